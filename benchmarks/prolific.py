@@ -32,7 +32,12 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.participants.prolific.money import Money  # noqa: E402
 from lakatos.experiments.participants.prolific.plan import make_plan  # noqa: E402
 from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, rehearse  # noqa: E402
-from lakatos.experiments.participants.prolific.stand_in import Faults, StandIn, World, serve  # noqa: E402
+from lakatos.experiments.participants.prolific.stand_in import (  # noqa: E402
+    ProlificWorld,
+    RequestFaults,
+    StandIn,
+    serve,
+)
 
 PLAN = make_plan(EXAMPLE.model_copy(update={"people": 10}), key="ab" * 12)
 
@@ -73,9 +78,9 @@ def recruit(stand_in: StandIn, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     tight, killed = seed % 3 == 0, seed % 4 == 0
     limit = PLAN.total_cost if tight else PLAN.total_cost * 3
-    world = World(
+    world = ProlificWorld(
         seed,
-        faults=Faults(),
+        faults=RequestFaults(),
         timed_out_keeps_place=bool(seed & 1),
         approves_timed_out=bool(seed & 2),
     )
@@ -118,7 +123,9 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     def total(name: str) -> int:
         return int(sum(run[name] for run in runs))
 
-    faults = {name: sum(run["asked"].get(name, 0) for run in runs) for name in Faults().kinds}
+    faults = {
+        name: sum(run["asked"].get(name, 0) for run in runs) for name in RequestFaults().kinds
+    }
     ample = [run for run in runs if not run["tight"]]
     return {
         "n_recruitments": len(runs),
@@ -160,7 +167,7 @@ def main() -> None:
     kept = chosen.out.exists() and not chosen.fresh
     runs: list[dict[str, Any]] = json.loads(chosen.out.read_text())["runs"] if kept else []
     done, until = {run["seed"] for run in runs}, time.monotonic() + 60 * chosen.minutes
-    with serve(World(0)) as stand_in:
+    with serve(ProlificWorld(0)) as stand_in:
         for seed in range(chosen.seeds):
             if seed in done:
                 continue

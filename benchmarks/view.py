@@ -38,7 +38,7 @@ from lakatos.experiments.record import (  # noqa: E402
     AnswersArrived,
     DesignChosen,
     PairPower,
-    Recruited,
+    PeopleRecruited,
     TrialsCollected,
 )
 from lakatos.experiments.task import Design, Trials  # noqa: E402
@@ -46,20 +46,20 @@ from lakatos.flows.run.records import RECORD_TYPES, CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import started  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.judges.judge import Verdict, VerdictResolved  # noqa: E402
-from lakatos.language_models.client import Sampling  # noqa: E402
+from lakatos.language_models.client import TokenSampling  # noqa: E402
 from lakatos.language_models.record import LanguageModelCalled  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.record import (  # noqa: E402
-    Claim,
     Diagnosis,
+    DiagnosisClaim,
     TheoryAdmitted,
     TheoryChecked,
     TheoryScored,
-    Units,
+    UnitLogPredictives,
 )
 from lakatos.theories.score import UnitScores  # noqa: E402
 from lakatos.traces.digest import Digest, digest_of  # noqa: E402
-from lakatos.traces.journal import INTENT, Entry, step_key  # noqa: E402
+from lakatos.traces.journal import INTENT, EventEntry, step_key  # noqa: E402
 from lakatos.traces.record import Record, body_of, kind_of  # noqa: E402
 from lakatos.traces.step import Trace  # noqa: E402
 
@@ -95,9 +95,9 @@ class Writer:
                 *([{"effect": "repeatable", "note": begun}] * bool(begun)),
             ]
         )
-        self.waiting += [Entry(INTENT, item, key, name, position, inputs) for item in bodies]
+        self.waiting += [EventEntry(INTENT, item, key, name, position, inputs) for item in bodies]
         kind = kind_of(type(record))
-        self.waiting.append(Entry(kind, body, key, name, position, inputs))
+        self.waiting.append(EventEntry(kind, body, key, name, position, inputs))
         self.n += 1 + len(bodies)
         if len(self.waiting) >= BATCH:
             self.flush()
@@ -209,7 +209,7 @@ def experiment(
         ),
         "preregister", chosen, begun={}, cycle=cycle,
     )  # fmt: skip
-    asked = out.record(Recruited(experiment=name, source="web", n_participants=N_PEOPLE), "recruit", plan, begun={},
+    asked = out.record(PeopleRecruited(experiment=name, source="web", n_participants=N_PEOPLE), "recruit", plan, begun={},
                        cycle=cycle)  # fmt: skip
     answers = store.put_json({"answers": [int(value) for value in rng.integers(0, 2, N_TRIALS)]})
     for person in range(N_PEOPLE):
@@ -237,7 +237,7 @@ def experiment(
 
 def scored(out: Writer, name: Digest, experiment: str, trials: Digest, predicted: Any) -> None:
     log = float(np.log(predicted).mean()) * N_TRIALS
-    units = Units.of(
+    units = UnitLogPredictives.of(
         UnitScores(np.linspace(0.9, 1.1, N_PEOPLE) * log, np.full(N_PEOPLE, float(N_TRIALS)))
     )
     out.record(
@@ -251,7 +251,7 @@ def scored(out: Writer, name: Digest, experiment: str, trials: Digest, predicted
 
 def closed(out: Writer, cycle: int, theories: list[Digest], error: Any) -> None:
     """Diagnosis, verdicts and the end of a cycle."""
-    claim = Claim(
+    claim = DiagnosisClaim(
         text="people look at one cue",
         feature="conflict",
         effect=0.1,
@@ -299,7 +299,7 @@ def language_model_calls(out: Writer) -> Iterator[None]:
         out.record(
             LanguageModelCalled(
                 role="advocate" if number % 3 else "arbiter", model="local", model_version=digest_of("model"),
-                model_name="m", server="s", request=request, sampling=Sampling(), seed=number, completion=completion,
+                model_name="m", server="s", request=request, sampling=TokenSampling(), seed=number, completion=completion,
                 finish_reason="stop", outcome="answered", n_prompt_tokens=800, n_completion_tokens=100,
             ),
             "call", request, begun={"spent": amount}, number=number,

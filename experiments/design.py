@@ -71,7 +71,7 @@ def check_first_axes(axis: str, **arrays: Sequence[Any] | Array | None) -> None:
 
 
 @dataclass(frozen=True)
-class Selection:
+class TrialSelection:
     """Trials chosen from candidates, those chosen for their information first."""
 
     rows: tuple[int, ...]
@@ -94,7 +94,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Information:
+class DesignInformation:
     """Expected information gain of a set of trials."""
 
     value: float
@@ -116,7 +116,7 @@ def choose_trials(
     budget: float = float("inf"),
     n_ways: int = MOST_WAYS,
     lazy: bool = True,
-) -> Selection:
+) -> TrialSelection:
     """Greedy batch of trials by conditional expected information about which theory is right.
 
     Each step adds the trial with the largest mutual information between theory and a participant's next answers, given
@@ -130,7 +130,7 @@ def choose_trials(
     and only falls; candidates that cannot win by this bound are passed over, which changes nothing. Once ways are
     dropped, a ``lazy`` search also passes over candidates that added less, when last looked at, than the best one adds
     now. That is exact where gains only fall, as they do when people of one theory are alike, and is a heuristic
-    otherwise; `Selection.n_proved` counts the steps to which it made no difference.
+    otherwise; `TrialSelection.n_proved` counts the steps to which it made no difference.
 
     Args:
         probabilities: Per theory ``(n_draws, n_candidates, n_options)``.
@@ -177,7 +177,7 @@ def choose_trials(
         )
     n_greedy = n_trials - round(random_share * n_trials)
     funds = budget if n_greedy == n_trials else (1 - random_share) * budget
-    search = _Search.prepare(probabilities, log_prior, weights, repetitions)
+    search = _TrialSearch.prepare(probabilities, log_prior, weights, repetitions)
     batches = [search.choose(n_greedy, price, funds, rng, n_ways, lazy)]
     if (price != price[0]).any():
         batches.append(search.choose(n_greedy, price, funds, rng, n_ways, lazy, per_cost=False))
@@ -225,7 +225,7 @@ def information_of_batch(
     n_people: int = 1000,
     repetitions: int = 1,
     log_weights: Sequence[Array] | None = None,
-) -> Information:
+) -> DesignInformation:
     """Mutual information between theory and one participant's answers to all of the trials.
 
     Exact over the draws where the trials can be answered in at most `MOST_EXACT` ways; beyond, the mean, over simulated
@@ -251,7 +251,9 @@ def information_of_batch(
             for p, w in zip(probabilities, weights, strict=True)
         ]
         within = sum(share * entr(own).sum() for share, own in zip(prior, answered, strict=True))
-        return Information(max(float(entr(prior @ np.stack(answered)).sum() - within), 0.0), 0.0)
+        return DesignInformation(
+            max(float(entr(prior @ np.stack(answered)).sum() - within), 0.0), 0.0
+        )
     value, variance = 0.0, 0.0
     for t in np.flatnonzero(prior).tolist():
         counts = simulate_counts(probabilities[t], n_people, repetitions, rng, weights[t])
@@ -261,7 +263,7 @@ def information_of_batch(
         divergence = _divergence(log_p, log_prior)
         value += prior[t] * divergence.mean()
         variance += prior[t] ** 2 * divergence.var(ddof=1) / n_people
-    return Information(float(value), float(np.sqrt(variance)))
+    return DesignInformation(float(value), float(np.sqrt(variance)))
 
 
 def _all_ways(outcomes: Array, weights: Array) -> Array:
@@ -272,7 +274,7 @@ def _all_ways(outcomes: Array, weights: Array) -> Array:
     return np.asarray(likelihood.sum(axis=1))
 
 
-def information_of_people(log_predictive: Array, log_prior: Array) -> Information:
+def information_of_people(log_predictive: Array, log_prior: Array) -> DesignInformation:
     """`information_of_batch` from people who were simulated and scored one by one.
 
     Args:
@@ -283,7 +285,7 @@ def information_of_people(log_predictive: Array, log_prior: Array) -> Informatio
     divergence = np.stack([_divergence(scores.T, log_prior) for scores in log_predictive])
     prior = np.exp(log_prior)
     variance = prior**2 @ divergence.var(axis=1, ddof=1) / divergence.shape[1]
-    return Information(float(prior @ divergence.mean(axis=1)), float(np.sqrt(variance)))
+    return DesignInformation(float(prior @ divergence.mean(axis=1)), float(np.sqrt(variance)))
 
 
 def information_about_people(outcomes: NDArray[np.float32], weights: Array) -> Array:
@@ -416,7 +418,7 @@ def _shared_out(total: int, n_options: int) -> list[tuple[int, ...]]:
 
 
 @dataclass
-class _Ways:
+class _AnswerWays:
     """Ways in which one participant can have answered the trials so far, and what each says."""
 
     share: Array
@@ -427,12 +429,12 @@ class _Ways:
     """Per theory ``(n_ways, n_draws)`` probability of each draw, were the theory true."""
 
     @classmethod
-    def unasked(cls, prior: Array, weights: Sequence[Array]) -> _Ways:
+    def unasked(cls, prior: Array, weights: Sequence[Array]) -> _AnswerWays:
         """Before the first trial there is one way."""
         return cls(np.ones(1), prior[None], [np.asarray(w)[None] for w in weights])
 
     @classmethod
-    def of_people(cls, log_weights: Sequence[Array], prior: Array) -> _Ways:
+    def of_people(cls, log_weights: Sequence[Array], prior: Array) -> _AnswerWays:
         """Of simulated people, each of equal weight.
 
         Args:
@@ -449,7 +451,9 @@ class _Ways:
         people = [own / total for own, total in zip(people, totals, strict=True)]
         return cls(np.full(len(posterior), 1 / len(posterior)), posterior, people)
 
-    def after(self, outcomes: Sequence[Array], n_most: int, rng: np.random.Generator) -> _Ways:
+    def after(
+        self, outcomes: Sequence[Array], n_most: int, rng: np.random.Generator
+    ) -> _AnswerWays:
         """With one more trial; ``outcomes`` holds per theory ``(n_outcomes, n_draws)`` probabilities of its answers."""
         predictive = np.stack(
             [own @ p.T for own, p in zip(self.people, outcomes, strict=True)], axis=-1
@@ -467,7 +471,7 @@ class _Ways:
             updated = own[way] * p[answer]
             total = updated.sum(axis=1, keepdims=True)
             people.append(np.divide(updated, total, out=np.zeros_like(updated), where=total > 0))
-        return _Ways(weight / weight.sum(), posterior, people)
+        return _AnswerWays(weight / weight.sum(), posterior, people)
 
 
 def _keep(weight: Array, n_most: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Array]:
@@ -497,7 +501,7 @@ def _keep(weight: Array, n_most: int, rng: np.random.Generator) -> tuple[NDArray
 
 
 @dataclass(frozen=True)
-class _Search:
+class _TrialSearch:
     """Candidates laid out for fast products."""
 
     outcomes: list[NDArray[np.float32]]
@@ -514,7 +518,7 @@ class _Search:
         log_prior: Array,
         weights: Sequence[Array],
         repetitions: int,
-    ) -> _Search:
+    ) -> _TrialSearch:
         real = np.flatnonzero(np.exp(log_prior)).tolist()
         prior = np.exp(np.asarray(log_prior, dtype=np.float64)[real])
         n_candidates = probabilities[0].shape[1]
@@ -544,9 +548,9 @@ class _Search:
         lazy: bool,
         *,
         per_cost: bool = True,
-    ) -> Selection:
+    ) -> TrialSelection:
         """The greedy batch; see `choose_trials`."""
-        ways = _Ways.unasked(self.prior, self.weights)
+        ways = _AnswerWays.unasked(self.prior, self.weights)
         value = price if per_cost else np.ones(len(price))
         gain, bound = np.full(len(price), np.inf), np.full(len(price), np.inf)
         free = np.ones(len(price), dtype=bool)
@@ -568,11 +572,11 @@ class _Search:
                 for own in self.outcomes
             ]
             ways = ways.after(answers, n_ways, rng)
-        return Selection(tuple(chosen), tuple(information), (), n_proved)
+        return TrialSelection(tuple(chosen), tuple(information), (), n_proved)
 
     def _best(
         self,
-        ways: _Ways,
+        ways: _AnswerWays,
         gain: Array,
         bound: Array,
         value: Array,
@@ -607,7 +611,7 @@ class _Search:
         unseen = free & ~looked
         return row, float(gain[row]), bool(np.all(bound[unseen] / value[unseen] <= best))
 
-    def look(self, ways: _Ways, rows: NDArray[np.intp]) -> tuple[Array, Array]:
+    def look(self, ways: _AnswerWays, rows: NDArray[np.intp]) -> tuple[Array, Array]:
         """What the next answers to some candidates add, about the theory and about theory and person, in nats.
 
         In single precision: two rounded entropies differ by about 1e-6 nats.
@@ -721,14 +725,14 @@ def refine_trials(
             ]
             if not rows:
                 continue
-            ways = _Ways.of_people(
+            ways = _AnswerWays.of_people(
                 [whole - part for whole, part in zip(total, by_trial[trial], strict=True)], prior
             )
             tried = [
                 np.concatenate([p[:, [trial]], q[:, rows]], axis=1)
                 for p, q in zip(now, new, strict=True)
             ]
-            search = _Search.prepare(tried, np.log(prior), own_weights, 1)
+            search = _TrialSearch.prepare(tried, np.log(prior), own_weights, 1)
             gain, _ = search.look(ways, np.arange(1 + len(rows)))
             best = int(np.argmax(gain))
             if gain[best] <= gain[0] + 1e-5:

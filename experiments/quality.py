@@ -23,7 +23,7 @@ REVOKED = frozenset({"returned", "screened_out"})
 """People who took their answers back or were not admitted: none of their answers are used, whatever the rules."""
 
 
-class Rule(Protocol):
+class ExclusionRule(Protocol):
     """A reason to exclude somebody."""
 
     key: ClassVar[str]
@@ -42,7 +42,7 @@ class Rule(Protocol):
 
 
 @dataclass(frozen=True)
-class Incomplete:
+class IncompleteAnswers:
     """People who did not finish."""
 
     key: ClassVar[str] = "incomplete"
@@ -54,7 +54,7 @@ class Incomplete:
 
     @property
     def words(self) -> str:
-        """See `Rule`."""
+        """See `ExclusionRule`."""
         if self.keep_partial:
             least = (
                 f" at least {self.least_share:.0%} of the trials"
@@ -78,7 +78,7 @@ class Incomplete:
 
 
 @dataclass(frozen=True)
-class Duplicate:
+class RepeatedParticipation:
     """People who took part more than once."""
 
     key: ClassVar[str] = "duplicate"
@@ -87,7 +87,7 @@ class Duplicate:
 
     @property
     def words(self) -> str:
-        """See `Rule`."""
+        """See `ExclusionRule`."""
         if self.in_campaign:
             return "People who took part in this or an earlier experiment of the campaign before are excluded."
         return "Where a person took part more than once, only the first time counts."
@@ -106,7 +106,7 @@ class TooFast:
 
     @property
     def words(self) -> str:
-        """See `Rule`."""
+        """See `ExclusionRule`."""
         least = f"below {self.median_below_ms:g} ms"
         return (
             f"People whose median response time is {least} are excluded, and people whose mean time between answers, "
@@ -138,7 +138,7 @@ class ImpossibleTimes:
 
     @property
     def words(self) -> str:
-        """See `Rule`."""
+        """See `ExclusionRule`."""
         return (
             f"People are excluded of whose answers more than {self.share_above:.0%} came with response times that are "
             "longer than the server's clock allows."
@@ -184,7 +184,7 @@ class FastAnswers:
 
     @property
     def words(self) -> str:
-        """See `Rule`."""
+        """See `ExclusionRule`."""
         share = f"{self.share_above:.0%} of their answers"
         return f"People with more than {share} faster than {self.below_ms:g} ms are excluded."
 
@@ -207,7 +207,7 @@ class OneKey:
 
     @property
     def words(self) -> str:
-        """See `Rule`."""
+        """See `ExclusionRule`."""
         return f"People who chose the same side in more than {self.share_above:.0%} of their answers are excluded."
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
@@ -219,7 +219,7 @@ class OneKey:
 
 
 @dataclass(frozen=True)
-class Alternation:
+class ConstantAlternation:
     """People who change sides all the time."""
 
     key: ClassVar[str] = "alternation"
@@ -227,7 +227,7 @@ class Alternation:
 
     @property
     def words(self) -> str:
-        """See `Rule`."""
+        """See `ExclusionRule`."""
         return f"People who changed sides after more than {self.share_above:.0%} of their answers are excluded."
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
@@ -248,7 +248,7 @@ class FailedChecks:
 
     @property
     def words(self) -> str:
-        """See `Rule`."""
+        """See `ExclusionRule`."""
         return f"People who failed more than {self.above} attention check{'' if self.above == 1 else 's'} are excluded."
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
@@ -258,7 +258,7 @@ class FailedChecks:
 
 
 @dataclass(frozen=True)
-class Comprehension:
+class ComprehensionAttempts:
     """People who needed many attempts at the comprehension check."""
 
     key: ClassVar[str] = "comprehension"
@@ -266,7 +266,7 @@ class Comprehension:
 
     @property
     def words(self) -> str:
-        """See `Rule`."""
+        """See `ExclusionRule`."""
         return (
             f"People who needed more than {self.attempts_above} "
             f"attempt{'' if self.attempts_above == 1 else 's'} at the comprehension check are excluded."
@@ -289,7 +289,7 @@ class MissingAnswers:
 
     @property
     def words(self) -> str:
-        """See `Rule`."""
+        """See `ExclusionRule`."""
         return f"Sessions without an answer to more than {self.share_above:.0%} of the trials are excluded."
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
@@ -298,10 +298,12 @@ class MissingAnswers:
         return value if value > self.share_above + 1e-9 else None
 
 
-def for_design(rules: Sequence[Rule], n_asked: int) -> list[Rule]:
+def for_design(rules: Sequence[ExclusionRule], n_asked: int) -> list[ExclusionRule]:
     """The rules for people of whom each was asked ``n_asked`` presentations, where a rule depends on it."""
     return [
-        replace(rule, n_asked=n_asked) if isinstance(rule, Incomplete | MissingAnswers) else rule
+        replace(rule, n_asked=n_asked)
+        if isinstance(rule, IncompleteAnswers | MissingAnswers)
+        else rule
         for rule in rules
     ]
 
@@ -312,26 +314,28 @@ class Exclusion:
 
     place: int
     """Of the person's answers among those looked at."""
-    rule: Rule
+    rule: ExclusionRule
     value: float
 
 
 def exclude(
-    people: Sequence[PersonAnswers], rules: Sequence[Rule], earlier: Collection[str] = ()
+    people: Sequence[PersonAnswers], rules: Sequence[ExclusionRule], earlier: Collection[str] = ()
 ) -> list[Exclusion]:
     """Every rule that somebody breaks, for all of ``people`` in the order in which they answered.
 
     Args:
         people: What they did.
         rules: Each is tried on everybody, so that it can be told what each of them excludes.
-        earlier: People of earlier experiments: pseudonyms. They count for a `Duplicate` in the whole campaign.
+        earlier: People of earlier experiments: pseudonyms. They count for a `RepeatedParticipation` in the whole campaign.
     """
     found: list[Exclusion] = []
     before: list[str] = []
     for place, answers in enumerate(people):
         for rule in rules:
             seen = (
-                [*before, *earlier] if isinstance(rule, Duplicate) and rule.in_campaign else before
+                [*before, *earlier]
+                if isinstance(rule, RepeatedParticipation) and rule.in_campaign
+                else before
             )
             value = rule.decide(answers, seen)
             if value is not None:

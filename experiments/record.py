@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from lakatos.language_models.client import Sampling
+from lakatos.language_models.client import TokenSampling
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
 
@@ -60,7 +60,7 @@ class DesignChosen(Record):
     """The stopping rule in words, with its error rates by simulation; empty for a fixed sample."""
 
 
-class Recruited(Record):
+class PeopleRecruited(Record):
     """People were asked."""
 
     kind: Literal["recruited"] = "recruited"
@@ -131,7 +131,7 @@ class ModelTakesPart(Record):
     """Of what the study declares."""
     context_tokens: int
     """Of prompt and answer, for which what it remembers is cut."""
-    sampling: Sampling
+    sampling: TokenSampling
     """How tokens are drawn."""
     memory: int | None
     """Decisions that stay in the conversation; None for as many as fit."""

@@ -66,7 +66,7 @@ class StoppingPlan:
 
 
 @dataclass(frozen=True)
-class Decision:
+class StoppingDecision:
     """What the looks so far say."""
 
     stop: bool
@@ -118,7 +118,9 @@ def plan_looks(first: int, every: int, most: int, bayes_factor: float) -> Stoppi
     return StoppingPlan((*looks, most), bayes_factor)
 
 
-def decide(plan: StoppingPlan, log_predictive: Array, *, ties: Iterable[Pair] = ()) -> Decision:
+def decide(
+    plan: StoppingPlan, log_predictive: Array, *, ties: Iterable[Pair] = ()
+) -> StoppingDecision:
     """Whether collection stops, from the people who have answered so far.
 
     Args:
@@ -133,7 +135,9 @@ def decide(plan: StoppingPlan, log_predictive: Array, *, ties: Iterable[Pair] = 
     last = max((n for n in plan.looks if n <= n_people), default=0)
     n = int(asked[0]) if winner[0] >= 0 else last
     total = scores[:n].sum(axis=0)
-    return Decision(stopped, n, int(winner[0]) if winner[0] >= 0 else None, total[:, None] - total)
+    return StoppingDecision(
+        stopped, n, int(winner[0]) if winner[0] >= 0 else None, total[:, None] - total
+    )
 
 
 def operate(

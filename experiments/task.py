@@ -203,7 +203,7 @@ class Trials:
             return totals / totals.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
     @cached_property
-    def sequences(self) -> Sequences:
+    def sequences(self) -> AnswerSequences:
         """The answers of each person in the order in which they were given.
 
         Raises:
@@ -225,7 +225,7 @@ class Trials:
             filled[place] = np.asarray(column)[order]
             return filled
 
-        return Sequences(
+        return AnswerSequences(
             trial=table(self.trial, -1),
             response=table(self.response, 0),
             feedback={
@@ -286,7 +286,7 @@ def check_unmixed(trials: Iterable[Trials]) -> None:
 
 
 @dataclass(frozen=True)
-class Sequences:
+class AnswerSequences:
     """Answers in the order in which each person gave them, padded to the longest."""
 
     trial: Array
@@ -321,7 +321,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Offer:
+class StimulusOffer:
     """Stimuli that an experiment could draw from, all answerable by the same people."""
 
     archive: str

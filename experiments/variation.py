@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Variation:
+class TrialVariation:
     """Trials before and after one change; row by row they differ in nothing else.
 
     A change that concerns one option concerns the second; exchanging the sides of both gives the same change of the
@@ -41,7 +41,9 @@ class Variation:
 class HasVariations(Protocol):
     """A domain whose trials can be varied."""
 
-    def variations(self, stimuli: Stimuli, rng: np.random.Generator) -> Mapping[str, Variation]:
+    def variations(
+        self, stimuli: Stimuli, rng: np.random.Generator
+    ) -> Mapping[str, TrialVariation]:
         """Every variation by its name, of those trials that can be varied so; perhaps of none.
 
         Args:
@@ -99,7 +101,7 @@ def varied(
     prepare: Callable[[Stimuli], Mapping[str, Array]] | None = None,
     size: Array | None = None,
     size_meaning: str = "",
-) -> Variation:
+) -> TrialVariation:
     """A variation of the trials where it is possible.
 
     Args:
@@ -108,15 +110,17 @@ def varied(
         meaning: What is done.
         change: From the possible trials and their rows in ``stimuli`` to the arrays that differ.
         prepare: Arrays to replace before and after, from the possible trials.
-        size: ``(n_trials,)`` see `Variation`.
-        size_meaning: See `Variation`.
+        size: ``(n_trials,)`` see `TrialVariation`.
+        size_meaning: See `TrialVariation`.
     """
     rows = np.flatnonzero(possible)
     before = stimuli.take(rows)
     if prepare is not None:
         before = Stimuli(dict(before.arrays) | dict(prepare(before)))
     after = Stimuli(dict(before.arrays) | dict(change(before, rows)))
-    return Variation(before, after, meaning, None if size is None else size[rows], size_meaning)
+    return TrialVariation(
+        before, after, meaning, None if size is None else size[rows], size_meaning
+    )
 
 
 def pick(mask: Array, rng: np.random.Generator) -> Array:

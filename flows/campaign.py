@@ -14,11 +14,11 @@ from lakatos.flows.roles.interview import check_participant
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.remember import take_library
 from lakatos.flows.run.engine import flow, task
-from lakatos.flows.run.records import Concluded, FoldFinished
+from lakatos.flows.run.records import CampaignConcluded, FoldFinished
 from lakatos.flows.run.run import Run, begin, create_run, has_run, open_run
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.collect import Waiting
+from lakatos.flows.stages.collect import AnswersAwaited
 from lakatos.flows.stages.conclude import conclude, open_sealed
 from lakatos.flows.stages.confirm import confirm
 from lakatos.flows.stages.consolidate import crystallise
@@ -32,7 +32,7 @@ from lakatos.traces.step import Recorded, StepContext
 
 
 @flow(name="campaign")
-async def run_campaign(run: Run) -> Recorded[Concluded] | Waiting:
+async def run_campaign(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     """Carry a campaign on from wherever its trace ends, up to its verdict, or until people have to be waited for."""
     try:
         return await carry_on(run)
@@ -41,7 +41,7 @@ async def run_campaign(run: Run) -> Recorded[Concluded] | Waiting:
             await roles_of(run).close()
 
 
-async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
+async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     """`run_campaign`, whose connections to language models are closed in the end."""
     settings = run.config
     run.progress.start(settings.question, settings.stop.cycles)
@@ -55,14 +55,14 @@ async def carry_on(run: Run) -> Recorded[Concluded] | Waiting:
     for cycle in range(1, settings.stop.cycles + 1):
         closed = await run_cycle(run, cycle)
         run.sign()
-        if isinstance(closed, Waiting):
+        if isinstance(closed, AnswersAwaited):
             run.progress.finish(closed.text)
             return closed
         if closed.record.stop:
             run.progress.note(f"stopped: {closed.record.stop}")
             break
     confirmed = await confirm(run)
-    if isinstance(confirmed, Waiting):
+    if isinstance(confirmed, AnswersAwaited):
         run.sign()
         run.progress.finish(confirmed.text)
         return confirmed
@@ -104,7 +104,9 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
             )
         with child:
             concluded = await run_campaign(child)
-            assert not isinstance(concluded, Waiting)  # answers of an archive are there at once
+            assert not isinstance(
+                concluded, AnswersAwaited
+            )  # answers of an archive are there at once
             return await asyncio.to_thread(
                 examine_fold, child, concluded.record.leader, fold, folder, rows
             )

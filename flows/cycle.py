@@ -9,7 +9,7 @@ from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.arbitrate import arbitrate
 from lakatos.flows.stages.close import close_cycle
-from lakatos.flows.stages.collect import Asked, Waiting, collect, recruit, standing
+from lakatos.flows.stages.collect import AnswersAwaited, AskedPeople, collect, recruit, standing
 from lakatos.flows.stages.consolidate import consolidate, reflect
 from lakatos.flows.stages.design import design
 from lakatos.flows.stages.inquire import examine_leader, sound_out
@@ -23,7 +23,7 @@ from lakatos.traces.step import Recorded
 
 
 @flow(name="cycle")
-async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | Waiting:
+async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwaited:
     """Design, preregister, collect, score, diagnose, revise, judge, learn.
 
     Every stage is made of steps: what the trace holds already is returned, so that a cycle that was cut short goes on
@@ -39,7 +39,7 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | Waiting:
             stop = "no affordable experiment tells the leading theories apart; the refused design says why"
             break
         collected = await collect(run, cycle, asked.plan, asked.recruited)
-        if isinstance(collected, Waiting):
+        if isinstance(collected, AnswersAwaited):
             return collected
         await score(run, cycle, list(run.state.theories))
         run.show_leaderboard()
@@ -59,7 +59,7 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | Waiting:
     return await close_cycle(run, cycle, stop)
 
 
-async def ask(run: Run, cycle: int, number: int) -> Asked | None:
+async def ask(run: Run, cycle: int, number: int) -> AskedPeople | None:
     """Choose an experiment, freeze what the rivals predict, and recruit; None where no design is worth its cost."""
     await sound_out(run, cycle, number)
     await propose_trials(run, cycle, number)
@@ -68,4 +68,4 @@ async def ask(run: Run, cycle: int, number: int) -> Asked | None:
         run.progress.note(f"design refused: {chosen.record.reason}")
         return None
     plan = await preregister(run, cycle, chosen)
-    return Asked(plan, await recruit(run, cycle, plan))
+    return AskedPeople(plan, await recruit(run, cycle, plan))

@@ -8,12 +8,12 @@ from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
 from lakatos.flows.run.engine import EngineName, cool_down, execute, warm_up
 from lakatos.flows.run.next_pass import look, mark_pass
-from lakatos.flows.run.progress import Progress, SilentProgress
-from lakatos.flows.run.records import Concluded
+from lakatos.flows.run.progress import CampaignProgress, SilentProgress
+from lakatos.flows.run.records import CampaignConcluded
 from lakatos.flows.run.run import Run, create_run, open_run, read_state
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.stages.collect import (
-    Waiting,
+    AnswersAwaited,
     close_collection,
     n_counting,
     take_answers,
@@ -28,9 +28,9 @@ def run_study(
     *,
     data: Path | None = None,
     engine: EngineName = "none",
-    progress: Progress | None = None,
+    progress: CampaignProgress | None = None,
     n_workers: int = 2,
-) -> Concluded | Waiting:
+) -> CampaignConcluded | AnswersAwaited:
     """Run a study in a new folder up to its verdict, or until people have to be waited for.
 
     Args:
@@ -69,10 +69,10 @@ def resume_run(
     *,
     data: Path | None = None,
     engine: EngineName = "none",
-    progress: Progress | None = None,
+    progress: CampaignProgress | None = None,
     n_workers: int = 2,
     enough: bool = False,
-) -> Concluded | Waiting:
+) -> CampaignConcluded | AnswersAwaited:
     """Carry a run on from where its trace ends; a concluded run returns its verdict, unless answers have come since.
 
     Args:
@@ -121,12 +121,14 @@ def _close(run: Run) -> None:
     close_collection(run, waiting, "the researcher went on with fewer people than planned")
 
 
-def _result(run: Run, found: Recorded[Concluded] | Waiting) -> Concluded | Waiting:
+def _result(
+    run: Run, found: Recorded[CampaignConcluded] | AnswersAwaited
+) -> CampaignConcluded | AnswersAwaited:
     """What a pass ended with, and the mark by which a look knows that nothing is left to do.
 
     There is no mark where a study on Prolific has to be stopped first: nothing arrives when that is done.
     """
-    if isinstance(found, Waiting):
+    if isinstance(found, AnswersAwaited):
         if not found.to_stop:
             mark_pass(run.folder, "waiting", found.text)
         return found

@@ -1,7 +1,7 @@
 """The anchor set: comparisons already settled by people's data or by a known truth, against which judges are judged.
 
 Three parts share no problem and no person: *dev*, free to use, where judges are bred; *confirm*, which only the gate
-reads; *vault*, opened once, for the last report. Every look at labels is an `Exposed` record; `Access` folds them.
+reads; *vault*, opened once, for the last report. Every look at labels is an `LabelsExposed` record; `LabelAccess` folds them.
 Values are frozen: what changes an anchor set makes another one, with another digest.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lakatos.judges.errors import AnchorError, VaultError
-from lakatos.judges.judge import Submission
+from lakatos.judges.judge import JudgeSubmission
 from lakatos.traces.digest import Digest, Fingerprint, digest_of
 from lakatos.traces.record import Record
 
@@ -35,7 +35,7 @@ MAY: Mapping[Part, tuple[Purpose, ...]] = {
 class AnchorItem:
     """One settled comparison."""
 
-    submission: Submission
+    submission: JudgeSubmission
     """What a judge sees."""
     label: bool
     """Whether the next data favoured the candidate."""
@@ -95,7 +95,7 @@ class AnchorItem:
                 f"an anchor item has no {', '.join(missing)}; give it, or leave the item out."
             )
         return cls(
-            Submission.from_json(value["submission"]),
+            JudgeSubmission.from_json(value["submission"]),
             value["label"],
             dict(value["strata"]),
             tuple(value["problems"]),
@@ -132,7 +132,7 @@ class AnchorSet:
         """What judges may be bred on, hard cases included."""
         return (*self.parts["dev"], *self.hard_cases)
 
-    def submissions(self, part: Part) -> tuple[Submission, ...]:
+    def submissions(self, part: Part) -> tuple[JudgeSubmission, ...]:
         """What judges see, without labels: reading it exposes nothing."""
         return tuple(item.submission for item in self.parts[part])
 
@@ -153,7 +153,7 @@ class AnchorSet:
         )
 
 
-class Exposed(Record):
+class LabelsExposed(Record):
     """Labels of a part of the anchor set were read."""
 
     kind: Literal["anchor_exposed"] = "anchor_exposed"
@@ -168,14 +168,14 @@ class Exposed(Record):
 
 
 @dataclass(frozen=True)
-class Access:
-    """What has been read so far, a fold over `Exposed` records; nothing else hands out labels of confirm and vault."""
+class LabelAccess:
+    """What has been read so far, a fold over `LabelsExposed` records; nothing else hands out labels of confirm and vault."""
 
-    exposed: tuple[Exposed, ...] = ()
+    exposed: tuple[LabelsExposed, ...] = ()
 
     def read(
         self, anchor: AnchorSet, part: Part, purpose: Purpose, judges: Sequence[Digest]
-    ) -> tuple[tuple[AnchorItem, ...], Access]:
+    ) -> tuple[tuple[AnchorItem, ...], LabelAccess]:
         """Items with their labels, and the log with one more record, the last of ``exposed``, which must be kept.
 
         Raises:
@@ -192,7 +192,7 @@ class Access:
                 f"{', '.join(judge[:8] for judge in before[0].judges)}; it opens once. Report what was found then."
             )
         items = anchor.dev if part == "dev" else anchor.parts[part]
-        record = Exposed(
+        record = LabelsExposed(
             anchor=version_of(items),
             part=part,
             purpose=purpose,

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from lakatos.judges.errors import VerdictError
 from lakatos.judges.feature import swapped
-from lakatos.judges.judge import Judge, Submission
+from lakatos.judges.judge import Judge, JudgeSubmission
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Answers:
+class JudgeAnswers:
     """One judge's answers, item by item."""
 
     judge: Digest
@@ -44,7 +44,7 @@ class Answers:
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Answers:
+    def from_json(cls, value: dict[str, Any]) -> JudgeAnswers:
         """Inverse of `to_json`."""
         return cls(
             value["judge"],
@@ -55,7 +55,7 @@ class Answers:
         )
 
 
-def swap(submission: Submission) -> Submission:
+def swap(submission: JudgeSubmission) -> JudgeSubmission:
     """The same question with candidate and incumbent exchanged."""
     return replace(
         submission,
@@ -70,12 +70,12 @@ def swap(submission: Submission) -> Submission:
 
 def ask(
     judge: Judge,
-    submissions: Sequence[Submission],
+    submissions: Sequence[JudgeSubmission],
     *,
     both_orders: bool = False,
     repeats: int = 1,
     timeout_s: float | None = None,
-) -> Answers:
+) -> JudgeAnswers:
     """A judge's answers to all submissions.
 
     Args:
@@ -110,14 +110,14 @@ def ask(
     failed = np.isin(np.arange(len(submissions)), list(failures))
     mean = np.where(failed, np.nan, found.mean(axis=(0, 1)))
     flip_rate = float(flipped[~failed].mean()) if (~failed).any() else 0.0
-    return Answers(
+    return JudgeAnswers(
         judge.digest, mean, np.where(failed, 0, side).astype(np.int64), failures, flip_rate
     )
 
 
 def _all(
     judge: Judge,
-    submissions: Sequence[Submission],
+    submissions: Sequence[JudgeSubmission],
     failures: dict[int, str],
     timeout_s: float | None,
 ) -> Array:

@@ -24,7 +24,7 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Ratio:
+class AcceptanceRatio:
     """Acceptance of machine-written over that of human-written theories."""
 
     value: float
@@ -67,7 +67,7 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Detection:
+class SignalDetection:
     """How well good is told from bad, and how much evidence acceptance takes."""
 
     d_prime: float
@@ -79,12 +79,12 @@ class Detection:
 class BiasReport:
     """All that is known of one judge's bias."""
 
-    marginal: Ratio
-    good: Ratio
-    bad: Ratio
-    given_quality: Ratio
+    marginal: AcceptanceRatio
+    good: AcceptanceRatio
+    bad: AcceptanceRatio
+    given_quality: AcceptanceRatio
     """Common ratio over good and bad."""
-    detection: dict[str, Detection]
+    detection: dict[str, SignalDetection]
     gap: tuple[float, float, float] | None
     """Mean of score minus label of machine-written theories less that of others, with its 95% interval."""
     preference: tuple[float, float, float] | None
@@ -92,7 +92,9 @@ class BiasReport:
     sentence: str
 
 
-def ratio(accepted_machine: int, n_machine: int, accepted_human: int, n_human: int) -> Ratio:
+def ratio(
+    accepted_machine: int, n_machine: int, accepted_human: int, n_human: int
+) -> AcceptanceRatio:
     """Ratio of two acceptance rates; half a case is added everywhere where a count is 0.
 
     References:
@@ -100,15 +102,15 @@ def ratio(accepted_machine: int, n_machine: int, accepted_human: int, n_human: i
     """
     a, n, b, m = (float(x) for x in (accepted_machine, n_machine, accepted_human, n_human))
     if n == 0 or m == 0:
-        return Ratio(1.0, inf, n_machine, n_human)
+        return AcceptanceRatio(1.0, inf, n_machine, n_human)
     if a == 0 or b == 0:
         a, n, b, m = a + 0.5, n + 0.5, b + 0.5, m + 0.5
-    return Ratio(
+    return AcceptanceRatio(
         (a / n) / (b / m), sqrt(max(1 / a - 1 / n + 1 / b - 1 / m, 0.0)), n_machine, n_human
     )
 
 
-def common_ratio(tables: list[tuple[int, int, int, int]]) -> Ratio:
+def common_ratio(tables: list[tuple[int, int, int, int]]) -> AcceptanceRatio:
     """Mantel-Haenszel ratio over strata; each is given as to `ratio`.
 
     References:
@@ -120,9 +122,11 @@ def common_ratio(tables: list[tuple[int, int, int, int]]) -> Ratio:
     upper, lower = (a * m / total).sum(), (b * n / total).sum()
     n_machine, n_human = int(n.sum()), int(m.sum())
     if upper == 0 or lower == 0:
-        return Ratio(1.0, inf, n_machine, n_human)
+        return AcceptanceRatio(1.0, inf, n_machine, n_human)
     variance = ((n * m * (a + b) - a * b * total) / total**2).sum() / (upper * lower)
-    return Ratio(float(upper / lower), float(sqrt(max(variance, 0.0))), n_machine, n_human)
+    return AcceptanceRatio(
+        float(upper / lower), float(sqrt(max(variance, 0.0))), n_machine, n_human
+    )
 
 
 def needed_per_origin(acceptance: float, power: float = 0.8) -> int:
@@ -131,7 +135,7 @@ def needed_per_origin(acceptance: float, power: float = 0.8) -> int:
     return ceil(2 * (1 - acceptance) / max(acceptance, 1e-9) / error**2)
 
 
-def detection(accepted: NDArray[np.bool_], good: NDArray[np.bool_]) -> Detection:
+def detection(accepted: NDArray[np.bool_], good: NDArray[np.bool_]) -> SignalDetection:
     """Sensitivity and criterion, with the log-linear correction.
 
     References:
@@ -140,7 +144,7 @@ def detection(accepted: NDArray[np.bool_], good: NDArray[np.bool_]) -> Detection
     hit, alarm = (
         float(norm.ppf((accepted[kind].sum() + 0.5) / (kind.sum() + 1))) for kind in (good, ~good)
     )
-    return Detection(hit - alarm, -(hit + alarm) / 2)
+    return SignalDetection(hit - alarm, -(hit + alarm) / 2)
 
 
 def bias_report(
@@ -204,7 +208,7 @@ def bias_report(
     )
 
 
-def _sentence(given: Ratio, acceptance: float) -> str:
+def _sentence(given: AcceptanceRatio, acceptance: float) -> str:
     low, high = given.interval
     size = f"{given.n_machine} machine-written and {given.n_human} human-written theories"
     found = f"the ratio of acceptance given quality is {given.value:.2f} (95% interval {low:.2f} to {high:.2f}; {size})"

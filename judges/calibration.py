@@ -17,7 +17,7 @@ N_BINS = 5
 
 
 @dataclass(frozen=True)
-class Bin:
+class CalibrationBin:
     """Verdicts of similar probability."""
 
     probability: float
@@ -30,7 +30,7 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class JudgeCalibration:
     """Of one judge, or a panel, in one epoch."""
 
     n: int
@@ -38,7 +38,7 @@ class Calibration:
     """Mean log probability of what happened, nats; a coin has -0.693."""
     log_score_error: float
     """Standard error."""
-    curve: tuple[Bin, ...]
+    curve: tuple[CalibrationBin, ...]
     discrimination: float | None
     """Probability that a favoured candidate had been given more than another; None where all came out alike."""
     discrimination_error: float | None
@@ -47,7 +47,7 @@ class Calibration:
 
 def calibration(
     probability: Sequence[float], favoured: Sequence[bool], n_bins: int = N_BINS
-) -> Calibration:
+) -> JudgeCalibration:
     """What resolved verdicts say about who gave them.
 
     Args:
@@ -68,12 +68,12 @@ def calibration(
     error = float(scores.std(ddof=1) / np.sqrt(len(p))) if len(p) > 1 else float("inf")
     order = np.argsort(p, kind="stable")
     curve = tuple(_bin(p[rows], y[rows]) for rows in np.array_split(order, min(n_bins, len(p))))
-    return Calibration(len(p), float(scores.mean()), error, curve, *_discrimination(p, y))
+    return JudgeCalibration(len(p), float(scores.mean()), error, curve, *_discrimination(p, y))
 
 
-def _bin(p: Array, y: NDArray[np.bool_]) -> Bin:
+def _bin(p: Array, y: NDArray[np.bool_]) -> CalibrationBin:
     k, n = int(y.sum()), len(y)
-    return Bin(float(p.mean()), k / n, exact_interval(k, n), n)
+    return CalibrationBin(float(p.mean()), k / n, exact_interval(k, n), n)
 
 
 def _discrimination(p: Array, y: NDArray[np.bool_]) -> tuple[float | None, float | None]:

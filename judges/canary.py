@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
-from lakatos.judges.answer import Answers
+from lakatos.judges.answer import JudgeAnswers
 from lakatos.judges.errors import GateError
 
 N_ITEMS = 24
@@ -20,7 +20,7 @@ LEVEL = 0.001
 
 
 @dataclass(frozen=True)
-class Canary:
+class CanaryResult:
     """What was found."""
 
     drifted: bool
@@ -32,7 +32,9 @@ class Canary:
     """Of so many in a judge that has not changed; 0 or 1 for a judge without chance."""
 
 
-def canary(before: Answers, now: Answers, again: Answers | None = None) -> Canary:
+def canary(
+    before: JudgeAnswers, now: JudgeAnswers, again: JudgeAnswers | None = None
+) -> CanaryResult:
     """Compare a judge's answers to the fixed items with those that it gave before.
 
     A judge without chance has drifted with any change. One with chance answers twice now, and disagrees with itself at
@@ -59,10 +61,10 @@ def canary(before: Answers, now: Answers, again: Answers | None = None) -> Canar
     if again is None:
         same = np.isclose(before.probability[kept], now.probability[kept], rtol=0, atol=1e-12)
         changed = int((~same).sum())
-        return Canary(changed > 0, n, changed, 0.0 if changed else 1.0)
+        return CanaryResult(changed > 0, n, changed, 0.0 if changed else 1.0)
     first, second, third = (item.side[kept] for item in told)
     alone = (second == third) & (first != second)
     others = ((first == second) & (second != third)) | ((first == third) & (second != third))
     changed, n_odd = int(alone.sum()), int((alone | others).sum())
     p_value = float(binom.sf(changed - 1, n_odd, 1 / 3))
-    return Canary(p_value <= LEVEL, n, changed, p_value)
+    return CanaryResult(p_value <= LEVEL, n, changed, p_value)

@@ -40,7 +40,7 @@ ROUNDS = 30
 
 
 @dataclass(frozen=True)
-class Critic:
+class CriticProfile:
     """A critic as the decision knows it."""
 
     name: str
@@ -55,7 +55,7 @@ class Critic:
 
 
 @dataclass(frozen=True)
-class Heard:
+class CriticsHeard:
     """What critics said about one candidate, and what became of it."""
 
     family: str
@@ -71,7 +71,7 @@ class Heard:
 
 
 @dataclass(frozen=True)
-class Panel:
+class CriticPanel:
     """Critics that are asked at most once about a candidate, with the joint probability of their answers.
 
     Leading axes of ``table`` and ``costs``, if any, are separate problems, worked on side by side.
@@ -96,11 +96,11 @@ class Panel:
         """``(..., n_states)`` joint probability of the state and of what was heard; ``start`` is before any answer."""
         return np.asarray(start * self.probability(seen))
 
-    def only(self, critics: Sequence[int]) -> Panel:
+    def only(self, critics: Sequence[int]) -> CriticPanel:
         """Some of the critics, in the order of the panel; what the others would say is summed out."""
         first = self.table.ndim - len(self.names)
         others = tuple(first + index for index in range(len(self.names)) if index not in critics)
-        return Panel(
+        return CriticPanel(
             tuple(self.names[index] for index in critics),
             tuple(self.costs[index] for index in critics),
             np.asarray(self.table.sum(axis=others)),
@@ -144,12 +144,12 @@ class FreshPanel:
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedCritics:
     """What past candidates teach about critics. Make it with `learn`."""
 
-    critics: tuple[Critic, ...]
+    critics: tuple[CriticProfile, ...]
     family: str
-    panel: Panel
+    panel: CriticPanel
     base_rate: float
     """Expected share of candidates that win."""
     n_lost: int
@@ -194,9 +194,9 @@ class CriticAnswered(Record):
     """The answer: what was measured, graded."""
 
 
-def judge_critic(name: str, version: Digest) -> Critic:
+def judge_critic(name: str, version: Digest) -> CriticProfile:
     """A judge as a critic; it starts as one whose probabilities are calibrated and spread evenly."""
-    return Critic(
+    return CriticProfile(
         name,
         version,
         ("unlikely", "rather not", "rather", "likely"),
@@ -205,9 +205,9 @@ def judge_critic(name: str, version: Digest) -> Critic:
     )
 
 
-def fit_critic() -> Critic:
+def fit_critic() -> CriticProfile:
     """How far ahead the candidate is on the answers so far, in standard errors."""
-    return Critic(
+    return CriticProfile(
         "fit",
         digest_of({"fit": "advantage over its standard error", "cuts": list(STANDARD_ERRORS)}),
         ("behind", "level", "ahead", "far ahead"),
@@ -215,9 +215,9 @@ def fit_critic() -> Critic:
     )
 
 
-def recovery_critic(cost: float, settings: Mapping[str, object]) -> Critic:
+def recovery_critic(cost: float, settings: Mapping[str, object]) -> CriticProfile:
     """How often the candidate, where it is true, wins against the incumbent in simulated samples."""
-    return Critic(
+    return CriticProfile(
         "recovery",
         digest_of({"recovery": dict(settings), "cuts": list(SHARES)}),
         ("hardly", "often", "nearly always"),
@@ -234,7 +234,10 @@ def calibrated_start(cuts: Sequence[float]) -> tuple[tuple[float, ...], tuple[fl
 
 
 def relevant(
-    heard: Iterable[Heard], critics: Sequence[Critic], family: str, valid: Callable[[Digest], bool]
+    heard: Iterable[CriticsHeard],
+    critics: Sequence[CriticProfile],
+    family: str,
+    valid: Callable[[Digest], bool],
 ) -> list[tuple[Seen, bool]]:
     """What of the past can teach about these critics: this family, these versions, known outcomes, records that hold.
 
@@ -255,12 +258,12 @@ def relevant(
 
 
 def learn(
-    heard: Iterable[Heard],
-    critics: Sequence[Critic],
+    heard: Iterable[CriticsHeard],
+    critics: Sequence[CriticProfile],
     family: str,
     valid: Callable[[Digest], bool] = lambda _: True,
     weight: float = 2.0,
-) -> Learned:
+) -> LearnedCritics:
     """Joint probability of the critics' answers for losing and for winning candidates: posterior means.
 
     The answers of all critics together follow one categorical distribution for each fate. Its prior is a Dirichlet
@@ -312,10 +315,10 @@ def learn(
         log_evidence.append(sum(evidence for _, evidence in fitted))
     weights = np.exp(np.array(log_evidence) - logsumexp(log_evidence))
     table = np.einsum("c,c...->...", weights, np.stack(tables)) if shape else np.ones(2)
-    return Learned(
+    return LearnedCritics(
         critics=tuple(critics),
         family=family,
-        panel=Panel(
+        panel=CriticPanel(
             tuple(critic.name for critic in critics),
             tuple(critic.cost for critic in critics),
             table,
@@ -388,7 +391,7 @@ def grade(value: float, cuts: Sequence[float]) -> int:
     return int(np.searchsorted(np.asarray(cuts), value, side="right"))
 
 
-def _check(critic: Critic) -> None:
+def _check(critic: CriticProfile) -> None:
     if critic.start is None:
         return
     table = np.array(critic.start)
@@ -412,7 +415,7 @@ def _slice(table: Array, seen: Seen) -> Array:
     return part
 
 
-def _start(critic: Critic, state: int) -> Array:
+def _start(critic: CriticProfile, state: int) -> Array:
     if critic.start is None:
         return np.full(len(critic.levels), 1 / len(critic.levels))
     return np.array(critic.start[state])

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.judges.critic import FreshPanel, Learned, Panel, Seen
+from lakatos.judges.critic import CriticPanel, FreshPanel, LearnedCritics, Seen
 from lakatos.judges.errors import DecisionError
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
@@ -36,7 +36,7 @@ STEPS = 3
 
 
 @dataclass(frozen=True)
-class Verification:
+class VerificationOption:
     """Asking people: what is paid, and what it brings in each state."""
 
     cost: Any
@@ -45,7 +45,7 @@ class Verification:
 
 
 @dataclass(frozen=True)
-class Refinement:
+class RefinementOption:
     """A successor in place of the candidate; no critic has seen it."""
 
     cost: Any
@@ -54,14 +54,14 @@ class Refinement:
 
 
 @dataclass(frozen=True)
-class Problem:
+class DecisionProblem:
     """What can be done about a candidate. Numbers may be arrays ``(...)``: separate problems side by side."""
 
     ends: Mapping[str, Array]
     """``(..., n_states)`` worth of ending at once, net of cost, by action."""
-    panel: Panel | FreshPanel
-    verification: Verification | None = None
-    refinement: Refinement | None = None
+    panel: CriticPanel | FreshPanel
+    verification: VerificationOption | None = None
+    refinement: RefinementOption | None = None
 
     @cached_property
     def actions(self) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Payoffs:
+class DecisionPayoffs:
     """What winning and losing are worth, and what finding out costs, in one unit of the user's choice."""
 
     gain: Any
@@ -90,7 +90,7 @@ class Payoffs:
     """And a loser of a winner."""
 
 
-def ship_or_quit(panel: Panel | FreshPanel, payoffs: Payoffs) -> Problem:
+def ship_or_quit(panel: CriticPanel | FreshPanel, payoffs: DecisionPayoffs) -> DecisionProblem:
     """The usual problem with two states, losing and winning, in this order."""
     gain, loss = np.asarray(payoffs.gain, dtype=float), np.asarray(payoffs.loss, dtype=float)
     zero = np.zeros_like(gain)
@@ -101,14 +101,14 @@ def ship_or_quit(panel: Panel | FreshPanel, payoffs: Payoffs) -> Problem:
     if payoffs.refine_cost is not None:
         mends, breaks = np.broadcast_arrays(np.asarray(payoffs.mends, dtype=float), payoffs.breaks)
         rows = [np.stack([1 - mends, mends], axis=-1), np.stack([breaks, 1 - breaks], axis=-1)]
-        refinement = Refinement(payoffs.refine_cost, np.stack(rows, axis=-2))
-    return Problem(
-        ends, panel, Verification(payoffs.cost, np.stack([zero, gain], axis=-1)), refinement
+        refinement = RefinementOption(payoffs.refine_cost, np.stack(rows, axis=-2))
+    return DecisionProblem(
+        ends, panel, VerificationOption(payoffs.cost, np.stack([zero, gain], axis=-1)), refinement
     )
 
 
 def action_values(
-    problem: Problem, belief: Array, steps: int = STEPS, seen: Seen | None = None
+    problem: DecisionProblem, belief: Array, steps: int = STEPS, seen: Seen | None = None
 ) -> dict[str, Array]:
     """Expected value of each action, if all later ones are the best.
 
@@ -125,22 +125,22 @@ def action_values(
     Returns:
         ``(...)`` by action, in the units of the payoffs; actions that are not open are left out.
     """
-    plan = _Plan(problem)
+    plan = _ValuePlan(problem)
     start = np.asarray(belief, dtype=float)
     asked = problem.panel.nothing if seen is None else seen
     mass = problem.panel.weights(start, asked).sum(axis=-1)
     return {name: value / mass for name, value in plan.values(start, asked, steps).items()}
 
 
-def best_value(problem: Problem, belief: Array, steps: int = STEPS) -> Array:
+def best_value(problem: DecisionProblem, belief: Array, steps: int = STEPS) -> Array:
     """``(...)`` expected value of the best plan."""
     return _largest(action_values(problem, belief, steps))
 
 
-class _Plan:
+class _ValuePlan:
     """Values times the probability of getting there: sums over answers need no division, and none is by zero."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: DecisionProblem) -> None:
         self.problem = problem
         self._known: dict[tuple[int, int], Array] = {}
 
@@ -193,7 +193,7 @@ def _largest(values: Mapping[str, Array]) -> Array:
     return largest
 
 
-PAYOFFS = Payoffs(gain=100.0, loss=np.inf, cost=50.0, refine_cost=10.0)
+PAYOFFS = DecisionPayoffs(gain=100.0, loss=np.inf, cost=50.0, refine_cost=10.0)
 """Of a campaign: a better theory found is worth 100, and asking people about one that is none costs half of it, so that
 even odds are just worth asking. Nothing is adopted without people, so there is no shipping. To refine is to let the
 next search begin from the candidate; what that mends and breaks is learned."""
@@ -203,9 +203,9 @@ Policy = Callable[[Array, Seen, int], Array]
 into the problem's actions."""
 
 
-def optimal(problem: Problem) -> Policy:
+def optimal(problem: DecisionProblem) -> Policy:
     """The best plan for a problem as it is believed to be."""
-    plan = _Plan(problem)
+    plan = _ValuePlan(problem)
 
     def choose(start: Array, seen: Seen, steps: int) -> Array:
         values = plan.values(start, seen, steps)
@@ -218,14 +218,14 @@ def optimal(problem: Problem) -> Policy:
     return choose
 
 
-def always(problem: Problem, action: str) -> Policy:
+def always(problem: DecisionProblem, action: str) -> Policy:
     """Do one thing whatever is known."""
     index = problem.actions.index(action)
     return lambda start, seen, steps: np.full(start.shape[:-1], index)
 
 
 @dataclass(frozen=True)
-class Threshold:
+class ThresholdPolicy:
     """Ask one critic, or none, and end or verify according to its level."""
 
     critic: int | None
@@ -234,7 +234,7 @@ class Threshold:
     below: str
     above: str
 
-    def action(self, problem: Problem, seen: Seen) -> str:
+    def action(self, problem: DecisionProblem, seen: Seen) -> str:
         """What the rule does next."""
         if self.critic is None:
             return self.above
@@ -243,7 +243,7 @@ class Threshold:
             return ASK + problem.panel.names[self.critic]
         return self.above if level >= self.cut else self.below
 
-    def policy(self, problem: Problem) -> Policy:
+    def policy(self, problem: DecisionProblem) -> Policy:
         """The rule as a policy."""
 
         def choose(start: Array, seen: Seen, steps: int) -> Array:
@@ -252,11 +252,13 @@ class Threshold:
         return choose
 
 
-def single_threshold(problem: Problem, base_rate: float, tables: Sequence[Array]) -> Threshold:
+def single_threshold(
+    problem: DecisionProblem, base_rate: float, tables: Sequence[Array]
+) -> ThresholdPolicy:
     """The rule with one critic and one cut, or none, that is worth most.
 
     Args:
-        problem: With two states and a `Panel`.
+        problem: With two states and a `CriticPanel`.
         base_rate: Probability of winning.
         tables: ``(2, n_levels)`` of each critic.
     """
@@ -266,7 +268,7 @@ def single_threshold(problem: Problem, base_rate: float, tables: Sequence[Array]
         worth[VERIFY] = problem.verification.worth - problem.verification.cost
     simple = {name: float(prior @ value) for name, value in worth.items()}
     best = max(simple, key=lambda name: simple[name])
-    rule, value = Threshold(None, 0, best, best), simple[best]
+    rule, value = ThresholdPolicy(None, 0, best, best), simple[best]
     for critic, table in enumerate(tables):
         for cut in range(1, table.shape[1]):
             high = prior * table[:, cut:].sum(axis=1)
@@ -277,15 +279,15 @@ def single_threshold(problem: Problem, base_rate: float, tables: Sequence[Array]
                 problem.panel.costs[critic]
             )
             if total > value + 1e-12:
-                rule, value = Threshold(critic, cut, below, above), total
+                rule, value = ThresholdPolicy(critic, cut, below, above), total
     return rule
 
 
 def worth_of(
     policy: Policy,
-    truth: Problem,
+    truth: DecisionProblem,
     prior: Array,
-    believed: Problem,
+    believed: DecisionProblem,
     believed_prior: Array,
     steps: int = STEPS,
     *,
@@ -306,7 +308,7 @@ def worth_of(
     Returns:
         ``(...)`` worth.
     """
-    plan = _Plan(believed)
+    plan = _ValuePlan(believed)
 
     def value(start: Array, mind: Array, seen: Seen, left: int) -> Array:
         weights = truth.panel.weights(start, seen)
@@ -376,7 +378,7 @@ Earlier versions of the laboratory took the best single threshold for want of pa
 
 
 @dataclass(frozen=True)
-class Decision:
+class CandidateDecision:
     """What is done next about a candidate, and why."""
 
     action: str
@@ -389,8 +391,8 @@ class Decision:
 
 
 def decide(
-    payoffs: Payoffs,
-    learned: Learned,
+    payoffs: DecisionPayoffs,
+    learned: LearnedCritics,
     seen: Seen,
     rng: np.random.Generator,
     *,
@@ -399,7 +401,7 @@ def decide(
     steps: int = STEPS,
     forced: float = FORCED,
     fewest: int = FEWEST,
-) -> Decision:
+) -> CandidateDecision:
     """Choose what to do next about a candidate.
 
     A plan trusts the critics that answered about at least ``fewest`` past candidates; what the others say is left
@@ -439,11 +441,13 @@ def decide(
         action, rule = VERIFY, "forced"
     weights = trusted.weights(prior, heard)
     belief, n_rows = float(weights[1] / weights.sum()), learned.n_lost + learned.n_won
-    return Decision(action, values, belief, rule, explain(action, values, belief, rule, n_rows))
+    return CandidateDecision(
+        action, values, belief, rule, explain(action, values, belief, rule, n_rows)
+    )
 
 
 def regions(
-    problem: Problem, steps: int = STEPS, n_points: int = 101
+    problem: DecisionProblem, steps: int = STEPS, n_points: int = 101
 ) -> list[tuple[float, float, str]]:
     """Which action is best where, of two states: from belief, to belief, action, on a grid of ``n_points``."""
     grid = np.linspace(0, 1, n_points)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.judges.judge import Submission
+from lakatos.judges.judge import JudgeSubmission
 from lakatos.judges.rubrics.rule import PREDICTIONS
 from lakatos.theories.claim import read_predictions
 from lakatos.theories.score import UnitScores, paired_difference
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredExperiment:
     """What one theory made of one experiment."""
 
     scores: UnitScores
@@ -32,11 +32,11 @@ class Scored:
 def describe(
     candidate: Theory,
     incumbent: Theory,
-    own: Sequence[Scored],
-    other: Sequence[Scored],
+    own: Sequence[ScoredExperiment],
+    other: Sequence[ScoredExperiment],
     *,
     machine_written: tuple[bool, bool] = (False, False),
-) -> Submission:
+) -> JudgeSubmission:
     """The submission of a candidate against an incumbent, with all of `judges.feature.FEATURES`.
 
     Args:
@@ -61,7 +61,7 @@ def describe(
         "machine_written": float(machine_written[0]) - float(machine_written[1]),
         PREDICTIONS: float(_predictions(candidate) - _predictions(incumbent)),
     }
-    return Submission(
+    return JudgeSubmission(
         candidate=candidate.digest,
         incumbent=incumbent.digest,
         advantage=difference.value,
@@ -74,18 +74,20 @@ def describe(
     )
 
 
-def favoured(own: Sequence[Scored], other: Sequence[Scored]) -> tuple[float, float]:
+def favoured(
+    own: Sequence[ScoredExperiment], other: Sequence[ScoredExperiment]
+) -> tuple[float, float]:
     """Advantage of the candidate on the next data, in nats per choice, and in standard errors."""
     difference = paired_difference([item.scores for item in own], [item.scores for item in other])
     return difference.value, difference.value / max(difference.standard_error, 1e-12)
 
 
-def _error(items: Sequence[Scored]) -> float:
+def _error(items: Sequence[ScoredExperiment]) -> float:
     parts = [np.nanmean((item.proportions - item.observed) ** 2) for item in items]
     return float(np.mean(parts))
 
 
-def _boldness(items: Sequence[Scored]) -> float:
+def _boldness(items: Sequence[ScoredExperiment]) -> float:
     return float(
         np.mean([np.abs(item.proportions - 1 / item.proportions.shape[1]).mean() for item in items])
     )

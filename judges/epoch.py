@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from lakatos.judges.errors import EpochMismatchError, VerdictError
-from lakatos.judges.judge import Judge, Submission, Verdict
+from lakatos.judges.judge import Judge, JudgeSubmission, Verdict
 from lakatos.traces.digest import Digest, Fingerprint, digest_of
 from lakatos.traces.record import Record
 
@@ -49,7 +49,7 @@ class JudgeEpoch:
             judges={judge.name: judge.digest for judge in self.judges},
         )
 
-    def judge(self, submission: Submission, cycle: int) -> Verdict:
+    def judge(self, submission: JudgeSubmission, cycle: int) -> Verdict:
         """The panel's verdict: the mean of the judges' log odds.
 
         Raises:

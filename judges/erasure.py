@@ -14,10 +14,10 @@ from typing import Literal
 from lakatos.judges.errors import EpochMismatchError, MeasurementError
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
-from lakatos.traces.validity import Link, Validity
+from lakatos.traces.validity import Validity, ValidityLink
 
 
-class Measured(Record):
+class JudgeMeasured(Record):
     """A judge measured something once."""
 
     kind: Literal["measured"] = "measured"
@@ -35,16 +35,16 @@ class Measured(Record):
     value: float
 
 
-class Measurements:
+class JudgeMeasurements:
     """All measurements of a run, read through validity."""
 
     def __init__(self, validity: Validity) -> None:
         """Use the validity of the run's trace, which the caller keeps up to date."""
         self.validity = validity
-        self._by_subject: dict[Digest, dict[Digest, Measured]] = defaultdict(dict)
+        self._by_subject: dict[Digest, dict[Digest, JudgeMeasured]] = defaultdict(dict)
         self._known: dict[tuple[Digest, str, Digest, int], tuple[Digest, float]] = {}
 
-    def add(self, digest: Digest, measured: Measured, epoch: int) -> bool:
+    def add(self, digest: Digest, measured: JudgeMeasured, epoch: int) -> bool:
         """Take a measurement in; True if it is a new one, False if it only repeats one that is known.
 
         Args:
@@ -72,7 +72,7 @@ class Measurements:
         self._by_subject[measured.subject][digest] = measured
         return True
 
-    def valid(self, subject: Digest) -> dict[Digest, Measured]:
+    def valid(self, subject: Digest) -> dict[Digest, JudgeMeasured]:
         """Measurements of a subject that hold."""
         return {
             digest: item
@@ -118,7 +118,7 @@ class Measurements:
             lost, key=lambda subject: (have[subject][0], -want.get(subject, 0.0), subject)
         )
 
-    def explain(self, digest: Digest) -> list[Link]:
+    def explain(self, digest: Digest) -> list[ValidityLink]:
         """The way from a measurement to what does not hold; empty if it holds."""
         return self.validity.explain(digest)
 

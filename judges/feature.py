@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.judges.errors import VerdictError
-from lakatos.judges.judge import Submission
+from lakatos.judges.judge import JudgeSubmission
 
 Array = NDArray[np.float64]
 Turn = Literal["changes sign", "stays", "from 1"]
 
 
 @dataclass(frozen=True)
-class Feature:
+class SubmissionFeature:
     """One number about a submission."""
 
     meaning: str
@@ -25,47 +25,51 @@ class Feature:
     """What becomes of it when candidate and incumbent change places: -x, x, or 1 - x."""
 
 
-FEATURES: dict[str, Feature] = {
-    "advantage": Feature(
+FEATURES: dict[str, SubmissionFeature] = {
+    "advantage": SubmissionFeature(
         "candidate minus incumbent on the answers so far, nats per choice", "changes sign"
     ),
-    "advantage_z": Feature("the advantage in standard errors", "changes sign"),
-    "total_advantage": Feature("the advantage times the number of answers, nats", "changes sign"),
-    "extra_parameters": Feature(
+    "advantage_z": SubmissionFeature("the advantage in standard errors", "changes sign"),
+    "total_advantage": SubmissionFeature(
+        "the advantage times the number of answers, nats", "changes sign"
+    ),
+    "extra_parameters": SubmissionFeature(
         "parameters of the candidate beyond the incumbent's", "changes sign"
     ),
-    "log_n_choices": Feature("logarithm of the number of answers so far", "stays"),
-    "distance": Feature("root mean square difference of the predicted proportions", "stays"),
-    "share_favouring": Feature(
+    "log_n_choices": SubmissionFeature("logarithm of the number of answers so far", "stays"),
+    "distance": SubmissionFeature(
+        "root mean square difference of the predicted proportions", "stays"
+    ),
+    "share_favouring": SubmissionFeature(
         "share of people (problems) whose answers so far favour the candidate", "from 1"
     ),
-    "error_difference": Feature(
+    "error_difference": SubmissionFeature(
         "incumbent's minus candidate's mean squared error of proportions", "changes sign"
     ),
-    "boldness": Feature(
+    "boldness": SubmissionFeature(
         "mean distance of the candidate's proportions from even minus the incumbent's",
         "changes sign",
     ),
-    "extra_mechanisms": Feature(
+    "extra_mechanisms": SubmissionFeature(
         "mechanisms of the candidate beyond the incumbent's", "changes sign"
     ),
-    "extra_words": Feature(
+    "extra_words": SubmissionFeature(
         "words of the candidate's claim beyond the incumbent's, hundreds", "changes sign"
     ),
-    "extra_memory": Feature(
+    "extra_memory": SubmissionFeature(
         "1 if only the candidate carries a state, -1 if only the incumbent does", "changes sign"
     ),
-    "extra_predictions": Feature(
+    "extra_predictions": SubmissionFeature(
         "statements of its claim tried on its code beyond the incumbent's", "changes sign"
     ),
-    "machine_written": Feature(
+    "machine_written": SubmissionFeature(
         "1 if only the candidate is machine-written, -1 if only the incumbent is", "changes sign"
     ),
 }
 """What is known of every submission that the loop makes; a submission may leave some out."""
 
 
-def features_of(submission: Submission) -> dict[str, float]:
+def features_of(submission: JudgeSubmission) -> dict[str, float]:
     """All features of a submission: those it carries, and those that follow from its evidence."""
     error = max(submission.standard_error, 1e-9)
     return {
@@ -79,7 +83,7 @@ def features_of(submission: Submission) -> dict[str, float]:
     }
 
 
-def table(submissions: Sequence[Submission], names: Sequence[str]) -> Array:
+def table(submissions: Sequence[JudgeSubmission], names: Sequence[str]) -> Array:
     """Features of many submissions, ``(n_submissions, n_features)``.
 
     Raises:

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from lakatos.judges.anchor import Access, AnchorItem, AnchorSet, components, version_of
-from lakatos.judges.answer import Answers, ask
+from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, components, version_of
+from lakatos.judges.answer import JudgeAnswers, ask
 from lakatos.judges.errors import GateError, ReplayError
 from lakatos.judges.judge import Judge
 from lakatos.judges.ledger import Ledger
@@ -148,11 +148,11 @@ class GateDecided(Record):
 
 
 @dataclass(frozen=True)
-class Pair:
+class JudgePair:
     """Both judges' answers to the confirm items."""
 
-    incumbent: Answers
-    challenger: Answers
+    incumbent: JudgeAnswers
+    challenger: JudgeAnswers
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -167,7 +167,7 @@ class Pair:
 
 def register(
     settings: GateSettings,
-    pair: Pair,
+    pair: JudgePair,
     *,
     slot: str,
     epoch: int,
@@ -251,7 +251,7 @@ def refusal_of(registration: GateRegistered) -> str:
 
 
 def decide(
-    registration: GateRegistered, pair: Pair, items: Sequence[AnchorItem], ledger: Ledger
+    registration: GateRegistered, pair: JudgePair, items: Sequence[AnchorItem], ledger: Ledger
 ) -> tuple[GateDecided, Ledger]:
     """Decide a registered challenge.
 
@@ -354,13 +354,13 @@ def decide(
 
 
 @dataclass(frozen=True)
-class Challenge:
+class GateChallenge:
     """All that came of putting one challenger to the test."""
 
-    pair: Pair
+    pair: JudgePair
     registration: GateRegistered
     decided: GateDecided
-    access: Access
+    access: LabelAccess
     ledger: Ledger
 
 
@@ -369,7 +369,7 @@ def challenge(
     incumbent: Judge,
     challenger: Judge,
     anchor: AnchorSet,
-    access: Access,
+    access: LabelAccess,
     ledger: Ledger,
     *,
     slot: str,
@@ -378,7 +378,7 @@ def challenge(
     both_orders: bool = False,
     repeats: int = 1,
     timeout_s: float | None = None,
-) -> Challenge:
+) -> GateChallenge:
     """Ask both judges about the confirm items, register, read the labels if they may be read, and decide.
 
     Args:
@@ -393,7 +393,7 @@ def challenge(
         ask(judge, asked, both_orders=both_orders, repeats=repeats, timeout_s=timeout_s)
         for judge in (incumbent, challenger)
     )
-    pair = Pair(given, taken)
+    pair = JudgePair(given, taken)
     registration = register(
         settings,
         pair,
@@ -409,13 +409,13 @@ def challenge(
             anchor, "confirm", "gate", [incumbent.digest, challenger.digest]
         )
     decided, ledger = decide(registration, pair, items, ledger)
-    return Challenge(pair, registration, decided, access, ledger)
+    return GateChallenge(pair, registration, decided, access, ledger)
 
 
 def replay(
     decision: GateDecided,
     registration: GateRegistered,
-    pair: Pair,
+    pair: JudgePair,
     items: Sequence[AnchorItem],
     ledger: Ledger,
 ) -> GateDecided:
@@ -452,7 +452,7 @@ def refold(ledger: Ledger, decisions: Sequence[GateDecided]) -> Ledger:
     return ledger
 
 
-def brier_gains(pair: Pair, items: Sequence[AnchorItem]) -> Array:
+def brier_gains(pair: JudgePair, items: Sequence[AnchorItem]) -> Array:
     """``(n_items,)`` Brier score of the incumbent minus that of the challenger; NaN where one failed.
 
     References:
@@ -464,12 +464,12 @@ def brier_gains(pair: Pair, items: Sequence[AnchorItem]) -> Array:
     )
 
 
-def _right(answers: Answers, items: Sequence[AnchorItem]) -> NDArray[np.bool_]:
+def _right(answers: JudgeAnswers, items: Sequence[AnchorItem]) -> NDArray[np.bool_]:
     """Whether each answer is right; an answer that contradicts itself, or takes no side, is not."""
     return np.asarray(answers.side == np.where([item.label for item in items], 1, -1), dtype=bool)
 
 
-def _spread_of_losses(pair: Pair) -> float:
+def _spread_of_losses(pair: JudgePair) -> float:
     """Standard deviation of the Brier score's differences, were the challenger calibrated; needs no label."""
     p, q = (answers.probability[pair.kept] for answers in (pair.incumbent, pair.challenger))
     if_one, if_zero = (1 - p) ** 2 - (1 - q) ** 2, p**2 - q**2

@@ -17,7 +17,7 @@ import numpy as np
 from lakatos.experiments.participants.archival import restrict
 from lakatos.experiments.task import Domain, Stimuli, Trials, identities
 from lakatos.judges.anchor import AnchorItem
-from lakatos.judges.description import Scored, describe, favoured
+from lakatos.judges.description import ScoredExperiment, describe, favoured
 from lakatos.judges.errors import AnchorError
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families.family import Family
@@ -38,7 +38,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Author:
+class TheoryAuthor:
     """A theory and whether a machine composed it."""
 
     theory: Theory
@@ -116,7 +116,9 @@ def simulated_items(
             machine = [place for place in (0, 1) if authors[place].machine]
             if machine:
                 place = machine[int(rng.integers(len(machine)))]
-                authors[place] = Author(_revised(authors[1 - place].theory, family, rng), True)
+                authors[place] = TheoryAuthor(
+                    _revised(authors[1 - place].theory, family, rng), True
+                )
         candidate, incumbent = authors[0], authors[1]
         if candidate.theory.digest == incumbent.theory.digest:
             continue
@@ -243,15 +245,19 @@ def strata(domain: str, machine: bool, label: bool) -> dict[str, str]:
     }
 
 
-def _author(family: Family, rng: np.random.Generator, *, machine: bool) -> Author:
+def _author(family: Family, rng: np.random.Generator, *, machine: bool) -> TheoryAuthor:
     if machine:
-        return Author(machine_theory(family, rng), True)
-    return Author(read_program(family.program(str(rng.choice(sorted(family.seeds))))), False)
+        return TheoryAuthor(machine_theory(family, rng), True)
+    return TheoryAuthor(read_program(family.program(str(rng.choice(sorted(family.seeds))))), False)
 
 
-def _score(laboratory: Laboratory, theory: Theory, trials: Trials, n_draws: int) -> Scored:
+def _score(
+    laboratory: Laboratory, theory: Theory, trials: Trials, n_draws: int
+) -> ScoredExperiment:
     evidence = laboratory.evidence(theory, [trials], n_draws)[0]
-    return Scored(log_predictive(evidence), evidence.probabilities.mean(axis=0), trials.proportions)
+    return ScoredExperiment(
+        log_predictive(evidence), evidence.probabilities.mean(axis=0), trials.proportions
+    )
 
 
 def _halves(

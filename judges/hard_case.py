@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lakatos.judges.anchor import AnchorItem, AnchorSet
-from lakatos.judges.answer import Answers
+from lakatos.judges.answer import JudgeAnswers
 
 MOST = 0.3
 """Share of dev that hard cases may be."""
@@ -20,7 +20,7 @@ ALIKE = ("origin", "domain")
 
 
 def collect(
-    answers: Answers, settled: Sequence[AnchorItem]
+    answers: JudgeAnswers, settled: Sequence[AnchorItem]
 ) -> tuple[list[AnchorItem], list[AnchorItem]]:
     """False accepts and false rejects of the incumbent among settled comparisons; failures are neither."""
     wrong = [
@@ -49,7 +49,7 @@ def matched(wrong: Sequence[AnchorItem], settled: Sequence[AnchorItem]) -> list[
 
 
 def trap(
-    anchor: AnchorSet, answers: Answers, settled: Sequence[AnchorItem], *, most: float = MOST
+    anchor: AnchorSet, answers: JudgeAnswers, settled: Sequence[AnchorItem], *, most: float = MOST
 ) -> AnchorSet:
     """The anchor set with the incumbent's hard cases in dev; confirm and vault stay as they are.
 

@@ -40,7 +40,7 @@ AMONG = 5
 
 
 @dataclass(frozen=True)
-class Items:
+class CalibratedItems:
     """Calibrated items."""
 
     slope: Array
@@ -56,7 +56,7 @@ class Items:
 
 
 @dataclass(frozen=True)
-class Ability:
+class JudgeAbility:
     """What is known about a judge's ability: mean and standard deviation of the posterior."""
 
     mean: float
@@ -64,29 +64,29 @@ class Ability:
 
 
 @dataclass(frozen=True)
-class Screening:
+class ChallengerScreening:
     """What screening a challenger found."""
 
     asked: tuple[int, ...]
     correct: tuple[bool, ...]
-    ability: Ability
+    ability: JudgeAbility
     probability: float
     """That the challenger is abler than the incumbent."""
     verdict: Literal["better", "worse", "unclear"]
 
 
-def probability(items: Items, ability: Array | float) -> Array:
+def probability(items: CalibratedItems, ability: Array | float) -> Array:
     """``(..., n_items)`` probability of a correct answer for abilities ``(...)``."""
     return np.asarray(expit(np.multiply.outer(np.asarray(ability), items.slope) + items.intercept))
 
 
-def information(items: Items, ability: Array | float) -> Array:
+def information(items: CalibratedItems, ability: Array | float) -> Array:
     """``(..., n_items)`` Fisher information of each item about ability, ``slope ** 2 * P * (1 - P)``."""
     p = probability(items, ability)
     return np.asarray(items.slope**2 * p * (1 - p))
 
 
-def ability_of(items: Items, correct: Array) -> Ability:
+def ability_of(items: CalibratedItems, correct: Array) -> JudgeAbility:
     """Ability of one judge.
 
     Args:
@@ -96,7 +96,7 @@ def ability_of(items: Items, correct: Array) -> Ability:
     return _summary(_posterior(items, np.asarray(correct, dtype=float)[None])[0])
 
 
-def calibrate(correct: Array) -> Items:
+def calibrate(correct: Array) -> CalibratedItems:
     """Items' parameters from many judges' answers, by marginal maximum likelihood with weak priors.
 
     Expectation maximisation over the grid of abilities (Bock & Aitkin 1981, Psychometrika 46, 443-459); the step that
@@ -117,7 +117,7 @@ def calibrate(correct: Array) -> Items:
             f"{answers.shape} and {int(known.sum())} answers. Leave judges without answers out."
         )
     filled = np.where(known, answers, 0.0)
-    items = Items(np.ones(answers.shape[1]), np.zeros(answers.shape[1]))
+    items = CalibratedItems(np.ones(answers.shape[1]), np.zeros(answers.shape[1]))
     for _ in range(ROUNDS):
         weights = _posterior(items, answers)
         asked, right = weights.T @ known, weights.T @ filled
@@ -133,7 +133,11 @@ def calibrate(correct: Array) -> Items:
 
 
 def next_item(
-    items: Items, ability: float, is_open: Array, rng: np.random.Generator, among: int = AMONG
+    items: CalibratedItems,
+    ability: float,
+    is_open: Array,
+    rng: np.random.Generator,
+    among: int = AMONG,
 ) -> int:
     """One of the most informative open items at this ability, at random among the first few.
 
@@ -153,9 +157,9 @@ def next_item(
 
 
 def screen(
-    items: Items,
+    items: CalibratedItems,
     answer: Callable[[int], bool],
-    incumbent: Ability,
+    incumbent: JudgeAbility,
     rng: np.random.Generator,
     *,
     most: int,
@@ -163,7 +167,7 @@ def screen(
     sure: float = SURE,
     precise: float = PRECISE,
     adaptive: bool = True,
-) -> Screening:
+) -> ChallengerScreening:
     """Ask a challenger item after item until it is clear whether it is abler than the incumbent.
 
     Screening stops when the probability of that reaches ``sure`` or falls to ``1 - sure``, when the standard error of
@@ -174,9 +178,9 @@ def screen(
         answer: Has the challenger answer an item; whether that was correct.
         incumbent: Its ability, from all items.
         rng: For the choice among items that tell about as much.
-        most, allowed, sure, precise, adaptive: As in `Screen`.
+        most, allowed, sure, precise, adaptive: As in `AdaptiveScreen`.
     """
-    asking = Screen(
+    asking = AdaptiveScreen(
         items,
         incumbent,
         rng,
@@ -191,13 +195,13 @@ def screen(
     return asking.result()
 
 
-class Screen:
+class AdaptiveScreen:
     """A screening step by step, for challengers that are asked elsewhere: `next` item, `hear` of it, `result`."""
 
     def __init__(
         self,
-        items: Items,
-        incumbent: Ability,
+        items: CalibratedItems,
+        incumbent: JudgeAbility,
         rng: np.random.Generator,
         *,
         most: int,
@@ -225,7 +229,7 @@ class Screen:
         self.asked: list[int] = []
         self.correct: list[bool] = []
         self.log_weights = LOG_PRIOR
-        self.ability = Ability(0.0, 1.0)
+        self.ability = JudgeAbility(0.0, 1.0)
         self.better = float(norm.cdf(-incumbent.mean / np.hypot(1.0, incumbent.standard_error)))
         self.verdict: Literal["better", "worse", "unclear"] = "unclear"
         self.is_over = False
@@ -256,9 +260,9 @@ class Screen:
             self.is_over = True
         self.is_over = self.is_over or self.ability.standard_error < self.precise
 
-    def result(self) -> Screening:
+    def result(self) -> ChallengerScreening:
         """What was found."""
-        return Screening(
+        return ChallengerScreening(
             tuple(self.asked), tuple(self.correct), self.ability, self.better, self.verdict
         )
 
@@ -268,7 +272,7 @@ def allowed_items(exposures: Array, n_screenings: int, cap: float) -> Array:
     return np.asarray(exposures) < cap * max(n_screenings, 1 / cap)
 
 
-def item_drift(items: Items, correct: Array) -> Array:
+def item_drift(items: CalibratedItems, correct: Array) -> Array:
     """``(n_items,)`` standardised difference of correct answers from what the calibration expects of these judges.
 
     About standard normal while items are what they were; an item far from 0 has changed and must be calibrated anew.
@@ -289,12 +293,12 @@ def item_drift(items: Items, correct: Array) -> Array:
     return np.asarray(surplus / np.sqrt(np.maximum(variance, 1e-12)))
 
 
-def _summary(weights: Array) -> Ability:
+def _summary(weights: Array) -> JudgeAbility:
     mean = float(weights @ ABILITIES)
-    return Ability(mean, float(np.sqrt(weights @ (ABILITIES - mean) ** 2)))
+    return JudgeAbility(mean, float(np.sqrt(weights @ (ABILITIES - mean) ** 2)))
 
 
-def _log_terms(items: Items, answers: Array) -> Array:
+def _log_terms(items: CalibratedItems, answers: Array) -> Array:
     """``(n_judges, n_items, n_abilities)`` log likelihood of each answer, 0 where there is none."""
     log_odds = np.multiply.outer(items.slope, ABILITIES) + items.intercept[:, None]
     right = np.where(answers == 1, 1.0, 0.0)[..., None] * log_expit(log_odds)
@@ -302,7 +306,7 @@ def _log_terms(items: Items, answers: Array) -> Array:
     return np.asarray(right + wrong)
 
 
-def _posterior(items: Items, answers: Array) -> Array:
+def _posterior(items: CalibratedItems, answers: Array) -> Array:
     """``(n_judges, n_abilities)`` posterior weights."""
     log_odds = np.multiply.outer(items.slope, ABILITIES) + items.intercept[:, None]
     right, wrong = np.where(answers == 1, 1.0, 0.0), np.where(answers == 0, 1.0, 0.0)
@@ -311,7 +315,9 @@ def _posterior(items: Items, answers: Array) -> Array:
     )
 
 
-def _regress(items: Items, asked: Array, right: Array, n_steps: int = 4) -> Items:
+def _regress(
+    items: CalibratedItems, asked: Array, right: Array, n_steps: int = 4
+) -> CalibratedItems:
     """Newton's method for each item's logistic regression on ability; counts are ``(n_abilities, n_items)``."""
     slope, intercept = items.slope.copy(), items.intercept.copy()
     for _ in range(n_steps):
@@ -325,4 +331,4 @@ def _regress(items: Items, asked: Array, right: Array, n_steps: int = 4) -> Item
         determinant = h_ss * h_ii - h_si**2
         slope = slope + (h_ii * gradient_s - h_si * gradient_i) / determinant
         intercept = intercept + (h_ss * gradient_i - h_si * gradient_s) / determinant
-    return Items(slope, intercept)
+    return CalibratedItems(slope, intercept)

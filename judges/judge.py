@@ -13,7 +13,7 @@ from lakatos.traces.record import Record
 
 
 @dataclass(frozen=True)
-class Submission:
+class JudgeSubmission:
     """What a judge may see of a candidate and of the incumbent it would replace; neutral about what they are."""
 
     candidate: Digest
@@ -38,7 +38,7 @@ class Submission:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Submission:
+    def from_json(cls, value: Mapping[str, Any]) -> JudgeSubmission:
         """Inverse of `to_json`."""
         return cls(**value)
 
@@ -54,7 +54,7 @@ class Judge(Protocol):
     def digest(self) -> Digest:
         """Version: changes with everything that can change a verdict."""
 
-    def judge(self, submission: Submission) -> float:
+    def judge(self, submission: JudgeSubmission) -> float:
         """Probability that people's next data favour the candidate."""
 
 

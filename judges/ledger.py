@@ -1,6 +1,6 @@
 """Error probability is spent, and never won back: what each test of one campaign may use.
 
-`Spending` bounds the probability that any certified replacement of the campaign is false; `FalseDiscovery` the
+`AlphaSpending` bounds the probability that any certified replacement of the campaign is false; `FalseDiscovery` the
 expected share of false ones. A test that keeps the incumbent has spent as much as one that replaces it.
 """
 
@@ -18,7 +18,7 @@ def share(number: int) -> float:
 
 
 @dataclass(frozen=True)
-class Spending:
+class AlphaSpending:
     """Family-wise error: test t may use alpha * 6 / (pi t)^2, however many tests follow."""
 
     alpha: float = 0.05
@@ -34,7 +34,7 @@ class Spending:
         """Of the next test."""
         return self.alpha * share(len(self.spent) + 1)
 
-    def debit(self, level: float, *, replaced: bool) -> Spending:
+    def debit(self, level: float, *, replaced: bool) -> AlphaSpending:
         """The ledger after a test of this level, whatever came out of it.
 
         Raises:
@@ -84,7 +84,7 @@ class FalseDiscovery:
         return replace(self, replaced=(*self.replaced, replaced))
 
 
-Ledger = Spending | FalseDiscovery
+Ledger = AlphaSpending | FalseDiscovery
 
 
 def n_transcripts(n_tests: int, most_replacements: int) -> int:

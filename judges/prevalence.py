@@ -11,7 +11,7 @@ from lakatos.judges.errors import JudgeError
 
 
 @dataclass(frozen=True)
-class Prevalence:
+class PrevalenceEstimate:
     """Share of good ones."""
 
     value: float
@@ -46,7 +46,7 @@ def prevalence(
     right_on_bad: int,
     n_bad: int,
     confidence: float = 0.95,
-) -> Prevalence:
+) -> PrevalenceEstimate:
     """Share of good ones with its interval.
 
     Args:
@@ -74,11 +74,11 @@ def prevalence(
     )
     slope = sensitivity + specificity - 1
     if slope <= 0:
-        return Prevalence(value, 0.0, 1.0)
+        return PrevalenceEstimate(value, 0.0, 1.0)
     middle = (p + specificity - 1) / slope
     of_good, of_bad = sensitivity * (1 - sensitivity) / good, specificity * (1 - specificity) / bad
     shift = 2 * z**2 * (middle * of_good - (1 - middle) * of_bad)
     half = z * sqrt(p * (1 - p) / size + middle**2 * of_good + (1 - middle) ** 2 * of_bad) / slope
-    return Prevalence(
+    return PrevalenceEstimate(
         value, min(max(middle + shift - half, 0.0), 1.0), min(max(middle + shift + half, 0.0), 1.0)
     )

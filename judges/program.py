@@ -18,7 +18,7 @@ from scipy.special import expit, log_expit
 
 from lakatos.judges.errors import VerdictError
 from lakatos.judges.feature import features_of, table
-from lakatos.judges.judge import Submission
+from lakatos.judges.judge import JudgeSubmission
 from lakatos.traces.digest import Digest, digest_of
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ MOST_TERMS = 12
 
 
 @dataclass(frozen=True, order=True)
-class Factor:
+class ProgramFactor:
     """A feature in units of ``scale``, transformed."""
 
     feature: str
@@ -41,18 +41,18 @@ class Factor:
 
 
 @dataclass(frozen=True, order=True)
-class Term:
+class ProgramTerm:
     """One or two factors, multiplied."""
 
-    factors: tuple[Factor, ...]
+    factors: tuple[ProgramFactor, ...]
     weight: float = 0.0
 
 
 @dataclass(frozen=True)
-class Program:
+class JudgeProgram:
     """Log odds as ``bias`` plus the sum of terms."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[ProgramTerm, ...]
     bias: float = 0.0
 
     @property
@@ -61,7 +61,7 @@ class Program:
         return tuple(sorted({factor.feature for term in self.terms for factor in term.factors}))
 
     @property
-    def structure(self) -> tuple[tuple[Factor, ...], ...]:
+    def structure(self) -> tuple[tuple[ProgramFactor, ...], ...]:
         """What it is apart from weights."""
         return tuple(sorted(term.factors for term in self.terms))
 
@@ -70,7 +70,7 @@ class Program:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Program:
+    def from_json(cls, value: dict[str, Any]) -> JudgeProgram:
         """Inverse of `to_json`.
 
         Raises:
@@ -79,7 +79,7 @@ class Program:
         terms = []
         for term in value["terms"]:
             factors = tuple(
-                Factor(item["feature"], item["transform"], float(item["scale"]))
+                ProgramFactor(item["feature"], item["transform"], float(item["scale"]))
                 for item in term["factors"]
             )
             if not 1 <= len(factors) <= 2 or any(
@@ -88,7 +88,7 @@ class Program:
                 raise VerdictError(
                     f"the term {term!r} of a judge is not one or two factors bent by one of {', '.join(TRANSFORMS)}."
                 )
-            terms.append(Term(factors, float(term["weight"])))
+            terms.append(ProgramTerm(factors, float(term["weight"])))
         program = cls(tuple(terms), float(value["bias"]))
         numbers = [
             program.bias,
@@ -114,7 +114,7 @@ def transformed(x: Array, transform: str) -> Array:
 
 
 def columns(
-    structure: Sequence[tuple[Factor, ...]], features: Sequence[str], values: Array
+    structure: Sequence[tuple[ProgramFactor, ...]], features: Sequence[str], values: Array
 ) -> Array:
     """Values of terms without their weights, ``(n_submissions, n_terms)``; arguments as in `log_odds`."""
     place = {name: number for number, name in enumerate(features)}
@@ -127,7 +127,7 @@ def columns(
     return found
 
 
-def log_odds(program: Program, features: Sequence[str], values: Array) -> Array:
+def log_odds(program: JudgeProgram, features: Sequence[str], values: Array) -> Array:
     """``(n_submissions,)`` log odds; ``values`` is ``(n_submissions, n_features)`` in the order of ``features``."""
     weights = np.array([term.weight for term in program.terms])
     return np.asarray(
@@ -139,7 +139,7 @@ def log_odds(program: Program, features: Sequence[str], values: Array) -> Array:
 class ProgramJudge:
     """A program as a judge."""
 
-    program: Program
+    program: JudgeProgram
     name: str = "program"
 
     @cached_property
@@ -152,11 +152,11 @@ class ProgramJudge:
             {"program": self.program.to_json(), "code": code, "limits": [WEAKEST, STRONGEST]}
         )
 
-    def judge(self, submission: Submission) -> float:
+    def judge(self, submission: JudgeSubmission) -> float:
         """Probability that people's next data favour the candidate."""
         return float(self.judge_all([submission])[0])
 
-    def judge_all(self, submissions: Sequence[Submission]) -> Array:
+    def judge_all(self, submissions: Sequence[JudgeSubmission]) -> Array:
         """``(n_submissions,)`` probabilities."""
         features = self.program.features
         return np.clip(
@@ -167,7 +167,7 @@ class ProgramJudge:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledComparisons:
     """Settled comparisons as arrays, on which programs are fitted and compared."""
 
     features: tuple[str, ...]
@@ -180,19 +180,21 @@ class Labelled:
 
 
 def labelled(
-    submissions: Sequence[Submission],
+    submissions: Sequence[JudgeSubmission],
     labels: Sequence[bool],
     features: Sequence[str],
     weights: Array | None = None,
-) -> Labelled:
+) -> LabelledComparisons:
     """Arrays of items; every item counts once where no weights are given."""
     own = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=np.float64)
-    return Labelled(
+    return LabelledComparisons(
         tuple(features), table(submissions, features), np.asarray(labels, dtype=np.float64), own
     )
 
 
-def fit(program: Program, items: Labelled, *, n_iterations: int = 25) -> Program:
+def fit(
+    program: JudgeProgram, items: LabelledComparisons, *, n_iterations: int = 25
+) -> JudgeProgram:
     """The program with the weights of greatest posterior density under a normal prior (penalised Newton steps)."""
     x = np.column_stack(
         (np.ones(len(items.labels)), columns(program.structure, items.features, items.values))
@@ -217,10 +219,10 @@ def fit(program: Program, items: Labelled, *, n_iterations: int = 25) -> Program
         w, gained, current = w + step, following - current, following
         if gained < 1e-9:
             break
-    return Program(tuple(map(Term, program.structure, w[1:].tolist())), float(w[0]))
+    return JudgeProgram(tuple(map(ProgramTerm, program.structure, w[1:].tolist())), float(w[0]))
 
 
-def criterion(program: Program, items: Labelled) -> float:
+def criterion(program: JudgeProgram, items: LabelledComparisons) -> float:
     """Log score of all items less half the logarithm of their number for each weight; larger is better.
 
     References:
@@ -231,7 +233,7 @@ def criterion(program: Program, items: Labelled) -> float:
     return float(score - np.log(max(items.weights.sum(), 2)) / 2 * (len(program.terms) + 1))
 
 
-def scales(items: Labelled) -> dict[str, float]:
+def scales(items: LabelledComparisons) -> dict[str, float]:
     """Root mean square of each feature, by which it is divided, so that transforms bend where features lie."""
     spread = np.sqrt((items.values**2).mean(axis=0))
     return {
@@ -240,51 +242,55 @@ def scales(items: Labelled) -> dict[str, float]:
     }
 
 
-def mutate(program: Program, scale: dict[str, float], rng: np.random.Generator) -> Program:
+def mutate(
+    program: JudgeProgram, scale: dict[str, float], rng: np.random.Generator
+) -> JudgeProgram:
     """One change of structure: a term dropped, added, bent another way, or multiplied by another feature."""
 
-    def factor() -> Factor:
+    def factor() -> ProgramFactor:
         feature = str(rng.choice(sorted(scale)))
-        return Factor(feature, str(rng.choice(TRANSFORMS)), scale[feature])
+        return ProgramFactor(feature, str(rng.choice(TRANSFORMS)), scale[feature])
 
     terms = list(program.terms)
     kind = rng.choice(["drop", "add", "bend", "multiply"])
     if not terms or (kind == "add" and len(terms) < MOST_TERMS):
-        terms.append(Term((factor(),)))
+        terms.append(ProgramTerm((factor(),)))
     else:
         place = int(rng.integers(len(terms)))
         factors = terms[place].factors
         if kind == "drop":
             del terms[place]
         elif kind == "multiply":
-            terms[place] = Term(
+            terms[place] = ProgramTerm(
                 tuple(sorted((factors[0], factor()))) if len(factors) == 1 else factors[:1]
             )
         else:
             chosen = int(rng.integers(len(factors)))
             bent = replace(factors[chosen], transform=str(rng.choice(TRANSFORMS)))
-            terms[place] = Term(tuple(sorted((*factors[:chosen], bent, *factors[chosen + 1 :]))))
+            terms[place] = ProgramTerm(
+                tuple(sorted((*factors[:chosen], bent, *factors[chosen + 1 :])))
+            )
     return _distinct(terms)
 
 
-def recombine(first: Program, second: Program, rng: np.random.Generator) -> Program:
+def recombine(first: JudgeProgram, second: JudgeProgram, rng: np.random.Generator) -> JudgeProgram:
     """Each term of either parent with even odds."""
     return _distinct([term for term in (*first.terms, *second.terms) if rng.random() < 0.5])
 
 
-def _distinct(terms: Sequence[Term]) -> Program:
-    return Program(tuple({term.factors: term for term in sorted(terms)}.values())[:MOST_TERMS])
+def _distinct(terms: Sequence[ProgramTerm]) -> JudgeProgram:
+    return JudgeProgram(tuple({term.factors: term for term in sorted(terms)}.values())[:MOST_TERMS])
 
 
 def breed(
-    incumbent: Program,
-    items: Labelled,
+    incumbent: JudgeProgram,
+    items: LabelledComparisons,
     rng: np.random.Generator,
     *,
     n_generations: int = 12,
     n_children: int = 16,
     n_parents: int = 6,
-) -> list[Program]:
+) -> list[JudgeProgram]:
     """Challengers bred from the incumbent on dev items only, best first by `criterion`; the first goes to the gate.
 
     Args:
@@ -294,9 +300,9 @@ def breed(
         n_generations, n_children, n_parents: Extent of the search; parents are the best found so far.
     """
     scale = scales(items)
-    found: dict[tuple[tuple[Factor, ...], ...], tuple[float, Program]] = {}
+    found: dict[tuple[tuple[ProgramFactor, ...], ...], tuple[float, JudgeProgram]] = {}
 
-    def consider(program: Program) -> None:
+    def consider(program: JudgeProgram) -> None:
         if program.structure not in found:
             fitted = fit(program, items)
             found[program.structure] = criterion(fitted, items), fitted
@@ -313,8 +319,8 @@ def breed(
 
 
 def gain_of_breeding(
-    incumbent: Program,
-    items: Labelled,
+    incumbent: JudgeProgram,
+    items: LabelledComparisons,
     groups: Sequence[int],
     rng: np.random.Generator,
     n_folds: int = 5,
@@ -347,7 +353,7 @@ def gain_of_breeding(
         fold = (rng.permutation(n_groups) % n_folds)[group]
         for number in np.unique(fold):
             left = fold == number
-            seen = Labelled(
+            seen = LabelledComparisons(
                 items.features, items.values[~left], items.labels[~left], items.weights[~left]
             )
             for sign, program in ((1, breed(incumbent, seen, rng)[0]), (-1, fit(incumbent, seen))):

@@ -1,6 +1,6 @@
 """The place of a judge that reads: a rubric of separate dimensions with defined levels, each answered with evidence.
 
-What reads is a `Reader`, which a language model can be; the rubric turns its levels into a probability.
+What reads is a `RubricReader`, which a language model can be; the rubric turns its levels into a probability.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, Protocol
 from scipy.special import expit
 
 from lakatos.judges.errors import VerdictError
-from lakatos.judges.judge import Submission
+from lakatos.judges.judge import JudgeSubmission
 from lakatos.traces.digest import Digest, digest_of
 
 
 @dataclass(frozen=True)
-class Dimension:
+class RubricDimension:
     """One question about a pair, with the meaning of each level."""
 
     name: str
@@ -33,7 +33,7 @@ class Dimension:
 class Rubric:
     """Dimensions that are answered separately."""
 
-    dimensions: tuple[Dimension, ...]
+    dimensions: tuple[RubricDimension, ...]
     instructions: str = ""
     edition: str = ""
     """Which of several readers that answer under one name reads by it, where they differ; readings of two are never
@@ -56,7 +56,7 @@ class Rubric:
     def from_json(cls, value: Mapping[str, Any]) -> Rubric:
         """Inverse of `to_json`."""
         found = tuple(
-            Dimension(
+            RubricDimension(
                 str(item["name"]),
                 str(item["question"]),
                 {int(level): str(words) for level, words in item["levels"].items()},
@@ -68,21 +68,21 @@ class Rubric:
 
 
 @dataclass(frozen=True)
-class Reading:
+class RubricReading:
     """A level on every dimension, and the words of the submission that it rests on."""
 
     levels: Mapping[str, int]
     evidence: Mapping[str, str]
 
 
-class Reader(Protocol):
+class RubricReader(Protocol):
     """Something that reads a submission by a rubric, such as a language model."""
 
     @property
     def digest(self) -> Digest:
         """Changes with everything that can change a reading: model and its snapshot, decoding, prompt, tools."""
 
-    def read(self, rubric: Rubric, submission: Submission) -> Reading:
+    def read(self, rubric: Rubric, submission: JudgeSubmission) -> RubricReading:
         """Levels with evidence; raises `VerdictError` for an answer that does not parse, TimeoutError for none."""
 
 
@@ -91,7 +91,7 @@ class RubricJudge:
     """A rubric and who reads by it."""
 
     rubric: Rubric
-    reader: Reader
+    reader: RubricReader
     name: str = "rubric"
 
     @property
@@ -100,7 +100,7 @@ class RubricJudge:
         own = {"reader": self.reader.digest, "code": inspect.getsource(type(self))}
         return digest_of({**self.rubric.to_json(), **own})
 
-    def judge(self, submission: Submission) -> float:
+    def judge(self, submission: JudgeSubmission) -> float:
         """Probability that people's next data favour the candidate.
 
         Raises:
@@ -123,6 +123,6 @@ class RubricJudge:
         return float(expit(total))
 
 
-def _words(dimension: Dimension) -> dict[str, Any]:
+def _words(dimension: RubricDimension) -> dict[str, Any]:
     levels = {str(level): words for level, words in sorted(dimension.levels.items())}
     return {"name": dimension.name, "question": dimension.question, "levels": levels}

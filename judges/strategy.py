@@ -24,7 +24,7 @@ SPREAD = 0.5
 
 
 @dataclass(frozen=True)
-class Strategy:
+class SearchStrategy:
     """How an advocate searches."""
 
     preferences: Mapping[str, float]
@@ -46,7 +46,7 @@ class Strategy:
 
 
 @dataclass(frozen=True)
-class Achieved:
+class StrategyResult:
     """What people's data said about one theory in one experiment."""
 
     theory: Digest
@@ -57,7 +57,7 @@ class Achieved:
 
 
 @dataclass(frozen=True)
-class Credit:
+class StrategyCredit:
     """Outcomes of a strategy's clade."""
 
     successes: float
@@ -93,10 +93,10 @@ def credit(
     strategy: Digest,
     proposed: Mapping[Digest, Digest],
     parents: Mapping[Digest, Sequence[Digest]],
-    achieved: Iterable[Achieved],
+    achieved: Iterable[StrategyResult],
     valid: Callable[[Digest], bool],
     shared: float = SHARED,
-) -> Credit:
+) -> StrategyCredit:
     """Tempered successes and failures of a strategy's clade, from records that hold.
 
     Outcomes fall into lines of descent, one for each theory that the strategy proposed itself; one that several lines
@@ -126,10 +126,10 @@ def credit(
             successes += weight * sum(results)
             failures += weight * (len(results) - sum(results))
             n_outcomes += len(results)
-    return Credit(successes, failures, n_outcomes)
+    return StrategyCredit(successes, failures, n_outcomes)
 
 
-def choose(credits: Mapping[Digest, Credit], rng: np.random.Generator) -> Digest:
+def choose(credits: Mapping[Digest, StrategyCredit], rng: np.random.Generator) -> Digest:
     """The strategy with the largest draw from its Beta posterior (Thompson 1933, Biometrika 25, 285-294).
 
     Raises:
@@ -152,8 +152,11 @@ def may_widen(n_outcomes: int, n_strategies: int, exponent: float = WIDENING) ->
 
 
 def vary(
-    strategy: Strategy, mechanisms: Sequence[str], prompts: Sequence[str], rng: np.random.Generator
-) -> Strategy:
+    strategy: SearchStrategy,
+    mechanisms: Sequence[str],
+    prompts: Sequence[str],
+    rng: np.random.Generator,
+) -> SearchStrategy:
     """A strategy one step away: another preference for one mechanism, another prompt, or more or less exploration."""
     preferences, prompt, exploration = (
         dict(strategy.preferences),
@@ -177,17 +180,19 @@ def vary(
     else:
         log_odds = np.log(np.clip(exploration, 0.01, 0.99) / (1 - np.clip(exploration, 0.01, 0.99)))
         exploration = round(float(1 / (1 + np.exp(-log_odds - rng.normal(0, SPREAD)))), 6)
-    return Strategy(preferences, prompt, exploration, (strategy.digest,))
+    return SearchStrategy(preferences, prompt, exploration, (strategy.digest,))
 
 
-def recombine(first: Strategy, second: Strategy, rng: np.random.Generator) -> Strategy:
+def recombine(
+    first: SearchStrategy, second: SearchStrategy, rng: np.random.Generator
+) -> SearchStrategy:
     """A child that takes every part from one of two strategies."""
 
-    def either() -> Strategy:
+    def either() -> SearchStrategy:
         return first if rng.random() < 0.5 else second
 
     names = sorted({*first.preferences, *second.preferences})
     preferences = {name: either().preferences.get(name, 1.0) for name in names}
-    return Strategy(
+    return SearchStrategy(
         preferences, either().prompt, either().exploration, (first.digest, second.digest)
     )

@@ -15,7 +15,7 @@ from typing import Literal
 
 from lakatos.judges.errors import EpochMismatchError, EpochStateError, MeasurementError
 from lakatos.judges.gate import GateDecided, refold
-from lakatos.judges.ledger import Ledger, Spending
+from lakatos.judges.ledger import AlphaSpending, Ledger
 from lakatos.traces.digest import Digest, Fingerprint, digest_of
 from lakatos.traces.record import Record
 
@@ -111,7 +111,7 @@ class Epoch:
 
     slots: Mapping[str, Digest]
     """Version of the judge in each slot."""
-    ledger: Ledger = field(default_factory=Spending)
+    ledger: Ledger = field(default_factory=AlphaSpending)
     number: int = 0
     phase: Phase = "open"
     snapshot: EpochFrozen | None = None

@@ -13,10 +13,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from lakatos.language_models.client import Completion, LanguageModel, Request
+from lakatos.language_models.client import LanguageModel, ModelCompletion, ModelRequest
 from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.errors import BudgetExhaustedError, LanguageModelError, TransientError
-from lakatos.language_models.ledger import Amount, Ledger, Reservation, cost, worst_case
+from lakatos.language_models.ledger import (
+    BudgetLedger,
+    BudgetReservation,
+    SpentAmount,
+    cost,
+    worst_case,
+)
 from lakatos.language_models.limit import InFlight, RateLimit, RetryPolicy, Sleep, wait_s
 from lakatos.language_models.outcome import outcome_of
 from lakatos.language_models.record import LanguageModelCalled
@@ -26,31 +32,31 @@ from lakatos.traces.digest import Digest, canonical_json, digest_of
 from lakatos.traces.step import StepContext, Trace
 
 STEP: Final = "ask"
-TRY: Final = Amount(requests=1)
+TRY: Final = SpentAmount(requests=1)
 """What a try takes that was turned down."""
 _SHOWN: Final = 300
 _SEEDS: Final = 2**31
 
 
 @dataclass(frozen=True)
-class Called:
+class RecordedCall:
     """A recorded call."""
 
     record: LanguageModelCalled
     digest: Digest
     """Of the record, for what is derived from it."""
-    completion: Completion
+    completion: ModelCompletion
     """Without latency and cached tokens, so that it is the same whenever it is read."""
 
 
-class Caller:
+class ModelCaller:
     """Asks one language model within one run."""
 
     def __init__(
         self,
         model: LanguageModel,
         trace: Trace,
-        ledger: Ledger,
+        ledger: BudgetLedger,
         *,
         price: Price | None = None,
         retry: RetryPolicy | None = None,
@@ -83,7 +89,7 @@ class Caller:
         cls,
         settings: ModelSettings,
         trace: Trace,
-        ledger: Ledger,
+        ledger: BudgetLedger,
         *,
         retry: RetryPolicy | None = None,
     ) -> Self:
@@ -100,12 +106,12 @@ class Caller:
 
     async def ask(
         self,
-        request: Request,
+        request: ModelRequest,
         *,
         role: str,
         position: Mapping[str, int | str] | None = None,
         inputs: Sequence[Digest] = (),
-    ) -> Called:
+    ) -> RecordedCall:
         """The answer to ``request``, from the trace if it was given before.
 
         Args:
@@ -133,14 +139,14 @@ class Caller:
 
     async def _step(
         self,
-        request: Request,
+        request: ModelRequest,
         asked: Digest,
         role: str,
         cited: Sequence[Digest],
         place: Mapping[str, int | str],
-    ) -> Called:
+    ) -> RecordedCall:
         worst, purpose = worst_case(self._price, request), f"asking {self.model.name!r} as {role}"
-        reservations: list[Reservation] = []
+        reservations: list[BudgetReservation] = []
 
         def reserve() -> dict[str, Any]:
             reservations.append(self.ledger.reserve(worst, purpose))
@@ -181,12 +187,12 @@ class Caller:
 
     async def _tried(
         self,
-        request: Request,
+        request: ModelRequest,
         context: StepContext,
-        reservations: list[Reservation],
-        worst: Amount,
+        reservations: list[BudgetReservation],
+        worst: SpentAmount,
         purpose: str,
-    ) -> Completion:
+    ) -> ModelCompletion:
         """Ask until there is an answer; each try reserves and settles."""
         # Waits have a generator of their own: how often a server failed must not change what is drawn after it.
         (jitter,) = context.rng.spawn(1)
@@ -237,20 +243,22 @@ class Caller:
         return wait_s(self._retry, n_tries, rng, error.retry_after_s)
 
 
-def _expected_tokens(request: Request) -> int:
+def _expected_tokens(request: ModelRequest) -> int:
     """For rate limits: four bytes a token, and an answer up to the limit; corrected when the server has counted."""
     said = request.model_dump(mode="json", include={"messages", "tools"})
     return len(canonical_json(said)) // 4 + request.sampling.max_tokens
 
 
-def _without_measures(completion: Completion) -> Completion:
+def _without_measures(completion: ModelCompletion) -> ModelCompletion:
     usage = completion.usage.model_copy(update={"n_cached_tokens": 0})
     return completion.model_copy(update={"usage": usage, "latency_s": 0.0})
 
 
-async def _read(artifacts: ArtifactStore, record: LanguageModelCalled, digest: Digest) -> Called:
+async def _read(
+    artifacts: ArtifactStore, record: LanguageModelCalled, digest: Digest
+) -> RecordedCall:
     kept = await asyncio.to_thread(artifacts.get, record.completion)
-    return Called(record, digest, Completion.model_validate_json(kept))
+    return RecordedCall(record, digest, ModelCompletion.model_validate_json(kept))
 
 
 def served_version(record: LanguageModelCalled) -> Digest:
@@ -266,7 +274,7 @@ class RecordedModel:
 
     def __init__(
         self,
-        caller: Caller,
+        caller: ModelCaller,
         *,
         role: str,
         position: Mapping[str, int | str] | None = None,
@@ -293,8 +301,8 @@ class RecordedModel:
         """Of the model behind."""
         return self._caller.model.version
 
-    async def complete(self, request: Request) -> Completion:
-        """The answer, from the trace if it was given before; errors as of `Caller.ask`."""
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
+        """The answer, from the trace if it was given before; errors as of `ModelCaller.ask`."""
         self._n_asked += 1
         place = {**self._position, "call": self._n_asked}
         called = await self._caller.ask(

@@ -12,13 +12,13 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict
 
 
-class Part(BaseModel):
+class FrozenPart(BaseModel):
     """Frozen, and refuses fields that it does not know; NaN and infinities are kept to be refused by the trace."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
-class ToolCall(Part):
+class ToolCall(FrozenPart):
     """A tool that the model wants called; the arguments are untrusted text."""
 
     call_id: str
@@ -27,7 +27,7 @@ class ToolCall(Part):
     """JSON as the model wrote it, not parsed."""
 
 
-class Message(Part):
+class ChatMessage(FrozenPart):
     """One turn of a conversation."""
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -38,7 +38,7 @@ class Message(Part):
     """Which call a tool's turn answers."""
 
 
-class ToolOffer(Part):
+class ToolOffer(FrozenPart):
     """A tool as it is described to the model."""
 
     name: str
@@ -47,7 +47,7 @@ class ToolOffer(Part):
     """JSON schema of the arguments."""
 
 
-class Sampling(Part):
+class TokenSampling(FrozenPart):
     """How tokens are drawn."""
 
     temperature: float = 0.7
@@ -56,11 +56,11 @@ class Sampling(Part):
     stop: tuple[str, ...] = ()
 
 
-class Request(Part):
+class ModelRequest(FrozenPart):
     """All that decides an answer."""
 
-    messages: tuple[Message, ...]
-    sampling: Sampling = Sampling()
+    messages: tuple[ChatMessage, ...]
+    sampling: TokenSampling = TokenSampling()
     seed: int = 0
     answer_schema: dict[str, Any] | None = None
     """JSON schema that the server is to enforce on the content."""
@@ -70,7 +70,7 @@ class Request(Part):
     """Most likely tokens to report at each place; 0 asks for none."""
 
 
-class Usage(Part):
+class TokenUsage(FrozenPart):
     """Tokens that a call took."""
 
     n_prompt_tokens: int = 0
@@ -79,7 +79,7 @@ class Usage(Part):
     n_completion_tokens: int = 0
 
 
-class TokenLogProbability(Part):
+class TokenLogProbability(FrozenPart):
     """A token of the answer, in nats."""
 
     token: str
@@ -87,7 +87,7 @@ class TokenLogProbability(Part):
     alternatives: tuple[tuple[str, float], ...] = ()
 
 
-class Completion(Part):
+class ModelCompletion(FrozenPart):
     """What a model answered."""
 
     content: str
@@ -99,7 +99,7 @@ class Completion(Part):
     """As the server names it."""
     server: str = ""
     """Version or fingerprint of the server, where it tells."""
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     log_probabilities: tuple[TokenLogProbability, ...] = ()
     latency_s: float = 0.0
 
@@ -115,7 +115,7 @@ class LanguageModel(Protocol):
     def version(self) -> str:
         """Digest of all that can change its answers: model, revision, server, decoding defaults."""
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
         """Answer once.
 
         Raises:

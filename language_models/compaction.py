@@ -8,11 +8,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from lakatos.language_models.client import LanguageModel, Request, Sampling
+from lakatos.language_models.client import LanguageModel, ModelRequest, TokenSampling
 from lakatos.language_models.context import (
-    Context,
+    ContextEntry,
     Count,
-    Entry,
+    RoleContext,
     append,
     assemble,
     count_tokens,
@@ -22,7 +22,7 @@ from lakatos.language_models.context import (
 )
 from lakatos.language_models.errors import BudgetExhaustedError, RequestRefusedError, TransientError
 from lakatos.language_models.fence import neutralise
-from lakatos.language_models.pins import Rule
+from lakatos.language_models.pins import PinnedRule
 from lakatos.language_models.quotes import check_against, sentences
 
 _WORD: Final = re.compile(r"[a-z]{4,}")
@@ -30,7 +30,7 @@ GAP: Final = " ... "
 
 
 @dataclass(frozen=True)
-class Truncate:
+class TailCompactor:
     """Keeps the end: what is latest."""
 
     count: Count = count_tokens
@@ -59,7 +59,7 @@ class HeadTail:
 
 
 @dataclass(frozen=True)
-class Extractive:
+class ExtractiveCompactor:
     """Keeps whole sentences: those with frequent content words and with numbers, in their order.
 
     References:
@@ -106,10 +106,10 @@ class ModelCompactor:
     model: LanguageModel
     prompt: str
     """How to summarise; a file of the role that uses it."""
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PinnedRule, ...] = ()
     """Pinned rules, which stand in this request as in every other."""
-    fallback: Extractive = field(default_factory=Extractive)
-    sampling: Sampling = field(default_factory=lambda: Sampling(temperature=0.0))
+    fallback: ExtractiveCompactor = field(default_factory=ExtractiveCompactor)
+    sampling: TokenSampling = field(default_factory=lambda: TokenSampling(temperature=0.0))
     seed: int = 0
     count: Count = count_tokens
 
@@ -122,13 +122,15 @@ class ModelCompactor:
         """A summary of ``text``, or sentences of it."""
         if self.count(text) <= n_tokens or n_tokens == 0:
             return cut(text, n_tokens, self.count)
-        task = Entry(
+        task = ContextEntry(
             kind="task", text=f"Summarise the data in {max(n_tokens // 2, 8)} words at most."
         )
         context = append(
-            Context(), Entry(kind="data", text=text, source="what is to be summarised"), task
+            RoleContext(),
+            ContextEntry(kind="data", text=text, source="what is to be summarised"),
+            task,
         )
-        request = Request(
+        request = ModelRequest(
             messages=assemble(context, self.prompt, self.rules),
             sampling=self.sampling.model_copy(update={"max_tokens": 2 * n_tokens}),
             seed=self.seed,

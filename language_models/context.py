@@ -16,10 +16,10 @@ from typing import Final, Literal, Protocol
 
 from pydantic import ValidationError
 
-from lakatos.language_models.client import Message, Part, ToolCall, ToolOffer
+from lakatos.language_models.client import ChatMessage, FrozenPart, ToolCall, ToolOffer
 from lakatos.language_models.errors import ContextTooLongError
 from lakatos.language_models.fence import FENCE_NOTE, QUOTED, fence, neutralise, without_marks
-from lakatos.language_models.pins import Rule, check_room, pinned
+from lakatos.language_models.pins import PinnedRule, check_room, pinned
 from lakatos.language_models.quotes import check_against
 from lakatos.language_models.tool import mention
 from lakatos.traces.digest import Digest, canonical_json, digest_of
@@ -59,7 +59,7 @@ def count_tokens(text: str) -> int:
     )
 
 
-class Entry(Part):
+class ContextEntry(FrozenPart):
     """One thing in a context."""
 
     kind: Literal["task", "data", "answer", "result", "note"]
@@ -77,10 +77,10 @@ class Entry(Part):
     """It led nowhere and is dropped by the next compaction."""
 
 
-class Context(Part):
+class RoleContext(FrozenPart):
     """What a role has before it, in order."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ContextEntry, ...] = ()
     branch: tuple[str, ...] = ()
     """Labels of the forks that led here."""
     n_compactions: int = 0
@@ -91,7 +91,7 @@ class Context(Part):
         return digest_of(self.model_dump(mode="json"))
 
 
-class Compaction(Part):
+class ContextCompaction(FrozenPart):
     """What a compaction did, for the trace."""
 
     compactor: str
@@ -106,7 +106,7 @@ class Compaction(Part):
     """Results that a summary contradicted; they were summarised by their beginning instead."""
 
 
-class Compactor(Protocol):
+class TextCompactor(Protocol):
     """Makes a text shorter."""
 
     @property
@@ -117,17 +117,17 @@ class Compactor(Protocol):
         """``text`` in about ``n_tokens`` tokens; one that is short enough is returned as it is."""
 
 
-def append(context: Context, *entries: Entry) -> Context:
+def append(context: RoleContext, *entries: ContextEntry) -> RoleContext:
     """``context`` and ``entries``."""
     return context.model_copy(update={"entries": (*context.entries, *entries)})
 
 
-def fork(context: Context, label: str) -> Context:
+def fork(context: RoleContext, label: str) -> RoleContext:
     """``context`` as the beginning of another line of work."""
     return context.model_copy(update={"branch": (*context.branch, label)})
 
 
-def mark_dead_end(context: Context, reference: str) -> Context:
+def mark_dead_end(context: RoleContext, reference: str) -> RoleContext:
     """``context`` with everything that shows the record ``reference`` marked as leading nowhere."""
     entries = tuple(
         entry.model_copy(update={"dead_end": True}) if entry.reference == reference else entry
@@ -136,31 +136,31 @@ def mark_dead_end(context: Context, reference: str) -> Context:
     return context.model_copy(update={"entries": entries})
 
 
-def dump(context: Context) -> bytes:
+def dump(context: RoleContext) -> bytes:
     """``context`` as it is stored."""
     return canonical_json(context.model_dump(mode="json"))
 
 
-def resume(data: bytes) -> Context:
+def resume(data: bytes) -> RoleContext:
     """The context that was stored.
 
     Raises:
         ValueError: It cannot be read.
     """
     try:
-        return Context.model_validate_json(data)
+        return RoleContext.model_validate_json(data)
     except ValidationError as error:
         raise ValueError(
             f"a stored context cannot be read: {error}. Begin the role's work again."
         ) from error
 
 
-def n_tokens(context: Context, count: Count = count_tokens) -> int:
+def n_tokens(context: RoleContext, count: Count = count_tokens) -> int:
     """Tokens of the entries, fences and turns included."""
     return sum(_entry_tokens(entry, count) for entry in context.entries)
 
 
-def _entry_tokens(entry: Entry, count: Count) -> int:
+def _entry_tokens(entry: ContextEntry, count: Count) -> int:
     fenced = 40 if entry.kind in ("data", "result", "note") else 0
     calls = sum(
         count(call.name) + count(call.arguments) + TOKENS_PER_MESSAGE for call in entry.tool_calls
@@ -169,13 +169,13 @@ def _entry_tokens(entry: Entry, count: Count) -> int:
 
 
 async def compact(
-    context: Context,
-    compactor: Compactor,
+    context: RoleContext,
+    compactor: TextCompactor,
     room: int,
     *,
     keep: int = 1,
     count: Count = count_tokens,
-) -> tuple[Context, Compaction]:
+) -> tuple[RoleContext, ContextCompaction]:
     """Old entries as notes of a sentence or two each that name their records; tasks and the last turns as they are.
 
     Args:
@@ -203,7 +203,7 @@ async def compact(
     after = context.model_copy(
         update={"entries": (*tasks, *notes, *new), "n_compactions": context.n_compactions + 1}
     )
-    return after, Compaction(
+    return after, ContextCompaction(
         compactor=compactor.name,
         before=context.digest,
         after=after.digest,
@@ -215,7 +215,7 @@ async def compact(
     )
 
 
-def _call_of(entry: Entry, entries: Sequence[Entry]) -> ToolCall | None:
+def _call_of(entry: ContextEntry, entries: Sequence[ContextEntry]) -> ToolCall | None:
     calls = (call for other in entries for call in other.tool_calls)
     return next(
         (call for call in calls if entry.kind == "result" and call.call_id == entry.call_id), None
@@ -223,8 +223,8 @@ def _call_of(entry: Entry, entries: Sequence[Entry]) -> ToolCall | None:
 
 
 async def _note(
-    entry: Entry, call: ToolCall | None, compactor: Compactor, count: Count
-) -> tuple[list[Entry], int]:
+    entry: ContextEntry, call: ToolCall | None, compactor: TextCompactor, count: Count
+) -> tuple[list[ContextEntry], int]:
     """What becomes of an old entry, and whether the summary contradicted it."""
     if not entry.text.strip():
         return [], 0
@@ -241,7 +241,7 @@ async def _note(
     )
     where = f" [{mention(entry.reference)}]" if entry.reference else ""
     text = neutralise(f"- {' '.join(origin.split())}: {summary}{where}") if summary or where else ""
-    note = Entry(kind="note", text=text, source="notes", reference=entry.reference)
+    note = ContextEntry(kind="note", text=text, source="notes", reference=entry.reference)
     return ([note] if text else []), int(contradicted)
 
 
@@ -253,17 +253,19 @@ def _parsed(text: str) -> object:
         return text
 
 
-async def _fit(notes: list[Entry], compactor: Compactor, room: int, count: Count) -> list[Entry]:
+async def _fit(
+    notes: list[ContextEntry], compactor: TextCompactor, room: int, count: Count
+) -> list[ContextEntry]:
     """As many of the latest notes as half of ``room`` holds, the older ones together in the other half."""
     if sum(_entry_tokens(note, count) for note in notes) <= room or not notes:
         return notes
-    late: list[Entry] = []
+    late: list[ContextEntry] = []
     left = room // 2
     while notes and (size := _entry_tokens(notes[-1], count)) <= left:
         left -= size
         late.insert(0, notes.pop())
     references = [note.reference for note in notes if note.reference]
-    overhead = _entry_tokens(Entry(kind="note", text="", source="notes"), count)
+    overhead = _entry_tokens(ContextEntry(kind="note", text="", source="notes"), count)
     space = max(room // 2 - overhead, 0)
     # A record stays within reach although its sentence is gone; the latest ones, within a quarter of the space.
     pointers = [f"{mention(reference)}" for reference in dict.fromkeys(references)]
@@ -274,7 +276,7 @@ async def _fit(notes: list[Entry], compactor: Compactor, room: int, count: Count
     text = neutralise(await compactor(body, max(space - count(tail) - 1, 0)))
     text = cut(text, max(space - count(tail) - 1, 0), count)
     merged = "\n".join(part for part in (text, tail) if part)
-    return ([Entry(kind="note", text=merged, source="notes")] if merged else []) + late
+    return ([ContextEntry(kind="note", text=merged, source="notes")] if merged else []) + late
 
 
 def cut(text: str, room: int, count: Count = count_tokens) -> str:
@@ -296,19 +298,19 @@ def most_that_fit(most: int, fits: Callable[[int], bool]) -> int:
 
 
 async def fit(
-    context: Context,
-    compactor: Compactor,
+    context: RoleContext,
+    compactor: TextCompactor,
     room: int,
     *,
     keep: int = 1,
     count: Count = count_tokens,
-) -> tuple[Context, tuple[Compaction, ...]]:
+) -> tuple[RoleContext, tuple[ContextCompaction, ...]]:
     """``context`` within ``room`` tokens, compacted only if it has to be.
 
     Raises:
         ContextTooLongError: What cannot be compacted (tasks, the last turns) is too long by itself.
     """
-    done: list[Compaction] = []
+    done: list[ContextCompaction] = []
     for kept in range(keep, -1, -1):
         if n_tokens(context, count) <= room:
             return context, tuple(done)
@@ -325,12 +327,12 @@ async def fit(
 
 
 def assemble(
-    context: Context,
+    context: RoleContext,
     prompt: str,
-    rules: Sequence[Rule] = (),
+    rules: Sequence[PinnedRule] = (),
     *,
     secret: str = "",
-) -> tuple[Message, ...]:
+) -> tuple[ChatMessage, ...]:
     """The messages of a request: pinned rules, the role's prompt, the context with its data fenced, the rules again.
 
     Args:
@@ -339,7 +341,7 @@ def assemble(
         rules: Those `active` for the role.
         secret: Known to the run only; makes nonces of fences that nobody can work out who knows the whole context.
     """
-    messages = [Message(role="system", content=f"{without_marks(prompt)}\n\n{FENCE_NOTE}")]
+    messages = [ChatMessage(role="system", content=f"{without_marks(prompt)}\n\n{FENCE_NOTE}")]
     for entry in context.entries:
         message = _message(entry, secret)
         if (
@@ -353,19 +355,21 @@ def assemble(
     return pinned(messages, rules)
 
 
-def _message(entry: Entry, secret: str) -> Message:
+def _message(entry: ContextEntry, secret: str) -> ChatMessage:
     match entry.kind:
         case "task":
-            return Message(role="user", content=without_marks(entry.text))
+            return ChatMessage(role="user", content=without_marks(entry.text))
         case "answer":
             calls = tuple(_as_sent(call) for call in entry.tool_calls)
-            return Message(role="assistant", content=without_marks(entry.text), tool_calls=calls)
+            return ChatMessage(
+                role="assistant", content=without_marks(entry.text), tool_calls=calls
+            )
         case "result":
-            return Message(
+            return ChatMessage(
                 role="tool", content=fence(entry.text, entry.source, secret), call_id=entry.call_id
             )
         case _:
-            return Message(role="user", content=fence(entry.text, entry.source, secret))
+            return ChatMessage(role="user", content=fence(entry.text, entry.source, secret))
 
 
 def _as_sent(call: ToolCall) -> ToolCall:
@@ -385,7 +389,7 @@ def request_room(
     context_tokens: int,
     max_answer_tokens: int,
     prompt: str,
-    rules: Sequence[Rule],
+    rules: Sequence[PinnedRule],
     offers: Sequence[ToolOffer] = (),
     count: Count = count_tokens,
 ) -> int:

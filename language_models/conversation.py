@@ -10,19 +10,19 @@ from functools import partial
 from typing import Final, Literal
 
 from lakatos.language_models.client import (
-    Completion,
+    FrozenPart,
     LanguageModel,
-    Part,
-    Request,
-    Sampling,
+    ModelCompletion,
+    ModelRequest,
+    TokenSampling,
     ToolCall,
 )
 from lakatos.language_models.context import (
-    Compaction,
-    Compactor,
-    Context,
+    ContextCompaction,
+    ContextEntry,
     Count,
-    Entry,
+    RoleContext,
+    TextCompactor,
     append,
     assemble,
     count_tokens,
@@ -30,15 +30,21 @@ from lakatos.language_models.context import (
     request_room,
 )
 from lakatos.language_models.errors import ToolError
-from lakatos.language_models.guard import AnswerAction, CallAction, Situation, breaches, explain
-from lakatos.language_models.pins import PinnedModel, Rule
-from lakatos.language_models.quotes import Finding, check_answer
+from lakatos.language_models.guard import (
+    AnswerAction,
+    CallAction,
+    GuardSituation,
+    breaches,
+    explain,
+)
+from lakatos.language_models.pins import PinnedModel, PinnedRule
+from lakatos.language_models.quotes import QuoteFinding, check_answer
 from lakatos.language_models.tool import (
-    Prepared,
-    Refusal,
-    Returned,
+    CallRefusal,
+    PreparedCall,
     Toolbox,
     ToolRecorder,
+    ToolResult,
     ToolUse,
     as_json,
     mention,
@@ -46,7 +52,7 @@ from lakatos.language_models.tool import (
 )
 
 
-class Limits(Part):
+class ConversationLimits(FrozenPart):
     """Where a conversation ends, whatever the model wants."""
 
     max_rounds: int = 8
@@ -75,44 +81,44 @@ limit of tokens, which says nothing about the idea; "looping": round after round
 
 
 @dataclass(frozen=True)
-class Conversation:
+class ToolConversation:
     """What was said and done."""
 
     outcome: Outcome
     answer: str
     """The last content; to be used only if it was ``answered``."""
-    context: Context
+    context: RoleContext
     uses: tuple[ToolUse, ...]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[QuoteFinding, ...] = ()
     """What the answer says that no record bears out."""
-    compactions: tuple[Compaction, ...] = ()
+    compactions: tuple[ContextCompaction, ...] = ()
     reason: str = ""
     """Of any outcome but ``answered``."""
 
 
 @dataclass(frozen=True)
-class Setting:
+class ConversationSetting:
     """What a role brings to a conversation."""
 
     model: LanguageModel
     prompt: str
     toolbox: Toolbox
     record: ToolRecorder
-    compactor: Compactor
-    rules: tuple[Rule, ...] = ()
-    situation: Callable[[], Situation] = Situation
+    compactor: TextCompactor
+    rules: tuple[PinnedRule, ...] = ()
+    situation: Callable[[], GuardSituation] = GuardSituation
     """What is spent and confirmed now."""
     exhausted: Callable[[], str] = str
     """Why nothing more may be spent; nothing while it may."""
-    sampling: Sampling = field(default_factory=Sampling)
+    sampling: TokenSampling = field(default_factory=TokenSampling)
     seed: int = 0
-    limits: Limits = field(default_factory=Limits)
+    limits: ConversationLimits = field(default_factory=ConversationLimits)
     secret: str = ""
     """For the nonces of fences."""
     count: Count = count_tokens
 
 
-async def converse(setting: Setting, context: Context) -> Conversation:
+async def converse(setting: ConversationSetting, context: RoleContext) -> ToolConversation:
     """Let the model call tools until it answers.
 
     Raises:
@@ -131,13 +137,13 @@ async def converse(setting: Setting, context: Context) -> Conversation:
         setting.count,
     )
     uses: list[ToolUse] = []
-    compactions: list[Compaction] = []
+    compactions: list[ContextCompaction] = []
     corrected, n_idle_rounds = False, 0
 
     def end(
-        outcome: Outcome, answer: str = "", reason: str = "", findings: Sequence[Finding] = ()
-    ) -> Conversation:
-        return Conversation(
+        outcome: Outcome, answer: str = "", reason: str = "", findings: Sequence[QuoteFinding] = ()
+    ) -> ToolConversation:
+        return ToolConversation(
             outcome, answer, context, tuple(uses), tuple(findings), tuple(compactions), reason
         )
 
@@ -147,13 +153,13 @@ async def converse(setting: Setting, context: Context) -> Conversation:
         last = number == limits.max_rounds - 1
         if last and uses:
             context = append(
-                context, Entry(kind="task", text="No more tools can be called. Answer now.")
+                context, ContextEntry(kind="task", text="No more tools can be called. Answer now.")
             )
         context, done = await fit(
             context, setting.compactor, room, keep=limits.keep_turns, count=setting.count
         )
         compactions += done
-        request = Request(
+        request = ModelRequest(
             messages=assemble(context, setting.prompt, setting.rules, secret=setting.secret),
             sampling=setting.sampling,
             seed=setting.seed,
@@ -191,7 +197,8 @@ async def converse(setting: Setting, context: Context) -> Conversation:
                 return end("blocked", completion.content, explain(broken))
             corrected = True
             context = append(
-                context, Entry(kind="task", text=f"The answer was {explain(broken)} Answer again.")
+                context,
+                ContextEntry(kind="task", text=f"The answer was {explain(broken)} Answer again."),
             )
             continue
         return end(
@@ -202,7 +209,9 @@ async def converse(setting: Setting, context: Context) -> Conversation:
     return end("no_answer", reason=f"no answer in {limits.max_rounds} rounds")
 
 
-def _listen(context: Context, completion: Completion) -> tuple[Context, tuple[ToolCall, ...]]:
+def _listen(
+    context: RoleContext, completion: ModelCompletion
+) -> tuple[RoleContext, tuple[ToolCall, ...]]:
     """``context`` with the model's turn; its calls under names of ours, since theirs may repeat or be missing."""
     ours = (
         _CALL_ID.fullmatch(call.call_id) for entry in context.entries for call in entry.tool_calls
@@ -214,10 +223,12 @@ def _listen(context: Context, completion: Completion) -> tuple[Context, tuple[To
         )  # some templates want nine characters
         for place, call in enumerate(completion.tool_calls)
     )
-    return append(context, Entry(kind="answer", text=completion.content, tool_calls=calls)), calls
+    return append(
+        context, ContextEntry(kind="answer", text=completion.content, tool_calls=calls)
+    ), calls
 
 
-def _stopped(completion: Completion) -> Outcome | None:
+def _stopped(completion: ModelCompletion) -> Outcome | None:
     if completion.finish_reason == "length":
         return "truncated"
     if completion.refusal or completion.finish_reason == "content_filter":
@@ -225,8 +236,8 @@ def _stopped(completion: Completion) -> Outcome | None:
     return None if completion.tool_calls or completion.content.strip() else "empty"
 
 
-def _result(use: ToolUse) -> Entry:
-    return Entry(
+def _result(use: ToolUse) -> ContextEntry:
+    return ContextEntry(
         kind="result",
         text=use.shown,
         source=f"{use.call.name[:64]}, record {mention(use.reference)}"
@@ -238,13 +249,15 @@ def _result(use: ToolUse) -> Entry:
     )
 
 
-async def _use(setting: Setting, call: ToolCall, uses: Sequence[ToolUse], place: int) -> ToolUse:
+async def _use(
+    setting: ConversationSetting, call: ToolCall, uses: Sequence[ToolUse], place: int
+) -> ToolUse:
     limits = setting.limits
     if place >= limits.max_calls_per_round:
         text = f"not done: at most {limits.max_calls_per_round} calls are made at a time; call it in the next turn."
         return ToolUse(call=call, outcome="too_many", shown=text)
     prepared = setting.toolbox.prepare(call)
-    if isinstance(prepared, Refusal):
+    if isinstance(prepared, CallRefusal):
         return ToolUse(call=call, outcome=prepared.outcome, shown=prepared.reason)
     if cut := _repetition(prepared, uses, limits.max_identical):
         return ToolUse(call=call, arguments=prepared.values, outcome="repeated", shown=cut)
@@ -263,7 +276,7 @@ async def _use(setting: Setting, call: ToolCall, uses: Sequence[ToolUse], place:
     )
 
 
-def _repetition(prepared: Prepared, uses: Sequence[ToolUse], limit: int) -> str:
+def _repetition(prepared: PreparedCall, uses: Sequence[ToolUse], limit: int) -> str:
     same = [
         use
         for use in uses
@@ -285,13 +298,15 @@ def _repetition(prepared: Prepared, uses: Sequence[ToolUse], limit: int) -> str:
     )
 
 
-async def _make(setting: Setting, prepared: Prepared) -> Returned:
+async def _make(setting: ConversationSetting, prepared: PreparedCall) -> ToolResult:
     """Guard first, then the tool."""
     if broken := breaches(setting.rules, CallAction.of(prepared), setting.situation()):
-        return Returned(outcome="blocked", reason=explain(broken))
+        return ToolResult(outcome="blocked", reason=explain(broken))
     try:
-        return Returned(
+        return ToolResult(
             outcome="returned", value=as_json(await prepared.tool.call(prepared.arguments))
         )
     except ToolError as error:
-        return Returned(outcome="failed", reason=f"{prepared.tool.name} could not do this: {error}")
+        return ToolResult(
+            outcome="failed", reason=f"{prepared.tool.name} could not do this: {error}"
+        )

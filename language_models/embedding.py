@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.language_models.client import Usage
+from lakatos.language_models.client import TokenUsage
 from lakatos.language_models.errors import LanguageModelError
-from lakatos.language_models.ledger import Amount, cost
+from lakatos.language_models.ledger import SpentAmount, cost
 from lakatos.language_models.settings import ModelSettings, Price
 
 _PER_TEXT = 16
@@ -19,16 +19,16 @@ _PER_TEXT = 16
 
 
 @dataclass(frozen=True)
-class Embeddings:
+class TextEmbeddings:
     """What an endpoint gave."""
 
     vectors: NDArray[np.float64]
     """``(n_texts, n_dimensions)``."""
-    usage: Usage | None
+    usage: TokenUsage | None
     """None where the endpoint does not count."""
 
 
-def embed(settings: ModelSettings, texts: Sequence[str]) -> Embeddings:
+def embed(settings: ModelSettings, texts: Sequence[str]) -> TextEmbeddings:
     """Vectors of texts, asked for once.
 
     Raises:
@@ -67,15 +67,15 @@ def embed(settings: ModelSettings, texts: Sequence[str]) -> Embeddings:
             "for each; is it an embedding model? Lessons are recalled by shared words."
         )
     n_tokens = getattr(answer.usage, "prompt_tokens", None) or 0
-    return Embeddings(
-        vectors, Usage(n_prompt_tokens=n_tokens, n_completion_tokens=0) if n_tokens else None
+    return TextEmbeddings(
+        vectors, TokenUsage(n_prompt_tokens=n_tokens, n_completion_tokens=0) if n_tokens else None
     )
 
 
-def most_embedding_cost(price: Price, texts: Sequence[str]) -> Amount:
+def most_embedding_cost(price: Price, texts: Sequence[str]) -> SpentAmount:
     """The most that embedding texts can cost: no token is shorter than a byte of UTF-8."""
     n_tokens = sum(len(text.encode()) + _PER_TEXT for text in texts)
     dearest = price.model_copy(
         update={"input": max(price.input, price.cached_input or 0.0), "cached_input": None}
     )
-    return cost(dearest, Usage(n_prompt_tokens=n_tokens, n_completion_tokens=0))
+    return cost(dearest, TokenUsage(n_prompt_tokens=n_tokens, n_completion_tokens=0))

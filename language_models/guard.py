@@ -19,7 +19,7 @@ from lakatos.language_models.pins import (
     ConfirmationNeeded,
     Effect,
     NumberLimited,
-    Rule,
+    PinnedRule,
     SupportNeeded,
     TextForbidden,
     ToolsAllowed,
@@ -27,11 +27,11 @@ from lakatos.language_models.pins import (
     TotalLimited,
 )
 from lakatos.language_models.quotes import check_answer, sentences
-from lakatos.language_models.tool import Prepared, ToolUse, call_digest
+from lakatos.language_models.tool import PreparedCall, ToolUse, call_digest
 
 
 @dataclass(frozen=True)
-class Situation:
+class GuardSituation:
     """What the run knows and the model cannot change."""
 
     spent: Mapping[str, float] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class CallAction:
     costs: Mapping[str, float]
 
     @classmethod
-    def of(cls, prepared: Prepared) -> CallAction:
+    def of(cls, prepared: PreparedCall) -> CallAction:
         """The call that was prepared."""
         costs = prepared.tool.costs(prepared.arguments)
         return cls(prepared.tool.name, prepared.tool.effects, prepared.values, costs)
@@ -67,7 +67,7 @@ class AnswerAction:
 
 
 @dataclass(frozen=True)
-class Breach:
+class RuleBreach:
     """A rule that an action would break."""
 
     rule_id: str
@@ -75,11 +75,11 @@ class Breach:
 
 
 def breaches(
-    rules: Sequence[Rule], action: CallAction | AnswerAction, situation: Situation
-) -> tuple[Breach, ...]:
+    rules: Sequence[PinnedRule], action: CallAction | AnswerAction, situation: GuardSituation
+) -> tuple[RuleBreach, ...]:
     """The rules that ``action`` would break; none means that it may be done."""
     return tuple(
-        Breach(rule.rule_id, reason)
+        RuleBreach(rule.rule_id, reason)
         for rule in rules
         for check in rule.checks
         for reason in (
@@ -90,7 +90,7 @@ def breaches(
     )
 
 
-def explain(found: Sequence[Breach]) -> str:
+def explain(found: Sequence[RuleBreach]) -> str:
     """What a model is told."""
     return (
         "not done, by the pinned rules: "
@@ -99,7 +99,7 @@ def explain(found: Sequence[Breach]) -> str:
     )
 
 
-def _of_call(check: Check, action: CallAction, situation: Situation) -> Iterator[str]:
+def _of_call(check: Check, action: CallAction, situation: GuardSituation) -> Iterator[str]:
     match check:
         case ToolsForbidden() if _concerns(check, action):
             yield f"{action.tool!r} must not be called"
@@ -145,7 +145,7 @@ def _outside(check: NumberLimited, value: Any) -> Iterator[str]:
         yield f"{check.argument!r} of {check.tool!r} is {value:g}, allowed is {low:g} to {high:g}"
 
 
-def _beyond(check: TotalLimited, action: CallAction, situation: Situation) -> Iterator[str]:
+def _beyond(check: TotalLimited, action: CallAction, situation: GuardSituation) -> Iterator[str]:
     cost = action.costs.get(check.quantity, 0.0)
     if cost == 0:
         return
@@ -173,7 +173,7 @@ def _matches(patterns: Sequence[str], text: str) -> bool:
     return any(re.search(pattern, plain) for pattern in patterns)
 
 
-def _of_answer(check: Check, action: AnswerAction, situation: Situation) -> Iterator[str]:
+def _of_answer(check: Check, action: AnswerAction, situation: GuardSituation) -> Iterator[str]:
     match check:
         case SupportNeeded():
             for finding in check_answer(action.text, action.uses, situation.records):

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from lakatos.language_models.client import Part, Request, Usage
+from lakatos.language_models.client import FrozenPart, ModelRequest, TokenUsage
 from lakatos.language_models.errors import BudgetExhaustedError
 from lakatos.language_models.settings import Price
 from lakatos.traces.digest import Digest, canonical_json
@@ -28,7 +28,7 @@ _PER_REQUEST: Final = 64
 """Tokens that a chat template may add."""
 
 
-class Amount(Part):
+class SpentAmount(FrozenPart):
     """Something spent."""
 
     requests: int = 0
@@ -38,18 +38,18 @@ class Amount(Part):
     """Money, in millionths of the study's currency, rounded up: sums are exact in any order."""
     participants: int = 0
 
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(**{name: getattr(self, name) + getattr(other, name) for name in AMOUNTS})
+    def __add__(self, other: SpentAmount) -> SpentAmount:
+        return SpentAmount(**{name: getattr(self, name) + getattr(other, name) for name in AMOUNTS})
 
-    def __sub__(self, other: Amount) -> Amount:
-        return Amount(**{name: getattr(self, name) - getattr(other, name) for name in AMOUNTS})
-
-
-AMOUNTS: Final = tuple(Amount.model_fields)
-NOTHING: Final = Amount()
+    def __sub__(self, other: SpentAmount) -> SpentAmount:
+        return SpentAmount(**{name: getattr(self, name) - getattr(other, name) for name in AMOUNTS})
 
 
-class Budget(Part):
+AMOUNTS: Final = tuple(SpentAmount.model_fields)
+NOTHING: Final = SpentAmount()
+
+
+class Budget(FrozenPart):
     """The most that a run may spend; None where the study sets no limit."""
 
     requests: int | None = Field(None, ge=0)
@@ -59,7 +59,7 @@ class Budget(Part):
     participants: int | None = Field(None, ge=0)
 
     def most(self) -> dict[str, int]:
-        """Limits in the units of `Amount`, of what is limited."""
+        """Limits in the units of `SpentAmount`, of what is limited."""
         money = None if self.money is None else math.floor(round(self.money * 1e6, 3))
         limits = {
             "requests": self.requests,
@@ -71,20 +71,20 @@ class Budget(Part):
 
 
 @dataclass(frozen=True)
-class Spending:
+class BudgetSpending:
     """State of the fold."""
 
-    settled: Amount = NOTHING
-    open: Mapping[Digest, Amount] = field(default_factory=lambda: MappingProxyType({}))
+    settled: SpentAmount = NOTHING
+    open: Mapping[Digest, SpentAmount] = field(default_factory=lambda: MappingProxyType({}))
     """Reserved and not settled, by the key of the step."""
 
     @property
-    def total(self) -> Amount:
+    def total(self) -> SpentAmount:
         """Settled and reserved together."""
         return sum(self.open.values(), self.settled)
 
 
-def spend(spending: Spending, event: Event) -> Spending:
+def spend(spending: BudgetSpending, event: Event) -> BudgetSpending:
     """The reducer: notes reserve and settle; a result that settled nothing used all that was reserved."""
     settled, reserved = spending.settled, spending.open.get(event.key)
     if event.kind != INTENT:
@@ -97,42 +97,42 @@ def spend(spending: Spending, event: Event) -> Spending:
             return spending
         now = reserved
         if "spent" in note:
-            settled, now = settled + Amount.model_validate(note["spent"]), None
+            settled, now = settled + SpentAmount.model_validate(note["spent"]), None
         if "reserved" in note:
             # Begun again without a word about the last time: it was cut short, and stays charged.
-            settled, now = settled + (now or NOTHING), Amount.model_validate(note["reserved"])
+            settled, now = settled + (now or NOTHING), SpentAmount.model_validate(note["reserved"])
     others = {key: amount for key, amount in spending.open.items() if key != event.key}
     return replace(
         spending, settled=settled, open=others if now is None else {**others, event.key: now}
     )
 
 
-def spending_of(events: Iterable[Event]) -> Spending:
+def spending_of(events: Iterable[Event]) -> BudgetSpending:
     """What a journal says was spent."""
-    return fold(events, Spending(), spend)
+    return fold(events, BudgetSpending(), spend)
 
 
-class Ledger:
+class BudgetLedger:
     """The budget of a run while it runs; may be used from several threads."""
 
-    def __init__(self, budget: Budget, spent: Amount = NOTHING) -> None:
-        """Go on from what was spent; `Ledger.of` reads that from the trace."""
+    def __init__(self, budget: Budget, spent: SpentAmount = NOTHING) -> None:
+        """Go on from what was spent; `BudgetLedger.of` reads that from the trace."""
         self.budget = budget
         self._most = budget.most()
         self._settled, self._reserved, self._guard = spent, NOTHING, threading.Lock()
 
     @classmethod
-    def of(cls, budget: Budget, events: Iterable[Event]) -> Ledger:
+    def of(cls, budget: Budget, events: Iterable[Event]) -> BudgetLedger:
         """The ledger of a run, from its journal; what was cut short counts as spent."""
         return cls(budget, spending_of(events).total)
 
     @property
-    def total(self) -> Amount:
+    def total(self) -> SpentAmount:
         """Spent and reserved."""
         with self._guard:
             return self._settled + self._reserved
 
-    def check(self, worst: Amount, purpose: str) -> None:
+    def check(self, worst: SpentAmount, purpose: str) -> None:
         """Say whether ``worst`` could be reserved now.
 
         Raises:
@@ -141,7 +141,7 @@ class Ledger:
         with self._guard:
             self._check(worst, purpose)
 
-    def reserve(self, worst: Amount, purpose: str) -> Reservation:
+    def reserve(self, worst: SpentAmount, purpose: str) -> BudgetReservation:
         """Set aside the worst that something can cost.
 
         Raises:
@@ -150,9 +150,9 @@ class Ledger:
         with self._guard:
             self._check(worst, purpose)
             self._reserved += worst
-        return Reservation(self, worst)
+        return BudgetReservation(self, worst)
 
-    def _check(self, worst: Amount, purpose: str) -> None:
+    def _check(self, worst: SpentAmount, purpose: str) -> None:
         for name, most in self._most.items():
             spent, held, wanted = (
                 getattr(item, name) for item in (self._settled, self._reserved, worst)
@@ -164,19 +164,19 @@ class Ledger:
                     "Raise the budget in the study file and resume, or ask for less."
                 )
 
-    def _settle(self, reserved: Amount, spent: Amount) -> None:
+    def _settle(self, reserved: SpentAmount, spent: SpentAmount) -> None:
         with self._guard:
             self._reserved -= reserved
             self._settled += spent
 
 
-class Reservation:
+class BudgetReservation:
     """Something set aside; settled once."""
 
-    def __init__(self, ledger: Ledger, worst: Amount) -> None:
+    def __init__(self, ledger: BudgetLedger, worst: SpentAmount) -> None:
         self._ledger, self.worst, self._open = ledger, worst, True
 
-    def settle(self, spent: Amount | None = None) -> None:
+    def settle(self, spent: SpentAmount | None = None) -> None:
         """Give back what was not needed; without ``spent`` nothing is given back. Further calls change nothing."""
         if self._open:
             self._open = False
@@ -187,7 +187,7 @@ class Reservation:
         return {"reserved": self.worst.model_dump()}
 
 
-def cost(price: Price, usage: Usage) -> Amount:
+def cost(price: Price, usage: TokenUsage) -> SpentAmount:
     """What a call took, by the cost table."""
     cached = price.input if price.cached_input is None else price.cached_input
     n_cached = min(usage.n_cached_tokens, usage.n_prompt_tokens)
@@ -196,25 +196,25 @@ def cost(price: Price, usage: Usage) -> Amount:
         + n_cached * cached
         + usage.n_completion_tokens * price.output
     )
-    return Amount(
+    return SpentAmount(
         requests=1,
         tokens=usage.n_prompt_tokens + usage.n_completion_tokens,
         millionths=math.ceil(round(money, 6)),
     )
 
 
-def most_prompt_tokens(request: Request) -> int:
+def most_prompt_tokens(request: ModelRequest) -> int:
     """An upper bound without a tokenizer: no token of a prompt is shorter than a byte of UTF-8."""
     said = request.model_dump(mode="json", include={"messages", "tools", "answer_schema"})
     return len(canonical_json(said)) + _PER_MESSAGE * len(request.messages) + _PER_REQUEST
 
 
-def worst_case(price: Price, request: Request) -> Amount:
+def worst_case(price: Price, request: ModelRequest) -> SpentAmount:
     """The most that a call can cost: nothing cached, an answer up to the limit."""
     dearest = price.model_copy(
         update={"input": max(price.input, price.cached_input or 0.0), "cached_input": None}
     )
-    most = Usage(
+    most = TokenUsage(
         n_prompt_tokens=most_prompt_tokens(request), n_completion_tokens=request.sampling.max_tokens
     )
     return cost(dearest, most)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from pydantic import Field
 
-from lakatos.language_models.client import Part
+from lakatos.language_models.client import FrozenPart
 from lakatos.language_models.errors import RequestRefusedError
 
 MINUTE_S: Final = 60.0
@@ -21,7 +21,7 @@ MINUTE_S: Final = 60.0
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class RetryPolicy(Part):
+class RetryPolicy(FrozenPart):
     """When a call that failed is made again: only after a `TransientError`."""
 
     most_tries: int = Field(6, ge=1)
@@ -61,7 +61,7 @@ class RateLimit:
         """Limit nothing where a limit is None."""
         self._most_requests, self._most_tokens = requests_per_minute, tokens_per_minute
         self._clock, self._sleep = clock, sleep
-        self._sent: deque[Sent] = deque()
+        self._sent: deque[SentRequest] = deque()
         self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
             weakref.WeakKeyDictionary()
         )
@@ -78,14 +78,14 @@ class RateLimit:
                 "ask for fewer tokens or raise `tokens_per_minute`."
             )
 
-    async def admit(self, n_tokens: int) -> Sent:
+    async def admit(self, n_tokens: int) -> SentRequest:
         """Wait until a request of ``n_tokens`` may be sent.
 
         Raises:
             RequestRefusedError: It alone is over the limit.
         """
         self.check(n_tokens)
-        sent = Sent(0.0, n_tokens)
+        sent = SentRequest(0.0, n_tokens)
         if self._most_requests is None and self._most_tokens is None:
             return sent
         async with self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
@@ -121,7 +121,7 @@ class RateLimit:
         )
 
 
-class Sent:
+class SentRequest:
     """One request of the last minute; ``n_tokens`` may be corrected once it is known."""
 
     __slots__ = ("n_tokens", "time_s")

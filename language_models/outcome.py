@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final, Literal
 
-from lakatos.language_models.client import Completion
+from lakatos.language_models.client import ModelCompletion
 
 Outcome = Literal["answered", "truncated", "runaway", "repetitive", "empty", "refused"]
 """``truncated``: the limit of tokens came first. ``runaway``: it came after the answer was complete, or in endless
@@ -19,7 +19,7 @@ _LOOKED_AT: Final = 4000
 _BLANK_TAIL: Final = 64
 
 
-def outcome_of(completion: Completion) -> Outcome:
+def outcome_of(completion: ModelCompletion) -> Outcome:
     """The outcome of a call."""
     if completion.refusal or completion.finish_reason == "content_filter":
         return "refused"

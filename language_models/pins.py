@@ -19,7 +19,13 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, ValidationError
 
-from lakatos.language_models.client import Completion, LanguageModel, Message, Part, Request
+from lakatos.language_models.client import (
+    ChatMessage,
+    FrozenPart,
+    LanguageModel,
+    ModelCompletion,
+    ModelRequest,
+)
 from lakatos.language_models.errors import PinsAlteredError, PinsTooLongError, RuleRefusedError
 from lakatos.language_models.fence import visible
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes, digest_of
@@ -38,7 +44,7 @@ MAX_SHARE: Final = 0.05
 _BLOCK: Final = re.compile(rf"{OPEN}\n.*?\n{CLOSE}", re.DOTALL)
 
 
-class ToolsForbidden(Part):
+class ToolsForbidden(FrozenPart):
     """These tools, and all with one of these effects, are not called."""
 
     kind: Literal["tools_forbidden"] = "tools_forbidden"
@@ -46,14 +52,14 @@ class ToolsForbidden(Part):
     effects: tuple[Effect, ...] = ()
 
 
-class ToolsAllowed(Part):
+class ToolsAllowed(FrozenPart):
     """Only these tools are called."""
 
     kind: Literal["tools_allowed"] = "tools_allowed"
     tools: tuple[str, ...]
 
 
-class NumberLimited(Part):
+class NumberLimited(FrozenPart):
     """An argument lies within bounds; a call that does not state it is refused."""
 
     kind: Literal["number_limited"] = "number_limited"
@@ -64,7 +70,7 @@ class NumberLimited(Part):
     maximum: float | None = None
 
 
-class TextForbidden(Part):
+class TextForbidden(FrozenPart):
     """No text in the arguments matches any of these patterns."""
 
     kind: Literal["text_forbidden"] = "text_forbidden"
@@ -74,7 +80,7 @@ class TextForbidden(Part):
     """Regular expressions, searched in text folded to lower case and plain letters."""
 
 
-class TotalLimited(Part):
+class TotalLimited(FrozenPart):
     """What was spent so far and what a call would add stays within a sum."""
 
     kind: Literal["total_limited"] = "total_limited"
@@ -82,7 +88,7 @@ class TotalLimited(Part):
     maximum: float
 
 
-class ConfirmationNeeded(Part):
+class ConfirmationNeeded(FrozenPart):
     """A person has confirmed this very call beforehand, outside the transcript."""
 
     kind: Literal["confirmation_needed"] = "confirmation_needed"
@@ -90,13 +96,13 @@ class ConfirmationNeeded(Part):
     effects: tuple[Effect, ...] = ()
 
 
-class SupportNeeded(Part):
+class SupportNeeded(FrozenPart):
     """Numbers in an answer agree with the records that it cites, and what it says it did was done."""
 
     kind: Literal["support_needed"] = "support_needed"
 
 
-class ClaimLimited(Part):
+class ClaimLimited(FrozenPart):
     """An answer that matches a pattern cites a record of one of these tools; with no tools, nothing may match."""
 
     kind: Literal["claim_limited"] = "claim_limited"
@@ -117,7 +123,7 @@ Check = Annotated[
 ]
 
 
-class Rule(Part):
+class PinnedRule(FrozenPart):
     """One rule, in words and, as far as a machine can check it, in checks."""
 
     rule_id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
@@ -136,10 +142,10 @@ class Rule(Part):
     """HMAC-SHA256 of the rest under the operator's key."""
 
 
-class Pins(Part):
+class PinnedRules(FrozenPart):
     """All rules ever pinned in a study, in order; made by `add` only."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PinnedRule, ...] = ()
 
     @property
     def digest(self) -> Digest:
@@ -147,17 +153,17 @@ class Pins(Part):
         return digest_of(self.model_dump(mode="json"))
 
 
-def sign(rule: Rule, key: bytes) -> Rule:
+def sign(rule: PinnedRule, key: bytes) -> PinnedRule:
     """``rule`` with the operator's signature."""
     return rule.model_copy(update={"signature": _signature(rule, key)})
 
 
-def _signature(rule: Rule, key: bytes) -> str:
+def _signature(rule: PinnedRule, key: bytes) -> str:
     body = rule.model_dump(mode="json", exclude={"signature"})
     return hmac.new(key, canonical_json(body), sha256).hexdigest()
 
 
-def add(pins: Pins, rule: Rule, key: bytes) -> Pins:
+def add(pins: PinnedRules, rule: PinnedRule, key: bytes) -> PinnedRules:
     """``pins`` and ``rule``. Only the operator's rules, which are signed, may supersede another.
 
     Raises:
@@ -198,7 +204,7 @@ def add(pins: Pins, rule: Rule, key: bytes) -> Pins:
         )
     for check in rule.checks:
         _check_patterns(rule.rule_id, getattr(check, "patterns", ()))
-    return Pins(rules=(*pins.rules, rule))
+    return PinnedRules(rules=(*pins.rules, rule))
 
 
 def _check_patterns(rule_id: str, patterns: Iterable[str]) -> None:
@@ -211,30 +217,30 @@ def _check_patterns(rule_id: str, patterns: Iterable[str]) -> None:
             ) from error
 
 
-def load(data: bytes, key: bytes) -> Pins:
+def load(data: bytes, key: bytes) -> PinnedRules:
     """Read stored pins, every rule admitted again.
 
     Raises:
         RuleRefusedError: They were altered, or cannot be read.
     """
     try:
-        stored = Pins.model_validate_json(data)
+        stored = PinnedRules.model_validate_json(data)
     except ValidationError as error:
         raise RuleRefusedError(
             f"stored pins cannot be read: {error}. Take them from the study file again."
         ) from error
-    pins = Pins()
+    pins = PinnedRules()
     for rule in stored.rules:
         pins = add(pins, rule, key)
     return pins
 
 
-def dump(pins: Pins) -> bytes:
+def dump(pins: PinnedRules) -> bytes:
     """``pins`` as they are stored."""
     return canonical_json(pins.model_dump(mode="json"))
 
 
-def active(pins: Pins, role: str, cycle: int) -> tuple[Rule, ...]:
+def active(pins: PinnedRules, role: str, cycle: int) -> tuple[PinnedRule, ...]:
     """The rules that bind ``role`` in ``cycle``: the operator's first, then in order of pinning."""
     current = [
         rule
@@ -253,7 +259,7 @@ def active(pins: Pins, role: str, cycle: int) -> tuple[Rule, ...]:
     )
 
 
-def render(rules: Sequence[Rule]) -> str:
+def render(rules: Sequence[PinnedRule]) -> str:
     """The block that stands at the head and the tail of every request; nothing where there are no rules."""
     if not rules:
         return ""
@@ -266,7 +272,9 @@ def read_block(block: str) -> tuple[tuple[str, str], ...]:
     return tuple((line[1:].partition("] ")[0], line.partition("] ")[2]) for line in lines)
 
 
-def check_room(rules: Sequence[Rule], context_tokens: int, count: Callable[[str], int]) -> int:
+def check_room(
+    rules: Sequence[PinnedRule], context_tokens: int, count: Callable[[str], int]
+) -> int:
     """Tokens of both copies of the rules.
 
     Raises:
@@ -281,7 +289,7 @@ def check_room(rules: Sequence[Rule], context_tokens: int, count: Callable[[str]
     return n_tokens
 
 
-def pinned(messages: Sequence[Message], rules: Sequence[Rule]) -> tuple[Message, ...]:
+def pinned(messages: Sequence[ChatMessage], rules: Sequence[PinnedRule]) -> tuple[ChatMessage, ...]:
     """``messages`` with the rules at the head of the system's message and at the end of the last message of the user.
 
     Where the last message is not the user's (chat templates want a tool's result to stand by itself), one is added.
@@ -292,10 +300,10 @@ def pinned(messages: Sequence[Message], rules: Sequence[Rule]) -> tuple[Message,
     head = (
         messages[0]
         if messages and messages[0].role == "system"
-        else Message(role="system", content="")
+        else ChatMessage(role="system", content="")
     )
     rest = list(messages[1:] if messages and messages[0].role == "system" else messages)
-    tail = rest.pop() if rest and rest[-1].role == "user" else Message(role="user", content="")
+    tail = rest.pop() if rest and rest[-1].role == "user" else ChatMessage(role="user", content="")
     return (
         head.model_copy(update={"content": f"{block}\n\n{head.content}".rstrip()}),
         *rest,
@@ -303,7 +311,7 @@ def pinned(messages: Sequence[Message], rules: Sequence[Rule]) -> tuple[Message,
     )
 
 
-def check_request(request: Request, digest: Digest, names: Sequence[str] = ()) -> None:
+def check_request(request: ModelRequest, digest: Digest, names: Sequence[str] = ()) -> None:
     """Refuse a request in which the rules named by ``digest`` are not where they belong, or stand elsewhere too.
 
     Args:
@@ -347,12 +355,12 @@ class PinnedModel:
     """A language model that is asked nothing unless the pinned rules are in the request."""
 
     model: LanguageModel
-    rules: tuple[Rule, ...]
+    rules: tuple[PinnedRule, ...]
     digest: Digest
     """Of the rendered rules, taken once."""
 
     @classmethod
-    def bind(cls, model: LanguageModel, rules: Sequence[Rule]) -> PinnedModel:
+    def bind(cls, model: LanguageModel, rules: Sequence[PinnedRule]) -> PinnedModel:
         """Bind ``model`` to the rules that are `active` for its role."""
         return cls(model, tuple(rules), digest_bytes(render(rules).encode()))
 
@@ -366,7 +374,7 @@ class PinnedModel:
         """The model's: rules are part of the request."""
         return self.model.version
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
         """Check, then ask.
 
         Raises:

@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lakatos.language_models.client import Completion, Message, Request, Sampling
+from lakatos.language_models.client import ChatMessage, ModelCompletion, ModelRequest, TokenSampling
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.errors import ContextTooLongError, ModelAbsentError
-from lakatos.language_models.ledger import Ledger, worst_case
+from lakatos.language_models.ledger import BudgetLedger, worst_case
 
 
 @dataclass(frozen=True)
-class Ready:
+class ReadyModel:
     """A model can be asked."""
 
     model: str
@@ -27,11 +27,11 @@ class Ready:
 async def preflight(
     model: OpenAIModel,
     *,
-    ledger: Ledger | None = None,
-    requests: Sequence[Request] = (),
+    ledger: BudgetLedger | None = None,
+    requests: Sequence[ModelRequest] = (),
     schemas: Iterable[dict[str, Any]] = (),
-    ask: Callable[[Request], Awaitable[Completion]] | None = None,
-) -> Ready:
+    ask: Callable[[ModelRequest], Awaitable[ModelCompletion]] | None = None,
+) -> ReadyModel:
     """Check a model before a run; free unless ``schemas`` are given, each of which costs an answer of one token.
 
     Args:
@@ -76,10 +76,10 @@ async def preflight(
             )
     server = ""
     for schema in schemas:
-        asked = Request(
-            messages=(Message(role="user", content="?"),),
-            sampling=Sampling(max_tokens=1),
+        asked = ModelRequest(
+            messages=(ChatMessage(role="user", content="?"),),
+            sampling=TokenSampling(max_tokens=1),
             answer_schema=schema,
         )
         server = (await (ask or model.complete)(asked)).server
-    return Ready(settings.model, longest, server)
+    return ReadyModel(settings.model, longest, server)

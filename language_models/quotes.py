@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, Literal
 
-from lakatos.language_models.client import Part
+from lakatos.language_models.client import FrozenPart
 from lakatos.language_models.tool import ToolUse, mention
 
 FREE_INTEGERS: Final = 12
@@ -44,7 +44,7 @@ _YEAR: Final = re.compile(
 
 
 @dataclass(frozen=True)
-class Quoted:
+class QuotedNumber:
     """A number as it stands in a text."""
 
     value: float
@@ -74,7 +74,7 @@ class Quoted:
         return False
 
 
-class Finding(Part):
+class QuoteFinding(FrozenPart):
     """Something said that the records do not bear out."""
 
     kind: Literal["tool", "argument", "result", "citation"]
@@ -84,7 +84,7 @@ class Finding(Part):
     problem: str
 
 
-def numbers(text: str) -> tuple[Quoted, ...]:
+def numbers(text: str) -> tuple[QuotedNumber, ...]:
     """The numbers that ``text`` states: signs, thousands, powers of ten, percent, ranges and bounds understood.
 
     Digits inside words, citations of records, years in brackets and the labels of a list are no statements.
@@ -103,7 +103,7 @@ def numbers(text: str) -> tuple[Quoted, ...]:
         sign = -1 if (match["sign"] or "").strip() in ("-", "−", "–", "minus") else 1
         bound = (match["bound"] or "").strip().lower()
         found.append(
-            Quoted(
+            QuotedNumber(
                 value=sign * float(value * scale),
                 tolerance=float(last_digit * scale) / 2,
                 percent=unit.startswith(("%", "percent", "per cent")),
@@ -141,7 +141,7 @@ def _masked(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Leaf:
+class _RecordLeaf:
     """A number of a record, and the names on the way to it."""
 
     names: tuple[str, ...]
@@ -152,15 +152,15 @@ class _Leaf:
         return any("percent" in name for name in self.names)
 
 
-def _leaves(value: Any, names: tuple[str, ...] = ()) -> Iterator[_Leaf]:
+def _leaves(value: Any, names: tuple[str, ...] = ()) -> Iterator[_RecordLeaf]:
     if isinstance(value, bool) or value is None:
         return
     if isinstance(value, int | float):
         if math.isfinite(value):
-            yield _Leaf(names, float(value))
+            yield _RecordLeaf(names, float(value))
     elif isinstance(value, str):
         for number in numbers(value):
-            yield _Leaf((*names, "percent") if number.percent else names, number.value)
+            yield _RecordLeaf((*names, "percent") if number.percent else names, number.value)
     elif isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _leaves(inner, (*names, str(name).lower()))
@@ -175,7 +175,7 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in _SENTENCE_END.split(moved) if part and part.strip())
 
 
-def check_against(text: str, value: Any) -> tuple[Finding, ...]:
+def check_against(text: str, value: Any) -> tuple[QuoteFinding, ...]:
     """Numbers of ``text``, a summary of ``value`` alone, that ``value`` does not hold."""
     new = [part for part in sentences(text) if not (isinstance(value, str) and part in value)]
     leaves = list(_leaves(value)) if new else []
@@ -189,7 +189,7 @@ def check_against(text: str, value: Any) -> tuple[Finding, ...]:
 
 def check_answer(
     text: str, uses: Sequence[ToolUse], records: Mapping[str, Any] | None = None
-) -> tuple[Finding, ...]:
+) -> tuple[QuoteFinding, ...]:
     """What ``text`` says that neither the conversation's tool calls nor the records bear out.
 
     Args:
@@ -198,7 +198,7 @@ def check_answer(
         records: Further records that it was shown, by digest.
     """
     known = {use.reference: use.value for use in uses if use.reference} | dict(records or {})
-    findings: list[Finding] = []
+    findings: list[QuoteFinding] = []
     for paragraph in re.split(r"\n\s*\n", text):
         cited_before: list[str] = []
         for sentence in sentences(paragraph):
@@ -212,7 +212,7 @@ def check_answer(
     return tuple(findings)
 
 
-def _citations(sentence: str, known: Mapping[str, Any]) -> tuple[list[str], list[Finding]]:
+def _citations(sentence: str, known: Mapping[str, Any]) -> tuple[list[str], list[QuoteFinding]]:
     cited, wrong = [], []
     for match in _CITATION.finditer(sentence):
         full = [reference for reference in known if reference.startswith(match[1])]
@@ -220,7 +220,7 @@ def _citations(sentence: str, known: Mapping[str, Any]) -> tuple[list[str], list
             cited += full
         else:
             wrong.append(
-                Finding(
+                QuoteFinding(
                     kind="citation",
                     said=match.group(),
                     problem=f"no record {match.group()} was shown to the model",
@@ -229,7 +229,7 @@ def _citations(sentence: str, known: Mapping[str, Any]) -> tuple[list[str], list
     return cited, wrong
 
 
-def _call_findings(sentence: str, uses: Sequence[ToolUse]) -> Iterator[Finding]:
+def _call_findings(sentence: str, uses: Sequence[ToolUse]) -> Iterator[QuoteFinding]:
     """Calls that a sentence reports, by ``name(argument=value)`` or by a tool's name and ``argument=value``."""
     made = [use for use in uses if use.outcome == "returned"]
     reported = [
@@ -247,7 +247,7 @@ def _call_findings(sentence: str, uses: Sequence[ToolUse]) -> Iterator[Finding]:
         ours = [use for use in made if use.call.name == name]
         if not ours:
             if name in spoken or arguments:
-                yield Finding(
+                yield QuoteFinding(
                     kind="tool",
                     said=name,
                     problem=f"no call of {name!r} returned anything in this conversation",
@@ -262,7 +262,7 @@ def _call_findings(sentence: str, uses: Sequence[ToolUse]) -> Iterator[Finding]:
             all(_same(use, key, value) for key, value in known.items()) for use in ours
         ):
             said = ", ".join(f"{key}={value}" for key, value in known.items())
-            yield Finding(
+            yield QuoteFinding(
                 kind="argument",
                 said=said,
                 problem=f"no call of {name!r} was made with these arguments",
@@ -287,7 +287,7 @@ def _same(use: ToolUse, key: str, said: str) -> bool:
 
 def _number_findings(
     sentence: str, sources: Sequence[str], known: Mapping[str, Any], *, excused: bool
-) -> Iterator[Finding]:
+) -> Iterator[QuoteFinding]:
     leaves = [leaf for reference in sources for leaf in _leaves(known[reference])]
     where = " and ".join(mention(reference) for reference in sources)
     plain = _ARGUMENT.sub(lambda match: " " * len(match.group()), sentence)  # checked as arguments
@@ -297,14 +297,14 @@ def _number_findings(
             if finding is not None:
                 yield finding
         elif not excused and not _is_count(number):
-            yield Finding(
+            yield QuoteFinding(
                 kind="citation",
                 said=number.text,
                 problem="the sentence cites no record for this number",
             )
 
 
-def _is_count(number: Quoted) -> bool:
+def _is_count(number: QuotedNumber) -> bool:
     whole = (
         number.value == int(number.value) and number.tolerance == 0.5
         if abs(number.value) < 1e15
@@ -314,8 +314,8 @@ def _is_count(number: Quoted) -> bool:
 
 
 def _result_finding(
-    number: Quoted, sentence: str, leaves: Sequence[_Leaf], where: str
-) -> Finding | None:
+    number: QuotedNumber, sentence: str, leaves: Sequence[_RecordLeaf], where: str
+) -> QuoteFinding | None:
     agreeing = [leaf for leaf in leaves if number.agrees(leaf.value, is_percent=leaf.is_percent)]
     named = _named_before(number, sentence, leaves)
     if named:
@@ -323,23 +323,25 @@ def _result_finding(
         if any(leaf in agreeing for leaf in about):
             return None
         values = ", ".join(f"{leaf.value:g}" for leaf in about[:5])
-        return Finding(kind="result", said=number.text, problem=f"{named!r} in {where} is {values}")
+        return QuoteFinding(
+            kind="result", said=number.text, problem=f"{named!r} in {where} is {values}"
+        )
     if agreeing or _is_count(number):
         return None
     flipped = [leaf for leaf in leaves if number.agrees(-leaf.value, is_percent=leaf.is_percent)]
     if flipped:
-        return Finding(
+        return QuoteFinding(
             kind="result",
             said=number.text,
             problem=f"{where} holds {flipped[0].value:g}: the sign differs",
         )
-    return Finding(kind="result", said=number.text, problem=f"{where} holds no such number")
+    return QuoteFinding(kind="result", said=number.text, problem=f"{where} holds no such number")
 
 
 _LINK: Final = r"\s*(?:=|:|\bis\b|\bwas\b|\bof\b|\bequals\b|\bare\b|\bwere\b)\s*\W{0,3}$"
 
 
-def _named_before(number: Quoted, sentence: str, leaves: Sequence[_Leaf]) -> str:
+def _named_before(number: QuotedNumber, sentence: str, leaves: Sequence[_RecordLeaf]) -> str:
     """The name in the records that the sentence ties the number to ("skill is 0.4"), or nothing."""
     before = sentence[: number.start].lower()
     best = ""

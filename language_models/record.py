@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from lakatos.language_models.client import Sampling
+from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.outcome import Outcome
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record, RecordTypes
@@ -31,7 +31,7 @@ class LanguageModelCalled(Record):
     """Version or fingerprint of the server, where it tells."""
     request: Digest
     """Artifact of the request; its seed is replaced by the one below."""
-    sampling: Sampling
+    sampling: TokenSampling
     """How tokens were drawn."""
     seed: int
     """Of this call."""

@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from lakatos.language_models.client import Part
+from lakatos.language_models.client import FrozenPart
 from lakatos.language_models.errors import ModelSettingsError
 from lakatos.traces.digest import Digest
 
@@ -27,7 +27,7 @@ PRIOR_CALLS = 1.0
 """Weight of the expected cost against calls that were seen."""
 
 
-class Validated(Part):
+class ValidatedAnswer(FrozenPart):
     """What came of one answer: did data, not opinion, find it an improvement."""
 
     role: str
@@ -42,7 +42,7 @@ class Validated(Part):
     """Of the outcome; erased, it no longer counts."""
 
 
-class Arm(Part):
+class RoutingArm(FrozenPart):
     """A model that could serve a role."""
 
     model: str
@@ -52,7 +52,7 @@ class Arm(Part):
     """Of a call, before any was seen; from the cost table."""
 
 
-class Choice(Part):
+class ModelChoice(FrozenPart):
     """Which model serves, and why."""
 
     role: str
@@ -66,7 +66,7 @@ class Choice(Part):
 
 
 @dataclass(frozen=True)
-class Belief:
+class ArmBelief:
     """About one arm."""
 
     alpha: float
@@ -75,8 +75,11 @@ class Belief:
 
 
 def beliefs(
-    arms: Sequence[Arm], role: str, outcomes: Iterable[Validated], valid: Callable[[Digest], bool]
-) -> dict[str, Belief]:
+    arms: Sequence[RoutingArm],
+    role: str,
+    outcomes: Iterable[ValidatedAnswer],
+    valid: Callable[[Digest], bool],
+) -> dict[str, ArmBelief]:
     """Posterior of each arm in a role.
 
     Args:
@@ -91,7 +94,7 @@ def beliefs(
         own = [item for item in counted if (item.model, item.version) == (arm.model, arm.version)]
         n_improved = sum(item.improved for item in own)
         total = PRIOR_CALLS * arm.expected_cost + sum(item.cost for item in own)
-        found[arm.model] = Belief(
+        found[arm.model] = ArmBelief(
             PRIOR[0] + n_improved,
             PRIOR[1] + len(own) - n_improved,
             total / (PRIOR_CALLS + len(own)),
@@ -101,13 +104,13 @@ def beliefs(
 
 def choose(
     role: str,
-    arms: Sequence[Arm],
+    arms: Sequence[RoutingArm],
     rng: np.random.Generator,
     *,
     fixed: Mapping[str, str] | None = None,
-    outcomes: Iterable[Validated] = (),
+    outcomes: Iterable[ValidatedAnswer] = (),
     valid: Callable[[Digest], bool] = lambda digest: True,
-) -> Choice:
+) -> ModelChoice:
     """The model that serves ``role`` now.
 
     Args:
@@ -135,9 +138,9 @@ def choose(
                 "describe it in the study file or name another."
             )
         arm = by_name[fixed[role]]
-        return Choice(role=role, model=arm.model, version=arm.version, how="fixed")
+        return ModelChoice(role=role, model=arm.model, version=arm.version, how="fixed")
     if len(arms) == 1:
-        return Choice(role=role, model=names[0], version=arms[0].version, how="only")
+        return ModelChoice(role=role, model=names[0], version=arms[0].version, how="only")
     if any(arm.expected_cost <= 0 for arm in arms):
         raise ModelSettingsError(
             f"models of role {role!r} are compared by improvement per cost, so each needs an expected cost above 0: "
@@ -151,7 +154,7 @@ def choose(
     }
     best = max(names, key=lambda name: (draws[name], name))
     n_evidence = round(sum(item.alpha + item.beta - sum(PRIOR) for item in known.values()))
-    return Choice(
+    return ModelChoice(
         role=role,
         model=best,
         version=by_name[best].version,

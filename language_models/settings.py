@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from lakatos.language_models.client import Part
+from lakatos.language_models.client import FrozenPart
 from lakatos.traces.digest import Digest, digest_of
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
@@ -24,7 +24,7 @@ _OLD_NAMES = (
 """vLLM ignores these without an error since they were replaced; an answer would come back unconstrained."""
 
 
-class Price(Part):
+class Price(FrozenPart):
     """Money for a million tokens, in the currency of the study."""
 
     input: float = Field(0.0, ge=0)
@@ -33,7 +33,7 @@ class Price(Part):
     output: float = Field(0.0, ge=0)
 
 
-class ModelSettings(Part):
+class ModelSettings(FrozenPart):
     """One language model of a study; everything about it but its key, which stays in the environment."""
 
     name: str = Field(min_length=1)

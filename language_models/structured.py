@@ -2,7 +2,7 @@
 
 What comes back is read as untrusted text all the same. An answer that does not fit gets one more chance: with the
 validation error if it could be read, anew (and with more room) if it was cut, empty or ran away. After that there is
-an `Unanswered` with the reason: a value, not an exception, since a model that cannot answer is a result.
+an `FailedAnswer` with the reason: a value, not an exception, since a model that cannot answer is a result.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from lakatos.language_models.call import Called
-from lakatos.language_models.client import Completion, Message, Request
+from lakatos.language_models.call import RecordedCall
+from lakatos.language_models.client import ChatMessage, ModelCompletion, ModelRequest
 from lakatos.language_models.errors import SchemaRefusedError
 from lakatos.language_models.outcome import Outcome, outcome_of
 from lakatos.language_models.schema import NOT_ENFORCEABLE
@@ -24,7 +24,7 @@ from lakatos.traces.digest import Digest
 
 T = TypeVar("T", bound=BaseModel)
 
-Ask = Callable[[Request, int], Awaitable[Called]]
+Ask = Callable[[ModelRequest, int], Awaitable[RecordedCall]]
 """Makes a call: the request, and which try of this answer it is, for its position in the trace."""
 
 Reason = Literal[
@@ -56,7 +56,7 @@ _FENCE: Final = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)```", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Answered(Generic[T]):
+class TypedAnswer(Generic[T]):
     """A model gave what was asked for."""
 
     value: T
@@ -65,7 +65,7 @@ class Answered(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Unanswered:
+class FailedAnswer:
     """A model did not give what was asked for, in two tries."""
 
     reason: Reason
@@ -82,7 +82,7 @@ class Unanswered:
         return self.reason in ("truncated", "runaway", "repetitive", "empty", "too_long")
 
 
-class Misread(Exception):  # noqa: N818 - caught in this module and by whoever parses by hand, never reported
+class MisreadAnswerError(Exception):
     """An answer is not of the type."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
@@ -142,7 +142,7 @@ def _unenforceable(schema: Any, path: str) -> Iterator[str]:
                 yield from _unenforceable(inner, path)
 
 
-def parse(completion: Completion, answer_type: type[T]) -> T:
+def parse(completion: ModelCompletion, answer_type: type[T]) -> T:
     """Read an answer.
 
     Raises:
@@ -150,28 +150,32 @@ def parse(completion: Completion, answer_type: type[T]) -> T:
     """
     outcome: Outcome = outcome_of(completion)
     if outcome == "refused":
-        raise Misread("refused", "the model or a filter of its server refused to answer")
+        raise MisreadAnswerError("refused", "the model or a filter of its server refused to answer")
     if outcome == "empty":
-        raise Misread("empty", "the answer is empty")
+        raise MisreadAnswerError("empty", "the answer is empty")
     if completion.finish_reason == "length":
         said = {
             "runaway": "went on after it was complete",
             "repetitive": "repeats itself without end",
         }
         problem = said.get(outcome, "was cut at the limit of tokens before it was complete")
-        raise Misread("truncated" if outcome == "answered" else outcome, f"the answer {problem}")
+        raise MisreadAnswerError(
+            "truncated" if outcome == "answered" else outcome, f"the answer {problem}"
+        )
     if len(completion.content) > MOST_CHARACTERS:
-        raise Misread(
+        raise MisreadAnswerError(
             "too_long",
             f"the answer has {len(completion.content)} characters; at most {MOST_CHARACTERS}",
         )
     try:
         return answer_type.model_validate_json(json.dumps(_value(completion.content)), strict=True)
     except ValidationError as error:
-        raise Misread("wrong_form", _problems(error)) from None
-    except Misread as problem:
+        raise MisreadAnswerError("wrong_form", _problems(error)) from None
+    except MisreadAnswerError as problem:
         if outcome == "repetitive":
-            raise Misread("repetitive", "the answer repeats itself without end") from None
+            raise MisreadAnswerError(
+                "repetitive", "the answer repeats itself without end"
+            ) from None
         raise problem from None
 
 
@@ -188,17 +192,21 @@ def _value(content: str) -> Any:
         # Halves of characters and numbers like 1e999 pass until here, but no record could hold them.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except json.JSONDecodeError as error:
-        raise Misread("not_json", f"not JSON: {error.msg} at character {error.pos}") from None
+        raise MisreadAnswerError(
+            "not_json", f"not JSON: {error.msg} at character {error.pos}"
+        ) from None
     except RecursionError:
-        raise Misread("not_json", "not JSON that can be read: nested too deeply") from None
+        raise MisreadAnswerError(
+            "not_json", "not JSON that can be read: nested too deeply"
+        ) from None
     except UnicodeEncodeError:
-        raise Misread(
+        raise MisreadAnswerError(
             "not_json", "not JSON that can be kept: halves of characters in a text"
         ) from None
     except ValueError as error:
-        raise Misread("not_json", f"not JSON: {str(error)[:_SHOWN]}") from None
+        raise MisreadAnswerError("not_json", f"not JSON: {str(error)[:_SHOWN]}") from None
     if found := next(filter(None, map(_UNPRINTABLE.search, _texts(value))), None):
-        raise Misread(
+        raise MisreadAnswerError(
             "unprintable",
             f"the text holds the character U+{ord(found[0]):04X}; leave such characters out",
         )
@@ -241,7 +249,9 @@ def _problems(error: ValidationError) -> str:
     return "; ".join(said) + more
 
 
-async def ask_for(answer_type: type[T], ask: Ask, request: Request) -> Answered[T] | Unanswered:
+async def ask_for(
+    answer_type: type[T], ask: Ask, request: ModelRequest
+) -> TypedAnswer[T] | FailedAnswer:
     """An answer of a type, in at most two calls.
 
     Args:
@@ -267,16 +277,16 @@ async def ask_for(answer_type: type[T], ask: Ask, request: Request) -> Answered[
             continue
         calls.append(called.digest)
         try:
-            return Answered(parse(called.completion, answer_type), tuple(calls))
-        except Misread as problem:
+            return TypedAnswer(parse(called.completion, answer_type), tuple(calls))
+        except MisreadAnswerError as problem:
             reasons.append(problem.reason)
             if len(calls) == 2 or problem.reason == "refused":
-                return Unanswered(problem.reason, problem.detail, tuple(calls), tuple(reasons))
+                return FailedAnswer(problem.reason, problem.detail, tuple(calls), tuple(reasons))
             asked = _once_more(asked, called.completion, problem)
 
 
-def _in_words(request: Request, schema: Mapping[str, Any]) -> Request:
-    told = Message(
+def _in_words(request: ModelRequest, schema: Mapping[str, Any]) -> ModelRequest:
+    told = ChatMessage(
         role="system",
         content="Answer with one JSON object and nothing else. It must fit this JSON schema:\n"
         + json.dumps(schema),
@@ -284,12 +294,14 @@ def _in_words(request: Request, schema: Mapping[str, Any]) -> Request:
     return request.model_copy(update={"answer_schema": None, "messages": (told, *request.messages)})
 
 
-def _once_more(request: Request, completion: Completion, problem: Misread) -> Request:
+def _once_more(
+    request: ModelRequest, completion: ModelCompletion, problem: MisreadAnswerError
+) -> ModelRequest:
     """The second try: a repair of what can be read, otherwise the same question with more room."""
     if problem.reason in ("not_json", "wrong_form", "unprintable"):
         told = (
-            Message(role="assistant", content=_shortened(completion.content)),
-            Message(
+            ChatMessage(role="assistant", content=_shortened(completion.content)),
+            ChatMessage(
                 role="user",
                 content=f"That answer cannot be used. {problem.detail}. Answer again, as one JSON object that fits the "
                 "schema, and nothing else.",

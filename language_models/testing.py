@@ -22,11 +22,11 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from lakatos.language_models.client import (
-    Completion,
+    ChatMessage,
     LanguageModel,
-    Message,
-    Request,
-    Sampling,
+    ModelCompletion,
+    ModelRequest,
+    TokenSampling,
     ToolCall,
     ToolOffer,
 )
@@ -44,14 +44,14 @@ from lakatos.language_models.step_credit import step_credit
 from lakatos.traces.digest import is_digest
 
 QUESTION = (
-    Message(role="system", content="Answer in a few words."),
-    Message(role="user", content="Which option do people choose?"),
+    ChatMessage(role="system", content="Answer in a few words."),
+    ChatMessage(role="user", content="Which option do people choose?"),
 )
-SHORT = Sampling(temperature=1.0, max_tokens=24)
+SHORT = TokenSampling(temperature=1.0, max_tokens=24)
 SEED = 11
 
 
-class Endpoint(Protocol):
+class ServerEndpoint(Protocol):
     """Where a server is."""
 
     @property
@@ -96,20 +96,20 @@ PICK = ToolOffer(
 )
 
 
-def chat(**changes: Any) -> Request:
+def chat(**changes: Any) -> ModelRequest:
     """The question of all these tests."""
-    return Request(**({"messages": QUESTION, "sampling": SHORT, "seed": SEED} | changes))
+    return ModelRequest(**({"messages": QUESTION, "sampling": SHORT, "seed": SEED} | changes))
 
 
 CONTRACT_REQUESTS = (
     chat(),
     chat(seed=SEED + 1),
-    chat(sampling=Sampling(temperature=0.0, max_tokens=4)),
+    chat(sampling=TokenSampling(temperature=0.0, max_tokens=4)),
 )
 """What `LanguageModelContract` asks, for whoever records answers."""
 
 
-def ask(model: LanguageModel, request: Request) -> Completion:
+def ask(model: LanguageModel, request: ModelRequest) -> ModelCompletion:
     """One answer, from a loop of its own."""
     return asyncio.run(model.complete(request))
 
@@ -134,15 +134,15 @@ class LanguageModelContract:
 
     def test_an_answer_reads_back_from_its_json(self, language_model: LanguageModel) -> None:
         found = ask(language_model, chat())
-        assert Completion.model_validate_json(found.model_dump_json()) == found
+        assert ModelCompletion.model_validate_json(found.model_dump_json()) == found
 
     def test_an_answer_that_is_cut_says_so(self, language_model: LanguageModel) -> None:
-        found = ask(language_model, chat(sampling=Sampling(temperature=0.0, max_tokens=4)))
+        found = ask(language_model, chat(sampling=TokenSampling(temperature=0.0, max_tokens=4)))
         assert found.usage.n_completion_tokens <= 4
         assert found.finish_reason == ("length" if found.usage.n_completion_tokens == 4 else "stop")
 
     def test_answers_several_at_once(self, language_model: LanguageModel) -> None:
-        async def both() -> list[Completion]:
+        async def both() -> list[ModelCompletion]:
             return await asyncio.gather(
                 *(language_model.complete(item) for item in CONTRACT_REQUESTS[:2])
             )
@@ -156,7 +156,7 @@ class ServedModelContract(LanguageModelContract):
     timeout_s = 120.0
 
     @pytest.fixture
-    def settings(self, server: Endpoint) -> ModelSettings:
+    def settings(self, server: ServerEndpoint) -> ModelSettings:
         return ModelSettings(
             name="served", base_url=server.base_url, model=server.model, timeout_s=self.timeout_s
         )
@@ -166,14 +166,14 @@ class ServedModelContract(LanguageModelContract):
         return OpenAIModel(settings)
 
     def test_says_which_server_answered(
-        self, language_model: OpenAIModel, server: Endpoint
+        self, language_model: OpenAIModel, server: ServerEndpoint
     ) -> None:
         found = ask(language_model, chat())
         assert found.model_name == server.model
         assert found.server
 
     def test_lists_its_model_with_the_length_of_its_context(
-        self, language_model: OpenAIModel, server: Endpoint
+        self, language_model: OpenAIModel, server: ServerEndpoint
     ) -> None:
         offered = {item["id"]: item for item in asyncio.run(language_model.offered())}
         assert offered[server.model]["max_model_len"] > 0
@@ -190,7 +190,7 @@ class ServedModelContract(LanguageModelContract):
             request = chat(
                 seed=seed,
                 answer_schema=Choice.model_json_schema(),
-                sampling=Sampling(temperature=1.0, max_tokens=128),
+                sampling=TokenSampling(temperature=1.0, max_tokens=128),
             )
             found = ask(language_model, request)
             assert found.finish_reason == "stop", found.content
@@ -201,7 +201,7 @@ class ServedModelContract(LanguageModelContract):
     ) -> None:
         # A grammar lets control characters stand in strings, which strict JSON forbids.
         for seed in range(12):
-            sampling = Sampling(temperature=1.0, max_tokens=600)
+            sampling = TokenSampling(temperature=1.0, max_tokens=600)
             found = ask(
                 language_model,
                 chat(seed=seed, answer_schema=Remarks.model_json_schema(), sampling=sampling),
@@ -213,7 +213,7 @@ class ServedModelContract(LanguageModelContract):
         # Blanks are allowed in a call without end, and one that is cut off comes back as text.
         whole: list[ToolCall] = []
         for seed in range(8):
-            sampling = Sampling(temperature=1.0, max_tokens=400)
+            sampling = TokenSampling(temperature=1.0, max_tokens=400)
             found = ask(
                 language_model,
                 chat(seed=seed, tools=(PICK,), tool_choice="required", sampling=sampling),
@@ -229,7 +229,7 @@ class ServedModelContract(LanguageModelContract):
             Choice.model_validate_json(call.arguments)
 
     def test_a_call_that_is_cut_off_is_text(self, language_model: OpenAIModel) -> None:
-        sampling = Sampling(temperature=1.0, max_tokens=3)
+        sampling = TokenSampling(temperature=1.0, max_tokens=3)
         found = ask(language_model, chat(tools=(PICK,), tool_choice="required", sampling=sampling))
         assert found.finish_reason == "length"
         assert found.tool_calls == ()
@@ -238,8 +238,8 @@ class ServedModelContract(LanguageModelContract):
         call = ToolCall(call_id="call-1", name="pick", arguments='{"option": "A", "sure": true}')
         turns = (
             *QUESTION,
-            Message(role="assistant", content="", tool_calls=(call,)),
-            Message(role="tool", content='{"share": 0.62}', call_id="call-1"),
+            ChatMessage(role="assistant", content="", tool_calls=(call,)),
+            ChatMessage(role="tool", content='{"share": 0.62}', call_id="call-1"),
         )
         found = ask(language_model, chat(messages=turns, tools=(PICK,), tool_choice="none"))
         assert found.finish_reason in ("stop", "length")
@@ -264,14 +264,14 @@ class ServedModelContract(LanguageModelContract):
 
     def test_a_text_of_others_is_scored(self, settings: ModelSettings) -> None:
         said = (
-            Message(role="user", content="Which option?"),
-            Message(role="assistant", content=" the larger one"),
+            ChatMessage(role="user", content="Which option?"),
+            ChatMessage(role="assistant", content=" the larger one"),
         )
-        found = ask(ScoringModel(settings), Request(messages=said))
+        found = ask(ScoringModel(settings), ModelRequest(messages=said))
         assert "".join(token.token for token in found.log_probabilities) == " the larger one"
         assert all(token.log_probability <= 0 for token in found.log_probabilities)
         assert found.usage.n_prompt_tokens > 0
-        again = ask(ScoringModel(settings), Request(messages=said))
+        again = ask(ScoringModel(settings), ModelRequest(messages=said))
         assert abs(step_credit(found.log_probabilities, again.log_probabilities).total) < 1e-3
 
     def test_a_streamed_answer_is_the_same(self, settings: ModelSettings) -> None:
@@ -280,7 +280,7 @@ class ServedModelContract(LanguageModelContract):
             chat(seed=12, tools=(PICK,), tool_choice="required"),
         ):
             request = request.model_copy(
-                update={"sampling": Sampling(temperature=1.0, max_tokens=200)}
+                update={"sampling": TokenSampling(temperature=1.0, max_tokens=200)}
             )
             whole = ask(OpenAIModel(settings), request)
             streamed = ask(OpenAIModel(settings.model_copy(update={"stream": True})), request)
@@ -296,7 +296,7 @@ class ServedModelContract(LanguageModelContract):
             ]
 
     def test_answers_many_at_once(self, language_model: OpenAIModel) -> None:
-        async def all_of_them() -> list[Completion]:
+        async def all_of_them() -> list[ModelCompletion]:
             return await asyncio.gather(
                 *(language_model.complete(chat(seed=seed)) for seed in range(16))
             )
@@ -311,19 +311,24 @@ class ServedModelContract(LanguageModelContract):
             ask(model, chat())
 
     def test_a_context_that_is_too_long(
-        self, language_model: OpenAIModel, server: Endpoint
+        self, language_model: OpenAIModel, server: ServerEndpoint
     ) -> None:
         offered = {item["id"]: item for item in asyncio.run(language_model.offered())}
         longest = int(offered[server.model]["max_model_len"])
         with pytest.raises(ContextTooLongError, match="do not fit its context"):
-            ask(language_model, chat(messages=(Message(role="user", content="rain " * longest),)))
+            ask(
+                language_model,
+                chat(messages=(ChatMessage(role="user", content="rain " * longest),)),
+            )
 
     def test_more_tokens_than_there_is_room_for_are_not_refused(
-        self, language_model: OpenAIModel, server: Endpoint
+        self, language_model: OpenAIModel, server: ServerEndpoint
     ) -> None:
         offered = {item["id"]: item for item in asyncio.run(language_model.offered())}
         longest = int(offered[server.model]["max_model_len"])
-        assert ask(language_model, chat(sampling=Sampling(max_tokens=longest))).finish_reason in (
+        assert ask(
+            language_model, chat(sampling=TokenSampling(max_tokens=longest))
+        ).finish_reason in (
             "stop",
             "length",
         )

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NoReturn, Protocol
 
 from pydantic import BaseModel, ValidationError
 
-from lakatos.language_models.client import Part, ToolCall, ToolOffer
+from lakatos.language_models.client import FrozenPart, ToolCall, ToolOffer
 from lakatos.language_models.errors import ToolboxError
 from lakatos.language_models.fence import folded
 from lakatos.language_models.pins import Effect
@@ -60,7 +60,7 @@ class Tool(Protocol):
         """
 
 
-class Returned(Part):
+class ToolResult(FrozenPart):
     """What came of an admissible call: this is what the trace holds."""
 
     outcome: Literal["returned", "failed", "blocked"]
@@ -70,7 +70,7 @@ class Returned(Part):
     """Why it failed, or which rules forbid it."""
 
 
-class ToolUse(Part):
+class ToolUse(FrozenPart):
     """A call that a model made and what was done about it."""
 
     call: ToolCall
@@ -88,7 +88,7 @@ class ToolUse(Part):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedCall:
     """A call of a tool that exists with arguments that it takes."""
 
     tool: Tool
@@ -108,7 +108,7 @@ def call_digest(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class CallRefusal:
     """A call that cannot be made."""
 
     outcome: Literal["unknown_tool", "bad_arguments"]
@@ -139,25 +139,25 @@ class Toolbox:
             for tool in self.tools.values()
         )
 
-    def prepare(self, call: ToolCall) -> Prepared | Refusal:
+    def prepare(self, call: ToolCall) -> PreparedCall | CallRefusal:
         """The call as it can be made, or why it cannot."""
         tool = self.tools.get(call.name)
         if tool is None:
-            return Refusal("unknown_tool", _unknown("tool", call.name, list(self.tools)))
+            return CallRefusal("unknown_tool", _unknown("tool", call.name, list(self.tools)))
         try:
             given = _parse_object(call.arguments)
             # Strict, so that text is not taken for a number, nor 1 for true.
             arguments = tool.arguments.model_validate_json(json.dumps(given), strict=True)
             values = as_json(arguments)
         except ValidationError as error:
-            return Refusal("bad_arguments", _explain(tool, error))
+            return CallRefusal("bad_arguments", _explain(tool, error))
         except (ValueError, RecursionError, RecordError) as error:
             problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-            return Refusal(
+            return CallRefusal(
                 "bad_arguments",
                 f"the arguments of {tool.name!r} are not a JSON object: {problem}. Call it again with one.",
             )
-        return Prepared(tool, arguments, values)
+        return PreparedCall(tool, arguments, values)
 
 
 @cache
@@ -316,8 +316,8 @@ class ToolRecorder(Protocol):
     """Keeps what came of calls: a step of the trace, so that a recorded call is not made again."""
 
     async def __call__(
-        self, position: int, prepared: Prepared, work: Callable[[], Awaitable[Returned]]
-    ) -> tuple[str, Returned]:
+        self, position: int, prepared: PreparedCall, work: Callable[[], Awaitable[ToolResult]]
+    ) -> tuple[str, ToolResult]:
         """Digest and content of what came of the call, from the trace or else from ``work``.
 
         Args:
@@ -331,11 +331,11 @@ class KeptResults:
     """A recorder in memory, for tests and for roles outside a campaign."""
 
     def __init__(self) -> None:
-        self.results: dict[str, Returned] = {}
+        self.results: dict[str, ToolResult] = {}
 
     async def __call__(
-        self, position: int, prepared: Prepared, work: Callable[[], Awaitable[Returned]]
-    ) -> tuple[str, Returned]:
+        self, position: int, prepared: PreparedCall, work: Callable[[], Awaitable[ToolResult]]
+    ) -> tuple[str, ToolResult]:
         """Keep it under the digest of call, position and result."""
         result = await work()
         digest = digest_of(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from lakatos.language_models.pins import Effect
-from lakatos.language_models.tool import Prepared, Returned
+from lakatos.language_models.tool import PreparedCall, ToolResult
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record, RecordTypes
 from lakatos.traces.step import StepContext, Trace
@@ -48,8 +48,8 @@ class TracedTools:
     """What the conversation was given."""
 
     async def __call__(
-        self, position: int, prepared: Prepared, work: Callable[[], Awaitable[Returned]]
-    ) -> tuple[str, Returned]:
+        self, position: int, prepared: PreparedCall, work: Callable[[], Awaitable[ToolResult]]
+    ) -> tuple[str, ToolResult]:
         """What came of the call, from the trace where it was made before.
 
         Raises:
@@ -75,6 +75,6 @@ class TracedTools:
             effect="repeatable" if EXTERNAL.isdisjoint(prepared.tool.effects) else "external",
         )
         value = self.trace.artifacts.get_json(done.record.value)
-        return done.digest, Returned(
+        return done.digest, ToolResult(
             outcome=done.record.outcome, value=value, reason=done.record.reason
         )

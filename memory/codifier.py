@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from lakatos.language_models.pins import Effect
-from lakatos.memory.draft import Parameter, PlanBundle, ToolDraft, parameters_of
+from lakatos.memory.draft import PlanBundle, PlanParameter, ToolDraft, parameters_of
 from lakatos.memory.errors import CodifierError
-from lakatos.memory.signature import Hole, Operation, Template
+from lakatos.memory.signature import PlanHole, PlanOperation, Template
 
 COMPILER: Final = "codifier"
 SHOWN_QUERIES: Final = 5
@@ -80,13 +80,13 @@ def draft_of_source(bundle: PlanBundle, source: str, author: str) -> ToolDraft:
 
 
 def arguments_of(
-    parameters: tuple[Parameter, ...], values: tuple[object, ...]
+    parameters: tuple[PlanParameter, ...], values: tuple[object, ...]
 ) -> dict[str, object]:
     """A query as arguments of the function."""
     return {item.name: value for item, value in zip(parameters, values, strict=True)}
 
 
-def _parameters(bundle: PlanBundle) -> tuple[Parameter, ...]:
+def _parameters(bundle: PlanBundle) -> tuple[PlanParameter, ...]:
     if not bundle.queries:
         raise CodifierError(
             "a plan without a query that it was used for cannot be compiled; give at least one."
@@ -99,7 +99,7 @@ def _parameters(bundle: PlanBundle) -> tuple[Parameter, ...]:
 
 
 def _draft(
-    bundle: PlanBundle, source: str, parameters: tuple[Parameter, ...], author: str
+    bundle: PlanBundle, source: str, parameters: tuple[PlanParameter, ...], author: str
 ) -> ToolDraft:
     effects: set[Effect] = {effect for tool in bundle.tools for effect in tool.effects}
     if changing := effects - {"reads", "computes"}:
@@ -135,7 +135,7 @@ def _title(bundle: PlanBundle) -> str:
     return f"{', then '.join(item.tool for item in bundle.operations)}.".replace('"', "'")
 
 
-def _call(number: int, operations: Sequence[Operation], names: Mapping[int, str]) -> str:
+def _call(number: int, operations: Sequence[PlanOperation], names: Mapping[int, str]) -> str:
     """One line of the function."""
     operation = operations[number]
     each: list[str] = []
@@ -143,7 +143,7 @@ def _call(number: int, operations: Sequence[Operation], names: Mapping[int, str]
     def written(template: Template) -> str:
         if isinstance(template, tuple):
             return f"[{', '.join(map(written, template))}]"
-        if isinstance(template, Hole):
+        if isinstance(template, PlanHole):
             source = f"arguments[{names[template.number]!r}]"
             if not template.kind.startswith("each "):
                 return source

@@ -12,11 +12,11 @@ from lakatos.memory.errors import CodifierError, LessonError, ToolRejectedError
 from lakatos.memory.item import ToolRefused
 from lakatos.memory.library import Library, Pitfall, Valid, always
 from lakatos.memory.plan import Call, Called, Plan, make_plan
-from lakatos.memory.recurrence import Economy, GateDecision, discount_of, expected_uses, gate
+from lakatos.memory.recurrence import GateDecision, ToolEconomy, discount_of, expected_uses, gate
 from lakatos.memory.runner import ToolSandbox
 from lakatos.memory.validation import ValidatedTool, validate_tool
-from lakatos.memory.verb import Verb
-from lakatos.theories.bench import Shelf
+from lakatos.memory.verb import LaboratoryVerb
+from lakatos.theories.bench import ArtifactShelf
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError
 from lakatos.traces.step import Recorded
@@ -44,8 +44,8 @@ def plan_of_calls(
     study: str,
     situation: str,
     calls: Sequence[Recorded[ToolCalled]],
-    shelf: Shelf,
-    verbs: Mapping[str, Verb],
+    shelf: ArtifactShelf,
+    verbs: Mapping[str, LaboratoryVerb],
     justified_by: tuple[Digest, ...] = (),
 ) -> Plan | None:
     """The plan behind the recorded calls of one conversation; None where none of them did anything.
@@ -72,7 +72,7 @@ def plan_of_calls(
 
 
 @dataclass(frozen=True)
-class Prospect:
+class ToolProspect:
     """A plan that may become a tool."""
 
     signature: Digest
@@ -81,12 +81,12 @@ class Prospect:
 
 def prospects(
     library: Library,
-    economy: Callable[[Plan], Economy],
+    economy: Callable[[Plan], ToolEconomy],
     *,
     n_seen: int,
     horizon: int,
     valid: Valid = always,
-) -> list[Prospect]:
+) -> list[ToolProspect]:
     """What the gate says of every plan without a tool, the one expected to be used most first.
 
     Args:
@@ -118,13 +118,13 @@ def prospects(
             n_refused=library.n_refused(signature),
             contradicted=any(disputed & set(plan.evidence) for plan in plans),
         )
-        found.append(Prospect(signature, decision))
+        found.append(ToolProspect(signature, decision))
     return sorted(found, key=lambda item: (-item.decision.expected_uses, item.signature))
 
 
 def draft_tool(
     plans: Iterable[Plan],
-    verbs: Mapping[str, Verb],
+    verbs: Mapping[str, LaboratoryVerb],
     call: Call,
     sandbox: ToolSandbox,
     *,

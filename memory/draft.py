@@ -8,17 +8,17 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from lakatos.language_models.client import Part
+from lakatos.language_models.client import FrozenPart
 from lakatos.language_models.pins import Effect
 from lakatos.memory.errors import CodifierError
 from lakatos.memory.plan import Plan
-from lakatos.memory.signature import PLAIN, Form, Hole, Operation, canonical_form
-from lakatos.memory.verb import Verb, kinds_of
+from lakatos.memory.signature import PLAIN, PlanForm, PlanHole, PlanOperation, canonical_form
+from lakatos.memory.verb import LaboratoryVerb, kinds_of
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
 
 
-class Signature(Part):
+class ToolSignature(FrozenPart):
     """A tool that may be called, as a codifier is told of it."""
 
     name: str
@@ -31,7 +31,7 @@ class Signature(Part):
     """Of its version."""
 
 
-class Parameter(Part):
+class PlanParameter(FrozenPart):
     """Something that varies between the studies that a plan recurred in."""
 
     name: str
@@ -40,7 +40,7 @@ class Parameter(Part):
     """Where it did not vary; only of plain numbers, since texts could carry what somebody said."""
 
 
-class Query(Part):
+class PlanQuery(FrozenPart):
     """What a plan was given in one study, cleaned: values by parameter, nothing that came back."""
 
     domain: str
@@ -56,11 +56,11 @@ class PlanBundle:
     signature: Digest
     plan_text: str
     """Canonical: holes, no values."""
-    operations: tuple[Operation, ...]
+    operations: tuple[PlanOperation, ...]
     """The same, read."""
-    holes: tuple[Hole, ...]
-    queries: tuple[Query, ...]
-    tools: tuple[Signature, ...]
+    holes: tuple[PlanHole, ...]
+    queries: tuple[PlanQuery, ...]
+    tools: tuple[ToolSignature, ...]
     """Those that it may call."""
     existing: tuple[str, ...]
     """Names that are taken."""
@@ -76,7 +76,7 @@ class ToolDraft(Record):
     """Of the plan that it stands for."""
     plan_text: str
     source: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[PlanParameter, ...]
     effects: tuple[Effect, ...]
     dependencies: tuple[tuple[str, str], ...]
     """Tools that it calls, with the digest of the version that it was written for."""
@@ -94,19 +94,19 @@ def plan_in_short(plan_text: str) -> str:
     )
 
 
-def query_of(plan: Plan, form: Form) -> Query:
+def query_of(plan: Plan, form: PlanForm) -> PlanQuery:
     """What a plan was given: names and numbers. Free text is left out, as it may repeat what came back."""
     kinds = [hole.kind.removeprefix("each ").rstrip("*?") for hole in form.holes]
     values = tuple(
         "" if kind in ("str", "Any") else value
         for kind, value in zip(kinds, form.values, strict=True)
     )
-    return Query(domain=plan.domain, study=plan.study, values=values)
+    return PlanQuery(domain=plan.domain, study=plan.study, values=values)
 
 
-def signature_of(verb: Verb) -> Signature:
+def signature_of(verb: LaboratoryVerb) -> ToolSignature:
     """A verb as a codifier is told of it."""
-    return Signature(
+    return ToolSignature(
         name=verb.name,
         arguments=tuple(sorted(kinds_of(verb.arguments).items())),
         results=tuple(sorted(verb.returns.model_fields)),
@@ -116,7 +116,7 @@ def signature_of(verb: Verb) -> Signature:
 
 
 def bundle_of(
-    plans: Sequence[Plan], verbs: Mapping[str, Verb], existing: Sequence[str] = ()
+    plans: Sequence[Plan], verbs: Mapping[str, LaboratoryVerb], existing: Sequence[str] = ()
 ) -> PlanBundle:
     """What a codifier may see of plans with one signature.
 
@@ -145,7 +145,9 @@ def bundle_of(
     )
 
 
-def parameters_of(holes: Sequence[Hole], queries: Sequence[Query]) -> tuple[Parameter, ...]:
+def parameters_of(
+    holes: Sequence[PlanHole], queries: Sequence[PlanQuery]
+) -> tuple[PlanParameter, ...]:
     """A parameter for each hole, named after the argument in which it first appears."""
     names: list[str] = []
     found = []
@@ -161,6 +163,6 @@ def parameters_of(holes: Sequence[Hole], queries: Sequence[Query]) -> tuple[Para
         same = all(value == values[0] and type(value) is type(values[0]) for value in values)
         plain = isinstance(values[0], int | float) and hole.kind in PLAIN
         found.append(
-            Parameter(name=name, kind=hole.kind, default=values[0] if same and plain else None)
+            PlanParameter(name=name, kind=hole.kind, default=values[0] if same and plain else None)
         )
     return tuple(found)

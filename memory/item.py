@@ -47,7 +47,7 @@ class Fact(Record):
         )
 
 
-class Superseded(Record):
+class LessonSuperseded(Record):
     """One lesson takes the place of another, which is kept."""
 
     kind: Literal["lesson_superseded"] = "lesson_superseded"
@@ -63,7 +63,7 @@ class SupersessionUndone(Record):
     kind: Literal["supersession_undone"] = "supersession_undone"
     version: Literal[1] = 1
     link: Digest
-    """The `Superseded` record."""
+    """The `LessonSuperseded` record."""
     reason: str
 
 

@@ -18,17 +18,17 @@ from lakatos.memory.draft import ToolDraft
 from lakatos.memory.errors import LessonError, LibraryCorruptError, ToolUnavailableError
 from lakatos.memory.item import (
     Fact,
+    LessonSuperseded,
     PlanUsed,
-    Superseded,
     SupersessionUndone,
     ToolRefused,
     ToolValidated,
     ToolWithdrawn,
 )
 from lakatos.memory.plan import Plan
-from lakatos.memory.recurrence import Recurrence, recurrences
-from lakatos.memory.retirement import OFFERED, Fallback, Standing, after
-from lakatos.memory.verb import Verb
+from lakatos.memory.recurrence import PlanRecurrence, recurrences
+from lakatos.memory.retirement import OFFERED, TextFallback, ToolStanding, after
+from lakatos.memory.verb import LaboratoryVerb
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes
 from lakatos.traces.errors import RecordError
@@ -62,7 +62,7 @@ RECORDS: Final[RecordTypes] = {
         Pitfall,
         Plan,
         Fact,
-        Superseded,
+        LessonSuperseded,
         SupersessionUndone,
         PlanUsed,
         ToolDraft,
@@ -132,7 +132,7 @@ class Library:
     def hidden(self) -> frozenset[Digest]:
         """Lessons that others have taken the place of, and corrections that were undone."""
         undone = {item.link for _, item in self.all(SupersessionUndone)}
-        links = self.all(Superseded)
+        links = self.all(LessonSuperseded)
         kept_out = {item.new for digest, item in links if digest in undone}
         return frozenset(kept_out | {item.old for digest, item in links if digest not in undone})
 
@@ -168,7 +168,7 @@ class Library:
         scored.sort(key=lambda entry: (-entry[0], -entry[1]))
         return [item for overlap, _, item in scored if overlap > 0][:most]
 
-    def recurrences(self, valid: Valid = always) -> dict[Digest, Recurrence]:
+    def recurrences(self, valid: Valid = always) -> dict[Digest, PlanRecurrence]:
         """How often each plan that counts recurs."""
         counts = self.counting(valid)
         return recurrences(
@@ -200,7 +200,7 @@ class Library:
             if item.draft in known
         }
 
-    def standing(self, name: str, valid: Valid = always) -> Standing:
+    def standing(self, name: str, valid: Valid = always) -> ToolStanding:
         """Where a tool stands, from its uses and those of its text since it was last validated.
 
         Raises:
@@ -212,10 +212,10 @@ class Library:
                 f"there is no learned tool {name[:80]!r}; there are: {', '.join(drafts) or 'none'}."
             )
         _, draft = drafts[name]
-        standing, fallback, counts = Standing(), Fallback(), self.counting(valid)
+        standing, fallback, counts = ToolStanding(), TextFallback(), self.counting(valid)
         for digest, item in self.entries:
             if isinstance(item, ToolValidated) and item.name == name:
-                standing = Standing()
+                standing = ToolStanding()
             elif isinstance(item, ToolWithdrawn) and item.name == name:
                 status: Literal["suspended", "retired"] = (
                     "suspended" if item.until_validated else "retired"
@@ -235,7 +235,7 @@ class Library:
         return standing
 
     def changed_dependency(
-        self, name: str, verbs: Mapping[str, Verb], valid: Valid = always
+        self, name: str, verbs: Mapping[str, LaboratoryVerb], valid: Valid = always
     ) -> str:
         """Which of the tools that a tool calls is gone or another one than it was validated with; else empty."""
         drafts = self.drafts()
@@ -252,8 +252,8 @@ class Library:
         return ""
 
     def offers(
-        self, verbs: Mapping[str, Verb], valid: Valid = always
-    ) -> dict[str, tuple[ToolDraft, Standing]]:
+        self, verbs: Mapping[str, LaboratoryVerb], valid: Valid = always
+    ) -> dict[str, tuple[ToolDraft, ToolStanding]]:
         """Learned tools that may be called, with their record of success."""
         found = {}
         for name, (_, draft) in self.drafts().items():

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from lakatos.language_models.client import Part
+from lakatos.language_models.client import FrozenPart
 from lakatos.memory.errors import LessonError, PlanError
-from lakatos.memory.verb import Verb, kinds_of, values_named
+from lakatos.memory.verb import LaboratoryVerb, kinds_of, values_named
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 
@@ -90,7 +90,7 @@ _TOKENS: Final = re.compile(
 )
 
 
-class Argument(Part):
+class StepArgument(FrozenPart):
     """One argument of a step."""
 
     name: str
@@ -100,11 +100,11 @@ class Argument(Part):
     """Template."""
 
 
-class Step(Part):
+class PlanStep(FrozenPart):
     """One call."""
 
     tool: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[StepArgument, ...]
     reading: bool
     """Whether it leaves the world as it is, so that its place among others like it does not matter."""
 
@@ -119,7 +119,7 @@ class Plan(Record):
     """Campaign in which it was done; repetitions within it are one."""
     situation: str
     """Stage, rivals, what had failed: by which it is recalled."""
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     evidence: tuple[Digest, ...]
     """Records of the calls, and others that support it."""
     justified_by: tuple[Digest, ...] = ()
@@ -140,7 +140,7 @@ def make_plan(
     study: str,
     situation: str,
     calls: Sequence[Called],
-    verbs: Mapping[str, Verb],
+    verbs: Mapping[str, LaboratoryVerb],
     evidence: tuple[Digest, ...],
     justified_by: tuple[Digest, ...] = (),
 ) -> Plan:
@@ -169,8 +169,8 @@ def make_plan(
             earlier = _named_before(calls[:number], verbs, kind.rstrip("*"))
             template = _template(call.arguments[name], earlier, given)
             given.update(_texts(template))
-            arguments.append(Argument(name=name, kind=kind, value=template))
-        steps.append(Step(tool=call.tool, arguments=tuple(arguments), reading=verb.reading))
+            arguments.append(StepArgument(name=name, kind=kind, value=template))
+        steps.append(PlanStep(tool=call.tool, arguments=tuple(arguments), reading=verb.reading))
     return Plan(
         domain=domain,
         study=study,
@@ -193,7 +193,7 @@ def unknown_tool(name: str, known: Mapping[str, Any]) -> PlanError:
 
 
 def _named_before(
-    calls: Sequence[Called], verbs: Mapping[str, Verb], kind: str
+    calls: Sequence[Called], verbs: Mapping[str, LaboratoryVerb], kind: str
 ) -> dict[str, dict[str, Any]]:
     """Where results first name something of a kind: references by name."""
     found: dict[str, dict[str, Any]] = {}
@@ -277,7 +277,7 @@ def plan_text(plan: Plan) -> str:
     )
 
 
-def step_text(step: Step) -> str:
+def step_text(step: PlanStep) -> str:
     """One step for a reader."""
     parts = ", ".join(f"{item.name}={_value_text(item.value)}" for item in step.arguments)
     return f"{step.tool}({parts})"
@@ -291,7 +291,7 @@ def _value_text(template: Any) -> str:
     return json.dumps(template, ensure_ascii=False, sort_keys=True)
 
 
-def check_plan(plan: Plan, verbs: Mapping[str, Verb]) -> None:
+def check_plan(plan: Plan, verbs: Mapping[str, LaboratoryVerb]) -> None:
     """Raise `PlanError` where a plan names a tool or an argument that does not exist, or a later step's result."""
     for number, step in enumerate(plan.steps):
         if step.tool not in verbs:
@@ -318,7 +318,7 @@ def references(template: Any) -> Iterator[dict[str, Any]]:
             yield from references(item)
 
 
-def steps_of_words(text: str) -> tuple[Step, ...]:
+def steps_of_words(text: str) -> tuple[PlanStep, ...]:
     """The steps of a plan in words: "find playlist 'Rock' and delete song 12".
 
     A clause's first word is the verb; its nouns are kinds, and what is quoted or counted is of the kind named before.
@@ -346,9 +346,9 @@ def steps_of_words(text: str) -> tuple[Step, ...]:
             else:
                 named[kind] = word.strip("'\"")
         arguments = tuple(
-            Argument(name=name, kind=name, value=value) for name, value in sorted(named.items())
+            StepArgument(name=name, kind=name, value=value) for name, value in sorted(named.items())
         )
-        steps.append(Step(tool=verb, arguments=arguments, reading=verb in READING_VERBS))
+        steps.append(PlanStep(tool=verb, arguments=arguments, reading=verb in READING_VERBS))
     if not steps:
         raise PlanError(
             f"no step can be read in {text[:80]!r}; write verbs with what they are about."

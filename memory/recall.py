@@ -1,7 +1,7 @@
 """Recall: lessons by situation, at most a few, with the evidence behind them.
 
-Three ways: `Lexical` by shared words weighted by their rarity (BM25), `Embedded` by the nearest embedding of any
-endpoint, and `Nothing`, which is an arm of every evaluation of memory.
+Three ways: `LexicalRecall` by shared words weighted by their rarity (BM25), `EmbeddedRecall` by the nearest embedding of any
+endpoint, and `RecallNothing`, which is an arm of every evaluation of memory.
 
 References:
     Robertson & Zaragoza (2009), Foundations and Trends in Information Retrieval 3(4), 333-389 (BM25).
@@ -35,7 +35,7 @@ K1, B = 1.2, 0.75
 Lesson = Plan | Fact | Pitfall
 
 
-class Situation(BaseModel):
+class RecallSituation(BaseModel):
     """Where somebody stands who asks what was learned."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,7 +56,7 @@ class Situation(BaseModel):
         return " ".join((self.stage, *self.rivals, self.failed))
 
 
-class RecallArguments(Situation):
+class RecallArguments(RecallSituation):
     """Of the tool `recall`."""
 
     most: int = Field(default=MOST, ge=1, le=10)
@@ -86,24 +86,24 @@ class Recalled(BaseModel):
     lessons: tuple[Remembered, ...]
 
 
-class Recall(Protocol):
+class LessonRecall(Protocol):
     """A way to recall."""
 
-    def recall(self, situation: Situation, most: int = MOST) -> Recalled:
+    def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
         """At most ``most`` lessons for a situation."""
 
 
 @dataclass(frozen=True)
-class Nothing:
+class RecallNothing:
     """Recalls nothing: what memory is compared with."""
 
-    def recall(self, situation: Situation, most: int = MOST) -> Recalled:
+    def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
         """No lesson."""
         return Recalled(lessons=())
 
 
 @dataclass(frozen=True)
-class Lexical:
+class LexicalRecall:
     """Recalls by shared words."""
 
     library: Library
@@ -111,7 +111,7 @@ class Lexical:
     kinds: tuple[str, ...] = ()
     """Of lessons; all where none is named."""
 
-    def recall(self, situation: Situation, most: int = MOST) -> Recalled:
+    def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
         """The lessons of the domain that hold now, by BM25; those that share no word are left out."""
         found = _eligible(self.library, situation, self.kinds)
         relevance = bm25(tokens(situation.text), [tokens(key_of(item)) for _, item in found])
@@ -119,7 +119,7 @@ class Lexical:
 
 
 @dataclass(frozen=True)
-class Embedded:
+class EmbeddedRecall:
     """Recalls by the cosine of embeddings."""
 
     library: Library
@@ -127,9 +127,9 @@ class Embedded:
     """``(n_texts, n_dimensions)`` of texts."""
     valid: Valid = always
     kinds: tuple[str, ...] = ()
-    """As of `Lexical`."""
+    """As of `LexicalRecall`."""
 
-    def recall(self, situation: Situation, most: int = MOST) -> Recalled:
+    def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
         """The lessons of the domain that hold now, nearest first."""
         found = _eligible(self.library, situation, self.kinds)
         if not found:
@@ -145,15 +145,15 @@ class Embedded:
 
 
 def texts_compared(
-    library: Library, situation: Situation, kinds: Sequence[str] = ()
+    library: Library, situation: RecallSituation, kinds: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """What is embedded: the situation, then the key of each lesson that could come back."""
     return (situation.text, *(key_of(item) for _, item in _eligible(library, situation, kinds)))
 
 
-def recall(memory: Recall, arguments: RecallArguments) -> Recalled:
+def recall(memory: LessonRecall, arguments: RecallArguments) -> Recalled:
     """The tool: what was learned in situations like this one."""
-    situation = Situation(**arguments.model_dump(exclude={"most"}))
+    situation = RecallSituation(**arguments.model_dump(exclude={"most"}))
     return memory.recall(situation, arguments.most)
 
 
@@ -200,7 +200,7 @@ def bm25(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float
 
 
 def _eligible(
-    library: Library, situation: Situation, kinds: Sequence[str] = ()
+    library: Library, situation: RecallSituation, kinds: Sequence[str] = ()
 ) -> list[tuple[Digest, Lesson]]:
     return [
         (digest, item)

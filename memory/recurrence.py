@@ -27,7 +27,7 @@ MOST_TOOLS: Final = 32
 
 
 @dataclass(frozen=True)
-class Recurrence:
+class PlanRecurrence:
     """How often one signature was seen."""
 
     signature: Digest
@@ -41,7 +41,7 @@ class Recurrence:
 
 
 @dataclass(frozen=True)
-class Economy:
+class ToolEconomy:
     """What building costs and saves, in one unit, for example calls of tools or seconds."""
 
     saving: float
@@ -63,13 +63,13 @@ class GateDecision:
     reason: str
 
 
-def recurrences(plans: Iterable[Plan]) -> dict[Digest, Recurrence]:
+def recurrences(plans: Iterable[Plan]) -> dict[Digest, PlanRecurrence]:
     """How often each signature recurs over studies and values."""
-    found: dict[Digest, Recurrence] = {}
+    found: dict[Digest, PlanRecurrence] = {}
     for plan in plans:
         form = canonical_form(plan.steps)
-        before = found.get(form.digest, Recurrence(form.digest, frozenset(), frozenset()))
-        found[form.digest] = Recurrence(
+        before = found.get(form.digest, PlanRecurrence(form.digest, frozenset(), frozenset()))
+        found[form.digest] = PlanRecurrence(
             form.digest,
             before.studies | {plan.study},
             before.literals | {digest_of(list(form.values))},
@@ -102,9 +102,9 @@ def expected_uses_discounted(
 
 
 def gate(
-    recurrence: Recurrence,
+    recurrence: PlanRecurrence,
     uses: float,
-    economy: Economy,
+    economy: ToolEconomy,
     *,
     n_active: int = 0,
     n_refused: int = 0,

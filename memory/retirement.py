@@ -30,7 +30,7 @@ SHADOWS: Final = 3
 
 
 @dataclass(frozen=True)
-class Standing:
+class ToolStanding:
     """Where a tool stands; update it with `after`."""
 
     status: Status = "probation"
@@ -55,7 +55,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Fallback:
+class TextFallback:
     """How the text plan does: what is known of its rate of success."""
 
     successes: int = 0
@@ -73,7 +73,7 @@ class Fallback:
         )
 
 
-def probability_below(successes: int, failures: int, fallback: Fallback) -> float:
+def probability_below(successes: int, failures: int, fallback: TextFallback) -> float:
     """P(the tool's rate of success < the text's), uniform priors."""
     if fallback.rate is not None:
         return float(betainc(1 + successes, 1 + failures, fallback.rate))
@@ -89,8 +89,8 @@ def _below(successes: int, failures: int, text_successes: int, text_failures: in
 
 
 def after(
-    standing: Standing, use: PlanUsed, fallback: Fallback, certain: float = CERTAIN
-) -> Standing:
+    standing: ToolStanding, use: PlanUsed, fallback: TextFallback, certain: float = CERTAIN
+) -> ToolStanding:
     """The standing after one more use, of the tool or of its text.
 
     Args:

@@ -11,17 +11,19 @@ from lakatos.language_models.errors import ToolError
 from lakatos.memory.plan import Call
 from lakatos.theories.errors import TheoryResourceError, TheoryTimeoutError
 from lakatos.theories.sandbox import wire
-from lakatos.theories.sandbox.client import Limits, Sandbox
-from lakatos.theories.sandbox.process import Child
+from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
+from lakatos.theories.sandbox.process import ChildProcess
 from lakatos.traces.digest import canonical_json
 
-LIMITS: Final = Limits(wall_seconds=20.0, cpu_seconds=10.0, memory_bytes=2**29, output_bytes=2**20)
+LIMITS: Final = SandboxLimits(
+    wall_seconds=20.0, cpu_seconds=10.0, memory_bytes=2**29, output_bytes=2**20
+)
 """Of the program's own computing between two calls; what it calls has limits of its own."""
 MOST_CALLS: Final = 256
 
 
 @dataclass(frozen=True)
-class Ran:
+class RanProgram:
     """What came of a program."""
 
     returned: Any
@@ -40,7 +42,11 @@ class ToolSandbox(Sandbox):
     module = "lakatos.theories.sandbox.program"
 
     def __init__(
-        self, *, require: frozenset[str] = frozenset(), limits: Limits = LIMITS, bwrap: bool = True
+        self,
+        *,
+        require: frozenset[str] = frozenset(),
+        limits: SandboxLimits = LIMITS,
+        bwrap: bool = True,
     ) -> None:
         super().__init__(require=require, limits=limits, bwrap=bwrap)
 
@@ -52,7 +58,7 @@ class ToolSandbox(Sandbox):
         *,
         allowed: Collection[str] = (),
         compile_only: bool = False,
-    ) -> Ran:
+    ) -> RanProgram:
         """Run ``run(arguments, call)`` of a source in a process of its own.
 
         Args:
@@ -84,16 +90,16 @@ class ToolSandbox(Sandbox):
                         if kind == "call"
                         else f"{said.get('type')}{where}: {said.get('message')}"
                     )
-                    return Ran(None, tuple(results), told[:2000], kind)
+                    return RanProgram(None, tuple(results), told[:2000], kind)
                 if "returned" in said:
-                    return Ran(said["returned"], tuple(results))
+                    return RanProgram(said["returned"], tuple(results))
                 if len(results) == MOST_CALLS:
-                    return Ran(
+                    return RanProgram(
                         None, tuple(results), f"it made more than {MOST_CALLS} calls", "limit"
                     )
                 name, asked = said.get("call"), said.get("arguments")
                 if name not in allowed:
-                    return Ran(
+                    return RanProgram(
                         None,
                         tuple(results),
                         f"it called {str(name)[:80]!r}, which it may not",
@@ -109,12 +115,14 @@ class ToolSandbox(Sandbox):
                 child.start_clock()
                 child.send(answer, b"")
         except (TheoryTimeoutError, TheoryResourceError) as error:
-            return Ran(None, tuple(results), str(error).replace("the theory", "the tool"), "limit")
+            return RanProgram(
+                None, tuple(results), str(error).replace("the theory", "the tool"), "limit"
+            )
         finally:
             child.close()
 
 
-def _read(child: Child) -> tuple[dict[str, Any], int]:
+def _read(child: ChildProcess) -> tuple[dict[str, Any], int]:
     """The next thing that the program says, never believed to be well formed."""
     opening = bytearray(wire.HEADER.size)
     child.read(opening)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lakatos.memory.errors import PlanError
-from lakatos.memory.plan import Call, Step, has_reference, is_reference, part_of, references
+from lakatos.memory.plan import Call, PlanStep, has_reference, is_reference, part_of, references
 from lakatos.traces.digest import Digest, canonical_json, digest_of
 
 VERSION: Final = 1
@@ -28,7 +28,7 @@ def is_plain(kind: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Hole:
+class PlanHole:
     """Something that a plan is given."""
 
     number: int
@@ -38,7 +38,7 @@ class Hole:
 
 
 @dataclass(frozen=True)
-class Reference:
+class ResultReference:
     """A part of the result of an earlier operation."""
 
     operation: int
@@ -47,11 +47,11 @@ class Reference:
     place: tuple[str | int, ...]
 
 
-Template = Hole | Reference | tuple["Template", ...]
+Template = PlanHole | ResultReference | tuple["Template", ...]
 
 
 @dataclass(frozen=True)
-class Operation:
+class PlanOperation:
     """One call of the form, or one that is repeated."""
 
     tool: str
@@ -64,11 +64,11 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Form:
+class PlanForm:
     """A plan without its values."""
 
-    operations: tuple[Operation, ...]
-    holes: tuple[Hole, ...]
+    operations: tuple[PlanOperation, ...]
+    holes: tuple[PlanHole, ...]
     values: tuple[Any, ...]
     """``(n_holes,)`` what this plan was given; of repeated operations a list with one value each."""
 
@@ -90,7 +90,7 @@ class Form:
         return all(item.reading for item in self.operations)
 
 
-def canonical_form(steps: Sequence[Step]) -> Form:
+def canonical_form(steps: Sequence[PlanStep]) -> PlanForm:
     """The form of a plan's steps."""
     steps, kept = _without_repeats(steps)
     order = _ordered(steps)
@@ -100,15 +100,15 @@ def canonical_form(steps: Sequence[Step]) -> Form:
         for number, group in enumerate(groups)
         for member, step in enumerate(group)
     }
-    holes: dict[tuple[str, bytes], Hole] = {}
+    holes: dict[tuple[str, bytes], PlanHole] = {}
     values: list[Any] = []
 
-    def hole(kind: str, value: Any, argument: str, group: int) -> Hole:
+    def hole(kind: str, value: Any, argument: str, group: int) -> PlanHole:
         own = [group, argument] if is_plain(kind) else []
         kind = f"{kind}?" if value is None else kind
         key = (kind, canonical_json([value, own]))
         if key not in holes:
-            holes[key] = Hole(len(holes), kind, argument)
+            holes[key] = PlanHole(len(holes), kind, argument)
             values.append(value)
         return holes[key]
 
@@ -117,7 +117,7 @@ def canonical_form(steps: Sequence[Step]) -> Form:
         if is_reference(items[0]):
             spots = [(*place_of[item["step"]], tuple(item["place"])) for item in items]
             operation, member, place = spots[0]
-            return Reference(
+            return ResultReference(
                 operation, None if len({spot[1] for spot in spots}) > 1 else member, place
             )
         if isinstance(items[0], list) and has_reference(items[0]):
@@ -146,7 +146,7 @@ def canonical_form(steps: Sequence[Step]) -> Form:
             for place, item in enumerate(first.arguments)
         )
         operations.append(
-            Operation(
+            PlanOperation(
                 first.tool,
                 arguments,
                 len(group) > 1,
@@ -154,10 +154,12 @@ def canonical_form(steps: Sequence[Step]) -> Form:
                 tuple(kept[step] for step in group),
             )
         )
-    return Form(tuple(operations), tuple(holes.values()), tuple(values))
+    return PlanForm(tuple(operations), tuple(holes.values()), tuple(values))
 
 
-def follow_form(operations: Sequence[Operation], values: Sequence[Any], call: Call) -> list[Any]:
+def follow_form(
+    operations: Sequence[PlanOperation], values: Sequence[Any], call: Call
+) -> list[Any]:
     """Results of a form's operations with other values, of a repeated one the list of them: the text plan of a tool.
 
     Args:
@@ -170,7 +172,7 @@ def follow_form(operations: Sequence[Operation], values: Sequence[Any], call: Ca
     def filled(template: Template, member: int) -> Any:
         if isinstance(template, tuple):
             return [filled(item, member) for item in template]
-        if isinstance(template, Hole):
+        if isinstance(template, PlanHole):
             value = values[template.number]
             return value[member] if template.kind.startswith("each ") else value
         result = results[template.operation]
@@ -203,12 +205,12 @@ def _lengths(template: Template, values: Sequence[Any], results: Sequence[Any]) 
     """How often an operation is repeated, by what stands at one place of it."""
     if isinstance(template, tuple):
         return {length for item in template for length in _lengths(item, values, results)}
-    if isinstance(template, Hole):
+    if isinstance(template, PlanHole):
         return {len(values[template.number])} if template.kind.startswith("each ") else set()
     return {len(results[template.operation])} if template.member is None else set()
 
 
-def in_form(operations: Sequence[Operation], results: Sequence[Any]) -> list[Any]:
+def in_form(operations: Sequence[PlanOperation], results: Sequence[Any]) -> list[Any]:
     """Results of a plan's own steps, in the order of its form."""
     return [
         [results[step] for step in item.steps] if item.repeated else results[item.steps[0]]
@@ -216,12 +218,12 @@ def in_form(operations: Sequence[Operation], results: Sequence[Any]) -> list[Any
     ]
 
 
-def signature(steps: Sequence[Step]) -> Digest:
+def signature(steps: Sequence[PlanStep]) -> Digest:
     """Digest of the canonical form."""
     return canonical_form(steps).digest
 
 
-def similarity(first: Form, second: Form) -> float:
+def similarity(first: PlanForm, second: PlanForm) -> float:
     """Share of words that two forms have in common (Jaccard). It proposes a merge that a person confirms, no more."""
     words = [
         {
@@ -241,7 +243,7 @@ def _skeleton(template: Any, kind: str, leaf: Callable[[Any, str], Any]) -> Any:
     return [_skeleton(item, kind.removesuffix("*"), leaf) for item in template]
 
 
-def _shapes(steps: Sequence[Step]) -> list[str]:
+def _shapes(steps: Sequence[PlanStep]) -> list[str]:
     """What each step does, however its holes are called: tool, kinds, what its references came from."""
     shapes: list[str] = []
     for step in steps:
@@ -256,7 +258,7 @@ def _shapes(steps: Sequence[Step]) -> list[str]:
     return shapes
 
 
-def _contexts(steps: Sequence[Step], shapes: Sequence[str]) -> list[str]:
+def _contexts(steps: Sequence[PlanStep], shapes: Sequence[str]) -> list[str]:
     """Where the holes and the result of each step are used elsewhere, to tell apart steps of one shape."""
     uses: dict[tuple[str, bytes], list[str]] = defaultdict(list)
     results: dict[int, list[str]] = defaultdict(list)
@@ -277,10 +279,10 @@ def _contexts(steps: Sequence[Step], shapes: Sequence[str]) -> list[str]:
     ]
 
 
-def _without_repeats(steps: Sequence[Step]) -> tuple[list[Step], list[int]]:
+def _without_repeats(steps: Sequence[PlanStep]) -> tuple[list[PlanStep], list[int]]:
     """Steps without reads that were made again with nothing changed in between, and where each stood."""
     moved: dict[int, int] = {}
-    found: list[Step] = []
+    found: list[PlanStep] = []
     kept: list[int] = []
     seen: dict[bytes, int] = {}
 
@@ -307,7 +309,7 @@ def _without_repeats(steps: Sequence[Step]) -> tuple[list[Step], list[int]]:
     return found, kept
 
 
-def _ordered(steps: Sequence[Step]) -> list[int]:
+def _ordered(steps: Sequence[PlanStep]) -> list[int]:
     """Steps in canonical order: within each run of reads, the least that waits for nothing comes next."""
     shapes = _shapes(steps)
     contexts = _contexts(steps, shapes)
@@ -331,7 +333,7 @@ def _ordered(steps: Sequence[Step]) -> list[int]:
     return order
 
 
-def _grouped(steps: Sequence[Step], order: Sequence[int]) -> list[list[int]]:
+def _grouped(steps: Sequence[PlanStep], order: Sequence[int]) -> list[list[int]]:
     """Neighbours that do the same with other values, none of which needs another."""
     shapes = _shapes(steps)
     groups: list[list[int]] = []
@@ -357,11 +359,11 @@ def _grouped(steps: Sequence[Step], order: Sequence[int]) -> list[list[int]]:
     return found
 
 
-def _listed(step: Step) -> list[int]:
+def _listed(step: PlanStep) -> list[int]:
     return [place["step"] for item in step.arguments for place in references(item.value)]
 
 
-def _places(step: Step) -> set[int]:
+def _places(step: PlanStep) -> set[int]:
     return set(_listed(step))
 
 
@@ -371,20 +373,20 @@ def _each(column: Sequence[tuple[int, int]], groups: Sequence[Sequence[int]]) ->
     return [*column] == [(operation, member) for member in range(len(groups[operation]))]
 
 
-def _written(operation: Operation) -> str:
+def _written(operation: PlanOperation) -> str:
     parts = ", ".join(f"{name}={_leaf_text(template)}" for name, template in operation.arguments)
     return f"{operation.tool}{'+' if operation.repeated else ''}({parts})"
 
 
 def _leaf_text(template: Any) -> str:
-    if isinstance(template, Hole):
+    if isinstance(template, PlanHole):
         return f"{template.kind}:{template.number}"
-    if isinstance(template, Reference):
+    if isinstance(template, ResultReference):
         member = "each" if template.member is None else template.member
         return f"@{template.operation}[{member}].{'.'.join(map(str, template.place))}"
     return f"[{', '.join(map(_leaf_text, template))}]"
 
 
-def values_by_hole(form: Form) -> Mapping[int, Any]:
+def values_by_hole(form: PlanForm) -> Mapping[int, Any]:
     """What a plan was given, by the number of the hole."""
     return {hole.number: value for hole, value in zip(form.holes, form.values, strict=True)}

@@ -16,13 +16,13 @@ from pydantic import BaseModel, ConfigDict, create_model
 from lakatos.language_models.errors import ToolError
 from lakatos.language_models.pins import Effect
 from lakatos.memory.codifier import arguments_of
-from lakatos.memory.draft import Parameter, ToolDraft
+from lakatos.memory.draft import PlanParameter, ToolDraft
 from lakatos.memory.errors import PlanError, ToolFailedError
 from lakatos.memory.item import PlanUsed
 from lakatos.memory.plan import Call
-from lakatos.memory.retirement import Standing
+from lakatos.memory.retirement import ToolStanding
 from lakatos.memory.runner import ToolSandbox
-from lakatos.memory.signature import Operation, follow_form
+from lakatos.memory.signature import PlanOperation, follow_form
 from lakatos.memory.validation import called_by, repeated_lines, steps_returned
 from lakatos.theories.errors import SandboxUnavailableError
 from lakatos.traces.digest import Digest, canonical_json
@@ -60,7 +60,9 @@ def run_tool(
     )
 
 
-def with_defaults(parameters: Sequence[Parameter], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(
+    parameters: Sequence[PlanParameter], arguments: Mapping[str, Any]
+) -> dict[str, Any]:
     """Arguments with the defaults of those that were left out."""
     given = {item.name: item.default for item in parameters if item.default is not None}
     return {**given, **arguments}
@@ -68,7 +70,7 @@ def with_defaults(parameters: Sequence[Parameter], arguments: Mapping[str, Any])
 
 def use_tool(
     draft: ToolDraft,
-    operations: Sequence[Operation],
+    operations: Sequence[PlanOperation],
     values: Sequence[Any],
     call: Call,
     sandbox: ToolSandbox,
@@ -129,7 +131,7 @@ class LearnedTool:
     """A learned tool on offer; a `language_models.tool.Tool`."""
 
     draft: ToolDraft
-    standing: Standing
+    standing: ToolStanding
     invoke: Invoke
     sandbox: ToolSandbox
 

@@ -16,9 +16,9 @@ from lakatos.memory.codifier import arguments_of
 from lakatos.memory.draft import ToolDraft
 from lakatos.memory.errors import PlanError, ToolRejectedError
 from lakatos.memory.plan import Call, Plan, follow_plan
-from lakatos.memory.runner import Ran, ToolSandbox
-from lakatos.memory.signature import Form, canonical_form, follow_form, in_form
-from lakatos.memory.verb import Verb
+from lakatos.memory.runner import RanProgram, ToolSandbox
+from lakatos.memory.signature import PlanForm, canonical_form, follow_form, in_form
+from lakatos.memory.verb import LaboratoryVerb
 from lakatos.theories.errors import TheoryLintError
 from lakatos.theories.sandbox.lint import check_source, parse
 from lakatos.traces.digest import canonical_json
@@ -42,7 +42,7 @@ def validate_tool(
     draft: ToolDraft,
     supporting: Sequence[Plan],
     held_out: Plan | None,
-    verbs: Mapping[str, Verb],
+    verbs: Mapping[str, LaboratoryVerb],
     call: Call,
     sandbox: ToolSandbox,
 ) -> ValidatedTool:
@@ -99,7 +99,7 @@ def validate_tool(
 _WHERE: Final = ("in a study that it was not made from", "for the values of two studies crossed")
 
 
-def steps_returned(ran: Ran, repeated: Sequence[bool]) -> list[Any] | None:
+def steps_returned(ran: RanProgram, repeated: Sequence[bool]) -> list[Any] | None:
     """What a tool returned for each line of its plan, if it is what its calls gave and nothing else."""
     returned = ran.returned
     steps = (
@@ -136,7 +136,7 @@ def _reject(rung: str, reason: str) -> NoReturn:
     raise ToolRejectedError(f"the draft fails at {rung!r}: {reason}. The plan stays text.", rung)
 
 
-def _form_of(draft: ToolDraft, plan: Plan) -> Form:
+def _form_of(draft: ToolDraft, plan: Plan) -> PlanForm:
     form = canonical_form(plan.steps)
     if form.digest != draft.signature or form.text != draft.plan_text:
         _reject("contract", f"the plan of study {plan.study!r} has another signature")
@@ -193,7 +193,7 @@ def _parsed(draft: ToolDraft, parameters: set[str]) -> set[str]:
 
 
 def _closed(
-    draft: ToolDraft, called: set[str], verbs: Mapping[str, Verb], sandbox: ToolSandbox
+    draft: ToolDraft, called: set[str], verbs: Mapping[str, LaboratoryVerb], sandbox: ToolSandbox
 ) -> None:
     declared = dict(draft.dependencies)
     if unknown := sorted(called - declared.keys()):
@@ -211,7 +211,7 @@ def _closed(
         _reject("closure", f"it does not compile: {ran.failure}")
 
 
-def _contracted(draft: ToolDraft, verbs: Mapping[str, Verb]) -> None:
+def _contracted(draft: ToolDraft, verbs: Mapping[str, LaboratoryVerb]) -> None:
     effects = {effect for name, _ in draft.dependencies for effect in verbs[name].effects}
     if effects != set(draft.effects):
         _reject(
@@ -228,7 +228,7 @@ def _contracted(draft: ToolDraft, verbs: Mapping[str, Verb]) -> None:
 
 
 def _same_as_text(
-    draft: ToolDraft, plan: Plan, form: Form, call: Call, sandbox: ToolSandbox, rung: str
+    draft: ToolDraft, plan: Plan, form: PlanForm, call: Call, sandbox: ToolSandbox, rung: str
 ) -> None:
     try:
         text = in_form(form.operations, follow_plan(plan, call))
@@ -243,7 +243,7 @@ def _same_as_text(
 
 
 def _same_on_a_cross(
-    draft: ToolDraft, forms: Sequence[Form], known: set[bytes], call: Call, sandbox: ToolSandbox
+    draft: ToolDraft, forms: Sequence[PlanForm], known: set[bytes], call: Call, sandbox: ToolSandbox
 ) -> None:
     """Try every other value of one study with the rest of another's, in both ways, until the text plan takes it."""
     for first, second in permutations(forms, 2):
@@ -284,11 +284,11 @@ def _gives(
         _reject(rung, f"on {where} it gave something else than the text plan")
 
 
-def _kept_properties(draft: ToolDraft, form: Form, call: Call, sandbox: ToolSandbox) -> int:
+def _kept_properties(draft: ToolDraft, form: PlanForm, call: Call, sandbox: ToolSandbox) -> int:
     """Number of calls that it makes, each of whose refusals it passes on with what had been done."""
     arguments = arguments_of(draft.parameters, form.values)
 
-    def run(given: Mapping[str, Any], answers: Call) -> Ran:
+    def run(given: Mapping[str, Any], answers: Call) -> RanProgram:
         return sandbox.run(draft.source, given, answers, allowed=called_by(draft))
 
     first = run(arguments, call)

@@ -1,6 +1,6 @@
 """A verb of the laboratory: a function on something, with typed arguments and results and declared effects.
 
-A verb is bound to what it works on (`Verb.on`) and then is a `language_models.tool.Tool`.
+A verb is bound to what it works on (`LaboratoryVerb.on`) and then is a `language_models.tool.Tool`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lakatos.language_models.errors import ToolError
 from lakatos.language_models.pins import Effect
 from lakatos.language_models.tool import as_json
 from lakatos.memory.errors import MemoryLibraryError
-from lakatos.theories.bench import Kind
+from lakatos.theories.bench import NamedKind
 from lakatos.theories.errors import BenchError, SandboxUnavailableError, TheoryError
 from lakatos.traces.digest import Digest, digest_of
 
@@ -28,7 +28,7 @@ FORESEEN = (BenchError, TheoryError, ExperimentError, MemoryLibraryError, Sandbo
 
 
 @dataclass(frozen=True)
-class Verb:
+class LaboratoryVerb:
     """What the laboratory can do."""
 
     name: str
@@ -84,7 +84,7 @@ class Verb:
 class BoundVerb:
     """A verb on what it works on; a `language_models.tool.Tool`."""
 
-    verb: Verb
+    verb: LaboratoryVerb
     subject: Any
 
     @property
@@ -120,7 +120,7 @@ class BoundVerb:
 
 
 def kinds_of(model: type[BaseModel]) -> dict[str, str]:
-    """What each field names; see `Verb.kinds`."""
+    """What each field names; see `LaboratoryVerb.kinds`."""
     return {
         name: _kind(field.annotation, tuple(field.metadata))
         for name, field in model.model_fields.items()
@@ -130,7 +130,7 @@ def kinds_of(model: type[BaseModel]) -> dict[str, str]:
 def _kind(annotation: Any, metadata: tuple[Any, ...]) -> str:
     if get_origin(annotation) is Annotated:
         return _kind(annotation.__origin__, (*metadata, *annotation.__metadata__))
-    if named := next((item.name for item in metadata if isinstance(item, Kind)), None):
+    if named := next((item.name for item in metadata if isinstance(item, NamedKind)), None):
         return named
     members = [member for member in get_args(annotation) if member is not Ellipsis]
     if members and get_origin(annotation) in (tuple, list):
@@ -153,7 +153,7 @@ def _named(
         yield from _named(
             value, kind, annotation.__origin__, (*metadata, *annotation.__metadata__), place
         )
-    elif any(isinstance(item, Kind) and item.name == kind for item in metadata):
+    elif any(isinstance(item, NamedKind) and item.name == kind for item in metadata):
         if isinstance(value, str):
             yield place, value
     elif (

@@ -17,10 +17,10 @@ from lakatos.traces import standalone
 from lakatos.traces.head import HEADS_FILE
 from lakatos.traces.journal import Journal, step_key, stored_of
 from lakatos.traces.step import JOURNAL_FILE
-from lakatos.traces.stores.store import Row
+from lakatos.traces.stores.store import EventRow
 
 
-def _rehashed(row: Row, previous_hash: str) -> Row:
+def _rehashed(row: EventRow, previous_hash: str) -> EventRow:
     """A row chained to the one before it, with every digest computed anew."""
     row = row._replace(previous_hash=previous_hash)
     row = row._replace(record_digest=standalone.record_digest_of(stored_of(row)).decode())
@@ -41,7 +41,9 @@ def tampering(folder: Path) -> Iterator[sqlite3.Connection]:
             database.execute(sql)
 
 
-def rewrite(folder: Path, which: int | Container[int], change: Callable[[Row], Row]) -> None:
+def rewrite(
+    folder: Path, which: int | Container[int], change: Callable[[EventRow], EventRow]
+) -> None:
     """Change one event, or several, and compute every digest from there on anew."""
     chosen = (which,) if isinstance(which, int) else which
     with closing(Journal.open(folder / JOURNAL_FILE, read_only=True)) as journal:
@@ -57,7 +59,7 @@ def shifted(time_utc: str, seconds: float) -> str:
     return (datetime.fromisoformat(time_utc) + timedelta(seconds=seconds)).isoformat()
 
 
-def replace_rows(folder: Path, rows: Sequence[Row]) -> list[Row]:
+def replace_rows(folder: Path, rows: Sequence[EventRow]) -> list[EventRow]:
     """Put rows in place of a journal's own, numbered and chained anew from the start of the journal; returns them."""
     with closing(Journal.open(folder / JOURNAL_FILE, read_only=True)) as journal:
         previous = next(iter(journal.store.rows())).previous_hash
@@ -69,13 +71,13 @@ def replace_rows(folder: Path, rows: Sequence[Row]) -> list[Row]:
         for seq, row in enumerate(rows, start=1):
             written.append(_rehashed(row._replace(seq=seq), previous))
             previous = written[-1].hash
-        marks = ",".join("?" * len(Row._fields))
+        marks = ",".join("?" * len(EventRow._fields))
         database.executemany(f"INSERT INTO event VALUES ({marks})", written)
         database.execute("COMMIT")
     return written
 
 
-def forged_rows(rows: Sequence[Row], rng: random.Random) -> tuple[str, list[Row]]:
+def forged_rows(rows: Sequence[EventRow], rng: random.Random) -> tuple[str, list[EventRow]]:
     """A journal as the forger would have it, from a random event on (the first one in a quarter of cases)."""
     start = 0 if rng.random() < 0.25 else rng.randrange(len(rows))
     before, chosen, after = list(rows[:start]), rows[start], list(rows[start + 1 :])
@@ -122,7 +124,7 @@ HEADS_KEPT = ("none", "all", "those that fit", "of another key", "without a sign
 """What the forger leaves beside the journal."""
 
 
-def forge_heads(folder: Path, rows: Sequence[Row], how: str, key: Ed25519PrivateKey) -> None:
+def forge_heads(folder: Path, rows: Sequence[EventRow], how: str, key: Ed25519PrivateKey) -> None:
     """Leave heads beside a forged journal as ``how`` says; ``key`` is the forger's own."""
     path = folder / HEADS_FILE
     lines = path.read_bytes().splitlines(keepends=True)
@@ -143,7 +145,9 @@ def forge_heads(folder: Path, rows: Sequence[Row], how: str, key: Ed25519Private
         path.write_bytes(standalone.canonical(told) + b"\n")
 
 
-def forge(folder: Path, rows: Sequence[Row], rng: random.Random, key: Ed25519PrivateKey) -> str:
+def forge(
+    folder: Path, rows: Sequence[EventRow], rng: random.Random, key: Ed25519PrivateKey
+) -> str:
     """Write a journal anew as the forger would; says what was done, to the events and to the heads."""
     what, wanted = forged_rows(rows, rng)
     heads = rng.choice(HEADS_KEPT)

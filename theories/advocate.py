@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import Evaluated
+from lakatos.theories.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.prune import PrunedComposition, Validate, prune
 from lakatos.theories.search import (
-    Map,
-    Objective,
-    Surrogate,
+    ArchiveMap,
+    CandidateObjective,
+    CompositionSurrogate,
     archive,
     chances_of_improvement,
     change_in_words,
@@ -48,13 +48,13 @@ Array = NDArray[np.float64]
 Trial = tuple[Composition, Digest | None, str]
 """A composition to try, the theory that it is made from, and the change in words."""
 Evaluate = Callable[
-    [Sequence[tuple[Composition, Digest | None]]], Sequence[Evaluated | TheoryError]
+    [Sequence[tuple[Composition, Digest | None]]], Sequence[EvaluatedComposition | TheoryError]
 ]
 """Compositions with their parents, each fitted and scored, or the error that stopped it."""
 
 
 @dataclass(frozen=True)
-class Start:
+class SearchStart:
     """A theory from which the search sets out."""
 
     digest: Digest | None
@@ -63,10 +63,10 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Brief:
+class AdvocateBrief:
     """What an advocate is given: never the hidden truth, never a sealed answer."""
 
-    starts: tuple[Start, ...]
+    starts: tuple[SearchStart, ...]
     remedies: tuple[str, ...] = ()
     """``slot:mechanism`` that the diagnosis proposes."""
     warnings: tuple[str, ...] = ()
@@ -76,25 +76,25 @@ class Brief:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class CompositionAttempt:
     """One composition tried."""
 
     composition: Composition
     parent: Digest | None
     """Theory that it was made from; None when composed afresh."""
     change: str
-    evaluated: Evaluated | None
+    evaluated: EvaluatedComposition | None
     criterion: float
     """Nats per choice by which candidates are compared: the score less the price of its parts."""
     error: str = ""
 
 
 @dataclass(frozen=True)
-class Proposal:
+class SearchProposal:
     """All that was tried, best first, and the attempts submitted."""
 
-    attempts: tuple[Attempt, ...]
-    submitted: tuple[Attempt, ...] = field(default=())
+    attempts: tuple[CompositionAttempt, ...]
+    submitted: tuple[CompositionAttempt, ...] = field(default=())
     unspent: str = ""
     """Why fewer candidates were tried than were asked for."""
 
@@ -106,7 +106,9 @@ class Advocate(Protocol):
     def name(self) -> str:
         """As author of what it submits."""
 
-    def revise(self, brief: Brief, evaluate: Evaluate, rng: np.random.Generator) -> Proposal:
+    def revise(
+        self, brief: AdvocateBrief, evaluate: Evaluate, rng: np.random.Generator
+    ) -> SearchProposal:
         """Search for better theories and submit the best."""
 
 
@@ -124,18 +126,20 @@ class GrammarAdvocate:
     batch: int = 6
     """Candidates chosen together."""
     exploration: float = 0.02
-    """Of `Objective.exploration`, as ``exploration sqrt(log N / (1 + n))`` with n of N candidates in a place."""
+    """Of `CandidateObjective.exploration`, as ``exploration sqrt(log N / (1 + n))`` with n of N candidates in a place."""
     openness: float = 0.01
-    """Of `Objective.entropy`, per nat."""
+    """Of `CandidateObjective.entropy`, per nat."""
     memory: float = 0.05
     """Share of the candidates that may have a memory as long as the best so far has none."""
     memory_of_leader: float = 0.4
     """The same when the best so far has one."""
     name: str = "grammar"
 
-    def revise(self, brief: Brief, evaluate: Evaluate, rng: np.random.Generator) -> Proposal:
+    def revise(
+        self, brief: AdvocateBrief, evaluate: Evaluate, rng: np.random.Generator
+    ) -> SearchProposal:
         """Search; see the module docstring."""
-        tree = _Tree(self, brief, rng)
+        tree = _SearchTree(self, brief, rng)
         first: list[Trial] = [
             (start.composition, start.digest, start.change) for start in brief.starts
         ]
@@ -146,20 +150,22 @@ class GrammarAdvocate:
         while len(tree.tried) < brief.n_candidates and (batch := tree.next_batch()):
             tree.grow(batch, evaluate)
         unspent = tree.unspent if len(tree.tried) < brief.n_candidates else ""
-        return Proposal(
+        return SearchProposal(
             tuple(ranked(tree.tried.values())),
             self.submitted(tree.working, brief.n_successors),
             unspent,
         )
 
-    def submitted(self, working: Sequence[Attempt], n: int) -> tuple[Attempt, ...]:
+    def submitted(
+        self, working: Sequence[CompositionAttempt], n: int
+    ) -> tuple[CompositionAttempt, ...]:
         """The best by criterion of those with nearly the smallest error."""
         least = min((_error(attempt) for attempt in working), default=0.0)
         return tuple([attempt for attempt in working if _error(attempt) <= self.slack * least][:n])
 
     def pruned(
-        self, proposal: Proposal, brief: Brief, evaluate: Evaluate, validate: Validate
-    ) -> Proposal:
+        self, proposal: SearchProposal, brief: AdvocateBrief, evaluate: Evaluate, validate: Validate
+    ) -> SearchProposal:
         """The proposal with every submission pruned and fitted again, and the leader pruned where that leaves less.
 
         Args:
@@ -196,11 +202,11 @@ class GrammarAdvocate:
         composition: Composition,
         parent: Digest | None,
         change: str,
-        result: Evaluated | TheoryError,
-    ) -> Attempt:
+        result: EvaluatedComposition | TheoryError,
+    ) -> CompositionAttempt:
         """What a fit says, by the criterion that compares candidates."""
         if isinstance(result, TheoryError):
-            return Attempt(
+            return CompositionAttempt(
                 composition, parent, change, None, -np.inf, f"{type(result).__name__}: {result}"
             )
         n_choices = sum(float(scores.n_choices.sum()) for scores in result.scores)
@@ -211,7 +217,9 @@ class GrammarAdvocate:
         ):  # each trial was predicted from the others, so that parts pay for themselves already
             price = self.price / 50
         size = len(result.theory.priors) + 0.3 * result.n_mechanisms
-        return Attempt(result.composition, parent, change, result, result.mean - price * size)
+        return CompositionAttempt(
+            result.composition, parent, change, result, result.mean - price * size
+        )
 
 
 N_NODES = 5
@@ -228,22 +236,24 @@ WORST = 0.2
 """Share of the candidates whose values are raised to the next; how bad the bad ones are teaches nothing."""
 
 
-class _Tree:
+class _SearchTree:
     """What one search has tried and could try next."""
 
-    def __init__(self, advocate: GrammarAdvocate, brief: Brief, rng: np.random.Generator) -> None:
+    def __init__(
+        self, advocate: GrammarAdvocate, brief: AdvocateBrief, rng: np.random.Generator
+    ) -> None:
         self.advocate, self.brief, self.rng = advocate, brief, rng
         self.grammar = advocate.grammar
-        self.tried: dict[object, Attempt] = {}
+        self.tried: dict[object, CompositionAttempt] = {}
         self.unspent = ""
         """Why there was no next batch."""
         self._wanted = [tuple(remedy.split(":", 1)) for remedy in brief.remedies]
-        self._surrogate = Surrogate(self.grammar)
-        self._map = Map(self.grammar)
+        self._surrogate = CompositionSurrogate(self.grammar)
+        self._map = ArchiveMap(self.grammar)
         self._edits: dict[object, list[tuple[str, Composition]]] = {}
 
     @property
-    def working(self) -> list[Attempt]:
+    def working(self) -> list[CompositionAttempt]:
         """Attempts that could be fitted, best first."""
         return [attempt for attempt in ranked(self.tried.values()) if attempt.evaluated is not None]
 
@@ -294,7 +304,7 @@ class _Tree:
         where = [self._map.place(composition) for composition in compositions]
         places = {place: index for index, place in enumerate(dict.fromkeys(where))}
         unseen = [np.sqrt(np.log(len(working) + 1) / (1 + seen[place])) for place in places]
-        objective = Objective(
+        objective = CandidateObjective(
             chances,
             weights,
             np.array([places[place] for place in where]),
@@ -327,7 +337,9 @@ class _Tree:
         share = self.advocate.memory_of_leader if leads else self.advocate.memory
         return 1 + int(share * (len(tried) + n)) - sum(map(self._map.has_memory, tried))
 
-    def _children(self, working: Sequence[Attempt]) -> list[tuple[Composition, Attempt | None]]:
+    def _children(
+        self, working: Sequence[CompositionAttempt]
+    ) -> list[tuple[Composition, CompositionAttempt | None]]:
         """Compositions that were not tried yet, each with the node that it is made from, in a random order."""
         elites = archive(
             working, lambda item: self._map.family(item.composition), lambda item: item.criterion
@@ -335,7 +347,7 @@ class _Tree:
         accurate = sorted(working, key=_error)
         chosen = (*working[:N_NODES], *elites[:N_NODES], *accurate[:N_NODES])
         nodes = list({attempt.composition.key: attempt for attempt in chosen}.values())
-        found: dict[object, tuple[Composition, Attempt | None]] = {}
+        found: dict[object, tuple[Composition, CompositionAttempt | None]] = {}
         for node in nodes:
             edits = [composition for _, composition in self._edited(node.composition)]
             found |= {edit.key: (edit, node) for edit in edits}
@@ -360,7 +372,7 @@ class _Tree:
         children = [child for key, child in found.items() if key not in self.tried]
         return [children[place] for place in self.rng.permutation(len(children))]
 
-    def _trial(self, child: Composition, node: Attempt | None) -> Trial:
+    def _trial(self, child: Composition, node: CompositionAttempt | None) -> Trial:
         """A child with the theory that it is made from and the changes that lead to it."""
         if node is None:
             return child, None, "compose afresh"
@@ -371,7 +383,7 @@ class _Tree:
             words if node.change.startswith("narrow") else f"{node.change}; {words}",
         )
 
-    def _is_warned_of(self, child: Composition, node: Attempt | None) -> bool:
+    def _is_warned_of(self, child: Composition, node: CompositionAttempt | None) -> bool:
         """Whether lessons warn of a change that makes a child."""
         if node is None or not self.brief.warnings:
             return False
@@ -407,7 +419,7 @@ class _Tree:
         return [found[place] for place in self.rng.permutation(len(found))]
 
 
-def _cells(working: Sequence[Attempt]) -> tuple[Array, Array]:
+def _cells(working: Sequence[CompositionAttempt]) -> tuple[Array, Array]:
     """What every attempt is worth, ``(n_attempts, n_cells)``, larger is better, and the cells' weights.
 
     The first cell is the criterion, the second the error, the others are people, or trials where answers are pooled.
@@ -429,10 +441,10 @@ def _told(change: str, found: PrunedComposition) -> str:
     return "; ".join([*before, *found.changes])
 
 
-def _error(attempt: Attempt) -> float:
+def _error(attempt: CompositionAttempt) -> float:
     return np.inf if attempt.evaluated is None else attempt.evaluated.error
 
 
-def ranked(attempts: Iterable[Attempt]) -> list[Attempt]:
+def ranked(attempts: Iterable[CompositionAttempt]) -> list[CompositionAttempt]:
     """Best criterion first; the failed ones last."""
     return sorted(attempts, key=lambda attempt: -attempt.criterion)

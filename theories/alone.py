@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.errors import TheoryProbabilityError
-from lakatos.theories.sandbox.client import Sandbox, Session
-from lakatos.theories.sequence import Followed, follow
+from lakatos.theories.sandbox.client import Sandbox, TheorySession
+from lakatos.theories.sequence import FollowedSequences, follow
 from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]
@@ -28,11 +28,11 @@ TOLERANCE = 1e-6
 
 
 def check_people_alone(
-    session: Session,
+    session: TheorySession,
     domain: Domain,
     parameters: Mapping[str, Array],
     trials: Sequence[Trials],
-    followed: Sequence[Followed],
+    followed: Sequence[FollowedSequences],
 ) -> None:
     """Walk some people's sequences again, each person alone, each with the one draw that was noted.
 

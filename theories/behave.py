@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.participants.simulated import Behaviour, independent
+from lakatos.experiments.participants.simulated import SimulatedBehaviour, independent
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sequence import simulate
@@ -21,7 +21,7 @@ FEW_ORDERS = 8
 """Orders up to which people with the same one are walked together; beyond, all at once, each on their own way."""
 
 
-class Crowd:
+class TheoryCrowd:
     """People who all follow one theory; a context manager, for crowd after crowd in one process."""
 
     def __init__(self, theory: Theory, domain: Domain, sandbox: Sandbox, stimuli: Stimuli) -> None:
@@ -47,7 +47,7 @@ class Crowd:
         order: NDArray[Any],
         rng: np.random.Generator,
         random_choice_share: float = 0.0,
-    ) -> Behaviour:
+    ) -> SimulatedBehaviour:
         """What people do who go through ``order``; arguments as in `behave`."""
         if not self.walks:
             rule = independent(
@@ -70,7 +70,7 @@ class Crowd:
         )
         if len(orders) > FEW_ORDERS:
             done = walk(people, order=order, paired=True, uniform=uniform[None])
-            return Behaviour(
+            return SimulatedBehaviour(
                 done.response[0], {name: table[0] for name, table in done.feedback.items()}
             )
         response = np.zeros(order.shape, dtype=np.int64)
@@ -81,7 +81,7 @@ class Crowd:
             response[alike] = done.response[:, 0]
             for name, table in done.feedback.items():
                 feedback.setdefault(name, np.zeros(order.shape))[alike] = table[:, 0]
-        return Behaviour(response, feedback)
+        return SimulatedBehaviour(response, feedback)
 
     def __enter__(self) -> Self:
         return self
@@ -104,15 +104,15 @@ def behave(
     order: NDArray[Any],
     rng: np.random.Generator,
     random_choice_share: float = 0.0,
-) -> Behaviour:
+) -> SimulatedBehaviour:
     """What people do who go through ``order``, ``(n_participants, n_steps)`` rows of ``stimuli``.
 
     Args:
-        theory, domain, sandbox, stimuli: As in `Crowd`.
+        theory, domain, sandbox, stimuli: As in `TheoryCrowd`.
         people: ``(n_participants,)`` values of each parameter.
         order: Those with the same order are simulated together.
         rng: Decides the answers.
         random_choice_share: Each answer is a random option with this probability.
     """
-    with Crowd(theory, domain, sandbox, stimuli) as crowd:
+    with TheoryCrowd(theory, domain, sandbox, stimuli) as crowd:
         return crowd.behave(people, order, rng, random_choice_share)

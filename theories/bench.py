@@ -1,6 +1,6 @@
 """The workbench: what can be done with a laboratory's theories and answers, each as one function with typed arguments.
 
-Every function takes a `Bench` and its own arguments and returns plain results that can be written as JSON. What is
+Every function takes a `TheoryBench` and its own arguments and returns plain results that can be written as JSON. What is
 large (simulated answers, designs) is kept among the artifacts and named by digest; such a name can be given wherever
 an experiment or a design is asked for. Chance comes from the arguments, so that a call made again says the same.
 """
@@ -32,8 +32,8 @@ from lakatos.experiments.task import (
     check_unmixed,
     with_random_sides,
 )
-from lakatos.theories.diagnosis import Predictions, Residuals
-from lakatos.theories.diagnosis.case_file import Examination, examine
+from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures
+from lakatos.theories.diagnosis.case_file import TheoryExamination, examine
 from lakatos.theories.diagnosis.rule import words
 from lakatos.theories.errors import BenchError
 from lakatos.theories.grammar import Grammar
@@ -56,21 +56,21 @@ MOST_SHOWN = 12
 
 
 @dataclass(frozen=True)
-class Kind:
+class NamedKind:
     """Marks an argument or a result with what it names, beyond its Python type."""
 
     name: str
 
 
-TheoryName = Annotated[str, Kind("theory")]
+TheoryName = Annotated[str, NamedKind("theory")]
 """Digest of a theory, the beginning of one, or a name that only one theory has."""
-ExperimentName = Annotated[str, Kind("experiment")]
+ExperimentName = Annotated[str, NamedKind("experiment")]
 """An experiment of the campaign, or the digest of simulated answers."""
-DesignName = Annotated[str, Kind("design")]
+DesignName = Annotated[str, NamedKind("design")]
 """An experiment of the campaign, whose trials are taken, or the digest of a design."""
 
 
-class Shelf(Protocol):
+class ArtifactShelf(Protocol):
     """Where large results are kept; `traces.artifact.ArtifactStore` is one."""
 
     def put_json(self, value: object) -> Digest:
@@ -81,14 +81,14 @@ class Shelf(Protocol):
 
 
 @dataclass(frozen=True)
-class Bench:
+class TheoryBench:
     """What the functions work on."""
 
     laboratory: Laboratory
     theories: Mapping[Digest, Theory]
     answers: Mapping[str, Trials]
     """By experiment."""
-    shelf: Shelf
+    shelf: ArtifactShelf
     space: Mapping[str, Any]
     """Settings of the space of trials, as in a study file."""
     seed: int = 0
@@ -164,19 +164,19 @@ class Bench:
         return ", ".join(self.answers) or "none"
 
 
-class Arguments(BaseModel):
+class BenchArguments(BaseModel):
     """Of one function; unknown ones are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Result(BaseModel):
+class BenchResult(BaseModel):
     """What a function found."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class SimulateArguments(Arguments):
+class SimulateArguments(BenchArguments):
     """Of `simulate`."""
 
     theory: TheoryName
@@ -184,7 +184,7 @@ class SimulateArguments(Arguments):
     n_people: int = Field(default=32, ge=2, le=4096)
 
 
-class Simulated(Result):
+class Simulated(BenchResult):
     """Answers that a theory's people would give."""
 
     answers: ExperimentName
@@ -195,7 +195,7 @@ class Simulated(Result):
     """``(n_trials,)`` share of the last option, for the first trials."""
 
 
-def simulate(bench: Bench, arguments: SimulateArguments) -> Simulated:
+def simulate(bench: TheoryBench, arguments: SimulateArguments) -> Simulated:
     """Answers of people who follow a theory, for every trial of a design."""
     theory, design = bench.theory(arguments.theory), bench.design(arguments.design)
     rng = bench.rng(
@@ -220,14 +220,14 @@ def simulate(bench: Bench, arguments: SimulateArguments) -> Simulated:
     )
 
 
-class CompareArguments(Arguments):
+class CompareArguments(BenchArguments):
     """Of `compare_predictions`."""
 
     theories: tuple[TheoryName, ...] = Field(min_length=2, max_length=12)
     design: DesignName
 
 
-class Distance(Result):
+class Distance(BenchResult):
     """How far two theories are apart."""
 
     first: TheoryName
@@ -241,13 +241,13 @@ class Distance(Result):
     """Of the last option of that trial."""
 
 
-class Compared(Result):
+class Compared(BenchResult):
     """Distances of all pairs, the largest first."""
 
     pairs: tuple[Distance, ...]
 
 
-def compare_predictions(bench: Bench, arguments: CompareArguments) -> Compared:
+def compare_predictions(bench: TheoryBench, arguments: CompareArguments) -> Compared:
     """How much theories' predicted choice proportions differ on a design, and where most."""
     theories = _distinct(bench, arguments.theories)
     stimuli = bench.design(arguments.design).stimuli
@@ -271,14 +271,14 @@ def compare_predictions(bench: Bench, arguments: CompareArguments) -> Compared:
     )
 
 
-class ScoreArguments(Arguments):
+class ScoreArguments(BenchArguments):
     """Of `score`."""
 
     theories: tuple[TheoryName, ...] = Field(min_length=1, max_length=12)
     experiments: tuple[ExperimentName, ...] = Field(min_length=1, max_length=32)
 
 
-class Line(Result):
+class Line(BenchResult):
     """One theory's score."""
 
     theory: TheoryName
@@ -292,7 +292,7 @@ class Line(Result):
     """Closer to the best than two standard errors."""
 
 
-class Scored(Result):
+class Scored(BenchResult):
     """Scores, best first."""
 
     lines: tuple[Line, ...]
@@ -303,7 +303,7 @@ class Scored(Result):
         return self.lines[0].theory
 
 
-def score(bench: Bench, arguments: ScoreArguments) -> Scored:
+def score(bench: TheoryBench, arguments: ScoreArguments) -> Scored:
     """Log predictive probability of the answers given, and how far each theory is behind the best."""
     theories = _distinct(bench, arguments.theories)
     trials = [bench.trials(name) for name in arguments.experiments]
@@ -334,7 +334,7 @@ def score(bench: Bench, arguments: ScoreArguments) -> Scored:
     return Scored(lines=tuple(lines))
 
 
-class SearchArguments(Arguments):
+class SearchArguments(BenchArguments):
     """Of `search_design`."""
 
     theories: tuple[TheoryName, ...] = Field(min_length=2, max_length=8)
@@ -345,7 +345,7 @@ class SearchArguments(Arguments):
     random_share: float = Field(default=0.25, ge=0.0, le=1.0)
 
 
-class Searched(Result):
+class Searched(BenchResult):
     """A design that tells theories apart."""
 
     design: DesignName
@@ -356,7 +356,7 @@ class Searched(Result):
     """The first of them in words, the most informative first."""
 
 
-def search_design(bench: Bench, arguments: SearchArguments) -> Searched:
+def search_design(bench: TheoryBench, arguments: SearchArguments) -> Searched:
     """Trials with the largest expected information about which of the theories is right; registers nothing."""
     theories = _distinct(bench, arguments.theories)
     _one_shot(bench, "search_design")
@@ -392,7 +392,7 @@ def search_design(bench: Bench, arguments: SearchArguments) -> Searched:
     )
 
 
-class RecoverArguments(Arguments):
+class RecoverArguments(BenchArguments):
     """Of `recover`."""
 
     theories: tuple[TheoryName, ...] = Field(min_length=2, max_length=8)
@@ -400,7 +400,7 @@ class RecoverArguments(Arguments):
     n_simulations: int = Field(default=200, ge=20, le=2000)
 
 
-class Recovery(Result):
+class Recovery(BenchResult):
     """How often one theory, being true, is found to beat another."""
 
     true: TheoryName
@@ -411,13 +411,13 @@ class Recovery(Result):
     """95% interval of the simulation."""
 
 
-class Recovered(Result):
+class Recovered(BenchResult):
     """All ordered pairs, the weakest first."""
 
     pairs: tuple[Recovery, ...]
 
 
-def recover(bench: Bench, arguments: RecoverArguments) -> Recovered:
+def recover(bench: TheoryBench, arguments: RecoverArguments) -> Recovered:
     """Power of a design to recover each theory against each other one, by simulation."""
     theories = _distinct(bench, arguments.theories)
     _one_shot(bench, "recover")
@@ -446,7 +446,7 @@ def recover(bench: Bench, arguments: RecoverArguments) -> Recovered:
     )
 
 
-class ExamineArguments(Arguments):
+class ExamineArguments(BenchArguments):
     """Of `analyse_residuals` and `check_predictions`."""
 
     theory: TheoryName
@@ -454,7 +454,7 @@ class ExamineArguments(Arguments):
     n_replicas: int = Field(default=200, ge=50, le=2000)
 
 
-class Misfit(Result):
+class Misfit(BenchResult):
     """Where predictions fail."""
 
     feature: str
@@ -469,14 +469,14 @@ class Misfit(Result):
     """``slot:mechanism`` of the grammar that answer it."""
 
 
-class Misfits(Result):
+class Misfits(BenchResult):
     """Findings, the one worth most first."""
 
     findings: tuple[Misfit, ...]
     n_checks: int
 
 
-def analyse_residuals(bench: Bench, arguments: ExamineArguments) -> Misfits:
+def analyse_residuals(bench: TheoryBench, arguments: ExamineArguments) -> Misfits:
     """What in trials, people or order a theory gets wrong, with false-discovery control over all checks."""
     seen = _examined(bench, arguments)
     return Misfits(
@@ -493,7 +493,7 @@ def analyse_residuals(bench: Bench, arguments: ExamineArguments) -> Misfits:
     )
 
 
-class Checked(Result):
+class Checked(BenchResult):
     """One statistic against replicas of the theory."""
 
     rule: str
@@ -504,14 +504,14 @@ class Checked(Result):
     """Two-sided, not adjusted."""
 
 
-class Checks(Result):
+class Checks(BenchResult):
     """The most surprising statistics first."""
 
     checks: tuple[Checked, ...]
     n_checks: int
 
 
-def check_predictions(bench: Bench, arguments: ExamineArguments) -> Checks:
+def check_predictions(bench: TheoryBench, arguments: ExamineArguments) -> Checks:
     """Predictive checks: statistics of the answers against those of data sets simulated by the theory it is told of."""
     seen = _examined(bench, arguments)
     ranked = sorted(seen.checks, key=lambda item: (item.p, item.rule, item.feature))[:MOST_SHOWN]
@@ -529,25 +529,27 @@ def check_predictions(bench: Bench, arguments: ExamineArguments) -> Checks:
     )
 
 
-def _examined(bench: Bench, arguments: ExamineArguments) -> Examination:
+def _examined(bench: TheoryBench, arguments: ExamineArguments) -> TheoryExamination:
     theory = bench.theory(arguments.theory)
     trials = [bench.trials(name) for name in arguments.experiments]
     check_unmixed(trials)
     (evidence,) = bench.laboratory.evidence_of([theory], trials, bench.n_draws)
-    predictions = Predictions(theory.digest, theory.name, learn_population(evidence), evidence)
-    residuals = [Residuals(bench.domain.features(item.stimuli), ()) for item in trials]
+    predictions = TheoryPredictions(
+        theory.digest, theory.name, learn_population(evidence), evidence
+    )
+    residuals = [TrialFeatures(bench.domain.features(item.stimuli), ()) for item in trials]
     rng = bench.rng("examine", theory=theory.digest, trials=[item.digest for item in trials])
     return examine(predictions, [], residuals, rng, n_replicas=arguments.n_replicas)
 
 
-def _remedies(bench: Bench, features: Sequence[str]) -> tuple[str, ...]:
+def _remedies(bench: TheoryBench, features: Sequence[str]) -> tuple[str, ...]:
     if bench.grammar is None:
         return ()
     found = [item for feature in features for item in bench.grammar.mechanisms_answering(feature)]
     return tuple(dict.fromkeys(f"{item.slot}:{item.name}" for item in found))
 
 
-def _distinct(bench: Bench, names: Sequence[str]) -> list[Theory]:
+def _distinct(bench: TheoryBench, names: Sequence[str]) -> list[Theory]:
     """The theories of these names.
 
     Raises:
@@ -561,7 +563,7 @@ def _distinct(bench: Bench, names: Sequence[str]) -> list[Theory]:
     return theories
 
 
-def _one_shot(bench: Bench, function: str) -> None:
+def _one_shot(bench: TheoryBench, function: str) -> None:
     if bench.domain.sequential:
         raise DesignError(
             f"{function} looks at trials one by one, and those of the {bench.domain.name} domain follow one another; "
@@ -569,7 +571,7 @@ def _one_shot(bench: Bench, function: str) -> None:
         )
 
 
-def _described(bench: Bench, stimuli: Stimuli) -> tuple[str, ...]:
+def _described(bench: TheoryBench, stimuli: Stimuli) -> tuple[str, ...]:
     return tuple(
         bench.domain.describe(stimuli, row) for row in range(min(len(stimuli), MOST_SHOWN))
     )

@@ -71,13 +71,15 @@ def calibrate(
         1 - 1e-9,
     )
     if all(item.pooled for item in trials):
-        shared = _Shared(priors, trials, predict)
+        shared = _SharedRegression(priors, trials, predict)
         drawn = {
             name: priors[name].quantile(uniform[:, column]) for column, name in enumerate(names)
         }
         points = shared.fractions(drawn)
         if start:
-            points = np.concatenate([_Shared(start, trials, predict).point()[None], points])
+            points = np.concatenate(
+                [_SharedRegression(start, trials, predict).point()[None], points]
+            )
         return shared.population(shared.fit(points, n_rounds=3 * n_iterations))
     low, high = _latent_limits(priors)
     current = dict(start or priors)
@@ -243,7 +245,7 @@ def _log_density(latent: Array, center: Array, spread: Array, low: Array, high: 
     return np.asarray(np.where(np.isnan(center)[:, None], 0.0, log_p).sum(axis=0))
 
 
-class _Shared:
+class _SharedRegression:
     """A theory with parameters that all people share, as a regression of pooled proportions.
 
     Parameters are points in the unit box of the declared limits, linear on the scale of each prior. Every call of the
@@ -418,7 +420,7 @@ def leave_one_out(
         Pregibon (1981), Annals of Statistics 9, 705-724; Rad & Maleki (2020), Journal of the Royal Statistical
         Society B 82, 965-996.
     """
-    shared = _Shared(priors, trials, predict)
+    shared = _SharedRegression(priors, trials, predict)
     ends = np.cumsum([len(item.stimuli) for item in trials])
     if priors and by_experiment and len(trials) > 1:
         without = _without_experiments(shared, ends)
@@ -438,7 +440,7 @@ def leave_one_out(
     return found
 
 
-def _without_trials(shared: _Shared) -> Array:
+def _without_trials(shared: _SharedRegression) -> Array:
     """``(n_trials, n_options)`` probabilities on each trial, with the parameters that all others would yield."""
     point = shared.point()
     probabilities, slopes = (part[0] for part in shared.slopes(point[None]))
@@ -447,7 +449,7 @@ def _without_trials(shared: _Shared) -> Array:
     return np.asarray(probabilities + np.einsum("tp,pto->to", moves, slopes))
 
 
-def _without_experiments(shared: _Shared, ends: NDArray[np.intp]) -> Array:
+def _without_experiments(shared: _SharedRegression, ends: NDArray[np.intp]) -> Array:
     """``(n_trials, n_options)`` probabilities, with the parameters that all other experiments would yield."""
     point = shared.point()
     probabilities, slopes = (part[0] for part in shared.slopes(point[None]))

@@ -38,9 +38,9 @@ from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.points import at_fractions, check_points
-from lakatos.theories.sandbox.client import Sandbox, Session
+from lakatos.theories.sandbox.client import Sandbox, TheorySession
 from lakatos.theories.sandbox.lint import parse
-from lakatos.theories.sequence import Simulated, replay, simulate
+from lakatos.theories.sequence import SimulatedSequences, replay, simulate
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 
 Array = NDArray[np.float64]
@@ -81,7 +81,7 @@ TIMED = (256, 100)
 
 
 @dataclass(frozen=True)
-class Check:
+class TheoryCheck:
     """One thing that was tried, and what came out."""
 
     name: str
@@ -105,7 +105,7 @@ class CheckReport:
     theory: str
     digest: str
     domain: str
-    checks: tuple[Check, ...]
+    checks: tuple[TheoryCheck, ...]
     broadcasts: bool = True
     """False when it only runs one draw at a time."""
 
@@ -115,7 +115,7 @@ class CheckReport:
         return not self.failures
 
     @property
-    def failures(self) -> tuple[Check, ...]:
+    def failures(self) -> tuple[TheoryCheck, ...]:
         """What refuses it."""
         return tuple(check for check in self.checks if check.required and not check.passed)
 
@@ -187,9 +187,9 @@ def check_theory(
     try:
         theory = read_program(program)
     except TheoryError as error:
-        failed = Check("source", False, None, None, str(error), error=type(error).__name__)
+        failed = TheoryCheck("source", False, None, None, str(error), error=type(error).__name__)
         return CheckReport("A program without a name", program.digest, domain.name, (failed,))
-    trial = _Trial(
+    trial = _TestedTheory(
         theory,
         domain,
         sandbox,
@@ -199,14 +199,18 @@ def check_theory(
         n_people,
     )
     checks = [
-        Check("source", True, None, None, "it parses, states a claim and declares proper priors.")
+        TheoryCheck(
+            "source", True, None, None, "it parses, states a claim and declares proper priors."
+        )
     ]
     for step in EVERYTHING if steps is None else steps:
         try:
             checks += step(trial)
         except TheoryError as error:
             checks.append(
-                Check(step.__name__[1:], False, None, None, str(error), error=type(error).__name__)
+                TheoryCheck(
+                    step.__name__[1:], False, None, None, str(error), error=type(error).__name__
+                )
             )
             break
     return CheckReport(theory.name, program.digest, domain.name, tuple(checks), trial.broadcasts)
@@ -249,29 +253,31 @@ def load_theory(
 
 
 @dataclass(frozen=True)
-class _Sheet:
+class _TrialSheet:
     """One thing to ask about: trials, and for a theory that learns the sequences and answers that are given."""
 
     name: str
     stimuli: Stimuli
     order: NDArray[np.int64]
     """``(n_sequences, n_steps)`` rows of the stimuli."""
-    done: Simulated
+    done: SimulatedSequences
     """Given answers and what followed them; the same for all draws, or each draw's own."""
 
-    def take(self, unit: int, *, walks: bool) -> _Sheet:
+    def take(self, unit: int, *, walks: bool) -> _TrialSheet:
         """One trial, or one person's sequence, without the others."""
         if not walks:
             return replace(self, stimuli=self.stimuli.take([unit]))
         own = slice(unit, unit + 1)
         feedback = {name: table[:, own] for name, table in self.done.feedback.items()}
-        done = Simulated(self.done.response[:, own], self.done.probabilities[:, own], feedback)
+        done = SimulatedSequences(
+            self.done.response[:, own], self.done.probabilities[:, own], feedback
+        )
         return replace(self, order=self.order[own], done=done)
 
 
 def _answered(
     domain: Domain, stimuli: Stimuli, order: NDArray[np.int64], response: NDArray[np.int64]
-) -> Simulated:
+) -> SimulatedSequences:
     """What follows ``(1, n_sequences, n_steps)`` given answers; there are no probabilities."""
     follows: list[dict[str, Array]] = []
     for step in range(order.shape[1]):
@@ -279,10 +285,10 @@ def _answered(
         shown = domain.shown(arrays, follows[-1] if follows else {})
         follows.append(domain.feedback(arrays, shown, response[:, :, step]))
     feedback = {name: np.stack([item[name] for item in follows], axis=-1) for name in follows[0]}
-    return Simulated(response, np.zeros((*response.shape, 0)), feedback)
+    return SimulatedSequences(response, np.zeros((*response.shape, 0)), feedback)
 
 
-class _Trial:
+class _TestedTheory:
     """A theory on trial: what it is asked, and how."""
 
     def __init__(
@@ -316,16 +322,18 @@ class _Trial:
             named.append((STUDY, some))
         self.sheets = [self._sheet(name, stimuli) for name, stimuli in named]
         whole = None if self.candidates is None else self._sheet(STUDY, self.candidates, n_people)
-        self.at_study_size: _Sheet | None = whole
+        self.at_study_size: _TrialSheet | None = whole
 
-    def _sheet(self, name: str, stimuli: Stimuli, n_sequences: int = N_SEQUENCES) -> _Sheet:
+    def _sheet(self, name: str, stimuli: Stimuli, n_sequences: int = N_SEQUENCES) -> _TrialSheet:
         rows = np.tile(np.arange(len(stimuli)), (n_sequences, 1))
         order = rows if self.domain.sequential else self.rng.permuted(rows, axis=1)
         response = self.rng.integers(0, self.domain.n_options(stimuli), size=(1, *order.shape))
-        return _Sheet(name, stimuli, order, _answered(self.domain, stimuli, order, response))
+        return _TrialSheet(name, stimuli, order, _answered(self.domain, stimuli, order, response))
 
     @contextmanager
-    def asking(self, sheets: Sequence[_Sheet], *, walks_apart: bool = True) -> Iterator[_Asker]:
+    def asking(
+        self, sheets: Sequence[_TrialSheet], *, walks_apart: bool = True
+    ) -> Iterator[_TheoryAsker]:
         """Processes of their own that answer about these sheets; errors describe the trial that they count."""
         numbers = dict.fromkeys(self.domain.n_options(sheet.stimuli) for sheet in sheets)
         stimuli = [] if self.walks else [sheet.stimuli.arrays for sheet in sheets]
@@ -340,7 +348,7 @@ class _Trial:
                     )
                     for number in numbers
                 }
-                yield _Asker(self, opened, sheets)
+                yield _TheoryAsker(self, opened, sheets)
         except TheoryError as error:
             found = re.search(r"stimuli set (\d+), draw \d+.*?, trial (\d+)", str(error))
             if not found:
@@ -349,7 +357,7 @@ class _Trial:
                 f"{error} The trial: {self.where(sheets[int(found[1])], int(found[2]))}."
             ) from None
 
-    def where(self, sheet: _Sheet, row: int) -> str:
+    def where(self, sheet: _TrialSheet, row: int) -> str:
         """A row in words."""
         if not self.walks:
             return f"{sheet.name}, trial {row} ({self.domain.describe(sheet.stimuli, row)})"
@@ -367,11 +375,14 @@ class _Trial:
         return f"draw {index}" + (f" ({values})" if values else "")
 
 
-class _Asker:
+class _TheoryAsker:
     """The theory, started, in a process for each number of options."""
 
     def __init__(
-        self, trial: _Trial, sessions: Mapping[int, Session], sheets: Sequence[_Sheet]
+        self,
+        trial: _TestedTheory,
+        sessions: Mapping[int, TheorySession],
+        sheets: Sequence[_TrialSheet],
     ) -> None:
         self.trial, self.sessions, self.sheets = trial, sessions, sheets
 
@@ -383,13 +394,15 @@ class _Asker:
         answers = [self.replay(parameters, sheet, sheet.done) for sheet in self.sheets]
         return [answer.reshape(len(answer), -1, answer.shape[-1]) for answer in answers]
 
-    def replay(self, parameters: Mapping[str, Array], sheet: _Sheet, done: Simulated) -> Array:
+    def replay(
+        self, parameters: Mapping[str, Array], sheet: _TrialSheet, done: SimulatedSequences
+    ) -> Array:
         """``(n_draws, n_sequences, n_steps, n_options)`` along given answers."""
         return replay(
             self.session(sheet), self.trial.domain, parameters, sheet.stimuli, sheet.order, done
         )
 
-    def session(self, sheet: _Sheet) -> Session:
+    def session(self, sheet: _TrialSheet) -> TheorySession:
         """The process that answers about trials with as many options."""
         return self.sessions[self.trial.domain.n_options(sheet.stimuli)]
 
@@ -404,7 +417,7 @@ class _Asker:
         return sum(session._child._processor_seconds() for session in self.sessions.values())
 
 
-def _probabilities(trial: _Trial) -> list[Check]:
+def _probabilities(trial: _TestedTheory) -> list[TheoryCheck]:
     with trial.asking(trial.sheets) as ask:
         answers = ask(trial.points)  # the sandbox refuses what is no probability
     n_points, n_rows = len(answers[0]), sum(answer.shape[1] for answer in answers)
@@ -413,7 +426,7 @@ def _probabilities(trial: _Trial) -> list[Check]:
         max(float(answer.max()) for answer in answers),
     )
     return [
-        Check(
+        TheoryCheck(
             "probabilities",
             True,
             0.0,
@@ -425,7 +438,7 @@ def _probabilities(trial: _Trial) -> list[Check]:
     ]
 
 
-def _same_answers(trial: _Trial) -> list[Check]:
+def _same_answers(trial: _TestedTheory) -> list[TheoryCheck]:
     """Determinism and broadcasting: the same question asked again, elsewhere, and one draw at a time."""
     n_points = len(next(iter(trial.points.values())))
     # Steps of a sequence cost a call each, so walks are tried in few groups; first and last draw walk alone anyway.
@@ -465,7 +478,7 @@ def _same_answers(trial: _Trial) -> list[Check]:
     return [twice, processes, broadcasting]
 
 
-def _separate_units(trial: _Trial) -> list[Check]:
+def _separate_units(trial: _TestedTheory) -> list[TheoryCheck]:
     """A trial (a person, for a theory that learns) alone is answered as among the others."""
     units = [
         (sheet, unit)
@@ -493,7 +506,7 @@ def _separate_units(trial: _Trial) -> list[Check]:
     ]  # fmt: skip
 
 
-def _study_size(trial: _Trial) -> list[Check]:
+def _study_size(trial: _TestedTheory) -> list[TheoryCheck]:
     """As many people and trials as the study has: twice in one process, and some of them alone in another."""
     sheet = trial.at_study_size
     if sheet is None:
@@ -533,11 +546,11 @@ def _study_size(trial: _Trial) -> list[Check]:
     return [memory, size]
 
 
-def _table(trial: _Trial) -> list[Check]:
+def _table(trial: _TestedTheory) -> list[TheoryCheck]:
     """Whether the source holds a table, and whether answers hang on the last digits of a trial as a table's do."""
     size = table_size(trial.theory.program.source)
     checks = [
-        Check(
+        TheoryCheck(
             "table",
             size <= MOST_NUMBERS,
             size,
@@ -581,7 +594,7 @@ def _table(trial: _Trial) -> list[Check]:
         else ". The theory knows these trials by heart; say what people do with any trial."
     )
     checks.append(
-        Check(
+        TheoryCheck(
             "digits",
             passed,
             float(len(jumping)),
@@ -645,7 +658,7 @@ def _scaled(stimuli: Stimuli, names: Sequence[str], factor: float) -> Stimuli:
     })  # fmt: skip
 
 
-def _order(trial: _Trial) -> list[Check]:
+def _order(trial: _TestedTheory) -> list[TheoryCheck]:
     """No dependence on the order of trials unless the theory declares one by ``learn``."""
     if trial.walks:
         return [_memory(trial)]
@@ -672,10 +685,12 @@ def _order(trial: _Trial) -> list[Check]:
     ]  # fmt: skip
 
 
-def _memory(trial: _Trial) -> Check:
+def _memory(trial: _TestedTheory) -> TheoryCheck:
     """Whether what was answered before changes anything; a theory without ``learn`` has nothing to change it with."""
     if not trial.theory.learns:
-        return Check("order", True, 0.0, None, "it has no `learn`, and sees one step at a time.")
+        return TheoryCheck(
+            "order", True, 0.0, None, "it has no `learn`, and sees one step at a time."
+        )
     others = []
     for sheet in trial.sheets:
         last = trial.domain.n_options(sheet.stimuli) - 1
@@ -690,10 +705,10 @@ def _memory(trial: _Trial) -> Check:
         words = f"it declares memory by `learn`: other answers before change a probability by up to {change:.3g}."
     else:
         words = "it has `learn`, but other answers before change nothing; leave `start` and `learn` out."
-    return Check("order", change > DEAD, change, None, words, required=False)
+    return TheoryCheck("order", change > DEAD, change, None, words, required=False)
 
 
-def _choices(trial: _Trial) -> list[Check]:
+def _choices(trial: _TestedTheory) -> list[TheoryCheck]:
     """Simulated choices agree with the probabilities that the theory states for them when it is told of them."""
     priors = trial.theory.priors
     points = at_fractions(priors, trial.rng.random((64, len(priors))))
@@ -727,7 +742,7 @@ def _choices(trial: _Trial) -> list[Check]:
             f"p = {value:.3g}; a faultless theory falls below the limit once in {1 / FALSE_ALARM_RATE:.0g} times)."
         )
     return [
-        Check(
+        TheoryCheck(
             "choices",
             passed,
             value,
@@ -769,7 +784,7 @@ def choice_test(observed: Array, probability: Array, n_groups: int = 10) -> tupl
     return float(chi2.sf(z_squared.sum(), groups)), groups, impossible
 
 
-def _cost(trial: _Trial) -> list[Check]:
+def _cost(trial: _TestedTheory) -> list[TheoryCheck]:
     """Processor time per draw-trial and wall time to start; what takes longer than a call may take is refused."""
     n_draws, n_trials = TIMED
     sheet = max(
@@ -781,7 +796,7 @@ def _cost(trial: _Trial) -> list[Check]:
         stimuli = sheet.stimuli.take(np.arange(n_trials) % len(sheet.stimuli))
         order = np.arange(n_trials)[None]
         done = _answered(trial.domain, stimuli, order, np.zeros((1, 1, n_trials), dtype=np.int64))
-        sheet = _Sheet(sheet.name, stimuli, order, done)
+        sheet = _TrialSheet(sheet.name, stimuli, order, done)
     priors = trial.theory.priors
     points = at_fractions(priors, trial.rng.random((n_draws, len(priors))))
     starts = []
@@ -810,18 +825,20 @@ def _cost(trial: _Trial) -> list[Check]:
         )
     start = min(starts)
     return [
-        Check(
+        TheoryCheck(
             "cost", passed, per_million, limit, words, error="" if passed else "TheoryTimeoutError"
         ),
-        Check("start", True, start, None, f"{1000 * start:.3g} ms from text to a first answer."),
+        TheoryCheck(
+            "start", True, start, None, f"{1000 * start:.3g} ms from text to a first answer."
+        ),
     ]
 
 
-def _sensitivity(trial: _Trial) -> list[Check]:
+def _sensitivity(trial: _TestedTheory) -> list[TheoryCheck]:
     """Which parameters change nothing anywhere, and which rows nothing changes."""
     priors = trial.theory.priors
     if not priors:
-        return [Check("parameters", True, 0.0, None, "it declares no parameters.")]
+        return [TheoryCheck("parameters", True, 0.0, None, "it declares no parameters.")]
     n, levels = len(priors), np.linspace(0.0, 1.0, 9)
     bases = np.concatenate([np.full((1, n), 0.5), trial.rng.random((7, n))])
     swept = np.tile(bases[None, :, None], (n, 1, len(levels), 1))
@@ -849,12 +866,12 @@ def _sensitivity(trial: _Trial) -> list[Check]:
         f"; the first is {example}." if still else "."
     )
     return [
-        Check("parameters", not dead, float(reach.min()), DEAD, words, required=False),
-        Check("trials", still < n_rows, float(still), float(n_rows), moving, required=False),
+        TheoryCheck("parameters", not dead, float(reach.min()), DEAD, words, required=False),
+        TheoryCheck("trials", still < n_rows, float(still), float(n_rows), moving, required=False),
     ]
 
 
-def _claim(trial: _Trial) -> list[Check]:
+def _claim(trial: _TestedTheory) -> list[TheoryCheck]:
     """The predictions that the source states, tried on its code."""
     report = check_claim(
         trial.theory,
@@ -864,27 +881,27 @@ def _claim(trial: _Trial) -> list[Check]:
         seed=int(trial.rng.integers(2**31)),
     )
     found = [
-        Check("claim", item.held, max(map(abs, item.change)), None, item.sentence,
+        TheoryCheck("claim", item.held, max(map(abs, item.change)), None, item.sentence,
               error="" if item.held else "ClaimContradictedError")
         for item in report.tried
     ]  # fmt: skip
     return found or [
-        Check(
+        TheoryCheck(
             "claim", True, None, None, "it states no PREDICTIONS that could be tried on its code."
         )
     ]
 
 
-def _clauses(trial: _Trial) -> list[Check]:
+def _clauses(trial: _TestedTheory) -> list[TheoryCheck]:
     """What the account says at the learned numbers, clause by clause, tried on the code.
 
     One that no trial here can test is noted and refuses nothing.
     """
     foreign = _foreign_clauses(trial.theory, trial.domain.name)
     if foreign:
-        return [Check("clause", False, None, None, foreign, error="ClaimContradictedError")]
+        return [TheoryCheck("clause", False, None, None, foreign, error="ClaimContradictedError")]
     return [
-        Check("clause", item.held, item.size, None, item.sentence, required=not item.idle,
+        TheoryCheck("clause", item.held, item.size, None, item.sentence, required=not item.idle,
               error="" if item.held else "ClaimContradictedError")
         for item in _tried_clauses(trial, trial.theory.account().clauses)
     ]  # fmt: skip
@@ -910,7 +927,7 @@ def _foreign_clauses(theory: Theory, domain: str) -> str:
     )
 
 
-def _tried_clauses(trial: _Trial, clauses: Sequence[ToldClause]) -> list[TriedClause]:
+def _tried_clauses(trial: _TestedTheory, clauses: Sequence[ToldClause]) -> list[TriedClause]:
     """Clauses tried on the code, which need not be those of the theory's own account."""
     tried = triable(clauses)
     if not tried:
@@ -933,7 +950,7 @@ def _tried_clauses(trial: _Trial, clauses: Sequence[ToldClause]) -> list[TriedCl
     return found
 
 
-def _asked(trial: _Trial, sheet: _Sheet) -> AskedTrials:
+def _asked(trial: _TestedTheory, sheet: _TrialSheet) -> AskedTrials:
     """What clauses may speak of, for each row of a sheet."""
     features = trial.domain.features(sheet.stimuli)
     if not trial.walks:
@@ -961,11 +978,11 @@ def check_clauses(
         theory, domain, sandbox, candidates, seed: As in `check_theory`.
         clauses: Instead of the theory's own account at its declared distributions.
     """
-    trial = _Trial(theory, domain, sandbox, domain.probes, candidates, seed)
+    trial = _TestedTheory(theory, domain, sandbox, domain.probes, candidates, seed)
     return _tried_clauses(trial, theory.account().clauses if clauses is None else clauses)
 
 
-_Step = Callable[[_Trial], list[Check]]
+_Step = Callable[[_TestedTheory], list[TheoryCheck]]
 NEEDED: tuple[_Step, ...] = (_same_answers, _order)
 """What a theory must prove to be asked anything; the sandbox refuses answers that are no probabilities."""
 EVERYTHING: tuple[_Step, ...] = (
@@ -985,15 +1002,15 @@ EVERYTHING: tuple[_Step, ...] = (
 
 
 def _compared(
-    trial: _Trial,
+    trial: _TestedTheory,
     name: str,
     first: Sequence[Array],
     second: Sequence[Array],
     limit: float,
     good: str,
     bad: str,
-    sheets: Sequence[_Sheet] = (),
-) -> Check:
+    sheets: Sequence[_TrialSheet] = (),
+) -> TheoryCheck:
     """The largest difference between two answers to the same questions, and where it is if it is too large."""
     gaps = [np.abs(a - b).max(axis=-1) for a, b in zip(first, second, strict=True)]
     for gap, sheet, a, b in zip(gaps, sheets or trial.sheets, first, second, strict=True):
@@ -1005,7 +1022,7 @@ def _compared(
                 f"and {b[draw, row, option]:.6g}"
             )
             worst = max(float(item.max()) for item in gaps)
-            return Check(
+            return TheoryCheck(
                 name, False, worst, limit, bad.format(where=where), error="TheoryProbabilityError"
             )
-    return Check(name, True, max(float(gap.max()) for gap in gaps), limit, good)
+    return TheoryCheck(name, True, max(float(gap.max()) for gap in gaps), limit, good)

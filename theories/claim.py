@@ -30,7 +30,7 @@ from lakatos.theories.errors import ClaimContradictedError, TheorySourceError
 from lakatos.theories.points import check_points
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.lint import parse
-from lakatos.theories.sequence import Simulated, replay, simulate
+from lakatos.theories.sequence import SimulatedSequences, replay, simulate
 from lakatos.theories.theory import LAPSE, Theory
 
 Array = NDArray[np.float64]
@@ -59,7 +59,7 @@ SIDES = ("first", "second")
 
 
 @dataclass(frozen=True)
-class Prediction:
+class ClaimPrediction:
     """One statement about what a theory does."""
 
     property: str
@@ -88,7 +88,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Counterexample:
+class ClaimCounterexample:
     """A pair of trials, and a person, of which a prediction is not true."""
 
     before: str
@@ -109,17 +109,17 @@ class Counterexample:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedPrediction:
     """One prediction after it was tried."""
 
-    prediction: Prediction
+    prediction: ClaimPrediction
     held: bool
     n_pairs: int
     n_draws: int
     change: tuple[float, float]
     """Lowest and highest change of probability that was seen."""
     sentence: str
-    counterexample: Counterexample | None = None
+    counterexample: ClaimCounterexample | None = None
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class ClaimReport:
     """All predictions of one theory after they were tried."""
 
     theory: str
-    tried: tuple[Tried, ...]
+    tried: tuple[TriedPrediction, ...]
 
     @property
     def passed(self) -> bool:
@@ -178,7 +178,7 @@ class ClaimReport:
         }
 
 
-def read_predictions(source: str) -> tuple[Prediction, ...]:
+def read_predictions(source: str) -> tuple[ClaimPrediction, ...]:
     """The literal ``PREDICTIONS`` of a source; none where it is left out.
 
     Raises:
@@ -206,7 +206,7 @@ def read_predictions(source: str) -> tuple[Prediction, ...]:
     return ()
 
 
-def _read(item: Any, where: str) -> Prediction:
+def _read(item: Any, where: str) -> ClaimPrediction:
     known = ", ".join(PROPERTIES)
     if not isinstance(item, dict) or item.get("property") not in list(PROPERTIES):
         raise TheorySourceError(f"{where}: {item!r} states no known property. Known: {known}.")
@@ -228,7 +228,7 @@ def _read(item: Any, where: str) -> Prediction:
         raise TheorySourceError(
             f'{where}: "beyond" is {beyond!r}; write a number or the name of a parameter.'
         )
-    return Prediction(item["property"], varied, of, beyond)
+    return ClaimPrediction(item["property"], varied, of, beyond)
 
 
 def check_claim(
@@ -236,7 +236,7 @@ def check_claim(
     domain: Domain,
     sandbox: Sandbox,
     *,
-    predictions: Sequence[Prediction] | None = None,
+    predictions: Sequence[ClaimPrediction] | None = None,
     candidates: Stimuli | None = None,
     seed: int = 0,
 ) -> ClaimReport:
@@ -286,7 +286,7 @@ def variations(domain: Domain) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class _Contrast:
+class _TrialContrast:
     """Pairs of trials that differ in one way, or the same trials after two different pasts."""
 
     stimuli: tuple[Stimuli, Stimuli]
@@ -295,7 +295,7 @@ class _Contrast:
     size: Array | None = None
     order: NDArray[np.int64] | None = None
     """``(n_sequences, 2)`` rows of a past trial and of the trial asked about, which is the same before and after."""
-    pasts: tuple[Simulated, ...] = ()
+    pasts: tuple[SimulatedSequences, ...] = ()
     told: tuple[str, str] = ("", "")
     """Both pasts in words."""
 
@@ -308,24 +308,24 @@ class _Contrast:
 
 
 @dataclass(frozen=True)
-class _Offer:
+class _VariationOffer:
     """A way in which trials can be varied."""
 
     meaning: str
-    contrasts: tuple[_Contrast, ...]
+    contrasts: tuple[_TrialContrast, ...]
     size_meaning: str = ""
 
 
 def _offers(
     domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Generator
-) -> dict[str, _Offer]:
+) -> dict[str, _VariationOffer]:
     """Everything that can be varied, by name."""
     offers = _past_offers(domain, stimuli, rng)
     if domain.sequential:
         return offers
-    offers["sides"] = _Offer(
+    offers["sides"] = _VariationOffer(
         "the two options change places",
-        tuple(_Contrast((item, domain.swap_sides(item))) for item in stimuli),
+        tuple(_TrialContrast((item, domain.swap_sides(item))) for item in stimuli),
     )
     made = (
         [domain.variations(item, rng) for item in stimuli]
@@ -335,19 +335,21 @@ def _offers(
     for name in made[0] if made else ():
         contrasts = []
         for own in (item[name] for item in made if len(item[name].before)):
-            contrasts.append(_Contrast((own.before, own.after), 1, own.size))
+            contrasts.append(_TrialContrast((own.before, own.after), 1, own.size))
             mirrored = (domain.swap_sides(own.before), domain.swap_sides(own.after))
-            contrasts.append(_Contrast(mirrored, 0, own.size))
-        offers[name] = _Offer(made[0][name].meaning, tuple(contrasts), made[0][name].size_meaning)
+            contrasts.append(_TrialContrast(mirrored, 0, own.size))
+        offers[name] = _VariationOffer(
+            made[0][name].meaning, tuple(contrasts), made[0][name].size_meaning
+        )
     return offers
 
 
 def _past_offers(
     domain: Domain, stimuli: Sequence[Stimuli], rng: np.random.Generator
-) -> dict[str, _Offer]:
+) -> dict[str, _VariationOffer]:
     """What was done at the trial before: which option was chosen, unrewarded, and whether the second was rewarded."""
-    choice: list[_Contrast] = []
-    reward: list[_Contrast] = []
+    choice: list[_TrialContrast] = []
+    reward: list[_TrialContrast] = []
     first, second = (f"after choosing {label}" for label in domain.options[:2])
     for item in stimuli:
         if len(item) < 2:
@@ -367,32 +369,34 @@ def _past_offers(
             order: Any = order,
             arrays: Any = arrays,
             shown: Any = shown,
-        ) -> Simulated:
+        ) -> SimulatedSequences:
             response = np.full((1, len(order), 1), option)
             follows = domain.feedback(arrays, shown, response[:, :, 0])
             if "reward" in follows:
                 follows["reward"] = np.full_like(follows["reward"], rewarded, dtype=np.float64)
             # Two entries each, as for the two steps; nobody is told of the second.
             feedback = {name: np.stack([value, value], axis=-1) for name, value in follows.items()}
-            return Simulated(
+            return SimulatedSequences(
                 np.repeat(response, 2, axis=2), np.zeros((*response.shape, 0)), feedback
             )
 
         choice.append(
-            _Contrast((item, item), 1, None, order, (past(0, 0.0), past(1, 0.0)), (first, second))
+            _TrialContrast(
+                (item, item), 1, None, order, (past(0, 0.0), past(1, 0.0)), (first, second)
+            )
         )
         told = (f"{second} without reward", f"{second} with a reward of 1")
         if "reward" in past(1, 0.0).feedback:
             reward.append(
-                _Contrast((item, item), 1, None, order, (past(1, 0.0), past(1, 1.0)), told)
+                _TrialContrast((item, item), 1, None, order, (past(1, 0.0), past(1, 1.0)), told)
             )
     meaning = (
         "the second option was chosen just before, not the first"
         + ", and not rewarded" * bool(reward)
     )
-    offers = {"last_choice": _Offer(meaning, tuple(choice))}
+    offers = {"last_choice": _VariationOffer(meaning, tuple(choice))}
     if reward:
-        offers["last_reward"] = _Offer(
+        offers["last_reward"] = _VariationOffer(
             "choosing the second option was rewarded just before", tuple(reward)
         )
     return offers
@@ -402,7 +406,7 @@ def _ask(
     theory: Theory,
     domain: Domain,
     sandbox: Sandbox,
-    contrasts: Sequence[_Contrast],
+    contrasts: Sequence[_TrialContrast],
     points: Mapping[str, Array],
 ) -> list[tuple[Array, Array]]:
     """``(n_draws, n_pairs, n_options)`` probabilities before and after each change."""
@@ -442,13 +446,13 @@ def _ask(
 
 
 def _try(
-    prediction: Prediction,
+    prediction: ClaimPrediction,
     theory: Theory,
     domain: Domain,
     sandbox: Sandbox,
-    offer: _Offer,
+    offer: _VariationOffer,
     points: Mapping[str, Array],
-) -> Tried:
+) -> TriedPrediction:
     """One prediction on all pairs of one kind, at all points."""
     words = prediction.words(offer.meaning)
     options = {"first": (0,), "second": (1,)}.get(prediction.of, (0, 1))
@@ -463,7 +467,7 @@ def _try(
         if (
             contrasts and isinstance(prediction.beyond, str) and prediction.beyond
         ):  # the declared range decides
-            return Tried(
+            return TriedPrediction(
                 prediction,
                 True,
                 0,
@@ -500,14 +504,14 @@ def _try(
         prediction.property, max(highest, -lowest)
     )
     idle = prediction.property in ("increasing", "decreasing", "depends_on") and strongest < LEAST
-    tried = Tried(
+    tried = TriedPrediction(
         prediction, not (contradicted or idle), n_pairs, n_draws, (lowest, highest),
         f"{words}; {n_pairs} pairs of trials at {n_draws} points of the declared ranges, changes of probability "
         f"from {lowest:.3g} to {highest:.3g}.",
     )  # fmt: skip
     if contradicted:
         contrast, (before, after) = contrasts[worst], answers[worst]
-        example = Counterexample(
+        example = ClaimCounterexample(
             *contrast.words(domain, row),
             {name: float(values[draw]) for name, values in points.items() if name},
             float(before[draw, row, contrast.option]),
@@ -528,7 +532,9 @@ def _contradiction(words: str, found: str) -> str:
     return f"the claim says: {words}. The code contradicts this: {found}. Change the code or the prediction."
 
 
-def _beyond(prediction: Prediction, contrast: _Contrast, points: Mapping[str, Array]) -> Any:
+def _beyond(
+    prediction: ClaimPrediction, contrast: _TrialContrast, points: Mapping[str, Array]
+) -> Any:
     """Which pairs, perhaps of which draws, the prediction is about."""
     if prediction.beyond == "":
         return True
@@ -547,18 +553,18 @@ def _beyond(prediction: Prediction, contrast: _Contrast, points: Mapping[str, Ar
 
 
 def _deterministic(
-    prediction: Prediction,
+    prediction: ClaimPrediction,
     theory: Theory,
     domain: Domain,
     sandbox: Sandbox,
     stimuli: Sequence[Stimuli],
     points: Mapping[str, Array],
-) -> Tried:
+) -> TriedPrediction:
     """Whether every choice is sure, or between options that are all alike likely, once nobody lapses."""
     sober = {
         name: np.zeros_like(values) if name == LAPSE else values for name, values in points.items()
     }
-    contrasts = [_Contrast((item, item)) for item in stimuli]
+    contrasts = [_TrialContrast((item, item)) for item in stimuli]
     answers = [before for before, _ in _ask(theory, domain, sandbox, contrasts, sober)]
     gaps = []
     for p in answers:
@@ -572,12 +578,12 @@ def _deterministic(
     gap = float(gaps[worst][draw, row])
     if gap <= TOLERANCE:
         sentence = f"{words}; {n_trials} trials at {n_draws} points of the declared ranges."
-        return Tried(prediction, True, n_trials, n_draws, (0.0, gap), sentence)
+        return TriedPrediction(prediction, True, n_trials, n_draws, (0.0, gap), sentence)
     trial, stated = domain.describe(stimuli[worst], row), float(answers[worst][draw, row, -1])
     values = {name: float(array[draw]) for name, array in sober.items() if name}
-    example = Counterexample(trial, trial, values, stated, stated)
+    example = ClaimCounterexample(trial, trial, values, stated, stated)
     shown = ", ".join(f"{name}={value:.6g}" for name, value in values.items())
     found = f"the probability is {stated:.6g} on [{trial}]" + (f" with {shown}" if shown else "")
-    return Tried(
+    return TriedPrediction(
         prediction, False, n_trials, n_draws, (0.0, gap), _contradiction(words, found), example
     )

@@ -25,7 +25,7 @@ from lakatos.theories.points import at_fractions
 from lakatos.theories.prior import Prior
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.theory import Theory
-from lakatos.theories.view import View
+from lakatos.theories.view import TheoryView
 
 Array = NDArray[np.float64]
 Level = Literal["mean", "person"]
@@ -43,7 +43,7 @@ LEAST_WEIGHT = 1e-4
 
 
 @dataclass(frozen=True)
-class Distance:
+class TheoryDistance:
     """How far two theories are apart, as root mean square differences of probabilities."""
 
     declared: float
@@ -60,7 +60,7 @@ class Distance:
 
 
 @dataclass(frozen=True)
-class Distances:
+class TheoryDistances:
     """Distances among several theories."""
 
     theories: tuple[Theory, ...]
@@ -75,10 +75,10 @@ class Distances:
         """``(n_theories, n_theories)`` the larger of both directions."""
         return np.maximum(self.imitation, self.imitation.T)
 
-    def between(self, first: int, second: int) -> Distance:
+    def between(self, first: int, second: int) -> TheoryDistance:
         """Of two of the theories."""
         declared = float(self.declared[first, second])
-        return Distance(
+        return TheoryDistance(
             declared,
             float(self.imitation[first, second]),
             float(self.imitation[second, first]),
@@ -87,11 +87,11 @@ class Distances:
 
 
 @dataclass(frozen=True)
-class Duplicate:
+class DuplicateTheory:
     """A theory of the pool that predicts as the candidate does."""
 
     theory: Theory
-    distance: Distance
+    distance: TheoryDistance
     """The candidate is the first of the two."""
 
     @property
@@ -116,7 +116,7 @@ def behavioural_distance(
     *,
     level: Level = "mean",
     n_draws: int = 256,
-) -> Distance:
+) -> TheoryDistance:
     """How differently two theories predict; arguments as in `distances`."""
     return distances(
         [first, second], stimuli, domain, sandbox, level=level, n_draws=n_draws
@@ -132,7 +132,7 @@ def distances(
     level: Level = "mean",
     n_draws: int = 256,
     n_workers: int = 2,
-) -> Distances:
+) -> TheoryDistances:
     """Distances among theories, with declared populations and after adaptation.
 
     A population is a weighting of people, that is, of points of the declared ranges: first of the declared population's
@@ -154,12 +154,14 @@ def distances(
     targets = [
         [other for other in range(len(theories)) if other != own] for own in range(len(theories))
     ]
-    with _Comparison(theories, stimuli, domain, sandbox, level, n_draws, n_workers) as comparison:
+    with _TheoryComparison(
+        theories, stimuli, domain, sandbox, level, n_draws, n_workers
+    ) as comparison:
         remaining = comparison.imitate(targets)
         imitation = np.zeros((len(theories), len(theories)))
         for own, (others, values) in enumerate(zip(targets, remaining, strict=True)):
             imitation[others, own] = values
-        return Distances(tuple(theories), comparison.declared(), imitation, level)
+        return TheoryDistances(tuple(theories), comparison.declared(), imitation, level)
 
 
 def find_duplicate(
@@ -173,7 +175,7 @@ def find_duplicate(
     limit: float = DUPLICATE,
     n_draws: int = 256,
     n_workers: int = 2,
-) -> Duplicate | None:
+) -> DuplicateTheory | None:
     """The theory of the pool that is nearest to the candidate, if it is a duplicate.
 
     Args:
@@ -191,7 +193,9 @@ def find_duplicate(
     if not pool:
         return None
     theories = [candidate, *pool]
-    with _Comparison(theories, stimuli, domain, sandbox, level, n_draws, n_workers) as comparison:
+    with _TheoryComparison(
+        theories, stimuli, domain, sandbox, level, n_draws, n_workers
+    ) as comparison:
         by_pool = np.concatenate(comparison.imitate([[], *[[0]] * len(pool)]))
         near = [index for index in np.argsort(by_pool, kind="stable") if by_pool[index] <= limit]
         if not near:
@@ -200,11 +204,13 @@ def find_duplicate(
         by_candidate = comparison.imitate([[index + 1 for index in near], *[[]] * len(pool)])[0]
         best = int(np.argmin(np.maximum(by_pool[near], by_candidate)))
         declared = float(comparison.declared()[0, near[best] + 1])
-        found = Distance(declared, float(by_pool[near[best]]), float(by_candidate[best]), level)
-        return Duplicate(pool[near[best]], found) if found.adapted <= limit else None
+        found = TheoryDistance(
+            declared, float(by_pool[near[best]]), float(by_candidate[best]), level
+        )
+        return DuplicateTheory(pool[near[best]], found) if found.adapted <= limit else None
 
 
-class _Comparison:
+class _TheoryComparison:
     """Theories that are compared, each in a process of its own; a context manager."""
 
     def __init__(
@@ -229,7 +235,7 @@ class _Comparison:
                 ThreadPoolExecutor(n_workers, thread_name_prefix="distance")
             )
             self._views = [
-                self._stack.enter_context(View(theory, domain, sandbox, [stimuli]))
+                self._stack.enter_context(TheoryView(theory, domain, sandbox, [stimuli]))
                 for theory in theories
             ]
             drawn = [theory.population(n_draws) for theory in theories]
@@ -299,14 +305,14 @@ class _Comparison:
             return np.asarray(people @ self._people[target].mean(axis=0))
         return np.asarray(self._kernel(people, self._people[target]).mean(axis=1))
 
-    def __enter__(self) -> _Comparison:
+    def __enter__(self) -> _TheoryComparison:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
 
-def _answers(view: View, parameters: Mapping[str, Array]) -> Array:
+def _answers(view: TheoryView, parameters: Mapping[str, Array]) -> Array:
     """``(n_draws, n_features)`` vectors with products that are the mean over trials and options of those of answers.
 
     The probabilities of two options hold one number each, ``p``, and ``1/4 + (2p - 1)(2q - 1)/4`` is that mean.

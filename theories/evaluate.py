@@ -16,12 +16,12 @@ from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.lint import parse
 from lakatos.theories.score import UnitScores, log_predictive, proportion_error
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
-from lakatos.theories.view import View
+from lakatos.theories.view import TheoryView
 from lakatos.traces.digest import Digest
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class EvaluatedComposition:
     """A composition as a theory, with the people that the answers so far taught, and how it does on them."""
 
     composition: Composition
@@ -53,7 +53,7 @@ def evaluate(
     author: str = "grammar",
     n_draws: int = 256,
     n_iterations: int = 6,
-) -> Evaluated:
+) -> EvaluatedComposition:
     """Fit and score one composition on all experiments.
 
     Raises:
@@ -85,7 +85,7 @@ def cross_validate(
         TheoryError: The source cannot be run.
     """
 
-    def fit(chosen: Sequence[Trials]) -> Evaluated:
+    def fit(chosen: Sequence[Trials]) -> EvaluatedComposition:
         return evaluate(
             grammar,
             composition,
@@ -107,7 +107,7 @@ def cross_validate(
         ]
         theory = fit(known).theory
         draws = fitting_draws(theory, unseen, n_draws)
-        with View(theory, domain, sandbox, [item.stimuli for item in unseen]) as view:
+        with TheoryView(theory, domain, sandbox, [item.stimuli for item in unseen]) as view:
             found = view.evidence(theory.population(draws), unseen)
         for own, item in zip(parts, found, strict=True):
             own.append(log_predictive(item))
@@ -128,7 +128,7 @@ def evaluate_program(
     *,
     n_draws: int = 256,
     n_iterations: int = 6,
-) -> Evaluated:
+) -> EvaluatedComposition:
     """Fit and score a theory that the grammar did not write, as `evaluate` does one that it wrote.
 
     Every statement of its functions beside returning counts as a mechanism.
@@ -151,11 +151,11 @@ def _fitted(
     sandbox: Sandbox,
     n_draws: int,
     n_iterations: int,
-) -> Evaluated:
+) -> EvaluatedComposition:
     """Learn the people of ``wide``, and score the theory with them."""
     pooled = all(item.pooled for item in trials)
     n_draws = fitting_draws(wide, trials, n_draws)
-    with View(wide, domain, sandbox, [item.stimuli for item in trials]) as view:
+    with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials]) as view:
         people = learn_people(view, trials, n_draws=n_draws, n_iterations=n_iterations)
         theory = wide.with_people(people, pooled=pooled)
         population = theory.population(n_draws)
@@ -169,7 +169,7 @@ def _fitted(
     error = np.mean(
         [proportion_error(p.mean(axis=0), item)[0] for item, p in zip(trials, answers, strict=True)]
     )
-    return Evaluated(composition, theory, scores, float(error), n_mechanisms, pooled)
+    return EvaluatedComposition(composition, theory, scores, float(error), n_mechanisms, pooled)
 
 
 def n_statements(source: str) -> int:

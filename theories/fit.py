@@ -18,7 +18,7 @@ from lakatos.theories.calibrate import calibrate, leave_groups_out, leave_one_ou
 from lakatos.theories.prior import Prior
 from lakatos.theories.score import UnitScores, log_predictive
 from lakatos.theories.theory import Theory
-from lakatos.theories.view import View
+from lakatos.theories.view import TheoryView
 
 Array = NDArray[np.float64]
 POOLED_DRAWS = 64
@@ -50,7 +50,7 @@ def fitting_draws(theory: Theory, trials: Sequence[Trials], n_draws: int = FITTI
 
 
 def learn_people(
-    view: View,
+    view: TheoryView,
     trials: Sequence[Trials],
     *,
     start: Mapping[str, Prior] | None = None,
@@ -70,14 +70,14 @@ def learn_people(
 
 
 def score_trials(
-    view: View, people: Mapping[str, Prior], trials: Sequence[Trials]
+    view: TheoryView, people: Mapping[str, Prior], trials: Sequence[Trials]
 ) -> list[UnitScores]:
     """Pooled answers to every trial, predicted from those to all others; see `leave_one_out`."""
     return leave_one_out(people, trials, lambda parameters: _predict(view, parameters))
 
 
 def score_experiments(
-    view: View, people: Mapping[str, Prior], trials: Sequence[Trials], n_draws: int
+    view: TheoryView, people: Mapping[str, Prior], trials: Sequence[Trials], n_draws: int
 ) -> list[Scored]:
     """How well a theory predicts every experiment from the others.
 
@@ -114,6 +114,6 @@ def _folds_of_people(log_p: Array) -> NDArray[np.intp]:
     return np.asarray(rank % N_FOLDS)
 
 
-def _predict(view: View, parameters: Mapping[str, Array]) -> list[Array]:
+def _predict(view: TheoryView, parameters: Mapping[str, Array]) -> list[Array]:
     """Probabilities of each experiment; a theory without parameters is asked once."""
     return view.probabilities(parameters or {"": np.zeros(1)})

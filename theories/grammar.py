@@ -51,7 +51,7 @@ class Mechanism:
 
 
 @dataclass(frozen=True)
-class Slot:
+class SkeletonSlot:
     """A place in the skeleton."""
 
     name: str
@@ -89,7 +89,7 @@ class Grammar:
     """A domain's skeleton and its mechanisms."""
 
     domain: str
-    slots: tuple[Slot, ...]
+    slots: tuple[SkeletonSlot, ...]
     mechanisms: tuple[Mechanism, ...]
     before: str
     """Statements that unpack ``trials`` before the first slot."""

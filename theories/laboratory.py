@@ -20,10 +20,15 @@ from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
 from lakatos.theories.behave import behave
 from lakatos.theories.check import load_theory
-from lakatos.theories.claim import ClaimReport, Prediction, check_claim
-from lakatos.theories.distance import Duplicate, find_duplicate
+from lakatos.theories.claim import ClaimPrediction, ClaimReport, check_claim
+from lakatos.theories.distance import DuplicateTheory, find_duplicate
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import Evaluated, cross_validate, evaluate, evaluate_program
+from lakatos.theories.evaluate import (
+    EvaluatedComposition,
+    cross_validate,
+    evaluate,
+    evaluate_program,
+)
 from lakatos.theories.fit import (
     N_LATER_ROUNDS,
     N_ROUNDS,
@@ -34,15 +39,15 @@ from lakatos.theories.fit import (
 )
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.prior import Prior
-from lakatos.theories.sandbox.client import Limits, Sandbox
-from lakatos.theories.score import Evidence, UnitScores
+from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
+from lakatos.theories.score import ExperimentEvidence, UnitScores
 from lakatos.theories.theory import Theory, TheoryProgram
-from lakatos.theories.view import View
+from lakatos.theories.view import TheoryView
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-LIMITS = Limits(wall_seconds=120.0)
+LIMITS = SandboxLimits(wall_seconds=120.0)
 """Processor time decides what is too slow; wall time only ends what hangs, so that a busy machine changes nothing."""
 N_ORDERS = 8
 """Random orders shared by simulated people, where any order will do: those with one order are simulated together."""
@@ -97,7 +102,7 @@ class Laboratory:
 
         return self._pool.submit(work).result()
 
-    def check_claim(self, theory: Theory, predictions: Sequence[Prediction]) -> ClaimReport:
+    def check_claim(self, theory: Theory, predictions: Sequence[ClaimPrediction]) -> ClaimReport:
         """Try predictions on a theory's code; see `theories.claim.check_claim`."""
         return self._pool.submit(
             lambda: check_claim(theory, self.domain, self._sandbox(), predictions=predictions)
@@ -105,7 +110,7 @@ class Laboratory:
 
     def duplicate(
         self, candidate: Theory, pool: Sequence[Theory], stimuli: Stimuli
-    ) -> Duplicate | None:
+    ) -> DuplicateTheory | None:
         """The first of ``pool`` that predicts as ``candidate`` does once it may adapt; see `find_duplicate`."""
         found = self._pool.submit(
             lambda: find_duplicate(
@@ -123,23 +128,25 @@ class Laboratory:
         """
 
         def one(theory: Theory) -> list[Array]:
-            with View(theory, self.domain, self._sandbox(), stimuli) as view:
+            with TheoryView(theory, self.domain, self._sandbox(), stimuli) as view:
                 return view.probabilities(theory.population(n_draws))
 
         return self._map(one, theories)
 
-    def evidence(self, theory: Theory, trials: Sequence[Trials], n_draws: int) -> list[Evidence]:
+    def evidence(
+        self, theory: Theory, trials: Sequence[Trials], n_draws: int
+    ) -> list[ExperimentEvidence]:
         """What every draw of a theory's people makes of the answers, experiment by experiment."""
         return self.evidence_of([theory], trials, n_draws)[0]
 
     def evidence_of(
         self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int
-    ) -> list[list[Evidence]]:
+    ) -> list[list[ExperimentEvidence]]:
         """`evidence` of several theories."""
         check_unmixed(trials)
 
-        def one(theory: Theory) -> list[Evidence]:
-            with View(
+        def one(theory: Theory) -> list[ExperimentEvidence]:
+            with TheoryView(
                 theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
             ) as view:
                 return view.evidence(theory.population(n_draws), trials)
@@ -148,11 +155,11 @@ class Laboratory:
 
     def evidence_or_error(
         self, theories: Sequence[Theory], trials: Trials, n_draws: int
-    ) -> list[Evidence | TheoryError]:
+    ) -> list[ExperimentEvidence | TheoryError]:
         """What each theory makes of one experiment; one that fails yields its error."""
 
-        def one(theory: Theory) -> Evidence:
-            with View(theory, self.domain, self._sandbox(), [trials.stimuli]) as view:
+        def one(theory: Theory) -> ExperimentEvidence:
+            with TheoryView(theory, self.domain, self._sandbox(), [trials.stimuli]) as view:
                 return view.evidence(theory.population(n_draws), [trials])[0]
 
         return self._map(_or_error(one), theories)
@@ -173,7 +180,7 @@ class Laboratory:
 
         def one(item: tuple[Theory, Mapping[str, Prior]]) -> dict[str, Prior]:
             theory, start = item
-            with View(
+            with TheoryView(
                 theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
             ) as view:
                 n_rounds = N_LATER_ROUNDS if start else N_ROUNDS
@@ -196,7 +203,7 @@ class Laboratory:
         """
 
         def one(theory: Theory) -> list[Scored]:
-            with View(
+            with TheoryView(
                 theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
             ) as view:
                 return score_experiments(view, theory.priors, trials, n_draws)
@@ -215,7 +222,7 @@ class Laboratory:
         ]
 
         def one(part: Stimuli) -> Array:
-            with View(theory, self.domain, self._sandbox(), [part]) as view:
+            with TheoryView(theory, self.domain, self._sandbox(), [part]) as view:
                 return np.asarray(view.probabilities(population)[0].mean(axis=0))
 
         return np.concatenate(self._map(one, parts))
@@ -287,7 +294,7 @@ class Laboratory:
         )
 
         def one(theory: Theory) -> Array:
-            with View(
+            with TheoryView(
                 theory, self.domain, self._sandbox(), [item.stimuli for item in simulated]
             ) as view:
                 log_p = view.log_likelihood(theory.population(n_draws), simulated)
@@ -303,10 +310,10 @@ class Laboratory:
         trials: Sequence[Trials],
         *,
         n_draws: int = 256,
-    ) -> list[Evaluated | TheoryError]:
+    ) -> list[EvaluatedComposition | TheoryError]:
         """Fit and score compositions, each given with its parent; a theory that fails yields its error."""
 
-        def one(item: tuple[Composition, Digest | None]) -> Evaluated:
+        def one(item: tuple[Composition, Digest | None]) -> EvaluatedComposition:
             composition, parent = item
             parents = () if parent is None else (parent,)
             sandbox = self._sandbox()
@@ -335,10 +342,10 @@ class Laboratory:
 
     def evaluate_program(
         self, program: TheoryProgram, trials: Sequence[Trials], *, n_draws: int = 256
-    ) -> Evaluated | TheoryError:
+    ) -> EvaluatedComposition | TheoryError:
         """`evaluate` for a theory that the grammar did not write."""
 
-        def one(item: TheoryProgram) -> Evaluated:
+        def one(item: TheoryProgram) -> EvaluatedComposition:
             return evaluate_program(item, trials, self.domain, self._sandbox(), n_draws=n_draws)
 
         return self._map(_or_error(one), [program])[0]

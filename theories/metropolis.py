@@ -37,7 +37,7 @@ SPREAD_MOVES = 4
 
 
 @dataclass(frozen=True)
-class Draws:
+class ChainDraws:
     """What the chains visited after tuning."""
 
     z: Array
@@ -50,7 +50,7 @@ class Draws:
 
 
 @dataclass
-class Proposal:
+class WalkProposal:
     """Random-walk steps for many targets at once, shaped while tuning lasts."""
 
     root: Array
@@ -59,7 +59,7 @@ class Proposal:
     """``(n_targets,)``."""
 
     @classmethod
-    def initial(cls, n_targets: int, n: int) -> Proposal:
+    def initial(cls, n_targets: int, n: int) -> WalkProposal:
         """Half a standard deviation of the prior in every direction."""
         return cls(np.tile(0.5 * np.eye(n), (n_targets, 1, 1)), np.full(n_targets, _best_scale(n)))
 
@@ -103,7 +103,7 @@ def sample(
     chains: int,
     sweeps: int,
     rng: np.random.Generator,
-) -> Draws:
+) -> ChainDraws:
     """Draws of center, spread and every unit's latent values; the same for the same ``rng``.
 
     Args:
@@ -123,7 +123,10 @@ def sample(
     z = rng.standard_normal((chains, n_units, n_parameters))
     z[:, ruled] = center[:, None] + spread[:, None] * z[:, ruled]
     value = log_likelihood(z)
-    own, population = Proposal.initial(n_units, n_parameters), Proposal.initial(1, 2 * n_parameters)
+    own, population = (
+        WalkProposal.initial(n_units, n_parameters),
+        WalkProposal.initial(1, 2 * n_parameters),
+    )
     population.root *= 0.4
     n_tune = tune * sweeps
     windows = [round(part * n_tune) for part in WINDOWS]
@@ -187,7 +190,7 @@ def sample(
     pieces = [np.stack(column, axis=1) for column in zip(*kept, strict=True)]
     if not n_ruled:
         pieces[1:3] = [piece[..., :0] for piece in pieces[1:3]]
-    return Draws(*pieces)
+    return ChainDraws(*pieces)
 
 
 def _population(center: Array, spread: Array) -> Array:

@@ -49,9 +49,9 @@ from lakatos.theories.errors import (
     TheoryRaisedError,
     TheoryResourceError,
 )
-from lakatos.theories.sandbox.client import Limits, Sandbox
+from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
 from lakatos.theories.sandbox.layers import NO_EXECUTABLE_MEMORY
-from lakatos.theories.sandbox.tracer import Compiled, Sampled, Tracer
+from lakatos.theories.sandbox.tracer import CompiledSession, NutsSample, TracerSandbox
 from lakatos.theories.sequence import TINY, follow_cells, simulate
 from lakatos.theories.theory import Theory
 from lakatos.traces.home import import_alone
@@ -66,7 +66,7 @@ POINTWISE_BYTES = 2**28
 """Most memory for the log-likelihoods of all answers at all draws; beyond it draws are thinned, evenly."""
 BATCH_BYTES = 2**26
 """Probabilities asked of a theory at once."""
-LIMITS = Limits(wall_seconds=600.0, cpu_seconds=120.0)
+LIMITS = SandboxLimits(wall_seconds=600.0, cpu_seconds=120.0)
 """Of one call of the theory's NumPy code."""
 RESERVED = frozenset(
     (
@@ -85,7 +85,7 @@ R_HAT, ESS_PER_CHAIN, PARETO_K = 1.01, 100, 0.7
 
 
 @dataclass(frozen=True)
-class Diagnostics:
+class ChainDiagnostics:
     """Whether the chains agree and moved enough; see `problems`."""
 
     r_hat: float
@@ -133,7 +133,7 @@ class Posterior:
     data: Any
     """An ArviZ InferenceData with the groups ``posterior``, ``sample_stats``, ``log_likelihood``, ``observed_data``,
     ``constant_data``, and ``posterior_predictive`` once checked. A *cell* is one unit's answers to one trial."""
-    diagnostics: Diagnostics
+    diagnostics: ChainDiagnostics
     answers: str
     """Digest of stimuli and answers: only posteriors of the same answers can be compared."""
     layers: tuple[str, ...]
@@ -173,7 +173,7 @@ def load_posterior(path: str | Path) -> Posterior:
         raise PosteriorError(
             f"{path} holds no posterior that `Posterior.save` wrote: {error}."
         ) from None
-    described["diagnostics"] = Diagnostics(**described["diagnostics"])
+    described["diagnostics"] = ChainDiagnostics(**described["diagnostics"])
     described["layers"] = tuple(described["layers"])
     return Posterior(data=data, **described)
 
@@ -183,7 +183,7 @@ def fit(
     trials: Sequence[Trials],
     sandbox: Sandbox,
     *,
-    tracer: Tracer | None = None,
+    tracer: TracerSandbox | None = None,
     domain: Domain | None = None,
     draws: int = 1000,
     tune: int = 1000,
@@ -209,14 +209,14 @@ def fit(
         PosteriorError: The answers or settings cannot be used.
         TheoryError: The theory fails, in NumPy or by hanging while it is traced.
     """
-    with Inference(
+    with PosteriorInference(
         theory, trials, sandbox, tracer=tracer, domain=domain, gradient_free=gradient_free
     ) as inference:
         return inference.posterior(draws=draws, tune=tune, chains=chains, seed=seed, sweeps=sweeps)
 
 
 @dataclass(frozen=True)
-class Latent:
+class LatentDraws:
     """Draws on the scale where a declared prior is standard normal."""
 
     z: Array
@@ -228,7 +228,7 @@ class Latent:
     """``(n_chains, n_draws)`` each."""
 
 
-class Inference:
+class PosteriorInference:
     """A theory with the processes that sample its posterior, for one or more bodies of answers to the same stimuli.
 
     Args:
@@ -244,7 +244,7 @@ class Inference:
         trials: Sequence[Trials],
         sandbox: Sandbox,
         *,
-        tracer: Tracer | None = None,
+        tracer: TracerSandbox | None = None,
         domain: Domain | None = None,
         gradient_free: bool = False,
     ) -> None:
@@ -262,7 +262,7 @@ class Inference:
         self.reason = "it was asked for" if gradient_free else ""
         self.seconds = 0.0
         self._closing = contextlib.ExitStack()
-        self._compiled: Compiled | None = None
+        self._compiled: CompiledSession | None = None
         with contextlib.ExitStack() as opened:
             self._sessions = [
                 opened.enter_context(
@@ -282,7 +282,9 @@ class Inference:
                 self._trace(sandbox, tracer, opened)
             self._closing = opened.pop_all()
 
-    def _trace(self, sandbox: Sandbox, tracer: Tracer | None, opened: contextlib.ExitStack) -> None:
+    def _trace(
+        self, sandbox: Sandbox, tracer: TracerSandbox | None, opened: contextlib.ExitStack
+    ) -> None:
         """Take NUTS if the theory can be traced, and note why not otherwise."""
         begun = time.perf_counter()
         if self.theory.learns:
@@ -296,7 +298,7 @@ class Inference:
         )
         try:
             if tracer is None:
-                tracer = Tracer(require=sandbox.require)
+                tracer = TracerSandbox(require=sandbox.require)
                 opened.callback(tracer.close)
             compiled = tracer.compile(
                 self.theory.program.source,
@@ -446,7 +448,7 @@ class Inference:
         chains: int,
         seed: int,
         sweeps: int = 10,
-    ) -> Latent:
+    ) -> LatentDraws:
         """Draws given answers to this inference's stimuli; falls back to the gradient-free sampler for good if need be.
 
         Raises:
@@ -454,7 +456,7 @@ class Inference:
         """
         if not self.names:
             nothing = np.zeros((chains, draws, 0))
-            return Latent(np.zeros((chains, draws, len(self.shared), 0)), nothing, nothing, {})
+            return LatentDraws(np.zeros((chains, draws, len(self.shared), 0)), nothing, nothing, {})
         if self._compiled is not None and self.method == "NUTS":
             try:
                 sampled = self._compiled.sample(
@@ -481,9 +483,11 @@ class Inference:
             sweeps=sweeps,
             rng=np.random.default_rng(seed),
         )
-        return Latent(moved.z, moved.center, moved.spread, {"acceptance_rate": moved.acceptance})
+        return LatentDraws(
+            moved.z, moved.center, moved.spread, {"acceptance_rate": moved.acceptance}
+        )
 
-    def _believed(self, sampled: Sampled, trials: Sequence[Trials]) -> Latent:
+    def _believed(self, sampled: NutsSample, trials: Sequence[Trials]) -> LatentDraws:
         """Draws by NUTS, once the density that they claim is found to be that of the NumPy code.
 
         Raises:
@@ -509,7 +513,7 @@ class Inference:
             raise PosteriorError(
                 f"the traced theory is not the one that NumPy runs: their log densities differ by {error:.3g}."
             )
-        return Latent(z, sampled.center, sampled.spread, sampled.statistics)
+        return LatentDraws(z, sampled.center, sampled.spread, sampled.statistics)
 
     def posterior(
         self, *, draws: int, tune: int, chains: int, seed: int, sweeps: int = 10
@@ -550,7 +554,7 @@ class Inference:
             for person in range(1 if item.pooled else item.n_participants)
         ]
 
-    def _inference_data(self, latent: Latent) -> tuple[Any, Diagnostics]:
+    def _inference_data(self, latent: LatentDraws) -> tuple[Any, ChainDiagnostics]:
         """All draws by name, their diagnostics, and the log-likelihood of every cell with an answer."""
         n_chains, n_draws = latent.z.shape[:2]
         values = self.parameters(latent.z)
@@ -667,7 +671,7 @@ def _dataset(
     )
 
 
-def _diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> Diagnostics:
+def _diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> ChainDiagnostics:
     """Worst values over all quantities; those that never change are left out."""
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
 
@@ -680,10 +684,10 @@ def _diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> Diagnos
 
     diverging = int(np.sum(statistics.get("diverging", 0) != 0)) if "diverging" in statistics else 0
     if not posterior.data_vars or n_draws < 4:
-        return Diagnostics(math.nan, math.nan, math.nan, diverging, n_chains, n_draws)
+        return ChainDiagnostics(math.nan, math.nan, math.nan, diverging, n_chains, n_draws)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Diagnostics(
+        return ChainDiagnostics(
             extreme(az.rhat(posterior), np.max),
             extreme(az.ess(posterior, method="bulk"), np.min),
             extreme(az.ess(posterior, method="tail"), np.min),

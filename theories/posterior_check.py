@@ -22,9 +22,16 @@ from scipy.stats import binom, chi2
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.errors import PosteriorError
-from lakatos.theories.posterior import PARETO_K, Inference, Method, Posterior, az, digest_of
+from lakatos.theories.posterior import (
+    PARETO_K,
+    Method,
+    Posterior,
+    PosteriorInference,
+    az,
+    digest_of,
+)
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sandbox.tracer import Tracer
+from lakatos.theories.sandbox.tracer import TracerSandbox
 from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]
@@ -76,7 +83,9 @@ def posterior_predictive(
         raise PosteriorError(
             f"this posterior is of {posterior.theory!r} and its own answers; give the same again."
         )
-    with Inference(theory, trials, sandbox, domain=domain, gradient_free=True) as inference:
+    with PosteriorInference(
+        theory, trials, sandbox, domain=domain, gradient_free=True
+    ) as inference:
         values = _values_of(posterior, theory, len(inference.shared))
         some = np.unique(np.linspace(0, len(values) - 1, n_replications).astype(np.intp))
         replicated = inference.simulate(values[some], np.random.default_rng(seed))
@@ -147,7 +156,7 @@ def _values_of(posterior: Posterior, theory: Theory, n_units: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedTheory:
     """One theory among several, by leave-one-out prediction of cells (one unit's answers to one trial)."""
 
     name: str
@@ -167,7 +176,7 @@ class Ranked:
     n_cells: int
 
 
-def compare(posteriors: Mapping[str, Posterior]) -> tuple[Ranked, ...]:
+def compare(posteriors: Mapping[str, Posterior]) -> tuple[RankedTheory, ...]:
     """Rank theories fitted to the same answers by PSIS-LOO, the best first, and weigh them by stacking.
 
     People's own answers to other trials stay in when a cell is left out: this is prediction of new trials for the same
@@ -191,7 +200,7 @@ def compare(posteriors: Mapping[str, Posterior]) -> tuple[Ranked, ...]:
         }
         table = az.compare(estimates, ic="loo", method="stacking")
     return tuple(
-        Ranked(
+        RankedTheory(
             name=str(name),
             elpd_loo=float(row["elpd_loo"]),
             standard_error=float(row["se"]),
@@ -207,7 +216,7 @@ def compare(posteriors: Mapping[str, Posterior]) -> tuple[Ranked, ...]:
 
 
 @dataclass(frozen=True)
-class Uniformity:
+class RankUniformity:
     """Whether ranks are uniform."""
 
     chi_square: float
@@ -226,7 +235,7 @@ class CalibrationCheck:
     ranks: Mapping[str, NDArray[np.int64]]
     """``(n_simulations,)`` for each quantity, in 0..n_ranks - 1."""
     n_ranks: int
-    tests: Mapping[str, Uniformity]
+    tests: Mapping[str, RankUniformity]
     n_divergences: int
 
     @property
@@ -240,7 +249,7 @@ def simulation_based_calibration(
     trials: Sequence[Trials],
     sandbox: Sandbox,
     *,
-    tracer: Tracer | None = None,
+    tracer: TracerSandbox | None = None,
     domain: Domain | None = None,
     n_simulations: int = 100,
     n_ranks: int = 64,
@@ -271,7 +280,7 @@ def simulation_based_calibration(
         )
     found: dict[str, list[int]] = {}
     divergences = 0
-    with Inference(
+    with PosteriorInference(
         theory, trials, sandbox, tracer=tracer, domain=domain, gradient_free=gradient_free
     ) as inference:
         ruled = ~inference.shared
@@ -322,7 +331,7 @@ def simulation_based_calibration(
 
 def uniformity(
     ranks: NDArray[np.int64], n_ranks: int, *, n_bins: int = 16, seed: int = 0
-) -> Uniformity:
+) -> RankUniformity:
     """Two tests of ``(n,)`` ranks in 0..n_ranks - 1: by bins, and by the most surprising point of their distribution.
 
     The second finds the place at which the number of ranks up to there is least probable under uniformity (two-sided,
@@ -342,7 +351,7 @@ def uniformity(
         _surprise((ranks[:, None] <= places).sum(axis=0), n, n_ranks),
     )
     p_value = float((1 + (null <= surprise * (1 + 1e-9)).sum()) / (1 + N_NULL))
-    return Uniformity(float(chi2.sf(statistic, n_bins - 1)), p_value)
+    return RankUniformity(float(chi2.sf(statistic, n_bins - 1)), p_value)
 
 
 def _surprise(below: NDArray[np.int64], n: int, n_ranks: int) -> Array:

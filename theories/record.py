@@ -70,7 +70,7 @@ class TheoryCompared(Record):
     text: str
 
 
-class Units(Record):
+class UnitLogPredictives(Record):
     """Log predictive probability per unit (participant, or problem where answers are pooled)."""
 
     kind: Literal["units"] = "units"
@@ -82,7 +82,7 @@ class Units(Record):
     """Monte Carlo error of the mean, nats per choice."""
 
     @classmethod
-    def of(cls, scores: UnitScores) -> Units:
+    def of(cls, scores: UnitScores) -> UnitLogPredictives:
         """As a record."""
         return cls(
             log_predictive=tuple(scores.log_predictive.tolist()),
@@ -124,10 +124,10 @@ class TheoryScored(Record):
     n_draws: int
     fit: Digest | None = None
     """Record of the people with whom it was scored; in version 1 none."""
-    left_out: Units
+    left_out: UnitLogPredictives
     """With the population that the other experiments would have taught (of the only one, other people or trials); in
     version 1 the declared one."""
-    frozen: Units | None
+    frozen: UnitLogPredictives | None
     """With the population frozen in the preregistration; None when the theory had not been preregistered."""
     proportions: tuple[float, ...]
     """``(n_trials,)`` predicted share of the second option in the population that all open answers taught; of more
@@ -155,7 +155,7 @@ class SealedScored(Record):
     theory: Digest
     experiments: tuple[str, ...]
     n_draws: int
-    scores: tuple[Units, ...]
+    scores: tuple[UnitLogPredictives, ...]
     """One of each experiment."""
     squared: tuple[tuple[float, ...], ...]
     """Squared error of the proportions on each answered trial; see `theories.score.squared_errors`."""
@@ -171,7 +171,7 @@ class TheoryFailed(Record):
     reason: str
 
 
-class Claim(Record):
+class DiagnosisClaim(Record):
     """One finding of a diagnosis with the records that carry it: trigger, analysis, recommendation, expected effect."""
 
     kind: Literal["claim"] = "claim"
@@ -215,7 +215,7 @@ class Diagnosis(Record):
     """Nats per choice by which the leader is ahead."""
     standard_error: float
     tie: bool
-    claims: tuple[Claim, ...]
+    claims: tuple[DiagnosisClaim, ...]
     location: str
     """Where it fails, in words."""
     hypothesis: str
@@ -244,12 +244,12 @@ class SearchFinished(Record):
     attempts: Digest
     """Artifact with every composition tried and its score, or its error."""
     n_attempts: int
-    submissions: tuple[Submitted, ...]
+    submissions: tuple[SuccessorSubmitted, ...]
     unspent: str = ""
     """Why fewer compositions were tried than the study asks for."""
 
 
-class Submitted(Record):
+class SuccessorSubmitted(Record):
     """A successor that an advocate submits."""
 
     kind: Literal["submitted"] = "submitted"

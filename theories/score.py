@@ -46,7 +46,7 @@ def log_likelihood(probabilities: Array, counts: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ExperimentEvidence:
     """One experiment's answers as one theory's draws see them."""
 
     trials: Trials
@@ -62,11 +62,13 @@ class Evidence:
             return self.followed
         return log_likelihood(self.probabilities, self.trials.counts)
 
-    def condensed(self) -> Evidence:
+    def condensed(self) -> ExperimentEvidence:
         """Without probabilities, unless the answers are pooled: enough for `log_predictive`."""
         if self.trials.pooled:
             return self
-        return Evidence(self.trials, self.probabilities[:, :0].copy(), self.log_likelihood)
+        return ExperimentEvidence(
+            self.trials, self.probabilities[:, :0].copy(), self.log_likelihood
+        )
 
     @property
     def n_bytes(self) -> int:
@@ -96,7 +98,7 @@ class UnitScores:
         return float(self.log_predictive.sum() / self.n_choices.sum())
 
 
-def log_predictive(evidence: Evidence, log_weights: Array | None = None) -> UnitScores:
+def log_predictive(evidence: ExperimentEvidence, log_weights: Array | None = None) -> UnitScores:
     """Integrate the likelihood over the population.
 
     Args:
@@ -146,7 +148,7 @@ def _chance(log_posterior: Array) -> float:
 
 
 def learn_population(
-    evidence: Sequence[Evidence], *, strength: float = 5.0, n_iterations: int = 50
+    evidence: Sequence[ExperimentEvidence], *, strength: float = 5.0, n_iterations: int = 50
 ) -> Array:
     """Weights of a population's draws that experiments teach, by expectation maximisation, for a diagnosis of them.
 
@@ -190,7 +192,7 @@ def learn_population(
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ScoreEstimate:
     """A number with its standard error."""
 
     value: float
@@ -211,12 +213,12 @@ class Estimate:
         return self.value - half, self.value + half
 
 
-def mean_over_units(scores: UnitScores) -> Estimate:
+def mean_over_units(scores: UnitScores) -> ScoreEstimate:
     """Nats per choice with a standard error clustered by unit (ratio estimator)."""
     return _ratio(scores.log_predictive, scores.n_choices)
 
 
-def paired_difference(first: Sequence[UnitScores], second: Sequence[UnitScores]) -> Estimate:
+def paired_difference(first: Sequence[UnitScores], second: Sequence[UnitScores]) -> ScoreEstimate:
     """Mean advantage of the first theory over the second, averaged over experiments.
 
     Args:
@@ -232,10 +234,10 @@ def paired_difference(first: Sequence[UnitScores], second: Sequence[UnitScores])
     return average(parts)
 
 
-def average(parts: Sequence[Estimate]) -> Estimate:
+def average(parts: Sequence[ScoreEstimate]) -> ScoreEstimate:
     """Mean over experiments of independent estimates; those of a single unit count only where there are no others."""
     parts = [part for part in parts if part.standard_error < UNKNOWN] or list(parts)
-    return Estimate(
+    return ScoreEstimate(
         float(np.mean([part.value for part in parts])),
         float(np.sqrt(np.sum([part.standard_error**2 for part in parts])) / len(parts)),
     )
@@ -247,24 +249,24 @@ def chance_of_difference(first: Sequence[UnitScores], second: Sequence[UnitScore
     return float(np.sqrt(sum(squared)) / len(squared))
 
 
-def is_tie(difference: Estimate) -> bool:
+def is_tie(difference: ScoreEstimate) -> bool:
     """Whether two theories are closer than two standard errors of their difference."""
     return bool(abs(difference.value) <= 2 * difference.standard_error)
 
 
-def _ratio(totals: Array, sizes: Array) -> Estimate:
+def _ratio(totals: Array, sizes: Array) -> ScoreEstimate:
     """Ratio of sums with the linearised standard error over units; `UNKNOWN` for a single unit."""
     n_units, size = len(totals), sizes.sum()
     value = totals.sum() / size
     if n_units < 2:
-        return Estimate(float(value), UNKNOWN)
+        return ScoreEstimate(float(value), UNKNOWN)
     residual = totals - value * sizes
-    return Estimate(
+    return ScoreEstimate(
         float(value), float(np.sqrt(n_units / (n_units - 1) * (residual**2).sum()) / size)
     )
 
 
-def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> Estimate | None:
+def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate | None:
     """What the other people's answers to the same trial predict: the leave-one-person-out log score.
 
     Each answer is predicted by the proportion among all others, shrunk towards even odds by ``pseudo_count`` answers.

@@ -15,7 +15,7 @@ import numpy as np
 
 from lakatos.theories.record import SealedScored, TheoryChecked, TheoryScored
 from lakatos.theories.score import (
-    Estimate,
+    ScoreEstimate,
     UnitScores,
     average,
     chance_of_difference,
@@ -30,21 +30,21 @@ Scores = Mapping[tuple[Digest, str], TheoryScored]
 
 
 @dataclass(frozen=True)
-class Standing:
+class TheoryStanding:
     """One theory's line of the scoreboard."""
 
     theory: Digest
-    score: Estimate
+    score: ScoreEstimate
     """Nats per choice, each experiment predicted from the others, averaged over experiments."""
     skill: float | None
     """Between chance (0) and the noise ceiling (1), averaged over experiments that have a ceiling."""
-    prequential: Estimate | None
+    prequential: ScoreEstimate | None
     """Nats per choice on the experiments for which its predictions were frozen beforehand."""
     n_prequential: int
     error: float
     """Mean squared error of choice proportions, averaged over experiments."""
     correlation: float | None
-    behind: Estimate
+    behind: ScoreEstimate
     """Nats per choice by which the leader is ahead, paired."""
     tied: bool
     """Closer to the leader than two standard errors."""
@@ -56,15 +56,15 @@ class Standing:
 class Scoreboard:
     """Standings, best first."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[TheoryStanding, ...]
     experiments: tuple[str, ...]
 
     @property
-    def leader(self) -> Standing:
+    def leader(self) -> TheoryStanding:
         """The first line."""
         return self.standings[0]
 
-    def of(self, theory: Digest) -> Standing:
+    def of(self, theory: Digest) -> TheoryStanding:
         """The line of one theory; raises KeyError for one that has no score on every experiment."""
         return {line.theory: line for line in self.standings}[theory]
 
@@ -117,7 +117,7 @@ def scoreboard(
         other = [item.left_out.scores for item in items]
         behind = paired_difference(first, other)
         lines.append(
-            Standing(
+            TheoryStanding(
                 theory=theory,
                 score=means[theory],
                 skill=float(np.mean(known)) if known else None,
@@ -217,7 +217,7 @@ def _frozen(
     return ([item[1] for item in later], [item[2] for item in later]) if later else None
 
 
-def advantage_on(first: TheoryScored, second: TheoryScored) -> Estimate:
+def advantage_on(first: TheoryScored, second: TheoryScored) -> ScoreEstimate:
     """Advantage of the first theory on one experiment: as frozen before it where both were, else as left out."""
     if first.frozen is not None and second.frozen is not None:
         return paired_difference([first.frozen.scores], [second.frozen.scores])
@@ -226,7 +226,7 @@ def advantage_on(first: TheoryScored, second: TheoryScored) -> Estimate:
 
 def prequential_advantage(
     first: Digest, second: Digest, experiments: Sequence[str], scores: Scores
-) -> tuple[Estimate, int] | None:
+) -> tuple[ScoreEstimate, int] | None:
     """Advantage of the first over the second where the predictions of both were frozen before the data.
 
     Returns:

@@ -34,7 +34,7 @@ NOISE = 1e-3
 
 
 @dataclass(frozen=True)
-class Objective:
+class CandidateObjective:
     """What a set of candidates is worth: ``coverage + exploration + entropy``, monotone and submodular.
 
     Coverage is ``sum_i weights_i (1 - prod_{v in S} (1 - chances_vi))``; exploration counts every place once, so that a
@@ -58,14 +58,14 @@ class Objective:
 
     def value(self, chosen: Sequence[int]) -> float:
         """F of a set of candidates."""
-        covered = Covered(self.weights, frozenset(), 0.0)
+        covered = CandidateCoverage(self.weights, frozenset(), 0.0)
         total = 0.0
         for candidate in dict.fromkeys(chosen):
             total += self.gain(covered, candidate)
             covered = self.add(covered, candidate)
         return total
 
-    def gain(self, covered: Covered, candidate: int) -> float:
+    def gain(self, covered: CandidateCoverage, candidate: int) -> float:
         """What a candidate adds to what is covered."""
         place = int(self.places[candidate])
         explored = 0.0 if place in covered.places else float(self.exploration[place])
@@ -76,9 +76,9 @@ class Objective:
             + min(left, float(self.entropy[candidate]))
         )
 
-    def add(self, covered: Covered, candidate: int) -> Covered:
+    def add(self, covered: CandidateCoverage, candidate: int) -> CandidateCoverage:
         """What is covered with a candidate more."""
-        return Covered(
+        return CandidateCoverage(
             covered.missing * (1 - self.chances[candidate]),
             covered.places | {int(self.places[candidate])},
             covered.entropy + float(self.entropy[candidate]),
@@ -95,7 +95,7 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class Covered:
+class CandidateCoverage:
     """What a set of candidates has covered."""
 
     missing: Array
@@ -105,7 +105,11 @@ class Covered:
 
 
 def lazy_greedy(
-    objective: Objective, n: int, *, rationed: NDArray[np.bool_] | None = None, most: int = 0
+    objective: CandidateObjective,
+    n: int,
+    *,
+    rationed: NDArray[np.bool_] | None = None,
+    most: int = 0,
 ) -> list[int]:
     """``n`` candidates, each the one that adds most to those before: at least 1 - 1/e of the best set's value.
 
@@ -122,7 +126,7 @@ def lazy_greedy(
     queue = [(-float(gain), place, 0) for place, gain in enumerate(objective.singles)]
     heapq.heapify(queue)
     chosen: list[int] = []
-    covered = Covered(objective.weights, frozenset(), 0.0)
+    covered = CandidateCoverage(objective.weights, frozenset(), 0.0)
     while queue and len(chosen) < n:
         _, place, known = heapq.heappop(queue)
         is_rationed = rationed is not None and bool(rationed[place])
@@ -151,7 +155,7 @@ def archive(
     return list(best.values())
 
 
-class Map:
+class ArchiveMap:
     """The places of a grammar's archive."""
 
     def __init__(self, grammar: Grammar) -> None:
@@ -181,7 +185,7 @@ class Map:
         )
 
 
-class Surrogate:
+class CompositionSurrogate:
     """Predicts what compositions are worth from those tried.
 
     Likeness decays by a factor for every mechanism that one of two compositions has and the other has not, with one

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials
-from lakatos.theories.sandbox.client import Session
+from lakatos.theories.sandbox.client import TheorySession
 
 Array = NDArray[np.float64]
 AnyArray = NDArray[Any]
@@ -25,7 +25,7 @@ MOST_TOGETHER = 2**14
 
 
 @dataclass(frozen=True)
-class Followed:
+class FollowedSequences:
     """People's sequences as each draw of a theory sees them."""
 
     log_likelihood: Array
@@ -41,7 +41,7 @@ class Followed:
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulatedSequences:
     """What simulated people did."""
 
     response: NDArray[np.int64]
@@ -53,15 +53,18 @@ class Simulated:
 
 
 def follow(
-    session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Trials
-) -> Followed:
+    session: TheorySession, domain: Domain, parameters: Mapping[str, Array], trials: Trials
+) -> FollowedSequences:
     """`follow_all` through one experiment."""
     return follow_all(session, domain, parameters, [trials])[0]
 
 
 def follow_all(
-    session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Sequence[Trials]
-) -> list[Followed]:
+    session: TheorySession,
+    domain: Domain,
+    parameters: Mapping[str, Array],
+    trials: Sequence[Trials],
+) -> list[FollowedSequences]:
     """Walk through people's answers, one step at a time for all of them together.
 
     Args:
@@ -78,7 +81,7 @@ def follow_all(
         TheoryError: The theory fails.
     """
     n_draws = _n_draws(parameters)
-    found: list[Followed] = []
+    found: list[FollowedSequences] = []
     for table in _tables(trials, n_draws):
         n_people, n_steps = table.trial.shape
         n_trials, n_options = len(table.stimuli), table.n_options
@@ -102,7 +105,7 @@ def follow_all(
         )  # even odds where nobody answered
         for who, length, rows in table.parts:
             found.append(
-                Followed(
+                FollowedSequences(
                     log_likelihood[:, who],
                     probabilities[:, rows],
                     own[who, :length],
@@ -114,7 +117,10 @@ def follow_all(
 
 
 def log_likelihood_of_all(
-    session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Sequence[Trials]
+    session: TheorySession,
+    domain: Domain,
+    parameters: Mapping[str, Array],
+    trials: Sequence[Trials],
 ) -> Array:
     """``(n_draws, n_participants of all experiments)`` nats, as `follow_all` finds them, and nothing else."""
     n_draws = _n_draws(parameters)
@@ -128,7 +134,7 @@ def log_likelihood_of_all(
 
 
 def follow_cells(
-    session: Session, domain: Domain, parameters: Mapping[str, Array], trials: Trials
+    session: TheorySession, domain: Domain, parameters: Mapping[str, Array], trials: Trials
 ) -> Array:
     """Log-likelihood of each person's answers to each trial, ``(n_draws, n_participants, n_trials)``; see `follow`."""
     (table,) = _tables([trials], n_draws := _n_draws(parameters))
@@ -143,7 +149,7 @@ def follow_cells(
 
 
 @dataclass(frozen=True)
-class _Table:
+class _SequenceTable:
     """People of several experiments who are walked together."""
 
     stimuli: Stimuli
@@ -159,7 +165,7 @@ class _Table:
     """People, number of steps, and rows of the stimuli, of each experiment."""
 
 
-def _tables(trials: Sequence[Trials], n_draws: int) -> list[_Table]:
+def _tables(trials: Sequence[Trials], n_draws: int) -> list[_SequenceTable]:
     """Experiments next to one another that ask alike, together as far as their people are few."""
     groups: list[list[Trials]] = []
     for item in trials:
@@ -179,7 +185,7 @@ def _form(trials: Trials) -> tuple[Any, ...]:
     return arrays, trials.n_options, tuple(trials.feedback)
 
 
-def _table(trials: Sequence[Trials]) -> _Table:
+def _table(trials: Sequence[Trials]) -> _SequenceTable:
     sequences = [item.sequences for item in trials]
     lengths = [own.trial.shape[1] for own in sequences]
     people = np.cumsum([0, *(len(own.trial) for own in sequences)])
@@ -192,7 +198,7 @@ def _table(trials: Sequence[Trials]) -> _Table:
         )
 
     names = trials[0].stimuli.arrays
-    return _Table(
+    return _SequenceTable(
         Stimuli({name: np.concatenate([item.stimuli[name] for item in trials]) for name in names}),
         together(
             [np.where(own.trial >= 0, own.trial + rows[i], -1) for i, own in enumerate(sequences)],
@@ -209,7 +215,7 @@ def _table(trials: Sequence[Trials]) -> _Table:
 
 
 def _walk(
-    session: Session, domain: Domain, parameters: Mapping[str, Array], table: _Table
+    session: TheorySession, domain: Domain, parameters: Mapping[str, Array], table: _SequenceTable
 ) -> Iterator[tuple[AnyArray, AnyArray, Array]]:
     """Each step of people's sequences.
 
@@ -243,7 +249,7 @@ def _n_draws(parameters: Mapping[str, Array]) -> int:
 
 
 def simulate(
-    session: Session,
+    session: TheorySession,
     domain: Domain,
     parameters: Mapping[str, Array],
     stimuli: Stimuli,
@@ -253,7 +259,7 @@ def simulate(
     random_choice_share: float = 0.0,
     paired: bool = False,
     uniform: Array | None = None,
-) -> Simulated:
+) -> SimulatedSequences:
     """Let every draw answer and learn from its own answers.
 
     Args:
@@ -286,7 +292,7 @@ def simulate(
         responses.append(response)
         probabilities.append(p)
         follows.append(before)
-    return Simulated(
+    return SimulatedSequences(
         np.stack(responses, axis=-1),
         np.stack(probabilities, axis=2),
         {name: np.stack([item[name] for item in follows], axis=-1) for name in before},
@@ -294,12 +300,12 @@ def simulate(
 
 
 def replay(
-    session: Session,
+    session: TheorySession,
     domain: Domain,
     parameters: Mapping[str, Array],
     stimuli: Stimuli,
     order: AnyArray,
-    done: Simulated,
+    done: SimulatedSequences,
     draws: slice = slice(None),
 ) -> Array:
     """Probabilities along answers that were simulated before, ``(n_draws, n_sequences, n_steps, n_options)``.
@@ -325,7 +331,7 @@ def replay(
 
 
 def expected(
-    session: Session,
+    session: TheorySession,
     domain: Domain,
     parameters: Mapping[str, Array],
     stimuli: Stimuli,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
 from lakatos.theories.alone import check_people_alone, check_trials_alone
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.score import Evidence
+from lakatos.theories.score import ExperimentEvidence
 from lakatos.theories.sequence import expected, follow_all, log_likelihood_of_all
 from lakatos.theories.theory import Theory
 
@@ -25,7 +25,7 @@ COMMON = 20_260_613
 """Seed of the orders in which people come upon trials that nobody has answered."""
 
 
-class View:
+class TheoryView:
     """One theory looking at some experiments; a context manager, for repeated questions with other parameters."""
 
     def __init__(
@@ -49,7 +49,9 @@ class View:
             n_options=domain.n_options(stimuli[0]),
         )
 
-    def evidence(self, parameters: Mapping[str, Array], trials: Sequence[Trials]) -> list[Evidence]:
+    def evidence(
+        self, parameters: Mapping[str, Array], trials: Sequence[Trials]
+    ) -> list[ExperimentEvidence]:
         """What ``(n_draws,)`` values of each parameter make of the answers to the view's trials.
 
         Counts do not say in what order people answered; what is expected of people in any order stands for it.
@@ -65,16 +67,19 @@ class View:
                 self.theory, self.domain, self._sandbox, parameters, self.stimuli, answers
             )
             self._asked_again = True
-            return [Evidence(item, answer) for item, answer in zip(trials, answers, strict=True)]
+            return [
+                ExperimentEvidence(item, answer)
+                for item, answer in zip(trials, answers, strict=True)
+            ]
         if all(item.pooled for item in trials):
             return [
-                Evidence(item, p)
+                ExperimentEvidence(item, p)
                 for item, p in zip(trials, self.probabilities(parameters), strict=True)
             ]
         followed = follow_all(self._session, self.domain, parameters, trials)
         check_people_alone(self._session, self.domain, parameters, trials, followed)
         return [
-            Evidence(item, own.probabilities, own.log_likelihood)
+            ExperimentEvidence(item, own.probabilities, own.log_likelihood)
             for item, own in zip(trials, followed, strict=True)
         ]
 
@@ -85,7 +90,7 @@ class View:
             return log_likelihood_of_all(self._session, self.domain, parameters, trials)
         answers = self._session.probabilities(parameters)
         found = [
-            Evidence(item, answer).log_likelihood
+            ExperimentEvidence(item, answer).log_likelihood
             for item, answer in zip(trials, answers, strict=True)
         ]
         return np.concatenate(found, axis=1)

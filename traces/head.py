@@ -36,7 +36,7 @@ KEY_FILE: Final = "heads.key"
 
 
 @dataclass(frozen=True)
-class Head:
+class JournalHead:
     """The end of a journal at one moment."""
 
     seq: int
@@ -122,7 +122,7 @@ def identity(journal: Journal) -> Digest:
     return journal.head[1] if first is None else first.hash
 
 
-def write_head(folder: Path, *, begins: bool = False) -> Head:
+def write_head(folder: Path, *, begins: bool = False) -> JournalHead:
     """Sign the present end of the journal in ``folder`` and keep it in both places; the same end is kept once.
 
     Args:
@@ -135,7 +135,7 @@ def write_head(folder: Path, *, begins: bool = False) -> Head:
         ArtifactError: The disk is full or fails.
     """
     with Journal.open(Path(folder) / "journal.sqlite", read_only=True) as journal:
-        head, name = Head(*journal.head), identity(journal)
+        head, name = JournalHead(*journal.head), identity(journal)
         key = laboratory_key()
         if not begins and (problem := uncovered(Path(folder), journal, public_key(key))):
             raise HeadError(
@@ -280,7 +280,7 @@ class KeptHead:
 
     path: Path
     line: int
-    head: Head | None
+    head: JournalHead | None
     signed_by: str = ""
     """Public key; empty for heads of earlier versions, which had no signature and show nothing about a forger."""
     time_utc: str = ""
@@ -314,10 +314,15 @@ def kept_heads(path: Path) -> Iterator[KeptHead]:
             said = f"line {number} of {path} {problem}; restore it from a copy." if problem else ""
             signed_by = "" if problem else value["public_key"]
             yield KeptHead(
-                path, number, Head(seq, event_hash), signed_by, str(value.get("time_utc", "")), said
+                path,
+                number,
+                JournalHead(seq, event_hash),
+                signed_by,
+                str(value.get("time_utc", "")),
+                said,
             )
         else:
-            yield KeptHead(path, number, Head(seq, event_hash))
+            yield KeptHead(path, number, JournalHead(seq, event_hash))
         previous = line
 
 

@@ -33,7 +33,7 @@ _SALT_ADDED: Final = "ALTER TABLE batch ADD COLUMN salt TEXT NOT NULL DEFAULT ''
 
 
 @dataclass(frozen=True)
-class Batch:
+class InboxBatch:
     """One delivery."""
 
     digest: Digest
@@ -124,21 +124,21 @@ class Inbox:
             connection.execute("COMMIT")
         return digests
 
-    def pending(self) -> list[Batch]:
+    def pending(self) -> list[InboxBatch]:
         """Batches that were not taken yet, in the order of their arrival."""
         return self._select("taken_utc IS NULL AND payload IS NOT NULL")
 
-    def stored(self) -> list[Batch]:
+    def stored(self) -> list[InboxBatch]:
         """Batches whose payload is here, taken or not, in the order of their arrival."""
         return self._select("payload IS NOT NULL")
 
-    def _select(self, condition: str) -> list[Batch]:
+    def _select(self, condition: str) -> list[InboxBatch]:
         with self._connection("reading") as connection:
             rows = connection.execute(
                 "SELECT digest, source, batch_key, payload, delivered_utc, salt FROM batch "
                 f"WHERE {condition} ORDER BY number"
             ).fetchall()
-        return [Batch(*row) for row in rows]
+        return [InboxBatch(*row) for row in rows]
 
     def mark_taken(self, digest: Digest) -> None:
         """Say that a batch is in the journal, so that it is not pending any more; saying it again changes nothing.

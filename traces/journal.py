@@ -17,12 +17,12 @@ from lakatos.traces import standalone
 from lakatos.traces.digest import Digest, canonical_json, digest_of, is_digest
 from lakatos.traces.errors import ChainBrokenError, JournalError, RecordError
 from lakatos.traces.stores import located, store_of
-from lakatos.traces.stores.store import Row, Store
+from lakatos.traces.stores.store import EventRow, EventStore
 
 INTENT: Final = "intent"
 """The kind of the event that is written before a step runs."""
 _read: Final = json.JSONDecoder().decode
-_TYPES: Final = tuple(int if name in ("seq", "attempt") else str for name in Row._fields)
+_TYPES: Final = tuple(int if name in ("seq", "attempt") else str for name in EventRow._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EventEntry:
     """What is to be written as one event; fields as of `Event`."""
 
     kind: str
@@ -71,7 +71,7 @@ class Entry:
 class Journal:
     """An append-only list of events with one writer; a context manager that closes it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: EventStore) -> None:
         """Use `Journal.create` or `Journal.open`.
 
         Raises:
@@ -125,7 +125,7 @@ class Journal:
         return self._store.read_only
 
     @property
-    def store(self) -> Store:
+    def store(self) -> EventStore:
         """The rows underneath, for the audit."""
         return self._store
 
@@ -159,12 +159,12 @@ class Journal:
             ReadOnlyError: The journal was opened for reading.
             JournalError: The disk is full or fails, or the step has a result already. Nothing was written.
         """
-        entry = Entry(
+        entry = EventEntry(
             kind, body, key=key, name=name, position=position, inputs=inputs, attempt=attempt
         )
         return self.append_all([entry])[0]
 
-    def append_all(self, entries: Sequence[Entry]) -> list[Event]:
+    def append_all(self, entries: Sequence[EventEntry]) -> list[Event]:
         """Write events that happened together, in order and in one commit: all are on disk when this returns, or none.
 
         An intent must be on disk before its work begins, so it can share a commit with what came before it, never with
@@ -236,7 +236,7 @@ class Journal:
     ) -> None:
         self.close()
 
-    def _checked(self, row: Row | None) -> Event | None:
+    def _checked(self, row: EventRow | None) -> Event | None:
         if row is None:
             return None
         if problem := fault(row):
@@ -246,7 +246,7 @@ class Journal:
         return event_of(row)
 
 
-def _row(entry: Entry, seq: int, previous_hash: bytes) -> standalone.StoredRow:
+def _row(entry: EventEntry, seq: int, previous_hash: bytes) -> standalone.StoredRow:
     row = standalone.StoredRow(
         seq=seq,
         time_utc=datetime.now(UTC).isoformat(timespec="microseconds").encode(),
@@ -265,7 +265,7 @@ def _row(entry: Entry, seq: int, previous_hash: bytes) -> standalone.StoredRow:
     return row._replace(hash=standalone.hash_of(row))
 
 
-def _written(entry: Entry, row: standalone.StoredRow) -> Event:
+def _written(entry: EventEntry, row: standalone.StoredRow) -> Event:
     """What `event_of_stored` reads from the row; the body alone may read back in other types than it was given."""
     return Event(
         row.seq,
@@ -305,20 +305,20 @@ def meta_of(stored_meta: Mapping[str, str]) -> dict[str, Any]:
     return meta
 
 
-def fault(row: Row) -> str | None:
+def fault(row: EventRow) -> str | None:
     """What is wrong with one row by itself; None if nothing is."""
     if any(type(value) is not kind for value, kind in zip(row, _TYPES, strict=True)):
         return "was changed: a column holds another type of value than was written"
     return standalone.fault_of(stored_of(row))
 
 
-def as_text(row: Row) -> Row:
+def as_text(row: EventRow) -> EventRow:
     """A damaged row with values of the types that rows have, so that what is left of it can be looked at."""
     values = (
         value if type(value) is kind else _as(kind, value)
         for value, kind in zip(row, _TYPES, strict=True)
     )
-    return Row(*values)  # type: ignore[arg-type]
+    return EventRow(*values)  # type: ignore[arg-type]
 
 
 def _as(kind: type, value: object) -> object:
@@ -327,7 +327,7 @@ def _as(kind: type, value: object) -> object:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
-def place(row: Row | Event) -> str:
+def place(row: EventRow | Event) -> str:
     """Words for which event this is."""
     kind, name = (str(text).encode(errors="replace").decode() for text in (row.kind, row.name))
     return f"event {row.seq} ({kind} of {name!r})"
@@ -335,10 +335,10 @@ def place(row: Row | Event) -> str:
 
 def place_of_stored(row: tuple[Any, ...]) -> str:
     """`place` for a row, damaged or not, whose text is the bytes that are stored."""
-    return place(as_text(Row(*row)))
+    return place(as_text(EventRow(*row)))
 
 
-def event_of(row: Row) -> Event:
+def event_of(row: EventRow) -> Event:
     """The event that a row holds.
 
     Raises:
@@ -383,15 +383,15 @@ def _bytes(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
 
 
-def stored_of(row: Row) -> standalone.StoredRow:
+def stored_of(row: EventRow) -> standalone.StoredRow:
     """A row with its text as the bytes that are stored."""
     return standalone.StoredRow(
         *(_bytes(value) if isinstance(value, str) else value for value in row)  # type: ignore[arg-type]
     )
 
 
-def _as_row(row: standalone.StoredRow) -> Row:
-    return Row(
+def _as_row(row: standalone.StoredRow) -> EventRow:
+    return EventRow(
         *(
             value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
             for value in row  # type: ignore[arg-type]

@@ -199,7 +199,7 @@ _PLAIN = bytes(set(range(256)) - {*range(0x20), *b'"\\'})
 """What JSON writes as it is."""
 
 
-class _Quoted(dict[bytes, bytes]):
+class _QuotedWords(dict[bytes, bytes]):
     """Words that come again and again, as JSON writes them."""
 
     def __missing__(self, word: bytes) -> bytes:
@@ -223,7 +223,7 @@ def sound(
     Raises:
         ChainFaultError: A row does not fit.
     """
-    words = _Quoted()
+    words = _QuotedWords()
     for batch in _batches(rows):
         before: bytes = batch[0][10] if expected is None else expected
         if _fit(batch, last, before, words):
@@ -255,7 +255,7 @@ def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]
         raise failed
 
 
-def _fit(batch: Sequence[tuple[Any, ...]], last: int, before: bytes, words: _Quoted) -> bool:
+def _fit(batch: Sequence[tuple[Any, ...]], last: int, before: bytes, words: _QuotedWords) -> bool:
     """Whether rows fit themselves and one another; False also where that cannot be told for all of them at once."""
     seqs, times, kinds, keys, names, positions, attempts, inputs, bodies, digests, previous, own = (
         zip(*batch, strict=True)
@@ -393,7 +393,7 @@ class BundleRefusedError(Exception):
     """A bundle that is not read: too large, or with files that could hide or reach elsewhere."""
 
 
-class Bundle:
+class BundleFiles:
     """Files by name, from an archive or a folder; no name is passed over."""
 
     def __init__(self, place: Path, most_bytes: int = MOST_BYTES) -> None:
@@ -454,7 +454,7 @@ def rows_of(data: bytes) -> Iterator[StoredRow]:
 Line = tuple[bool, str]
 
 
-def verify_bundle(bundle: Bundle, key: str = "") -> list[Line]:
+def verify_bundle(bundle: BundleFiles, key: str = "") -> list[Line]:
     """Every question and its answer: whether all is well, in words."""
     try:
         manifest_bytes = bundle.read("manifest.json")
@@ -498,7 +498,7 @@ def verify_bundle(bundle: Bundle, key: str = "") -> list[Line]:
     return found
 
 
-def verify_run(bundle: Bundle, prefix: str, public: str) -> list[Line]:
+def verify_run(bundle: BundleFiles, prefix: str, public: str) -> list[Line]:
     """Journal, artifacts and heads of one run in a bundle."""
     what = f" of {prefix.rstrip('/')}" if prefix else ""
     found: list[Line] = []
@@ -554,7 +554,7 @@ def _roots(meta: Sequence[tuple[bytes, bytes]]) -> Sequence[Any]:
 
 
 def _heads_lines(
-    bundle: Bundle, prefix: str, public: str, rows: Sequence[StoredRow], what: str
+    bundle: BundleFiles, prefix: str, public: str, rows: Sequence[StoredRow], what: str
 ) -> list[Line]:
     name = prefix + "heads.jsonl"
     lines = bundle.read(name).splitlines() if name in bundle.names else []
@@ -616,7 +616,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], Any] = pri
     here = Path(__file__).resolve().parent
     target = Path(given[0]) if given else here
     try:
-        lines = verify_bundle(Bundle(target), key)
+        lines = verify_bundle(BundleFiles(target), key)
     except (OSError, zipfile.BadZipFile, BundleRefusedError) as error:
         lines = [(False, f"bundle: {target} cannot be read: {error}")]
     for good, text in lines:

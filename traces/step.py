@@ -21,7 +21,7 @@ from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.errors import JournalError, RecordError, StepInterruptedError, StepResultError
 from lakatos.traces.inbox import Inbox, check_place
-from lakatos.traces.journal import INTENT, Entry, Event, Journal, step_key
+from lakatos.traces.journal import INTENT, Event, EventEntry, Journal, step_key
 from lakatos.traces.object_store import artifacts_in
 from lakatos.traces.record import OWN_TYPES, Record, body_of, kind_of, parse_record
 from lakatos.traces.stores import ADDRESS_SUFFIX
@@ -244,12 +244,12 @@ class Trace:
                 "`retry_external=True`."
             )
 
-        def entry(kind: str, body: Mapping[str, Any]) -> Entry:
-            return Entry(
+        def entry(kind: str, body: Mapping[str, Any]) -> EventEntry:
+            return EventEntry(
                 kind, body, key=key, name=name, inputs=inputs, position=position, attempt=attempt
             )
 
-        def intent(detail: Mapping[str, Any] | None) -> Entry:
+        def intent(detail: Mapping[str, Any] | None) -> EventEntry:
             return entry(
                 INTENT,
                 {"effect": effect} if detail is None else {"effect": effect, "note": dict(detail)},
@@ -258,7 +258,7 @@ class Trace:
         def write(detail: Mapping[str, Any]) -> None:
             self._append_all([intent(detail)])
 
-        held: list[Entry] = []
+        held: list[EventEntry] = []
         self._append_all([intent(None if note is None else note())])
         context = StepContext(
             key,
@@ -373,7 +373,7 @@ class Trace:
     ) -> None:
         self.close()
 
-    def _append_all(self, entries: Sequence[Entry]) -> list[Event]:
+    def _append_all(self, entries: Sequence[EventEntry]) -> list[Event]:
         with self._guard:
             return self.journal.append_all(entries)
 

@@ -13,7 +13,7 @@ has a ``reason`` too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ValidityLink:
     """One record on the way from a record that does not hold to the reason."""
 
     digest: Digest
@@ -81,7 +81,7 @@ class Validity:
         """Whether a record (or a root) holds."""
         return digest in self._holds or self._root_holds(digest)
 
-    def explain(self, digest: Digest) -> list[Link]:
+    def explain(self, digest: Digest) -> list[ValidityLink]:
         """The shortest way from a record to an erased or unknown one; empty if the record holds."""
         if self.valid(digest):
             return []
@@ -99,7 +99,7 @@ class Validity:
                     came_from[cited] = current
                     queue.append(cited)
         # Only a forged journal, whose records cite each other in a circle, gets here.
-        return [Link(digest, self._names[digest], "cites itself through its inputs")]
+        return [ValidityLink(digest, self._names[digest], "cites itself through its inputs")]
 
     def downstream(self, digest: Digest) -> list[Digest]:
         """Everything derived from a record, nearest first; the record itself is not included."""
@@ -136,11 +136,11 @@ class Validity:
                 self._holds.add(current)
                 queue.extend(self._dependents.get(current, ()))
 
-    def _link(self, digest: Digest, *, last: bool) -> Link:
+    def _link(self, digest: Digest, *, last: bool) -> ValidityLink:
         if not last:
             problem = "was derived from the next"
         elif digest in self._erased:
             problem = f"was erased: {self._erased[digest]}"
         else:
             problem = "is unknown: no record, artifact or declared root has this digest"
-        return Link(digest, self._names.get(digest, ""), problem)
+        return ValidityLink(digest, self._names.get(digest, ""), problem)

@@ -36,11 +36,11 @@ from lakatos.traces.record import OWN_TYPES, Record, Tombstone, digests_in, pars
 from lakatos.traces.standalone import ChainFaultError, StoredRow, seconds_of, sound, time_problem
 from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
 from lakatos.traces.stores import located, store_of
-from lakatos.traces.stores.store import Store
+from lakatos.traces.stores.store import EventStore
 
 
 @dataclass(frozen=True)
-class Check:
+class VerifyCheck:
     """One question of the audit and its answer; a failed one tells about the first fault found."""
 
     name: str
@@ -55,12 +55,12 @@ class VerifyReport:
     """All answers of the audit."""
 
     ok: bool
-    checks: tuple[Check, ...]
+    checks: tuple[VerifyCheck, ...]
     covered: int = 0
     """Number of the last event that a signed head covers; the chain alone covers later ones."""
 
     @property
-    def failures(self) -> tuple[Check, ...]:
+    def failures(self) -> tuple[VerifyCheck, ...]:
         """The checks that failed."""
         return tuple(check for check in self.checks if not check.ok)
 
@@ -79,7 +79,7 @@ _QUESTIONS: Final = {
 }
 
 
-class _Findings:
+class _FaultFindings:
     """The first fault found for each question."""
 
     def __init__(self, unsigned: bool) -> None:
@@ -101,9 +101,9 @@ class _Findings:
                 "no signed head carries a time: heads show what was written, and not when"
             )
         checks = tuple(
-            Check(name, False, *self.faults[name])
+            VerifyCheck(name, False, *self.faults[name])
             if name in self.faults
-            else Check(name, True, answer)
+            else VerifyCheck(name, True, answer)
             for name, answer in answers.items()
         )
         return VerifyReport(not self.faults, checks, self.covered)
@@ -127,7 +127,7 @@ def verify(
             has one, by default, and any where it is empty.
         unsigned: Whether the trace may be one that nobody ever signed, which no campaign is.
     """
-    findings = _Findings(unsigned)
+    findings = _FaultFindings(unsigned)
     key = (known_key() or "") if key is None else key
     if isinstance(folder_or_trace, Trace):
         trace = folder_or_trace
@@ -165,13 +165,13 @@ def verify(
 
 
 def _verify(
-    store: Store,
+    store: EventStore,
     artifacts: ArtifactStore,
     folder: Path,
     types: Mapping[str, type[Record]],
     roots: set[Digest],
     key: str,
-    findings: _Findings,
+    findings: _FaultFindings,
 ) -> None:
     whole = _verify_artifacts(artifacts, findings)
     try:
@@ -190,7 +190,7 @@ def _verify(
                 timed.append((kept.head.seq, signed))
                 named.append((kept.head.seq, kept.head.hash, kept.time_utc))
         _verify_head(heads, 0, start_of(stored_meta), findings)
-        audit = _Audit(types, roots, whole, artifacts.has, findings)
+        audit = _JournalAudit(types, roots, whole, artifacts.has, findings)
         last, times = 0, list[float | None]()
         for row in _chained(store, start_of(stored_meta), findings):
             audit.add(row)
@@ -218,7 +218,7 @@ def _verify(
         findings.add("database", str(error))
 
 
-def _chained(store: Store, start: Digest, findings: _Findings) -> Iterator[StoredRow]:
+def _chained(store: EventStore, start: Digest, findings: _FaultFindings) -> Iterator[StoredRow]:
     """All rows, those that break the chain included."""
     seq = 0
     try:
@@ -230,7 +230,7 @@ def _chained(store: Store, start: Digest, findings: _Findings) -> Iterator[Store
         yield from (stored_of(as_text(row)) for row in store.rows(seq))
 
 
-class _Audit:
+class _JournalAudit:
     """What each event owes to those before it."""
 
     def __init__(
@@ -239,7 +239,7 @@ class _Audit:
         roots: set[Digest],
         artifacts: set[Digest],
         has_artifact: Callable[[Digest], bool],
-        findings: _Findings,
+        findings: _FaultFindings,
     ) -> None:
         self.types, self.known, self.findings = types, roots | artifacts, findings
         self.records: set[Digest] = set()
@@ -302,7 +302,7 @@ class _Audit:
         return digest in self.records or digest in self.known or self.has_artifact(digest)
 
 
-def _verify_artifacts(artifacts: ArtifactStore, findings: _Findings) -> set[Digest]:
+def _verify_artifacts(artifacts: ArtifactStore, findings: _FaultFindings) -> set[Digest]:
     found = set()
     for digest in artifacts.digests():
         found.add(digest)
@@ -313,7 +313,9 @@ def _verify_artifacts(artifacts: ArtifactStore, findings: _Findings) -> set[Dige
     return found
 
 
-def _heads(folder: Path, identity: Digest, key: str, findings: _Findings) -> Iterator[KeptHead]:
+def _heads(
+    folder: Path, identity: Digest, key: str, findings: _FaultFindings
+) -> Iterator[KeptHead]:
     """Heads beside the journal and in the second place, each checked by itself."""
     for path in (folder / HEADS_FILE, kept_apart(identity)):
         for kept in kept_heads(path):
@@ -334,7 +336,7 @@ def _heads(folder: Path, identity: Digest, key: str, findings: _Findings) -> Ite
 
 
 def _verify_head(
-    heads: Mapping[int, set[Digest]], seq: int, event_hash: Digest, findings: _Findings
+    heads: Mapping[int, set[Digest]], seq: int, event_hash: Digest, findings: _FaultFindings
 ) -> None:
     for expected in heads.get(seq, ()):
         if expected != event_hash:

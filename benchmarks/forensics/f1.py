@@ -30,9 +30,9 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.forensics.summary import mean, share, write  # noqa: E402
-from lakatos.flows.branches.branch import Edit, branch  # noqa: E402
+from lakatos.flows.branches.branch import RecordEdit, branch  # noqa: E402
 from lakatos.flows.branches.rates import (  # noqa: E402
-    Arm,
+    ReplayArm,
     baseline_repeats,
     fisher_p,
     holm,
@@ -47,11 +47,11 @@ N_SETTINGS, ALPHA = 6, 0.05
 EFFECTS = ((0.5, 0.2), (0.9, 0.5), (0.3, 0.05), (0.14, 0.04), (0.9, 0.1), (0.5, 0.5))
 """Rate without a change, and with the cause changed; the fifth is a positive control, the last a negative one."""
 REPLAYS = (10, 40, 80, 150)
-Rule = Callable[[Arm, list[Arm]], list[int]]
+Rule = Callable[[ReplayArm, list[ReplayArm]], list[int]]
 """Baseline and arms to the settings that are named."""
 
 
-def with_holm(baseline: Arm, arms: list[Arm]) -> list[int]:
+def with_holm(baseline: ReplayArm, arms: list[ReplayArm]) -> list[int]:
     return [
         place
         for place, p in enumerate(holm([fisher_p(arm, baseline) for arm in arms]))
@@ -59,11 +59,11 @@ def with_holm(baseline: Arm, arms: list[Arm]) -> list[int]:
     ]
 
 
-def uncorrected(baseline: Arm, arms: list[Arm]) -> list[int]:
+def uncorrected(baseline: ReplayArm, arms: list[ReplayArm]) -> list[int]:
     return [place for place, arm in enumerate(arms) if fisher_p(arm, baseline) <= ALPHA]
 
 
-def largest(baseline: Arm, arms: list[Arm]) -> list[int]:
+def largest(baseline: ReplayArm, arms: list[ReplayArm]) -> list[int]:
     return [int(np.argmax([abs(arm.rate - baseline.rate) for arm in arms]))]
 
 
@@ -84,8 +84,8 @@ def cell(rate: float, changed: float, n: int, name: str, n_seeds: int) -> dict[s
         rng = np.random.default_rng([seed, int(1000 * rate), int(1000 * changed), n])
         cause = int(rng.integers(N_SETTINGS))
         rates = np.where(np.arange(N_SETTINGS) == cause, changed, rate)
-        baseline = Arm(int(rng.binomial(n_baseline, rate)), n_baseline)
-        named = rule(baseline, [Arm(int(k), n) for k in rng.binomial(n, rates)])
+        baseline = ReplayArm(int(rng.binomial(n_baseline, rate)), n_baseline)
+        named = rule(baseline, [ReplayArm(int(k), n) for k in rng.binomial(n, rates)])
         planted = [cause] if rate != changed else []
         right.append(named == planted)
         found.append(cause in named)
@@ -156,7 +156,7 @@ async def through_branches(seed: int, rates: tuple[float, float], n: int, place:
     arms = []
     for hypothesis in (None, *range(N_SETTINGS)):
         at = records[hypothesis or 0]
-        edit = None if hypothesis is None else Edit("on", False)
+        edit = None if hypothesis is None else RecordEdit("on", False)
         n_right = 0
         for number in range(n):
             folder = place / f"{hypothesis}-{number}"
@@ -169,7 +169,7 @@ async def through_branches(seed: int, rates: tuple[float, float], n: int, place:
                 types=TYPES,
             )
             n_right += await carry_on(folder, cause, rates)
-        arms.append(Arm(n_right, n))
+        arms.append(ReplayArm(n_right, n))
     named = with_holm(arms[0], arms[1:])
     return [cause, *named]
 
@@ -205,7 +205,7 @@ def doses(n_seeds: int, n: int) -> list[dict[str, Any]]:
         for seed in range(n_seeds):
             rng = np.random.default_rng([seed, int(100 * slope)])
             p = 1 / (1 + np.exp(1.5 - slope * levels))
-            found = trend(levels.tolist(), [Arm(int(k), n) for k in rng.binomial(n, p)], rng)
+            found = trend(levels.tolist(), [ReplayArm(int(k), n) for k in rng.binomial(n, p)], rng)
             covered.append(found.interval[0] <= slope <= found.interval[1])
             called.append(found.p_value <= ALPHA)
             estimates.append(found.slope)

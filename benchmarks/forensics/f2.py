@@ -29,7 +29,7 @@ import numpy as np  # noqa: E402
 
 from benchmarks.forensics.summary import mean, share, write  # noqa: E402
 from lakatos.flows.branches.drop import bisect_drop, scan_drop  # noqa: E402
-from lakatos.flows.branches.rates import Arm  # noqa: E402
+from lakatos.flows.branches.rates import ReplayArm  # noqa: E402
 
 Fork = Callable[[int], bool]
 Found = tuple[int | None, int]
@@ -59,7 +59,7 @@ def bisection(most: int) -> Callable[[Fork, int, np.random.Generator], Found]:
 def scan(n: int) -> Callable[[Fork, int, np.random.Generator], Found]:
     def rule(fork: Fork, n_steps: int, rng: np.random.Generator) -> Found:
         drop = scan_drop(
-            [Arm(sum(fork(step) for _ in range(n)), n) for step in range(n_steps + 1)], rng
+            [ReplayArm(sum(fork(step) for _ in range(n)), n) for step in range(n_steps + 1)], rng
         )
         return drop.place, drop.n_forks
 

@@ -23,12 +23,12 @@ import numpy as np  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.simulated import as_trials  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.flows.branches.situations import FOLDER, N_DRAWS, Situation, write_set  # noqa: E402
+from lakatos.flows.branches.situations import FOLDER, N_DRAWS, EvaluationSituation, write_set  # noqa: E402
 from lakatos.flows.roles.shapes import role_shapes  # noqa: E402
-from lakatos.language_models.client import Message  # noqa: E402
+from lakatos.language_models.client import ChatMessage  # noqa: E402
 from lakatos.theories.advocate import GrammarAdvocate  # noqa: E402
 from lakatos.theories.behave import behave  # noqa: E402
-from lakatos.theories.evaluate import Evaluated  # noqa: E402
+from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
@@ -78,19 +78,19 @@ def good_enough(program: TheoryProgram, trials: Trials, margin: float) -> float:
     """Criterion of the rule itself, less a margin."""
     with Laboratory(DOMAINS[DOMAIN], 1) as laboratory:
         found = laboratory.evaluate_program(program, [trials], n_draws=N_DRAWS)
-    assert isinstance(found, Evaluated)
+    assert isinstance(found, EvaluatedComposition)
     advocate = GrammarAdvocate(FAMILIES[DOMAIN].grammar)
     return round(advocate.attempt(Composition({}), None, "", found).criterion - margin, 4)
 
 
-def roles(domain: str) -> list[Situation]:
+def roles(domain: str) -> list[EvaluationSituation]:
     found = []
     for shape in role_shapes(domain):
         prompt = shape.role.partition(": ")[2]
         if prompt in ANSWER:
             request = shape.request.model_copy(update={"answer_schema": None})
             found.append(
-                Situation(name=f"{prompt}-{domain}", kind="role", domain=domain, checks=CHECKS[prompt], request=request,
+                EvaluationSituation(name=f"{prompt}-{domain}", kind="role", domain=domain, checks=CHECKS[prompt], request=request,
                           answer=ANSWER[prompt])
             )  # fmt: skip
     return found
@@ -98,16 +98,16 @@ def roles(domain: str) -> list[Situation]:
 
 def search(
     name: str, hidden: str, starts: tuple[str, ...], n_candidates: int, margin: float, seed: int
-) -> Situation:
+) -> EvaluationSituation:
     program = FAMILIES[DOMAIN].program(hidden)
     trials = answers(program, seed)
-    return Situation(
+    return EvaluationSituation(
         name=name, kind="search", domain=DOMAIN, trials=(trials.to_json(),), starts=starts, n_candidates=n_candidates,
         least=good_enough(program, trials, margin), seed=seed,
     )  # fmt: skip
 
 
-def unheard_of(seed: int) -> Situation:
+def unheard_of(seed: int) -> EvaluationSituation:
     """A reviser is shown people's answers, which follow a rule that the grammar lacks."""
     program = TheoryProgram(ODD, "hidden")
     trials = answers(program, seed)
@@ -116,7 +116,7 @@ def unheard_of(seed: int) -> Situation:
         {"shown": DOMAINS[DOMAIN].describe(trials.stimuli, row), "second": round(float(share), 2)}
         for row, share in enumerate(trials.proportions[:, 1])
     ]
-    told = Message(
+    told = ChatMessage(
         role="user",
         content="People's answers, trial by trial:\n" + "\n".join(map(json.dumps, rows)),
     )
@@ -124,7 +124,7 @@ def unheard_of(seed: int) -> Situation:
     request = shape.request.model_copy(
         update={"answer_schema": None, "messages": (first, told, *rest)}
     )
-    return Situation(
+    return EvaluationSituation(
         name=f"odd-totals-{seed}", kind="role", domain=DOMAIN, checks=("readable", "is_theory", "predicts"),
         request=request, answer="Successor", trials=(trials.to_json(),), least=good_enough(program, trials, 0.01),
     )  # fmt: skip

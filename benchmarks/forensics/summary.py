@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.provenance import ROOT, provenance
-from lakatos.flows.branches.rates import Arm
+from lakatos.flows.branches.rates import ReplayArm
 
 RESULTS = ROOT / "benchmarks" / "results" / "forensics"
 
 
 def share(happened: Sequence[bool]) -> dict[str, float]:
     """Share of seeds in which something happened, with its exact 95% interval."""
-    arm = Arm(int(sum(happened)), len(happened))
+    arm = ReplayArm(int(sum(happened)), len(happened))
     low, high = arm.interval()
     return {
         "share": round(arm.rate, 4),

@@ -30,15 +30,23 @@ from lakatos.experiments.archives import ARCHIVES  # noqa: E402
 from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.power import wilson_interval  # noqa: E402
-from lakatos.judges.anchor import Access, AnchorItem, AnchorSet, check_disjoint, split  # noqa: E402
+from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, check_disjoint, split  # noqa: E402
 from lakatos.judges.answer import ask  # noqa: E402
 from lakatos.judges.bias import bias_report  # noqa: E402
 from lakatos.judges.feature import FEATURES  # noqa: E402
 from lakatos.judges.gate import CERTIFIED, challenge  # noqa: E402
 from lakatos.judges.ground_truth import archived_items, simulated_items  # noqa: E402
 from lakatos.judges.judge import Judge  # noqa: E402
-from lakatos.judges.ledger import Spending  # noqa: E402
-from lakatos.judges.program import Factor, Program, ProgramJudge, Term, breed, fit, labelled  # noqa: E402
+from lakatos.judges.ledger import AlphaSpending  # noqa: E402
+from lakatos.judges.program import (  # noqa: E402
+    JudgeProgram,
+    ProgramFactor,
+    ProgramJudge,
+    ProgramTerm,
+    breed,
+    fit,
+    labelled,
+)
 from lakatos.judges.rubrics.parsimony import ParsimonyJudge  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
@@ -128,11 +136,11 @@ def judge_all(items: list[AnchorItem]) -> dict[str, Any]:
     """Breed on dev, decide on confirm, report on the vault."""
     anchor: AnchorSet = split(items, SEED)
     check_disjoint(anchor)
-    access = Access()
+    access = LabelAccess()
     dev, access = access.read(anchor, "dev", "breed", [])
     names = [name for name in FEATURES if name != "machine_written"]
     table = labelled([item.submission for item in dev], [item.label for item in dev], names)
-    naive = fit(Program((Term((Factor("advantage_z"),)),)), table)
+    naive = fit(JudgeProgram((ProgramTerm((ProgramFactor("advantage_z"),)),)), table)
     begun = time.perf_counter()
     best = breed(naive, table, np.random.default_rng(SEED), n_generations=20, n_children=24)[0]
     judges: dict[str, Judge] = {
@@ -142,7 +150,7 @@ def judge_all(items: list[AnchorItem]) -> dict[str, Any]:
     }
     incumbent, challenger = ParsimonyJudge(), judges["program"]
     decisions = []
-    ledger: Any = Spending()
+    ledger: Any = AlphaSpending()
     for test, floor in (("exact", 0.02), ("loss", 0.002)):
         settings = CERTIFIED.model_copy(
             update={"test": test, "floor": floor, "strata": ("origin",)}

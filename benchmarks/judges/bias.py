@@ -41,9 +41,17 @@ from lakatos.experiments.power import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, split  # noqa: E402
 from lakatos.judges.bias import bias_report  # noqa: E402
 from lakatos.judges.gate import CERTIFIED  # noqa: E402
-from lakatos.judges.judge import Submission  # noqa: E402
+from lakatos.judges.judge import JudgeSubmission  # noqa: E402
 from lakatos.judges.paired import published_rule  # noqa: E402
-from lakatos.judges.program import Factor, Labelled, Program, Term, fit, labelled, log_odds  # noqa: E402
+from lakatos.judges.program import (  # noqa: E402
+    JudgeProgram,
+    LabelledComparisons,
+    ProgramFactor,
+    ProgramTerm,
+    fit,
+    labelled,
+    log_odds,
+)
 from lakatos.traces.digest import digest_of  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "bias.json"
@@ -85,7 +93,7 @@ class World:
             )
         )
 
-    def first_judge(self) -> Program:
+    def first_judge(self) -> JudgeProgram:
         """The best judge, with a weight of origin that makes the ratio ``bias``."""
         mean = self.machine_mean()
         if self.bias == 1:
@@ -106,7 +114,7 @@ WORLDS = (
 )
 
 
-def best(machine_mean: float) -> Program:
+def best(machine_mean: float) -> JudgeProgram:
     """The judge that knows the world: log odds of a good theory given the reading and what origin says of quality."""
     threshold = norm.isf(HUMAN_ACCEPTANCE)
     shrink = 1 / (1 + NOISE**2)
@@ -114,18 +122,23 @@ def best(machine_mean: float) -> Program:
     weight = SCALE * shrink / spread
     origin = SCALE * (1 - shrink) * machine_mean / spread
     return with_origin(
-        Program((Term((Factor("reading"),), float(weight)),), float(-SCALE * threshold / spread)),
+        JudgeProgram(
+            (ProgramTerm((ProgramFactor("reading"),), float(weight)),),
+            float(-SCALE * threshold / spread),
+        ),
         float(origin),
     )
 
 
-def with_origin(program: Program, weight: float) -> Program:
+def with_origin(program: JudgeProgram, weight: float) -> JudgeProgram:
     if weight == 0:
         return program
-    return Program((*program.terms, Term((Factor("machine_written"),), weight)), program.bias)
+    return JudgeProgram(
+        (*program.terms, ProgramTerm((ProgramFactor("machine_written"),), weight)), program.bias
+    )
 
 
-def rates(program: Program, machine_mean: float) -> tuple[float, float]:
+def rates(program: JudgeProgram, machine_mean: float) -> tuple[float, float]:
     """Shares of machine-written and of human-written theories that a judge accepts, exactly."""
     weight = {term.factors[0].feature: term.weight for term in program.terms}
     spread = np.sqrt(1 + NOISE**2)
@@ -149,7 +162,7 @@ def items(world: World, n: int, rng: np.random.Generator, name: str) -> list[Anc
     values, labels = draw(world, n, rng)
     return [
         AnchorItem(
-            submission=Submission(
+            submission=JudgeSubmission(
                 digest_of([name, k]), digest_of([name, k, "incumbent"]), 0.0, 1.0, 0, 1, 1.0,
                 {"reading": float(row[0]), "machine_written": float(row[1])},
             ),
@@ -163,13 +176,15 @@ def items(world: World, n: int, rng: np.random.Generator, name: str) -> list[Anc
     ]  # fmt: skip
 
 
-def arrays(found: list[AnchorItem], labels: list[bool] | None = None) -> Labelled:
+def arrays(found: list[AnchorItem], labels: list[bool] | None = None) -> LabelledComparisons:
     return labelled(
         [item.submission for item in found], labels or [item.label for item in found], FEATURES
     )
 
 
-def rejected(program: Program, settled: list[AnchorItem], *, bad_only: bool) -> list[AnchorItem]:
+def rejected(
+    program: JudgeProgram, settled: list[AnchorItem], *, bad_only: bool
+) -> list[AnchorItem]:
     """Accepted machine-written theories, as traps of one class."""
     table = arrays(settled)
     accepted = log_odds(program, FEATURES, table.values) > 0
@@ -181,11 +196,13 @@ def rejected(program: Program, settled: list[AnchorItem], *, bad_only: bool) -> 
 
 
 def one_class(
-    first: Program, anchor: list[AnchorItem], epochs: list[list[AnchorItem]], *, bad_only: bool
-) -> tuple[Program, int]:
+    first: JudgeProgram, anchor: list[AnchorItem], epochs: list[list[AnchorItem]], *, bad_only: bool
+) -> tuple[JudgeProgram, int]:
     """Naive, or published: traps of one class, and whoever looks better on the whole anchor."""
     current, traps, replaced = first, [], 0
-    whole = Program((Term((Factor("reading"),)), Term((Factor("machine_written"),))))
+    whole = JudgeProgram(
+        (ProgramTerm((ProgramFactor("reading"),)), ProgramTerm((ProgramFactor("machine_written"),)))
+    )
     for settled in epochs:
         traps += rejected(current, settled, bad_only=bad_only)
         own = arrays([*anchor, *traps], [item.label for item in anchor] + [False] * len(traps))
@@ -205,8 +222,8 @@ def one_class(
 
 
 def ours(
-    first: Program, anchor_items: list[AnchorItem], epochs: list[list[AnchorItem]], seed: int
-) -> tuple[Program, int, list[str]]:
+    first: JudgeProgram, anchor_items: list[AnchorItem], epochs: list[list[AnchorItem]], seed: int
+) -> tuple[JudgeProgram, int, list[str]]:
     """Two-class traps in dev, breeding, the gate."""
     slot = Slot(first, split(anchor_items, seed), FEATURES, SETTINGS, seed)
     verdicts = [
@@ -216,7 +233,9 @@ def ours(
     return slot.current, verdicts.count("replace"), verdicts
 
 
-def measure(program: Program, first: Program, world: World, seed: int) -> dict[str, float]:
+def measure(
+    program: JudgeProgram, first: JudgeProgram, world: World, seed: int
+) -> dict[str, float]:
     values, labels = draw(world, N_FRESH, np.random.default_rng([seed, 99]))
     machine = values[:, 1] > 0
     accepted, before = (log_odds(judge, FEATURES, values) > 0 for judge in (program, first))
@@ -241,7 +260,7 @@ def cell(world: World, seed: int, n_anchor: int) -> list[dict[str, Any]]:
     anchor = items(world, n_anchor, rng, f"{seed} anchor")
     epochs = [items(world, N_SETTLED, rng, f"{seed} epoch {epoch}") for epoch in range(N_EPOCHS)]
     first = world.first_judge()
-    found: dict[str, tuple[Program, int, list[str]]] = {"none": (first, 0, [])}
+    found: dict[str, tuple[JudgeProgram, int, list[str]]] = {"none": (first, 0, [])}
     found["naive: one class"] = (*one_class(first, anchor, epochs, bad_only=False), [])
     found["published: one class of bad"] = (*one_class(first, anchor, epochs, bad_only=True), [])
     found["ours"] = ours(first, anchor, epochs, seed)

@@ -32,7 +32,7 @@ from scipy.stats import spearmanr  # noqa: E402
 
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.judges.erasure import Measured, Measurements  # noqa: E402
+from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 from lakatos.traces.journal import Event  # noqa: E402
 from lakatos.traces.validity import ERASES, Validity  # noqa: E402
@@ -69,7 +69,7 @@ class World:
             [event(self.old, []), event(self.new, []), event(self.memory, [self.old])]
         )
         self.subjects = [digest_of([seed, "theory", theory]) for theory in range(N_THEORIES)]
-        self.scores = Measurements(self.validity)
+        self.scores = JudgeMeasurements(self.validity)
         self.rows: list[tuple[int, float, str, bool, str]] = []
         """Theory, value, seat, whether the memory was read, and the record's digest."""
 
@@ -83,7 +83,7 @@ class World:
         digest = f"{self.count:064x}"
         self.validity.add(event(digest, [seat, self.memory] if read_memory else [seat]))
         subject = self.subjects[theory]
-        item = Measured(
+        item = JudgeMeasured(
             subject=subject, task="accept", seat=seat, epoch=epoch, sample=self.count, value=value
         )
         self.scores.add(digest, item, epoch)

@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.judges.erasure import Measured, Measurements  # noqa: E402
+from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements  # noqa: E402
 from lakatos.judges.gate import GateDecided  # noqa: E402
 from lakatos.judges.transition import (  # noqa: E402
     Epoch,
@@ -75,7 +75,7 @@ class Run:
         self.log: list[tuple[Record, tuple[Digest, ...]]] = []
         self.events: list[Event] = []
         self.state, self.validity = BEGIN, Validity()
-        self.scores = Measurements(self.validity)
+        self.scores = JudgeMeasurements(self.validity)
         self.seats: dict[str, Digest] = {}
         self.memories: list[Digest] = []
         self.all_seats: list[tuple[Digest, str, int]] = []
@@ -110,7 +110,7 @@ class Run:
             self.all_seats.append((digest, record.slot, record.epoch))
         elif isinstance(record, Memory):
             self.memories.append(digest)
-        elif isinstance(record, Measured):
+        elif isinstance(record, JudgeMeasured):
             self.scores.add(digest, record, self.state.number)
         return digest
 
@@ -137,7 +137,7 @@ def brute_force(run: Run) -> dict[Digest, tuple[float, ...]]:
     }
     found: dict[Digest, list[float]] = {subject: [] for subject in SUBJECTS}
     for event, (record, _) in zip(run.events, run.log, strict=True):
-        if not isinstance(record, Measured):
+        if not isinstance(record, JudgeMeasured):
             continue
         seen, stack = set(), [event.record_digest]
         while stack:
@@ -247,9 +247,13 @@ def sequence(seed: int, n_operations: int, n: Counter[str]) -> None:
                     else []
                 )
                 run.write(Memory(number=len(run.memories)), (seat, *cited))
-            elif kind == "repeat" and any(isinstance(record, Measured) for record, _ in run.log):
+            elif kind == "repeat" and any(
+                isinstance(record, JudgeMeasured) for record, _ in run.log
+            ):
                 known = [
-                    (record, inputs) for record, inputs in run.log if isinstance(record, Measured)
+                    (record, inputs)
+                    for record, inputs in run.log
+                    if isinstance(record, JudgeMeasured)
                 ]
                 before = run.means()
                 run.write(*known[int(rng.integers(len(known)))])
@@ -267,7 +271,7 @@ def sequence(seed: int, n_operations: int, n: Counter[str]) -> None:
                 sample += 1
                 value = float(rng.random() < 0.5)
                 subject = SUBJECTS[int(rng.integers(N_SUBJECTS))]
-                item = Measured(
+                item = JudgeMeasured(
                     subject=subject, task=slot, seat=seat, epoch=epoch, sample=sample, value=value
                 )
                 run.write(item, (seat, *cited))

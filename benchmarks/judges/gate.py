@@ -33,7 +33,7 @@ from scipy.stats import norm  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.power import wilson_interval  # noqa: E402
 from lakatos.judges.gate import CERTIFIED, WORKING  # noqa: E402
-from lakatos.judges.ledger import FalseDiscovery, Ledger, Spending  # noqa: E402
+from lakatos.judges.ledger import AlphaSpending, FalseDiscovery, Ledger  # noqa: E402
 from lakatos.judges.paired import (  # noqa: E402
     betting_e_values,
     exact_p,
@@ -162,9 +162,9 @@ RULES: dict[str, tuple[Rule, Callable[[], Ledger] | None]] = {
     "exact, uncorrected": (uncorrected, None),
     "working": (working, None),
     "working, expected gain": (expected_gain, None),
-    "certified": (certified("exact"), Spending),
-    "certified, e mixture": (certified("mixture"), Spending),
-    "certified, e bets": (certified("bets"), Spending),
+    "certified": (certified("exact"), AlphaSpending),
+    "certified, e mixture": (certified("mixture"), AlphaSpending),
+    "certified, e bets": (certified("bets"), AlphaSpending),
     "certified, e-LOND": (certified("mixture"), FalseDiscovery),
 }
 LONE = ("certified, e mixture", "certified, e bets", "certified, e-LOND")

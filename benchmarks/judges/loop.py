@@ -42,7 +42,7 @@ from lakatos.flows.run.run import read_state, theory_of  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, load_study, parse_study  # noqa: E402
 from lakatos.flows.stages.epoch import read_anchor  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.judges.erasure import Measured  # noqa: E402
+from lakatos.judges.erasure import JudgeMeasured  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.score import log_predictive  # noqa: E402
 
@@ -113,7 +113,7 @@ def measured(folder: Path, config: CampaignConfig) -> dict[str, Any]:
         start = max(map(score, state.seeds))
         gains = [score(item.record.leader) - start for item in state.cycles]
         n_answers = [state.collected[name].record.n_responses for name in state.collected]
-        said = list(trace.records(Measured))
+        said = list(trace.records(JudgeMeasured))
     return {
         "gains": [round(gain, 6) for gain in gains],
         "n_experiments": len(state.collected),

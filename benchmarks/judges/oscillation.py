@@ -36,9 +36,9 @@ from benchmarks.judges.replacement import Slot  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, split  # noqa: E402
 from lakatos.judges.gate import CERTIFIED  # noqa: E402
-from lakatos.judges.judge import Submission  # noqa: E402
+from lakatos.judges.judge import JudgeSubmission  # noqa: E402
 from lakatos.judges.paired import published_rule  # noqa: E402
-from lakatos.judges.program import Factor, Program, Term, log_odds  # noqa: E402
+from lakatos.judges.program import JudgeProgram, ProgramFactor, ProgramTerm, log_odds  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "oscillation.json"
@@ -54,9 +54,11 @@ ARMS = tuple(
 )
 
 
-def judge(first: float, second: float) -> Program:
+def judge(first: float, second: float) -> JudgeProgram:
     terms = ((FEATURES[0], 2.3), (FEATURES[1], first), (FEATURES[2], second))
-    return Program(tuple(Term((Factor(name),), weight) for name, weight in terms if weight), -0.5)
+    return JudgeProgram(
+        tuple(ProgramTerm((ProgramFactor(name),), weight) for name, weight in terms if weight), -0.5
+    )
 
 
 FIRST = judge(1.2, 0.0)
@@ -66,7 +68,7 @@ POOL = (FIRST, judge(0.0, 1.2), judge(0.7, 0.7))
 def items(values: np.ndarray, labels: np.ndarray, name: str) -> list[AnchorItem]:
     return [
         AnchorItem(
-            submission=Submission(
+            submission=JudgeSubmission(
                 digest_of([name, k]), digest_of([name, k, 0]), 0.0, 1.0, 0, 1, 1.0,
                 dict(zip(FEATURES, map(float, row), strict=True)),
             ),
@@ -92,7 +94,7 @@ class Writers:
         """What a judge sees of writers."""
         return self.traits[who] + np.outer(NOISE * self.rng.normal(size=len(who)), [1, 0, 0])
 
-    def judge(self, program: Program, who: np.ndarray, seat: int) -> np.ndarray:
+    def judge(self, program: JudgeProgram, who: np.ndarray, seat: int) -> np.ndarray:
         """One more verdict on each of some writers."""
         accepted = log_odds(program, FEATURES, self.read(who)) > 0
         for writer, yes in zip(who, accepted, strict=True):
@@ -106,7 +108,7 @@ class Writers:
         ]
         return np.array([np.mean(values) if values else 0.5 for values in kept])
 
-    def step(self, program: Program, seat: int, *, erases: bool) -> float:
+    def step(self, program: JudgeProgram, seat: int, *, erases: bool) -> float:
         """One round; the share of this round's verdicts that accept."""
         everyone = np.arange(N_WRITERS)
         accepted = self.judge(program, everyone, seat).mean()
@@ -121,7 +123,7 @@ class Writers:
         return float(accepted)
 
 
-def right(program: Program, values: np.ndarray, labels: np.ndarray) -> int:
+def right(program: JudgeProgram, values: np.ndarray, labels: np.ndarray) -> int:
     return int(((log_odds(program, FEATURES, values) > 0) == labels).sum())
 
 

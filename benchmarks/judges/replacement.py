@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lakatos.judges.anchor import Access, AnchorItem, AnchorSet
+from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess
 from lakatos.judges.answer import ask
 from lakatos.judges.gate import GateSettings, challenge
 from lakatos.judges.hard_case import trap
-from lakatos.judges.ledger import Ledger, Spending
-from lakatos.judges.program import Program, ProgramJudge, breed, labelled
+from lakatos.judges.ledger import AlphaSpending, Ledger
+from lakatos.judges.program import JudgeProgram, ProgramJudge, breed, labelled
 
 
 @dataclass
 class Slot:
     """A program judge in its slot, with the anchor set that it answers to."""
 
-    current: Program
+    current: JudgeProgram
     anchor: AnchorSet
     features: Sequence[str]
     settings: GateSettings
     seed: int
-    access: Access = field(default_factory=Access)
-    ledger: Ledger = field(default_factory=Spending)
+    access: LabelAccess = field(default_factory=LabelAccess)
+    ledger: Ledger = field(default_factory=AlphaSpending)
 
     def end_epoch(
         self, epoch: int, settled: list[AnchorItem], *, n_generations: int, n_children: int

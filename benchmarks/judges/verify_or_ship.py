@@ -48,10 +48,10 @@ from lakatos.judges.critic import (  # noqa: E402
     PROBABILITIES,
     SHARES,
     STANDARD_ERRORS,
-    Critic,
+    CriticPanel,
+    CriticProfile,
+    CriticsHeard,
     FreshPanel,
-    Heard,
-    Panel,
     fit_critic,
     judge_critic,
     learn,
@@ -60,9 +60,9 @@ from lakatos.judges.critic import (  # noqa: E402
 from lakatos.judges.decision import (  # noqa: E402
     PAYOFFS,
     VERIFY,
-    Payoffs,
+    DecisionPayoffs,
+    DecisionProblem,
     Policy,
-    Problem,
     always,
     best_value,
     optimal,
@@ -99,7 +99,7 @@ def table() -> dict[str, Any]:
         "quit": np.zeros(3),
         **{f"patch {cause}": 200 * np.eye(3)[cause] - 23 for cause in range(3)},
     }
-    problem = Problem(ends, FreshPanel(("A", "B", "C"), (1.0, 1.0, 1.0), tables))
+    problem = DecisionProblem(ends, FreshPanel(("A", "B", "C"), (1.0, 1.0, 1.0), tables))
     ours = [float(best_value(problem, np.full(3, 1 / 3), n_tests)) for n_tests in range(6)]
     return {
         "ours": [round(value, 4) for value in ours],
@@ -126,11 +126,11 @@ def regimes(payoff: str) -> dict[str, Any]:
     passes = np.stack([0.5 - gaps / 2, 0.5 + gaps / 2], axis=-1)
     tables = np.stack([1 - passes, passes], axis=-1)
 
-    def problem(table: Array, cost: Array, mends: Any, breaks: Any) -> Problem:
-        payoffs = Payoffs(
+    def problem(table: Array, cost: Array, mends: Any, breaks: Any) -> DecisionProblem:
+        payoffs = DecisionPayoffs(
             np.full_like(cost, GAIN), np.full_like(cost, loss), cost, refine_cost, mends, breaks
         )
-        return ship_or_quit(Panel(("test",), (2.0,), table), payoffs)
+        return ship_or_quit(CriticPanel(("test",), (2.0,), table), payoffs)
 
     truth = problem(tables, costs, mends, breaks)
     optimum = best_value(truth, both(priors))
@@ -193,13 +193,15 @@ def thresholds(priors: Array, costs: Array, tables: Array, loss: float) -> Array
     """Worth of the best single threshold, chosen with the true tables."""
     worth = []
     for prior, cost, table in zip(priors, costs, tables, strict=True):
-        problem = ship_or_quit(Panel(("test",), (2.0,), table), Payoffs(GAIN, loss, cost))
+        problem = ship_or_quit(
+            CriticPanel(("test",), (2.0,), table), DecisionPayoffs(GAIN, loss, cost)
+        )
         rule = single_threshold(problem, prior, [table]).policy(problem)
         worth.append(float(worth_of(rule, problem, both(prior), problem, both(prior))))
     return np.array(worth)
 
 
-def greedy(truth: Problem, costs: Array, refine_cost: float, mends: float) -> Policy:
+def greedy(truth: DecisionProblem, costs: Array, refine_cost: float, mends: float) -> Policy:
     """Ask the critic where one look ahead says so, else verify, refine as a fresh draw of a loser, or quit."""
 
     def choose(start: Array, seen: Any, steps: int) -> Array:
@@ -229,8 +231,8 @@ def greedy(truth: Problem, costs: Array, refine_cost: float, mends: float) -> Po
 
 
 def learned_worth(
-    problem: Callable[..., Problem],
-    truth: Problem,
+    problem: Callable[..., DecisionProblem],
+    truth: DecisionProblem,
     priors: Array,
     tables: Array,
     costs: Array,
@@ -269,13 +271,13 @@ def copying(rho: Array, hit: Array, false_alarm: Array, n_critics: int) -> Array
     return np.stack(states, axis=-1 - n_critics)
 
 
-def drawn(table: Array, prior: float, n: int, rng: np.random.Generator) -> list[Heard]:
+def drawn(table: Array, prior: float, n: int, rng: np.random.Generator) -> list[CriticsHeard]:
     """Past candidates whose critics answered as the joint table says."""
     wins = rng.random(n) < prior
     shape = table.shape[1:]
     cells = [rng.choice(table[0].size, p=table[int(won)].ravel()) for won in wins]
     return [
-        Heard(
+        CriticsHeard(
             "world",
             {
                 name: int(level)
@@ -291,24 +293,24 @@ def drawn(table: Array, prior: float, n: int, rng: np.random.Generator) -> list[
 
 NAMES = ("a", "b", "c")
 VERSION = digest_of("critic")
-CRITICS = tuple(Critic(name, VERSION, ("no", "yes"), 1.0) for name in NAMES)
+CRITICS = tuple(CriticProfile(name, VERSION, ("no", "yes"), 1.0) for name in NAMES)
 
 
-def independent(panel: Panel) -> Panel:
+def independent(panel: CriticPanel) -> CriticPanel:
     """The same critics as if each spoke on its own."""
     first = panel.table.ndim - len(panel.names) - 1
     product = np.ones(panel.table.shape[: first + 1])
     for critic in range(len(panel.names)):
         own = panel.only((critic,)).table
         product = product[..., None] * own.reshape(*own.shape[:-1], *([1] * critic), own.shape[-1])
-    return Panel(panel.names, panel.costs, product)
+    return CriticPanel(panel.names, panel.costs, product)
 
 
 def dependence() -> dict[str, Any]:
     began = time.process_time()
-    payoffs, prior, rows = Payoffs(GAIN, 100.0, 30.0), np.array(0.3), {}
+    payoffs, prior, rows = DecisionPayoffs(GAIN, 100.0, 30.0), np.array(0.3), {}
     for rho in RHOS:
-        truth = Panel(
+        truth = CriticPanel(
             NAMES[:2], (1.0, 1.0), copying(np.array(rho), np.array(0.85), np.array(0.35), 2)
         )
         problem = ship_or_quit(truth, payoffs)
@@ -356,7 +358,7 @@ def dependence() -> dict[str, Any]:
     }
 
 
-def both_asked(truth: Panel, believed: Panel) -> float:
+def both_asked(truth: CriticPanel, believed: CriticPanel) -> float:
     """Worth of asking both critics first, then ending best by what is believed."""
     ends = {
         "quit": np.zeros(2),
@@ -375,7 +377,7 @@ def both_asked(truth: Panel, believed: Panel) -> float:
     return total
 
 
-def surplus_by_bin(truth: Panel, believed: Panel, prior: Array, rate: Array) -> Array:
+def surplus_by_bin(truth: CriticPanel, believed: CriticPanel, prior: Array, rate: Array) -> Array:
     """``(10,)`` belief less truth in ten bins of belief, weighted by how often it is held; exact."""
     bins = np.zeros(10)
     for seen in np.ndindex(truth.table.shape[1:]):
@@ -418,8 +420,8 @@ def samples(n_past: int) -> dict[str, Any]:
         )
     )
     gain, loss, asked = np.full(N_SEEDS, GAIN), np.full(N_SEEDS, 100.0), (1.0, 1.0, 1.0)
-    truth_panel = Panel(NAMES, asked, copying(rho, hit, alarm, 3))
-    truth = ship_or_quit(truth_panel, Payoffs(gain, loss, cost))
+    truth_panel = CriticPanel(NAMES, asked, copying(rho, hit, alarm, 3))
+    truth = ship_or_quit(truth_panel, DecisionPayoffs(gain, loss, cost))
     learned = [
         learn(
             drawn(truth_panel.table[seed], float(prior[seed]), n_past, worlds[seed]),
@@ -429,20 +431,20 @@ def samples(n_past: int) -> dict[str, Any]:
         for seed in range(N_SEEDS)
     ]
     rate = np.array([item.base_rate for item in learned])
-    panel = Panel(NAMES, asked, np.stack([item.panel.table for item in learned]))
+    panel = CriticPanel(NAMES, asked, np.stack([item.panel.table for item in learned]))
 
-    def planned(believed_panel: Panel) -> Array:
-        believed = ship_or_quit(believed_panel, Payoffs(gain, loss, cost))
+    def planned(believed_panel: CriticPanel) -> Array:
+        believed = ship_or_quit(believed_panel, DecisionPayoffs(gain, loss, cost))
         return worth_of(optimal(believed), truth, both(prior), believed, both(rate))
 
     threshold = []
     for seed, item in enumerate(learned):
-        payoffs = Payoffs(GAIN, 100.0, cost[seed])
+        payoffs = DecisionPayoffs(GAIN, 100.0, cost[seed])
         own = ship_or_quit(item.panel, payoffs)
         rule = single_threshold(
             own, item.base_rate, [item.panel.only((k,)).table for k in range(3)]
         ).policy(own)
-        real = ship_or_quit(Panel(NAMES, asked, truth_panel.table[seed]), payoffs)
+        real = ship_or_quit(CriticPanel(NAMES, asked, truth_panel.table[seed]), payoffs)
         threshold.append(float(worth_of(rule, real, both(prior[seed]), own, both(rate[seed]))))
     plan, naive, single = planned(panel), planned(independent(panel)), np.array(threshold)
     optimum = best_value(truth, both(prior))
@@ -482,7 +484,7 @@ def beginning() -> dict[str, Any]:
         worth = np.where(won, GAIN, 0.0) - PAYOFFS.cost
         for n in BEGINNING:
             heard = [
-                Heard(
+                CriticsHeard(
                     "world",
                     {
                         critic.name: int(level)

@@ -31,8 +31,15 @@ import numpy as np  # noqa: E402
 
 from benchmarks.memory.summary import over_seeds, stream, write  # noqa: E402
 from lakatos.memory.item import PlanUsed  # noqa: E402
-from lakatos.memory.recurrence import MARGIN, Economy, Recurrence, discount_of, expected_uses, gate  # noqa: E402
-from lakatos.memory.retirement import OFFERED, Fallback, Standing, after  # noqa: E402
+from lakatos.memory.recurrence import (  # noqa: E402
+    MARGIN,
+    PlanRecurrence,
+    ToolEconomy,
+    discount_of,
+    expected_uses,
+    gate,
+)
+from lakatos.memory.retirement import OFFERED, TextFallback, ToolStanding, after  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 
 N_TASKS, N_FAMILIES, EXPONENT, CHANGE, CHANGED = 600, 150, 1.0, 300, 0.3
@@ -41,7 +48,7 @@ TOOL_COST, WORTH, BUILD, VALIDATION = 0.4, 3.0, 3.0, 2.0
 DRAFT_FAULTY, FAULTY_PASSES, SEEN_AT_ONCE = 0.35, 0.1615, 0.5
 GAIN = (1 - TOOL_COST) + WORTH * (GOOD - TEXT)
 """Of one use of a good tool."""
-ECONOMY = Economy(saving=GAIN, build=BUILD, validation=VALIDATION, p_ok=1 - DRAFT_FAULTY)
+ECONOMY = ToolEconomy(saving=GAIN, build=BUILD, validation=VALIDATION, p_ok=1 - DRAFT_FAULTY)
 ARMS = (
     "none",
     "never",
@@ -83,8 +90,8 @@ class Family:
     def __init__(self) -> None:
         self.seen: set[int] = set()
         self.n_refused = 0
-        self.standing: Standing | None = None
-        self.fallback = Fallback()
+        self.standing: ToolStanding | None = None
+        self.fallback = TextFallback()
         self.faulty = False
         self.built_at = -1
         self.n_uses = 0
@@ -168,7 +175,9 @@ def run(arm: str, seed: int) -> dict[str, float]:
                     n_built += 1
                     n_unused += left == 0 and own.n_uses == 0
                     own.standing = (
-                        Standing() if careful and arm != "oracle" else Standing(status="active")
+                        ToolStanding()
+                        if careful and arm != "oracle"
+                        else ToolStanding(status="active")
                     )
                     own.faulty, own.built_at, own.n_uses = bool(faulty), task, 0
     unused = sum(1 for own in families if own.standing is not None and own.n_uses == 0)
@@ -182,8 +191,8 @@ def run(arm: str, seed: int) -> dict[str, float]:
     }
 
 
-def counted(fallback: Fallback, success: Any) -> Fallback:
-    return Fallback(fallback.successes + bool(success), fallback.failures + (not success))
+def counted(fallback: TextFallback, success: Any) -> TextFallback:
+    return TextFallback(fallback.successes + bool(success), fallback.failures + (not success))
 
 
 def wants(
@@ -215,7 +224,7 @@ def wants(
         )
     if arm.startswith("threshold"):
         return len(own.seen) >= int(arm.split()[1]) * 2**own.n_refused
-    seen = Recurrence(ANY, frozenset(map(str, own.seen)), frozenset(map(digest_of, own.seen)))
+    seen = PlanRecurrence(ANY, frozenset(map(str, own.seen)), frozenset(map(digest_of, own.seen)))
     uses = expected_uses(seen.count, task + 1, N_TASKS, discount_of(singles, doubles))
     margin = 1.0 if arm.endswith("margin 1") else MARGIN
     return gate(seen, uses, ECONOMY, n_refused=own.n_refused, most=N_FAMILIES, margin=margin).build

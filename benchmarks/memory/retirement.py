@@ -29,7 +29,7 @@ from scipy.special import betainc, betaln  # noqa: E402
 
 from benchmarks.memory.summary import over_seeds, write  # noqa: E402
 from lakatos.memory.item import PlanUsed  # noqa: E402
-from lakatos.memory.retirement import Fallback, Standing, after  # noqa: E402
+from lakatos.memory.retirement import TextFallback, ToolStanding, after  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 
 TEXT, N_USES, BREAKS_AT = 0.6, 60, 20
@@ -78,8 +78,8 @@ def e_process(outcomes: np.ndarray, level: float = 10.0) -> int:
     return int(over[0]) + 1 if len(over) else len(outcomes) + 1
 
 
-def ours(outcomes: np.ndarray, fallback: Fallback) -> int:
-    standing = Standing(status="active")
+def ours(outcomes: np.ndarray, fallback: TextFallback) -> int:
+    standing = ToolStanding(status="active")
     for number, success in enumerate(outcomes, start=1):
         standing = after(standing, USES[bool(success)], fallback)
         if standing.status == "retired":
@@ -109,8 +109,8 @@ def main() -> None:
                 "posterior 0.95": posterior(outcomes, 0.95),
                 "posterior 0.99": posterior(outcomes, 0.99),
                 "e-process 10": e_process(outcomes),
-                "ours": ours(outcomes, Fallback(rate=TEXT)),
-                "ours, text inferred": ours(outcomes, Fallback(known, 30 - known)),
+                "ours": ours(outcomes, TextFallback(rate=TEXT)),
+                "ours, text inferred": ours(outcomes, TextFallback(known, 30 - known)),
                 "oracle": 0 if quality < TEXT else BREAKS_AT if "until" in name else N_USES + 1,
             }
             best = np.maximum(rates, TEXT).sum()

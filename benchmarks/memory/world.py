@@ -5,74 +5,80 @@ from __future__ import annotations
 from pydantic import Field
 
 from lakatos.memory.plan import Called, Plan, make_plan
-from lakatos.memory.verb import Verb
-from lakatos.theories.bench import Arguments, DesignName, ExperimentName, Result, TheoryName
+from lakatos.memory.verb import LaboratoryVerb
+from lakatos.theories.bench import (
+    BenchArguments,
+    BenchResult,
+    DesignName,
+    ExperimentName,
+    TheoryName,
+)
 from lakatos.theories.errors import BenchError
 from lakatos.traces.digest import digest_of
 
 READS = frozenset({"reads", "computes"})
 
 
-class RankArguments(Arguments):
+class RankArguments(BenchArguments):
     """Of `rank`."""
 
     theories: tuple[TheoryName, ...] = Field(min_length=1)
     experiment: ExperimentName
 
 
-class Place(Result):
+class Place(BenchResult):
     """One theory."""
 
     theory: TheoryName
     score: int
 
 
-class Ranked(Result):
+class Ranked(BenchResult):
     """Theories, the best first."""
 
     lines: tuple[Place, ...]
 
 
-class DrawArguments(Arguments):
+class DrawArguments(BenchArguments):
     """Of `draw`."""
 
     theories: tuple[TheoryName, ...]
     n_trials: int = 4
 
 
-class Drawn(Result):
+class Drawn(BenchResult):
     """A design."""
 
     design: DesignName
 
 
-class TryArguments(Arguments):
+class TryArguments(BenchArguments):
     """Of `attempt` and `publish`."""
 
     theory: TheoryName
     design: DesignName
 
 
-class Tried(Result):
+class Tried(BenchResult):
     """Answers."""
 
     answers: ExperimentName
 
 
-class DescribeArguments(Arguments):
+class DescribeArguments(BenchArguments):
     """Of `describe`."""
 
     theory: TheoryName
     question: str = ""
 
 
-class Described(Result):
+class Described(BenchResult):
     """Words."""
 
     text: str
 
 
-class Done(Result):
+class Done(BenchResult):
     """Nothing more to say."""
 
     done: bool
@@ -108,11 +114,11 @@ def publish(world, given):
 VERBS = {
     verb.name: verb
     for verb in (
-        Verb("rank", "Ranks.", rank, RankArguments, Ranked, READS),
-        Verb("draw", "Draws.", draw, DrawArguments, Drawn, READS),
-        Verb("attempt", "Tries.", attempt, TryArguments, Tried, READS),
-        Verb("describe", "Describes.", describe, DescribeArguments, Described, READS),
-        Verb("publish", "Publishes.", publish, TryArguments, Done, frozenset({"writes"})),
+        LaboratoryVerb("rank", "Ranks.", rank, RankArguments, Ranked, READS),
+        LaboratoryVerb("draw", "Draws.", draw, DrawArguments, Drawn, READS),
+        LaboratoryVerb("attempt", "Tries.", attempt, TryArguments, Tried, READS),
+        LaboratoryVerb("describe", "Describes.", describe, DescribeArguments, Described, READS),
+        LaboratoryVerb("publish", "Publishes.", publish, TryArguments, Done, frozenset({"writes"})),
     )
 }
 

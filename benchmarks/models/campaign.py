@@ -31,8 +31,8 @@ from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import resume_run, run_study  # noqa: E402
 from lakatos.language_models.rehearsal.app import RehearsalSettings  # noqa: E402
-from lakatos.language_models.rehearsal.fault import Misbehaviour  # noqa: E402
-from lakatos.language_models.rehearsal.serve import Served, running  # noqa: E402
+from lakatos.language_models.rehearsal.fault import ServerMisbehaviour  # noqa: E402
+from lakatos.language_models.rehearsal.serve import RehearsalServer, running  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "models" / "campaign.json"
 ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "reflector")
@@ -157,16 +157,19 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="of the runs; a temporary one by default")
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
-    servers: list[tuple[str, AbstractContextManager[Served]]] = []
+    servers: list[tuple[str, AbstractContextManager[RehearsalServer]]] = []
     if given.rehearsal:
         for name, rates in (("rehearsal", {}), ("rehearsal, misbehaving", MISBEHAVING)):
-            misbehaviour = Misbehaviour(rates=rates, retry_after_s=0)
+            misbehaviour = ServerMisbehaviour(rates=rates, retry_after_s=0)
             servers.append(
                 (name, running(RehearsalSettings(context_tokens=32768, misbehaviour=misbehaviour)))
             )
     if given.base_url:
         servers.append(
-            (given.name or given.base_url, nullcontext(Served(given.base_url, given.model)))
+            (
+                given.name or given.base_url,
+                nullcontext(RehearsalServer(given.base_url, given.model)),
+            )
         )
     done: list[dict[str, Any]] = (
         json.loads(given.out.read_text())["cells"] if given.out.exists() else []

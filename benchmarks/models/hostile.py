@@ -30,14 +30,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.language_models.call import Caller  # noqa: E402
-from lakatos.language_models.client import Completion, Message, Request, Sampling  # noqa: E402
+from lakatos.language_models.call import ModelCaller  # noqa: E402
+from lakatos.language_models.client import ChatMessage, ModelCompletion, ModelRequest, TokenSampling  # noqa: E402
 from lakatos.language_models.clients.openai import completion_of, json_object  # noqa: E402
-from lakatos.language_models.ledger import Budget, Ledger, spending_of  # noqa: E402
+from lakatos.language_models.ledger import Budget, BudgetLedger, spending_of  # noqa: E402
 from lakatos.language_models.record import RECORDS, LanguageModelCalled  # noqa: E402
 from lakatos.language_models.rehearsal.fault import INJECTION  # noqa: E402
 from lakatos.language_models.rehearsal.nonsense import instance_of, sentence, wrong_instance  # noqa: E402
-from lakatos.language_models.structured import Answered, answer_schema, ask_for  # noqa: E402
+from lakatos.language_models.structured import TypedAnswer, answer_schema, ask_for  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 from lakatos.traces.step import Trace  # noqa: E402
 from lakatos.traces.verify import verify  # noqa: E402
@@ -235,7 +235,7 @@ class HostileModel:
     def __init__(self) -> None:
         self.n_asked = 0
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
         """The answer that the question names, spoilt by the request's seed."""
         self.n_asked += 1
         way = request.messages[0].content.split("/")[0]
@@ -256,11 +256,11 @@ class HostileModel:
         )
 
 
-async def handle(caller: Caller, way: str, number: int, check: Check | None) -> str:
+async def handle(caller: ModelCaller, way: str, number: int, check: Check | None) -> str:
     """What became of one answer, in words."""
-    asked = Request(
-        messages=(Message(role="user", content=f"{way}/{number}"),),
-        sampling=Sampling(max_tokens=4096),
+    asked = ModelRequest(
+        messages=(ChatMessage(role="user", content=f"{way}/{number}"),),
+        sampling=TokenSampling(max_tokens=4096),
     )
     found = await ask_for(
         Proposal,
@@ -269,7 +269,7 @@ async def handle(caller: Caller, way: str, number: int, check: Check | None) -> 
         ),
         asked,
     )
-    if not isinstance(found, Answered):
+    if not isinstance(found, TypedAnswer):
         return f"refused: {found.reason}"
     problem = check(found.value.source) if check is not None else ""
     return f"refused: code ({problem})" if problem else "accepted"
@@ -278,9 +278,9 @@ async def handle(caller: Caller, way: str, number: int, check: Check | None) -> 
 def run(n_outputs: int, folder: Path, check: Check | None = None, seed: int = 1) -> dict[str, Any]:
     """Ask for ``n_outputs`` answers, the ways in turn, and count."""
     ways = [list(WAYS)[number % len(WAYS)] for number in range(n_outputs)]
-    model, ledger = HostileModel(), Ledger(Budget(requests=2 * n_outputs))
+    model, ledger = HostileModel(), BudgetLedger(Budget(requests=2 * n_outputs))
     with Trace.create(folder, seed=seed, types=RECORDS) as trace:
-        caller = Caller(model, trace, ledger, most_in_flight=16)
+        caller = ModelCaller(model, trace, ledger, most_in_flight=16)
 
         async def everything() -> list[str | BaseException]:
             handled = (handle(caller, way, number, check) for number, way in enumerate(ways))

@@ -28,10 +28,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.language_models.call import Caller  # noqa: E402
-from lakatos.language_models.client import Message, Request, Sampling  # noqa: E402
+from lakatos.language_models.call import ModelCaller  # noqa: E402
+from lakatos.language_models.client import ChatMessage, ModelRequest, TokenSampling  # noqa: E402
 from lakatos.language_models.clients.openai import OpenAIModel, body_of_request  # noqa: E402
-from lakatos.language_models.ledger import Budget, Ledger  # noqa: E402
+from lakatos.language_models.ledger import Budget, BudgetLedger  # noqa: E402
 from lakatos.language_models.record import RECORDS  # noqa: E402
 from lakatos.language_models.rehearsal.app import RehearsalSettings  # noqa: E402
 from lakatos.language_models.rehearsal.serve import running_process  # noqa: E402
@@ -46,12 +46,12 @@ PROMPT = (
 ARMS = ("openai", "client", "recorded", "again")
 
 
-def question(number: int) -> Request:
+def question(number: int) -> ModelRequest:
     said = (
-        Message(role="system", content=PROMPT),
-        Message(role="user", content=f"Question {number}."),
+        ChatMessage(role="system", content=PROMPT),
+        ChatMessage(role="user", content=f"Question {number}."),
     )
-    return Request(messages=said, sampling=Sampling(max_tokens=64), seed=number + 1)
+    return ModelRequest(messages=said, sampling=TokenSampling(max_tokens=64), seed=number + 1)
 
 
 async def timed(
@@ -91,13 +91,13 @@ async def turn(
     )
     price = Price(input=1.0, output=4.0)
     with Trace.create(folder, seed=1, types=RECORDS) as trace:
-        ledger = Ledger(Budget(requests=10**6, tokens=10**12, money=10**6))
-        caller = Caller(ours, trace, ledger, price=price, most_in_flight=in_flight)
+        ledger = BudgetLedger(Budget(requests=10**6, tokens=10**12, money=10**6))
+        caller = ModelCaller(ours, trace, ledger, price=price, most_in_flight=in_flight)
         for arm in ("recorded", "again"):
             found[arm] = await timed(
                 lambda number: caller.ask(question(number), role="advocate"), n_calls, in_flight
             )
-        assert ledger.total == Ledger.of(ledger.budget, trace.journal.events()).total
+        assert ledger.total == BudgetLedger.of(ledger.budget, trace.journal.events()).total
     await ours.close()
     await bare.close()
     return found

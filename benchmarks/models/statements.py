@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.flows.run.run import open_run  # noqa: E402
-from lakatos.flows.stages.propose import Case, case_of  # noqa: E402
+from lakatos.flows.stages.propose import CycleCase, case_of  # noqa: E402
 from lakatos.language_models.pins import active  # noqa: E402
 from lakatos.theories.roles.answer import Statement, TypedClaim  # noqa: E402
 from lakatos.theories.roles.exhibit import Exhibit, records_of  # noqa: E402
@@ -67,7 +67,7 @@ class World:
 
 
 @contextmanager
-def golden_case() -> Iterator[tuple[Any, Case]]:
+def golden_case() -> Iterator[tuple[Any, CycleCase]]:
     """The golden campaign and its last case file."""
     with tempfile.TemporaryDirectory() as place:
         with tarfile.open(GOLDEN) as archive:
@@ -96,7 +96,7 @@ def world() -> World:
         return World((case.file, *case.evidence), tuple(known))
 
 
-def _rows(case: Case, experiment: str) -> list[int]:
+def _rows(case: CycleCase, experiment: str) -> list[int]:
     (answers,) = [
         item for item in case.evidence if item.title == f"answers in experiment {experiment}"
     ]

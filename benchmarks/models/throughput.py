@@ -35,7 +35,7 @@ from lakatos.language_models.rehearsal.serve import free_port  # noqa: E402
 from lakatos.language_models.serving.environment import find_environment, install  # noqa: E402
 from lakatos.language_models.serving.launch import prepare, settings_of  # noqa: E402
 from lakatos.language_models.serving.load import (  # noqa: E402
-    Timed,
+    TimedCall,
     http_client,
     quantiles_s,
     time_call,
@@ -55,7 +55,7 @@ LOOK_EVERY_S = 0.05
 async def level(settings: ModelSettings, n_in_flight: int, seconds: float) -> dict[str, Any]:
     """Keep so many calls in flight for a while; figures of the time in which all of them were."""
     numbers = itertools.count()
-    calls: list[Timed] = []
+    calls: list[TimedCall] = []
     running: list[tuple[float, float, float]] = []
     begun = time.perf_counter()
 

@@ -22,7 +22,7 @@ from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
-from lakatos.theories.view import View
+from lakatos.theories.view import TheoryView
 
 N_PEOPLE = 12
 N_DRAWS = 32
@@ -304,7 +304,7 @@ def outcome(source: str, domain_name: str, trials: Trials, sandbox: Sandbox) -> 
     theory = read_program(program)
     population = theory.population(N_DRAWS)
     try:
-        with View(theory, domain, sandbox, [trials.stimuli]) as view:
+        with TheoryView(theory, domain, sandbox, [trials.stimuli]) as view:
             for _ in range(3):
                 together = view.log_likelihood(population, [trials])
             view.evidence(population, [trials])
@@ -320,7 +320,7 @@ def _alone(theory: Theory, domain: Domain, sandbox: Sandbox, trials: Trials) -> 
 
     population, found = theory.population(N_DRAWS), []
     for person in range(trials.n_participants):
-        with View(theory, domain, sandbox, [trials.stimuli]) as view:
+        with TheoryView(theory, domain, sandbox, [trials.stimuli]) as view:
             found.append(view.log_likelihood(population, [trials_of(trials, person)]))
     return np.concatenate(found, axis=1)
 

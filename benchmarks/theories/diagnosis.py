@@ -47,8 +47,8 @@ from lakatos.theories.diagnosis.case_file import (  # noqa: E402
     confidence_columns,
     examine,
 )
-from lakatos.theories.diagnosis.rule import RULES, Check  # noqa: E402
-from lakatos.theories.score import Evidence, learn_population  # noqa: E402
+from lakatos.theories.diagnosis.rule import RULES, DiagnosisCheck  # noqa: E402
+from lakatos.theories.score import ExperimentEvidence, learn_population  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 
 Array = NDArray[np.float64]
@@ -230,7 +230,7 @@ def one(
     count = np.random.default_rng(2).uniform(0.2, 3.0, N_DRAWS)
     loser, leader = (
         [
-            Evidence(item, both(expit(scale[:, None] * odds(own))))
+            ExperimentEvidence(item, both(expit(scale[:, None] * odds(own))))
             for item, own in zip(trials, features, strict=True)
         ]
         for scale, odds in (
@@ -283,7 +283,7 @@ def deviation_of(world: World, features: list[dict[str, Array]], theory: Predict
     return np.concatenate(parts)
 
 
-def right(rule: str, deviation: Array | None, check: Check) -> bool:
+def right(rule: str, deviation: Array | None, check: DiagnosisCheck) -> bool:
     """Whether a claim names what was planted; see the module docstring."""
     if deviation is None or check.column is None:
         return rule == check.rule

@@ -41,7 +41,7 @@ from benchmarks.theories import (  # noqa: E402
     third_blind_rules,
 )
 from benchmarks.theories.rule import BINARY, CARDINAL, Rule  # noqa: E402
-from lakatos.flows.run.records import Concluded  # noqa: E402
+from lakatos.flows.run.records import CampaignConcluded  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
@@ -247,7 +247,7 @@ def cell(name: str, seed: int) -> dict[str, Any]:
         verdict = run_study(parse_study(study(name, seed), name), Path(folder) / "run", n_workers=1)
         state, trace = read_state(Path(folder) / "run")
         trace.close()
-    assert isinstance(verdict, Concluded)
+    assert isinstance(verdict, CampaignConcluded)
     assert state.truth is not None
     truth = state.truth.record
     return {

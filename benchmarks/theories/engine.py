@@ -4,7 +4,7 @@
     python benchmarks/theories/engine.py --responses 10000 100000 --repeats 1 --out /tmp/engine.json
 
 Twenty published theories of multi-attribute choice, 512 draws each, are scored on experiments of 100 answers per
-person, by `View.evidence` and `log_predictive`, as a campaign scores them. Processor seconds are those of the
+person, by `TheoryView.evidence` and `log_predictive`, as a campaign scores them. Processor seconds are those of the
 laboratory and of the theories' processes together. Peak memory is the proportional set size of the process and all its
 descendants.
 The floor is the arithmetic of the matrix product at the speed that a large product reaches in the same run, and the
@@ -40,16 +40,16 @@ from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.prior import Prior  # noqa: E402
-from lakatos.theories.sandbox.client import Limits, Sandbox  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox, SandboxLimits  # noqa: E402
 from lakatos.theories.score import log_likelihood, log_predictive  # noqa: E402
 from lakatos.theories.sequence import TINY  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
-from lakatos.theories.view import View  # noqa: E402
+from lakatos.theories.view import TheoryView  # noqa: E402
 
 DOMAIN = DOMAINS["multiattribute"]
 SETTINGS = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3, 4]}
 N_THEORIES, N_DRAWS, N_TRIALS, SEED = 20, 512, 100, 7
-LIMITS = Limits(wall_seconds=600.0, cpu_seconds=120.0)
+LIMITS = SandboxLimits(wall_seconds=600.0, cpu_seconds=120.0)
 
 
 def theories() -> list[Theory]:
@@ -78,7 +78,7 @@ def experiments(n: int, n_people: int, rng: np.random.Generator) -> list[Trials]
 
 def score(theory: Theory, trials: Sequence[Trials], sandbox: Sandbox) -> tuple[float, float]:
     """Nats per choice, averaged over experiments, and the processor seconds of the theory's process."""
-    with View(theory, DOMAIN, sandbox, [item.stimuli for item in trials]) as view:
+    with TheoryView(theory, DOMAIN, sandbox, [item.stimuli for item in trials]) as view:
         evidence = view.evidence(theory.population(N_DRAWS), trials)
         scores = []
         while evidence:  # each experiment's probabilities go once they are scored

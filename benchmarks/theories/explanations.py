@@ -37,10 +37,10 @@ from benchmarks.cells import complete  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 from lakatos.theories.account import ToldClause  # noqa: E402
-from lakatos.theories.advocate import Brief, GrammarAdvocate, Start  # noqa: E402
+from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
 from lakatos.theories.check import check_clauses, check_theory  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.evaluate import Evaluated  # noqa: E402
+from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar, Mechanism  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
@@ -115,7 +115,7 @@ def fitted_theories(domain: str, lab: Laboratory) -> list[tuple[Theory, Stimuli]
         (fit,) = lab.evaluate(
             family.grammar, [(composition, None)], [answers(truth, lab, stimuli, N_FITTED, rng)]
         )
-        if isinstance(fit, Evaluated) and any(
+        if isinstance(fit, EvaluatedComposition) and any(
             clause.direction for clause in fit.theory.account().clauses
         ):
             found.append((fit.theory, stimuli))
@@ -243,14 +243,14 @@ def planted_truth(domain: str, seed: int) -> dict[str, Any]:
         stimuli = DOMAINS[domain].candidates(SPACES.get(domain, {}), rng, N_TRIALS)
         trials = [answers(truth, lab, stimuli, N_PLANTED, rng)]
 
-        def evaluate(items: Any) -> list[Evaluated | TheoryError]:
+        def evaluate(items: Any) -> list[EvaluatedComposition | TheoryError]:
             return lab.evaluate(grammar, items, trials, n_draws=128)
 
         def validate(items: Any) -> Any:
             return lab.cross_validate(grammar, items, trials, n_draws=128)
 
-        brief = Brief(
-            tuple(Start(None, family.seeds[name][1]) for name in STARTS[domain]), n_candidates=N_CANDIDATES,
+        brief = AdvocateBrief(
+            tuple(SearchStart(None, family.seeds[name][1]) for name in STARTS[domain]), n_candidates=N_CANDIDATES,
             n_successors=1,
         )  # fmt: skip
         advocate = GrammarAdvocate(grammar)

@@ -32,15 +32,15 @@ from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.archival import restrict  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.advocate import Brief, GrammarAdvocate, Start  # noqa: E402
+from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.evaluate import Evaluated, evaluate  # noqa: E402
+from lakatos.theories.evaluate import EvaluatedComposition, evaluate  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.laboratory import LIMITS  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
 from lakatos.theories.score import average, log_predictive, mean_over_units  # noqa: E402
-from lakatos.theories.view import View  # noqa: E402
+from lakatos.theories.view import TheoryView  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "people.json"
 N_FOLDS, N_DRAWS = 5, 128
@@ -114,7 +114,9 @@ def cell(selection: str, by: str, name: str, data: Path) -> dict[str, Any]:
                 )
             )
             leaders.append(fitted.theory.name)
-            with View(fitted.theory, domain, sandbox, [item.stimuli for item in hidden]) as view:
+            with TheoryView(
+                fitted.theory, domain, sandbox, [item.stimuli for item in hidden]
+            ) as view:
                 for item in view.evidence(fitted.theory.population(N_DRAWS), hidden):
                     scores.append(log_predictive(item))
                     answered = item.trials.counts.sum(axis=(0, 2)) > 0
@@ -146,11 +148,11 @@ def _search(
     sandbox: Sandbox,
     fold: int,
     seeds: list[tuple[str, Composition]],
-) -> Evaluated:
+) -> EvaluatedComposition:
     """The grammar advocate's best on what may be seen."""
 
-    def run(items: Any) -> list[Evaluated | TheoryError]:
-        results: list[Evaluated | TheoryError] = []
+    def run(items: Any) -> list[EvaluatedComposition | TheoryError]:
+        results: list[EvaluatedComposition | TheoryError] = []
         for composition, _ in items:
             try:
                 results.append(
@@ -160,8 +162,8 @@ def _search(
                 results.append(error)
         return results
 
-    starts = tuple(Start(None, composition) for _, composition in seeds)
-    brief = Brief(starts, n_candidates=len(starts) + N_CANDIDATES, n_successors=1)
+    starts = tuple(SearchStart(None, composition) for _, composition in seeds)
+    brief = AdvocateBrief(starts, n_candidates=len(starts) + N_CANDIDATES, n_successors=1)
     (best,) = GrammarAdvocate(grammar).revise(brief, run, np.random.default_rng(fold)).submitted
     assert best.evaluated is not None
     return best.evaluated

@@ -32,10 +32,10 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Domain, Trials  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
-from lakatos.theories.posterior import Inference  # noqa: E402
+from lakatos.theories.posterior import PosteriorInference  # noqa: E402
 from lakatos.theories.posterior_check import simulation_based_calibration  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.sandbox.tracer import LIMITS, Tracer  # noqa: E402
+from lakatos.theories.sandbox.tracer import LIMITS, TracerSandbox  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "theories" / "posterior.json"
@@ -87,25 +87,25 @@ def asked(
     )
 
 
-def processor_seconds(inference: Inference) -> float:
+def processor_seconds(inference: PosteriorInference) -> float:
     """Of this process and of the theory's own, so far."""
     sessions = [*inference._sessions, *([inference._compiled] if inference._compiled else [])]
     return time.process_time() + sum(session._child._processor_seconds() for session in sessions)
 
 
 def rate(
-    domain: str, name: str, sandbox: Sandbox, tracer: Tracer, *, gradient_free: bool
+    domain: str, name: str, sandbox: Sandbox, tracer: TracerSandbox, *, gradient_free: bool
 ) -> dict[str, object]:
     """One theory by one sampler."""
     theory = load(domain, name)
     rng = np.random.default_rng(1)
     empty = asked(DOMAINS[domain], 10, 40, 2, rng)
-    with Inference(theory, [empty], sandbox, gradient_free=True) as world:
+    with PosteriorInference(theory, [empty], sandbox, gradient_free=True) as world:
         center = 0.3 * rng.standard_normal(len(theory.priors))
         z = center + 0.5 * rng.standard_normal((1, 10, len(theory.priors)))
         (answers,) = world.simulate(world.parameters(z), rng)
     wall, processor = time.perf_counter(), time.process_time()
-    with Inference(
+    with PosteriorInference(
         theory, answers, sandbox, tracer=tracer, gradient_free=gradient_free
     ) as inference:
         ready, used = time.perf_counter(), processor_seconds(inference)
@@ -137,7 +137,7 @@ def calibration(
     name: str,
     gradient_free: bool,
     sandbox: Sandbox,
-    tracer: Tracer,
+    tracer: TracerSandbox,
     n_simulations: int,
 ) -> dict[str, object]:
     """Ranks of one theory's true parameters."""
@@ -173,7 +173,7 @@ def calibration(
     }
 
 
-def start_up(tracer: Tracer) -> dict[str, float]:
+def start_up(tracer: TracerSandbox) -> dict[str, float]:
     """What a child with PyMC loaded costs."""
     begun = time.perf_counter()
     layers = tracer.level.layers
@@ -211,7 +211,7 @@ def main() -> None:
         }
         chosen.out.write_text(json.dumps(result, indent=1) + "\n")
 
-    with Sandbox() as sandbox, Tracer() as tracer:
+    with Sandbox() as sandbox, TracerSandbox() as tracer:
         keep(start=start_up(tracer))
         print(result["start"], flush=True)
         if chosen.only != "calibration":

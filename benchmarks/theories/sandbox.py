@@ -5,7 +5,7 @@
 
 Weighted additive choice (WADD) on 8 trials with binary ratings, each presented 12 times to everybody in an order of
 their own: 96 choices per person, each drawn for itself. People come in crowds of a given size, each crowd with new
-parameters; the theory's process is kept (`Crowd`), or started anew for each crowd (`behave`). Two threads have a
+parameters; the theory's process is kept (`TheoryCrowd`), or started anew for each crowd (`behave`). Two threads have a
 sandbox each. For comparison: the same theory in AutoCog's form, one trial of one person at a time with
 `np.random.choice`, here without any sandbox; and the same text imported by `import_autocog`, run in the sandbox draw by
 draw.
@@ -34,17 +34,17 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Stimuli  # noqa: E402
-from lakatos.theories.behave import Crowd, behave  # noqa: E402
+from lakatos.theories.behave import TheoryCrowd, behave  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.peer import import_autocog  # noqa: E402
-from lakatos.theories.sandbox.client import Limits, Sandbox  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox, SandboxLimits  # noqa: E402
 from lakatos.theories.sandbox.doctor import COIN, probe  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
 
 DOMAIN = DOMAINS["multiattribute"]
 SETTINGS = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1]}
 N_TRIALS, REPETITIONS, SEED = 8, 12, 11
-LIMITS = Limits(wall_seconds=600.0, cpu_seconds=120.0)
+LIMITS = SandboxLimits(wall_seconds=600.0, cpu_seconds=120.0)
 PREDICT = """
 def predict(parameters, stimulus, history):
     ratings = np.asarray(stimulus, dtype=float)
@@ -115,7 +115,7 @@ def crowds(
                     return rng.binomial(REPETITIONS, p[..., 1]).size * REPETITIONS
 
                 return rate(counted, seconds, rng)
-        with Crowd(theory, DOMAIN, sandbox, stimuli) as crowd:
+        with TheoryCrowd(theory, DOMAIN, sandbox, stimuli) as crowd:
             return rate(
                 lambda rng: crowd.behave(people(theory, n_people, rng), order, rng).response.size,
                 seconds,

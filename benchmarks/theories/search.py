@@ -33,9 +33,16 @@ from benchmarks.cells import standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.advocate import Attempt, Brief, Evaluate, GrammarAdvocate, Start, ranked  # noqa: E402
+from lakatos.theories.advocate import (  # noqa: E402
+    AdvocateBrief,
+    CompositionAttempt,
+    Evaluate,
+    GrammarAdvocate,
+    SearchStart,
+    ranked,
+)
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.evaluate import Evaluated  # noqa: E402
+from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
@@ -154,12 +161,12 @@ class Problem:
         )
         self.space = DOMAIN.candidates(SETTINGS, np.random.default_rng(0), N_SPACE)
         self.truth = laboratory.proportions(self.hidden, self.space, 1024)[:, 1]
-        self._fits: dict[object, Evaluated | TheoryError] = {}
+        self._fits: dict[object, EvaluatedComposition | TheoryError] = {}
         self._errors: dict[object, float] = {}
 
     def evaluate(
         self, items: Sequence[tuple[Composition, Digest | None]]
-    ) -> list[Evaluated | TheoryError]:
+    ) -> list[EvaluatedComposition | TheoryError]:
         """Each composition is fitted once, whoever asks."""
         new = {composition.key: (composition, parent) for composition, parent in items}
         new = {key: item for key, item in new.items() if key not in self._fits}
@@ -167,7 +174,7 @@ class Problem:
         self._fits |= dict(zip(new, fits, strict=True))
         return [self._fits[composition.key] for composition, _ in items]
 
-    def error(self, fit: Evaluated) -> float:
+    def error(self, fit: EvaluatedComposition) -> float:
         """Mean squared error against the rule."""
         key = fit.composition.key
         if key not in self._errors:
@@ -179,13 +186,13 @@ class Problem:
 
 
 def search(
-    method: str, brief: Brief, evaluate: Evaluate, rng: np.random.Generator
-) -> list[Attempt]:
+    method: str, brief: AdvocateBrief, evaluate: Evaluate, rng: np.random.Generator
+) -> list[CompositionAttempt]:
     """All that a method tried, best first."""
     advocate = GrammarAdvocate(GRAMMAR)
     if method == "tree":
         return list(advocate.revise(brief, evaluate, rng).attempts)
-    tried: dict[object, Attempt] = {}
+    tried: dict[object, CompositionAttempt] = {}
 
     def attempt(compositions: Sequence[Composition]) -> None:
         new = {item.key: item for item in reversed(compositions) if item.key not in tried}
@@ -216,15 +223,15 @@ def search(
 def one(name: str, n_trials: int, seed: int, n_candidates: int) -> list[dict[str, object]]:
     """Every method on one problem."""
     starts = tuple(
-        Start(None, Composition(dict(FAMILIES["multiattribute"].seeds[seed_theory][1].slots)))
+        SearchStart(None, Composition(dict(FAMILIES["multiattribute"].seeds[seed_theory][1].slots)))
         for seed_theory in STARTS
     )
-    brief = Brief(starts, n_candidates=n_candidates)
+    brief = AdvocateBrief(starts, n_candidates=n_candidates)
     with Laboratory(DOMAIN, n_workers=1) as laboratory:
         problem = Problem(laboratory, name, n_trials, seed)
         assert problem.hidden.composition is not None
         (own,) = problem.evaluate([(Composition(dict(problem.hidden.composition)), None)])
-        assert isinstance(own, Evaluated)
+        assert isinstance(own, EvaluatedComposition)
         cells = []
         for method in METHODS:
             begun = time.process_time()

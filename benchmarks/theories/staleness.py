@@ -30,11 +30,11 @@ from lakatos.flows.cycle import ask  # noqa: E402
 from lakatos.flows.run.engine import execute  # noqa: E402
 from lakatos.flows.run.run import Run, begin, create_run  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
-from lakatos.flows.stages.collect import Waiting, collect  # noqa: E402
+from lakatos.flows.stages.collect import AnswersAwaited, collect  # noqa: E402
 from lakatos.flows.stages.score import score  # noqa: E402
 from lakatos.flows.start import one_thread  # noqa: E402
 from lakatos.theories.complexity import code_length, form_of_source  # noqa: E402
-from lakatos.theories.evaluate import Evaluated  # noqa: E402
+from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.record import TheoryAdmitted, TheoryChecked  # noqa: E402
@@ -127,7 +127,8 @@ def admit_ornate(run: Run, cycle: int, truth: str) -> None:
     asked = [(item, None) for item in elaborations(run.config.domain, truth, rng)]
     tried = run.laboratory.evaluate(run.family.grammar, asked, trials, n_draws=128)
     fitted = sorted(
-        (item for item in tried if isinstance(item, Evaluated)), key=lambda item: -item.mean
+        (item for item in tried if isinstance(item, EvaluatedComposition)),
+        key=lambda item: -item.mean,
     )
     known = {form_of_source(run.form(name).program.source) for name in run.state.theories}
     new = [item for item in fitted if form_of_source(item.theory.program.source) not in known]
@@ -144,7 +145,7 @@ async def campaign(run: Run, truth: str) -> None:
         asked = await ask(run, cycle, 1)
         assert asked is not None
         collected = await collect(run, cycle, asked.plan, asked.recruited)
-        assert not isinstance(collected, Waiting)
+        assert not isinstance(collected, AnswersAwaited)
         await score(run, cycle, list(run.state.theories))
         if cycle < N_CYCLES:
             admit_ornate(run, cycle, truth)

@@ -28,15 +28,15 @@ from participating import higher_sum  # noqa: E402
 from starlette.testclient import TestClient  # noqa: E402
 
 from lakatos.experiments.participants.web.app import create_app, make_token  # noqa: E402
-from lakatos.experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, Store  # noqa: E402
+from lakatos.experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, SessionStore  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for  # noqa: E402
-from lakatos.experiments.record import AnswersArrived, Recruited, TrialsCollected  # noqa: E402
+from lakatos.experiments.record import AnswersArrived, PeopleRecruited, TrialsCollected  # noqa: E402
 from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
 from lakatos.flows.run.run import has_run, read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
-from lakatos.flows.stages.collect import Waiting  # noqa: E402
+from lakatos.flows.stages.collect import AnswersAwaited  # noqa: E402
 from lakatos.flows.start import resume_run, run_study  # noqa: E402
-from lakatos.language_models.client import Completion, Request, Usage  # noqa: E402
+from lakatos.language_models.client import ModelCompletion, ModelRequest, TokenUsage  # noqa: E402
 from lakatos.language_models.clients import CLIENTS  # noqa: E402
 from lakatos.language_models.ledger import spending_of  # noqa: E402
 from lakatos.language_models.record import LanguageModelCalled  # noqa: E402
@@ -140,7 +140,7 @@ class Actor:
         """Of what the study declares."""
         return self.settings.version
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
         """What the rule says, by the request alone."""
         digest = digest_of(request.model_dump(mode="json"))
         body = {
@@ -150,11 +150,11 @@ class Actor:
         _SERVED[:8] = (n_served() + 1).to_bytes(8, "little")
         act = good if self.name == "writer" else higher_sum
         content = act(body, np.random.default_rng(int(digest[:16], 16))) or ""
-        return Completion(
+        return ModelCompletion(
             content=content,
             finish_reason="stop",
             model_name="actor",
-            usage=Usage(n_prompt_tokens=100, n_completion_tokens=9),
+            usage=TokenUsage(n_prompt_tokens=100, n_completion_tokens=9),
         )
 
 
@@ -195,7 +195,7 @@ def begin_or_go_on(kind: str, folder: Path) -> int:
         if has_run(folder)
         else run_study(study(kind), folder, n_workers=1)
     )
-    return WAITING if isinstance(found, Waiting) else CONCLUDED
+    return WAITING if isinstance(found, AnswersAwaited) else CONCLUDED
 
 
 def seconds_by_answers(collection: Path) -> float:
@@ -214,7 +214,7 @@ def answer_the_page(folder: Path) -> None:
         item["right"]
         for item in texts_for("multiattribute")["en"]["domains"]["multiattribute"]["questions"]
     ]
-    store = Store(folder, clock=partial(seconds_by_answers, folder / COLLECTION_FILE))
+    store = SessionStore(folder, clock=partial(seconds_by_answers, folder / COLLECTION_FILE))
     app = create_app(folder, store=store, requests_per_second=1e9, sweep_seconds=1e6)
     with TestClient(app, base_url="http://127.0.0.1") as server:
         for token in PEOPLE:
@@ -274,7 +274,7 @@ def broken_promises(folder: Path, kind: str) -> list[str]:
             wrong.extend(f"{record.__name__} twice: {value}" for value in twice)
             return found
 
-        asked = all_of(Recruited, lambda item: item.experiment)
+        asked = all_of(PeopleRecruited, lambda item: item.experiment)
         collected = all_of(TrialsCollected, lambda item: item.experiment)
         people = all_of(AnswersArrived, lambda item: (item.experiment, item.person))
         if asked != collected:

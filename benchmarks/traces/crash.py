@@ -56,7 +56,7 @@ from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
 from lakatos.traces.step import JOURNAL_FILE  # noqa: E402
 from lakatos.traces.stores import STORES  # noqa: E402
 from lakatos.traces.stores.sqlite import SqliteStore  # noqa: E402
-from lakatos.traces.stores.store import Row  # noqa: E402
+from lakatos.traces.stores.store import EventRow  # noqa: E402
 from lakatos.traces.verify import verify  # noqa: E402
 
 Moment = Literal[
@@ -91,11 +91,11 @@ class MortalStore(SqliteStore):
 
     after, deadline, n_appended = False, 0, 0
 
-    def append(self, row: Row) -> None:
+    def append(self, row: EventRow) -> None:
         """Store the row, and die before or after if it is the one."""
         self.around(lambda: super(MortalStore, self).append(row))
 
-    def append_all(self, rows: Sequence[Row]) -> None:
+    def append_all(self, rows: Sequence[EventRow]) -> None:
         """The same for several in one commit."""
         self.around(lambda: super(MortalStore, self).append_all(rows))
 

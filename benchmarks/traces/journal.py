@@ -31,9 +31,9 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.traces.fold import fold  # noqa: E402
-from lakatos.traces.journal import Entry, Event, Journal, start_of, step_key  # noqa: E402
+from lakatos.traces.journal import Event, EventEntry, Journal, start_of, step_key  # noqa: E402
 from lakatos.traces.standalone import StoredRow, first_fault  # noqa: E402
-from lakatos.traces.stores.store import Row  # noqa: E402
+from lakatos.traces.stores.store import EventRow  # noqa: E402
 
 BATCHES = (1, 10, 100, 1000)
 REFERENCE = {
@@ -46,10 +46,10 @@ REFERENCE = {
 """Events a second: write-ahead log, a flush for each commit, by size of batch; and walking the chain."""
 SECONDS = 3.0
 """Of each measurement of appends."""
-INSERT = f"INSERT INTO event VALUES ({','.join('?' * len(Row._fields))})"
+INSERT = f"INSERT INTO event VALUES ({','.join('?' * len(EventRow._fields))})"
 
 
-def entry(number: int) -> Entry:
+def entry(number: int) -> EventEntry:
     """An event as campaigns write them: a score of some theory, about a kilobyte in all."""
     position = {"cycle": number % 7, "number": number}
     key = step_key("score", (), position)
@@ -59,7 +59,7 @@ def entry(number: int) -> Entry:
         "values": [number / k for k in range(3, 12)],
         "text": "x" * 150,
     }
-    return Entry("drawn", body, key=key, name="score", position=position, inputs=(key, key))
+    return EventEntry("drawn", body, key=key, name="score", position=position, inputs=(key, key))
 
 
 def timed(work: Callable[[], int]) -> dict[str, float]:
@@ -88,13 +88,13 @@ def append(folder: Path, batch: int) -> dict[str, float]:
         return timed(work)
 
 
-def append_plainly(folder: Path, batch: int, rows: list[Row]) -> dict[str, float]:
+def append_plainly(folder: Path, batch: int, rows: list[EventRow]) -> dict[str, float]:
     """The same rows, written by SQLite alone."""
     with closing(sqlite3.connect(folder / f"plain-{batch}.sqlite", isolation_level=None)) as sql:
         sql.execute("PRAGMA journal_mode = WAL")
         sql.execute("PRAGMA synchronous = FULL")
         sql.execute(
-            "CREATE TABLE event (seq INTEGER PRIMARY KEY, " + ", ".join(Row._fields[1:]) + ") "
+            "CREATE TABLE event (seq INTEGER PRIMARY KEY, " + ", ".join(EventRow._fields[1:]) + ") "
         )
         sql.execute("CREATE INDEX event_key ON event (key)")
 
@@ -159,7 +159,10 @@ def floor(path: Path) -> dict[str, Any]:
 
         def fetch() -> int:
             return sum(
-                1 for _ in sql.execute(f"SELECT {', '.join(Row._fields)} FROM event ORDER BY seq")
+                1
+                for _ in sql.execute(
+                    f"SELECT {', '.join(EventRow._fields)} FROM event ORDER BY seq"
+                )
             )
 
         fetched = timed(fetch)

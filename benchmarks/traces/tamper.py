@@ -43,8 +43,8 @@ from lakatos.traces.head import HEADS_FILE, identity, kept_apart, write_head  # 
 from lakatos.traces.journal import Journal  # noqa: E402
 from lakatos.traces.record import Record  # noqa: E402
 from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace  # noqa: E402
-from lakatos.traces.stores.store import Row  # noqa: E402
-from lakatos.traces.verify import Check, verify  # noqa: E402
+from lakatos.traces.stores.store import EventRow  # noqa: E402
+from lakatos.traces.verify import VerifyCheck, verify  # noqa: E402
 
 N_DRAWS = 12
 WHATS = (
@@ -134,16 +134,16 @@ class Trial:
                 sql.execute(text)
             sql.execute("COMMIT")
 
-    def failures(self) -> dict[str, Check]:
+    def failures(self) -> dict[str, VerifyCheck]:
         """What the audit finds."""
         return {check.name: check for check in verify(self.folder, TYPES).failures}
 
     # Each changes one thing and says how to see that its place was named.
 
-    def row_byte(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
+    def row_byte(self, rng: random.Random) -> Callable[[dict[str, VerifyCheck]], bool]:
         """One byte of one column."""
         column, row = (
-            rng.choice([name for name in Row._fields if name != "seq"]),
+            rng.choice([name for name in EventRow._fields if name != "seq"]),
             rng.choice(self.rows),
         )
 
@@ -172,7 +172,7 @@ class Trial:
             and f"event {row.seq} " in found["chain"].detail
         )
 
-    def row_deleted(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
+    def row_deleted(self, rng: random.Random) -> Callable[[dict[str, VerifyCheck]], bool]:
         """A row in the middle, with the later ones renumbered or not."""
         seq, renumber = rng.randint(1, len(self.rows) - 1), rng.random() < 0.5
 
@@ -186,7 +186,7 @@ class Trial:
         named = seq if renumber else seq + 1
         return lambda found: "chain" in found and found["chain"].seq == named
 
-    def rows_exchanged(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
+    def rows_exchanged(self, rng: random.Random) -> Callable[[dict[str, VerifyCheck]], bool]:
         """Two rows in each other's place."""
         first, second = sorted(rng.sample(range(1, len(self.rows) + 1), 2))
 
@@ -197,7 +197,7 @@ class Trial:
         self.database(change)
         return lambda found: "chain" in found and found["chain"].seq == first
 
-    def row_twice(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
+    def row_twice(self, rng: random.Random) -> Callable[[dict[str, VerifyCheck]], bool]:
         """An intent-like copy of a row at the end."""
         row, last = rng.choice(self.rows), len(self.rows)
         copy = row._replace(seq=last + 1, kind="intent")
@@ -208,7 +208,7 @@ class Trial:
         )
         return lambda found: "chain" in found and found["chain"].seq == last + 1
 
-    def tail_cut(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
+    def tail_cut(self, rng: random.Random) -> Callable[[dict[str, VerifyCheck]], bool]:
         """The last rows gone, and in half of the trials the heads beside the journal with them."""
         left = rng.randint(1, len(self.rows) - 1)
         self.database(lambda sql: void(sql.execute("DELETE FROM event WHERE seq > ?", (left,))))
@@ -221,7 +221,7 @@ class Trial:
             "heads" in found and f"the journal ends at event {left}" in found["heads"].detail
         )
 
-    def artifact(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
+    def artifact(self, rng: random.Random) -> Callable[[dict[str, VerifyCheck]], bool]:
         """One artifact changed, cut, lengthened, removed, or with the content of another."""
         path, how = rng.choice(self.artifacts), rng.randrange(5)
         data = self.good[path]
@@ -239,7 +239,7 @@ class Trial:
             )
         return lambda found: any(path.name in check.detail for check in found.values())
 
-    def heads(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
+    def heads(self, rng: random.Random) -> Callable[[dict[str, VerifyCheck]], bool]:
         """A byte of either file of heads changed, a line dropped before another, or two exchanged."""
         path, how = rng.choice([self.folder / HEADS_FILE, self.apart]), rng.randrange(3)
         lines = self.good[path].splitlines(keepends=True)
@@ -260,7 +260,7 @@ class Trial:
             path.write_bytes(b"".join(lines))
         return lambda found: "heads" in found and str(path) in found["heads"].detail
 
-    def file_byte(self, rng: random.Random) -> Callable[[dict[str, Check]], bool]:
+    def file_byte(self, rng: random.Random) -> Callable[[dict[str, VerifyCheck]], bool]:
         """Any byte of SQLite's file."""
         path = self.folder / JOURNAL_FILE
         data = self.good[path]
@@ -316,7 +316,7 @@ def try_once(trial: Trial, number: int) -> tuple[str, Outcome, str]:
     """Trial ``number``: what was done, what came of it, and details of anything that was not found and named."""
     rng = random.Random(number)
     what = rng.choices(WHATS, SHARES)[0]
-    done: dict[str, Callable[[random.Random], Callable[[dict[str, Check]], bool]]] = {
+    done: dict[str, Callable[[random.Random], Callable[[dict[str, VerifyCheck]], bool]]] = {
         "row byte": trial.row_byte, "row deleted": trial.row_deleted, "rows exchanged": trial.rows_exchanged,
         "row twice": trial.row_twice, "tail cut": trial.tail_cut, "artifact": trial.artifact, "heads": trial.heads,
         "file byte": trial.file_byte,

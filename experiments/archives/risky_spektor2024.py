@@ -39,7 +39,7 @@ _TRIAL = re.compile(rf"{_LOTTERY} {_LOTTERY} You choose <<([A-Z])>>\.")
 
 
 @dataclass(frozen=True)
-class Session:
+class SpektorSession:
     """One person's answers in one session, in the order in which they were given."""
 
     experiment: str
@@ -85,7 +85,7 @@ def read(folder: Path) -> tuple[Trials, ...]:
     return tuple(_trials(name, group) for name, group in groups.items())
 
 
-def read_record(line: str, where: str) -> tuple[Session, Session]:
+def read_record(line: str, where: str) -> tuple[SpektorSession, SpektorSession]:
     """Both sessions of one person, from one line of the file.
 
     Args:
@@ -116,7 +116,9 @@ def read_record(line: str, where: str) -> tuple[Session, Session]:
         raise TrialsError(
             f"{where}: there must be a response time for each of {len(first) + len(second)} answers."
         )
-    return Session(experiment[1], participant, first), Session(experiment[1], participant, second)
+    return SpektorSession(experiment[1], participant, first), SpektorSession(
+        experiment[1], participant, second
+    )
 
 
 def _read_text(text: str, where: str) -> list[tuple[tuple[Lottery, Lottery, int], ...]]:
@@ -145,7 +147,7 @@ def _read_text(text: str, where: str) -> list[tuple[tuple[Lottery, Lottery, int]
     return [tuple(session) for session in sessions]
 
 
-def _trials(name: str, sessions: list[Session]) -> Trials:
+def _trials(name: str, sessions: list[SpektorSession]) -> Trials:
     trial_of: dict[tuple[Lottery, Lottery], int] = {}
     rows = [
         (person, trial_of.setdefault((first, second), len(trial_of)), chosen)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
-from lakatos.experiments.variation import Variation, joined, varied
+from lakatos.experiments.variation import TrialVariation, joined, varied
 
 Array = NDArray[Any]
 LARGEST_AMOUNT = 1e7
@@ -342,7 +342,9 @@ class IntertemporalDomain(OneShot):
         """The same trials with the two options exchanged."""
         return Stimuli({name: stimuli[name][:, ::-1] for name in FRAME})
 
-    def variations(self, stimuli: Stimuli, rng: np.random.Generator) -> Mapping[str, Variation]:
+    def variations(
+        self, stimuli: Stimuli, rng: np.random.Generator
+    ) -> Mapping[str, TrialVariation]:
         """See `experiments.variation.HasVariations`; amount and delay are those of the second option."""
         x, t = stimuli["amounts"], stimuli["delays_days"]
         second = np.array([0.0, 1.0])

@@ -34,7 +34,7 @@ HIDDEN = ("payoff", "next_state")
 
 
 @dataclass(frozen=True)
-class Settings:
+class LearningSettings:
     """A study's task after the checks."""
 
     task: Task = "bandit"
@@ -55,13 +55,13 @@ class Settings:
     """Two-step: probability with which a first choice leads to its common state."""
 
 
-def read_settings(settings: Mapping[str, Any]) -> Settings:
+def read_settings(settings: Mapping[str, Any]) -> LearningSettings:
     """Check a study's settings.
 
     Raises:
         StimuliError: A setting is unknown or out of range; the message names it.
     """
-    known = Settings.__dataclass_fields__
+    known = LearningSettings.__dataclass_fields__
     unknown = sorted(set(settings) - set(known))
     if unknown:
         raise StimuliError(
@@ -77,7 +77,7 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
             isinstance(value, bool) or not isinstance(value, int if whole else int | float)
         ):
             raise StimuliError(f"setting {name!r} of the learning domain cannot be {value!r}.")
-    read = Settings(**settings)
+    read = LearningSettings(**settings)
     limits = {
         "n_steps": (1, MOST_STEPS),
         "n_options": (2, MOST_OPTIONS),
@@ -137,7 +137,7 @@ def steps(
     )
 
 
-def schedule(settings: Settings, rng: np.random.Generator) -> Stimuli:
+def schedule(settings: LearningSettings, rng: np.random.Generator) -> Stimuli:
     """One schedule drawn at random."""
     n_steps, n_options = settings.n_steps, settings.n_options
     if settings.task == "two_step":
@@ -165,7 +165,7 @@ def _interval(mean: int, rng: np.random.Generator) -> int:
     return int(rng.integers(mean - around, mean + around + 1))
 
 
-def _two_step(settings: Settings, rng: np.random.Generator) -> Stimuli:
+def _two_step(settings: LearningSettings, rng: np.random.Generator) -> Stimuli:
     """Alternating stages; second-stage probabilities wander between reflecting walls.
 
     References:

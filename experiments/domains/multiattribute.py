@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
-from lakatos.experiments.variation import Variation, pick, varied
+from lakatos.experiments.variation import TrialVariation, pick, varied
 
 Array = NDArray[Any]
 MOST_CUES = 8
@@ -29,7 +29,7 @@ MOST_ATTEMPTS = 200
 
 
 @dataclass(frozen=True)
-class Space:
+class MultiattributeSettings:
     """Settings of a study after the checks."""
 
     validities: tuple[float, ...]
@@ -82,7 +82,7 @@ class Space:
         )
 
 
-def read_settings(settings: Mapping[str, Any]) -> Space:
+def read_settings(settings: Mapping[str, Any]) -> MultiattributeSettings:
     """Check a study's settings.
 
     Raises:
@@ -121,7 +121,7 @@ def read_settings(settings: Mapping[str, Any]) -> Space:
     dominated = settings.get("dominated", False)
     if not isinstance(dominated, bool):
         raise StimuliError(f"dominated must be true or false, not {dominated!r}.")
-    return Space(
+    return MultiattributeSettings(
         validities, tuple(sorted(int(value) for value in levels)), int(rating_max), dominated
     )
 
@@ -338,7 +338,9 @@ class MultiattributeDomain(OneShot):
         """The same trials with products A and B exchanged."""
         return Stimuli(dict(stimuli.arrays) | {"ratings": stimuli["ratings"][:, ::-1]})
 
-    def variations(self, stimuli: Stimuli, rng: np.random.Generator) -> Mapping[str, Variation]:
+    def variations(
+        self, stimuli: Stimuli, rng: np.random.Generator
+    ) -> Mapping[str, TrialVariation]:
         """See `experiments.variation.HasVariations`; ratings are those of the second product unless said otherwise."""
         ratings, validities, top = (
             _numeric(stimuli[name]) for name in ("ratings", "validities", "rating_max")

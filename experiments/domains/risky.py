@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
-from lakatos.experiments.variation import Variation, joined, varied
+from lakatos.experiments.variation import TrialVariation, joined, varied
 
 Array = NDArray[Any]
 Gamble = Sequence[tuple[float, float]]
@@ -582,7 +582,9 @@ class RiskyDomain(OneShot):
         paired = {name: stimuli[name][:, ::-1] for name in PAIRED}
         return Stimuli({**paired, "correlation": stimuli["correlation"]})
 
-    def variations(self, stimuli: Stimuli, rng: np.random.Generator) -> Mapping[str, Variation]:
+    def variations(
+        self, stimuli: Stimuli, rng: np.random.Generator
+    ) -> Mapping[str, TrialVariation]:
         """See `experiments.variation.HasVariations`; amounts and probabilities are those of the second gamble."""
         outcomes, probabilities = stimuli["outcomes"], stimuli["probabilities"]
         n_trials = len(stimuli)

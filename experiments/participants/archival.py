@@ -12,7 +12,7 @@ from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import ArchiveExhaustedError, SourceError
 from lakatos.experiments.participants.source import Recruitment, StudySettings, rng_of
 from lakatos.experiments.preregistration import Preregistration, check_preregistered
-from lakatos.experiments.task import Design, Offer, Stimuli, Trials, identities
+from lakatos.experiments.task import Design, Stimuli, StimulusOffer, Trials, identities
 from lakatos.traces.digest import Digest, digest_of
 
 
@@ -84,7 +84,7 @@ class ArchivalParticipants:
         self._recruited: dict[Digest, Design] = {}
         self._closed: set[Digest] = set()
 
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
         """One offer for each experiment with unused answers to open trials."""
         offers = []
         for name, unused in self._unused.items():
@@ -97,7 +97,7 @@ class ArchivalParticipants:
             n_answers = (trials.counts.sum(axis=2) * unused)[:, rows].sum()
             n_people = int(unused[:, rows].any(axis=1).sum())
             offers.append(
-                Offer(
+                StimulusOffer(
                     archive=name,
                     stimuli=trials.stimuli.take(rows),
                     n_participants=max(round(n_answers / len(rows)), 1)

@@ -37,7 +37,7 @@ from lakatos.experiments.participants.source import (
 )
 from lakatos.experiments.participants.table import check_answers, domain_feedback
 from lakatos.experiments.preregistration import Preregistration
-from lakatos.experiments.task import Design, Domain, Offer, Stimuli
+from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, canonical_json
 
@@ -74,7 +74,7 @@ class FileParticipants:
         """
         self.folder, self.domain, self.settings = Path(folder), domain, settings
 
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
         """Candidates of the design space; see `ParticipantSource`."""
         return offers_to_new_people(self.domain, self.settings, rng, n_most)
 
@@ -138,7 +138,7 @@ def stimulus_columns(stimuli: Stimuli) -> dict[str, np.ndarray[Any, Any]]:
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Rows of text with the number under which a reader finds each in the file."""
 
     name: str
@@ -146,7 +146,7 @@ class Table:
     rows: tuple[tuple[int, dict[str, Any]], ...]
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> TextTable:
     """A CSV file (UTF-8, commas, points in numbers), or a Parquet file where pyarrow is installed.
 
     Raises:
@@ -160,7 +160,7 @@ def read_table(path: Path) -> Table:
         raise TrialsError(f"cannot read {path}: {error.strerror or error}.") from None
 
 
-def _read_csv(path: Path) -> Table:
+def _read_csv(path: Path) -> TextTable:
     data = path.read_bytes()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TrialsError(
@@ -200,10 +200,10 @@ def _read_csv(path: Path) -> Table:
             )
     except csv.Error as error:
         raise TrialsError(f"{path}: row {lines.line_num} cannot be read as CSV: {error}.") from None
-    return Table(str(path), columns, tuple(rows))
+    return TextTable(str(path), columns, tuple(rows))
 
 
-def _read_parquet(path: Path) -> Table:
+def _read_parquet(path: Path) -> TextTable:
     try:
         import pyarrow  # type: ignore[import-untyped, unused-ignore]
         import pyarrow.parquet  # type: ignore[import-untyped, unused-ignore]
@@ -219,11 +219,11 @@ def _read_parquet(path: Path) -> Table:
         {name: "" if value is None else value for name, value in row.items()}
         for row in table.to_pylist()
     ]
-    return Table(str(path), tuple(table.column_names), tuple(enumerate(found, start=1)))
+    return TextTable(str(path), tuple(table.column_names), tuple(enumerate(found, start=1)))
 
 
 def read_answers(
-    table: Table, designs: Mapping[str, Design], domain: Domain, name_of: Callable[[str], str]
+    table: TextTable, designs: Mapping[str, Design], domain: Domain, name_of: Callable[[str], str]
 ) -> list[PersonAnswers]:
     """What each person did, checked against the designs of the experiments that are open.
 
@@ -259,7 +259,7 @@ def read_answers(
     ]
 
 
-def _check_columns(table: Table, designs: Mapping[str, Design], domain: Domain) -> None:
+def _check_columns(table: TextTable, designs: Mapping[str, Design], domain: Domain) -> None:
     if not designs:
         raise TrialsError(
             "no experiment waits for answers; run the study first, until it asks for people."
@@ -296,7 +296,7 @@ def _check_columns(table: Table, designs: Mapping[str, Design], domain: Domain) 
 
 
 def _person(
-    table: Table,
+    table: TextTable,
     rows: list[tuple[int, dict[str, Any]]],
     design: Design,
     domain: Domain,
@@ -380,7 +380,7 @@ def _person(
 
 
 def _refuse_first(
-    table: Table, numbers: Sequence[int], answers: PersonAnswers, design: Design, domain: Domain
+    table: TextTable, numbers: Sequence[int], answers: PersonAnswers, design: Design, domain: Domain
 ) -> NoReturn:
     """Name the row of the first answer to something that was not asked."""
     for end, number in enumerate(numbers, start=1):
@@ -402,7 +402,7 @@ def _refuse_first(
     raise AssertionError("the answers are as asked")
 
 
-def _trial(table: Table, number: int, row: Mapping[str, Any], design: Design) -> int:
+def _trial(table: TextTable, number: int, row: Mapping[str, Any], design: Design) -> int:
     if "trial" in table.columns:
         found = int(_number(table, number, "trial", row["trial"], whole=True))
         if found >= len(design.stimuli):
@@ -429,7 +429,7 @@ def _trial(table: Table, number: int, row: Mapping[str, Any], design: Design) ->
     return int(rows[0])
 
 
-def _response(table: Table, number: int, value: Any, domain: Domain, design: Design) -> int:
+def _response(table: TextTable, number: int, value: Any, domain: Domain, design: Design) -> int:
     labels = {label.lower(): place for place, label in enumerate(domain.options)}
     if isinstance(value, str) and value.strip().lower() in labels:
         return labels[value.strip().lower()]
@@ -448,7 +448,7 @@ def _response(table: Table, number: int, value: Any, domain: Domain, design: Des
 
 
 def _number(
-    table: Table,
+    table: TextTable,
     number: int,
     column: str,
     value: Any,
@@ -472,5 +472,5 @@ def _number(
     return found
 
 
-def _refuse(table: Table, number: int, words: str) -> NoReturn:
+def _refuse(table: TextTable, number: int, words: str) -> NoReturn:
     raise TrialsError(f"{table.name}: row {number} {words}. Nothing was imported.")

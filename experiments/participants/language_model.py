@@ -31,9 +31,9 @@ from lakatos.experiments.participants.source import (
     rng_of,
 )
 from lakatos.experiments.participants.web.study import (
-    Experiment,
+    PageExperiment,
     PageSettings,
-    Step,
+    PageStep,
     available,
     follows,
     plan_of,
@@ -47,12 +47,12 @@ from lakatos.experiments.participants.web.texts import (
 )
 from lakatos.experiments.participants.web.view import notices_before, passes, public_texts
 from lakatos.experiments.preregistration import Preregistration
-from lakatos.experiments.task import Design, Domain, Offer
-from lakatos.language_models.call import Called
-from lakatos.language_models.client import Message, Part, Request, Sampling
+from lakatos.experiments.task import Design, Domain, StimulusOffer
+from lakatos.language_models.call import RecordedCall
+from lakatos.language_models.client import ChatMessage, FrozenPart, ModelRequest, TokenSampling
 from lakatos.language_models.context import TOKENS_PER_MESSAGE, count_tokens
 from lakatos.language_models.outcome import Outcome
-from lakatos.language_models.structured import Answered, Reason, ask_for
+from lakatos.language_models.structured import Reason, TypedAnswer, ask_for
 from lakatos.traces.digest import Digest, digest_of
 
 ROLE: Final = "participant"
@@ -78,21 +78,21 @@ PAGE_KEYS: Final = frozenset({"language", "checks", "most_attempts", "texts"})
 _RETRY_TOKENS: Final = 300
 _SEEDS: Final = 2**31 - 1
 
-Ask = Callable[[Request, Mapping[str, int | str]], Awaitable[Called]]
+Ask = Callable[[ModelRequest, Mapping[str, int | str]], Awaitable[RecordedCall]]
 """Makes a call: the request, and its place in the session."""
 
 
-class Manner(Part):
+class AskingSettings(FrozenPart):
     """How a model is asked."""
 
-    sampling: Sampling = Sampling(temperature=1.0, max_tokens=256)
+    sampling: TokenSampling = TokenSampling(temperature=1.0, max_tokens=256)
     context_tokens: int = CONTEXT_TOKENS
     memory: int | None = None
     """Decisions that stay in the conversation; None for as many as fit."""
 
 
 @dataclass(frozen=True)
-class Missing:
+class UnansweredTrial:
     """A trial that was shown and got no answer."""
 
     trial: int
@@ -102,7 +102,7 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Session:
+class ModelSession:
     """What a model did as one simulated person."""
 
     place: int
@@ -112,7 +112,7 @@ class Session:
     """The seeds of its calls follow from it."""
     persona: str
     """Empty where the study gives none."""
-    missing: tuple[Missing, ...]
+    missing: tuple[UnansweredTrial, ...]
     n_unread: int
     """Answers to comprehension questions and attention checks that were missing, which count as wrong."""
     calls: tuple[Digest, ...]
@@ -167,8 +167,8 @@ class LanguageModelParticipants:
                 f"there are no texts in {self.page.language!r} for a model to read; there are {', '.join(self.texts)}. "
                 "Give a file."
             )
-        self._experiments: dict[Digest, Experiment] = {}
-        self._sessions: dict[Digest, dict[int, Session]] = {}
+        self._experiments: dict[Digest, PageExperiment] = {}
+        self._sessions: dict[Digest, dict[int, ModelSession]] = {}
         self._closed: set[Digest] = set()
 
     @classmethod
@@ -184,7 +184,7 @@ class LanguageModelParticipants:
             personas=study.participants["personas"],
         )
 
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
         """One offer: candidates of the design space. In a sequential domain, several schedules to choose from."""
         return offers_to_new_people(self.domain, self.settings, rng, n_most)
 
@@ -199,7 +199,7 @@ class LanguageModelParticipants:
                 f"the key {key[:8]} belongs to {known.name!r}, not to {design.name!r}."
             )
         self._experiments.setdefault(
-            key, Experiment(key, self.domain.name, design, self.seed, self.page, self.texts)
+            key, PageExperiment(key, self.domain.name, design, self.seed, self.page, self.texts)
         )
         self._sessions.setdefault(key, {})
         return Recruitment(key, design.name, design.n_participants)
@@ -212,7 +212,9 @@ class LanguageModelParticipants:
         }
         return {"frame": FRAME, "persona": PERSONA, "personas": list(self.personas), "page": parts}
 
-    async def hold(self, recruitment: Recruitment, place: int, ask: Ask, manner: Manner) -> Session:
+    async def hold(
+        self, recruitment: Recruitment, place: int, ask: Ask, manner: AskingSettings
+    ) -> ModelSession:
         """Have the model take part as the person at ``place``; what it answers is polled from then on.
 
         Raises:
@@ -246,7 +248,7 @@ class LanguageModelParticipants:
     def mark_released(self, design: Design) -> None:
         """Nothing to note: sessions do not run out."""
 
-    def _known(self, recruitment: Recruitment) -> Experiment:
+    def _known(self, recruitment: Recruitment) -> PageExperiment:
         if recruitment.key not in self._experiments:
             raise SourceError(
                 f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key."
@@ -255,8 +257,8 @@ class LanguageModelParticipants:
 
 
 async def hold_session(
-    experiment: Experiment, place: int, persona: str, ask: Ask, manner: Manner
-) -> Session:
+    experiment: PageExperiment, place: int, persona: str, ask: Ask, manner: AskingSettings
+) -> ModelSession:
     """A whole session: instructions, comprehension check, every trial and attention check.
 
     Args:
@@ -269,13 +271,13 @@ async def hold_session(
     Raises:
         LanguageModelError: A call could not be made.
     """
-    talk = _Talk(experiment, place, persona, ask, manner)
+    talk = _PersonTalk(experiment, place, persona, ask, manner)
     status, attempts = await _comprehend(talk)
     trial: list[int] = []
     response: list[int] = []
     after: list[Mapping[str, float]] = []
     checks: list[bool] = []
-    missing: list[Missing] = []
+    missing: list[UnansweredTrial] = []
     feedback: Mapping[str, float] = {}
     for number, step in enumerate(
         plan_of(experiment, place) if status == "completed" else (), start=1
@@ -299,7 +301,7 @@ async def hold_session(
             after.append(feedback)
         else:
             assert isinstance(said, str)
-            missing.append(Missing(step.row, said))
+            missing.append(UnansweredTrial(step.row, said))
             if experiment.task.sequential:
                 status = "partial"
                 break
@@ -320,10 +322,12 @@ async def hold_session(
         source=LANGUAGE_MODEL,
     )
     n_unread = talk.n_missing - len(missing)
-    return Session(place, answers, talk.seed, persona, tuple(missing), n_unread, tuple(talk.calls))
+    return ModelSession(
+        place, answers, talk.seed, persona, tuple(missing), n_unread, tuple(talk.calls)
+    )
 
 
-async def _comprehend(talk: _Talk) -> tuple[Status, int]:
+async def _comprehend(talk: _PersonTalk) -> tuple[Status, int]:
     """The questions on the instructions, until all are answered rightly or no attempt is left; attempts made."""
     experiment = talk.experiment
     public = public_texts(experiment, experiment.settings.language)
@@ -353,11 +357,11 @@ async def _comprehend(talk: _Talk) -> tuple[Status, int]:
     return "screened_out", most
 
 
-class _Talk:
+class _PersonTalk:
     """A conversation with a model as one person: what it was told, what it said, and what of it still fits."""
 
     def __init__(
-        self, experiment: Experiment, place: int, persona: str, ask: Ask, manner: Manner
+        self, experiment: PageExperiment, place: int, persona: str, ask: Ask, manner: AskingSettings
     ) -> None:
         self.experiment, self._ask, self._manner = experiment, ask, manner
         self.texts: Texts = experiment.texts[experiment.settings.language]
@@ -367,8 +371,8 @@ class _Talk:
         self.calls: list[Digest] = []
         self.n_missing = 0
         told = "\n\n".join([FRAME, *([filled(PERSONA, persona=persona)] if persona else [])])
-        self._opening = [Message(role="system", content=told)]
-        self._past: list[tuple[Message, Message]] = []
+        self._opening = [ChatMessage(role="system", content=told)]
+        self._past: list[tuple[ChatMessage, ChatMessage]] = []
         self._n_asked = 0
 
     async def ask(
@@ -382,12 +386,14 @@ class _Talk:
             opening: Whether the exchange belongs to the beginning, which is never forgotten.
         """
         self._n_asked += 1
-        asked = Message(role="user", content=page)
+        asked = ChatMessage(role="user", content=page)
         self._forget(asked)
         past = [message for exchange in self._past for message in exchange]
-        request = Request(messages=(*self._opening, *past, asked), sampling=self._manner.sampling)
+        request = ModelRequest(
+            messages=(*self._opening, *past, asked), sampling=self._manner.sampling
+        )
 
-        async def call(request: Request, number: int) -> Called:
+        async def call(request: ModelRequest, number: int) -> RecordedCall:
             seed = (self.seed + 2 * self._n_asked + number) % _SEEDS + 1
             place: dict[str, int | str] = {"question": self._n_asked, "try": number}
             called = await self._ask(request.model_copy(update={"seed": seed}), place)
@@ -395,18 +401,18 @@ class _Talk:
             return called
 
         said = await ask_for(answer_type, call, request)
-        if not isinstance(said, Answered):
+        if not isinstance(said, TypedAnswer):
             self.n_missing += 1
             return said.reason
         value: dict[str, str] = said.value.model_dump()
-        answer = Message(role="assistant", content=json.dumps(value, ensure_ascii=False))
+        answer = ChatMessage(role="assistant", content=json.dumps(value, ensure_ascii=False))
         if opening:
             self._opening += [asked, answer]
         else:
             self._past.append((asked, answer))
         return value
 
-    def _forget(self, asked: Message) -> None:
+    def _forget(self, asked: ChatMessage) -> None:
         """Leave out old decisions where they do not fit, or are more than are to be remembered."""
         manner = self._manner
         if manner.memory is not None:
@@ -420,12 +426,16 @@ class _Talk:
             ]  # half at once: a server's cache finds the rest again
 
 
-def _tokens(messages: Sequence[Message]) -> int:
+def _tokens(messages: Sequence[ChatMessage]) -> int:
     return sum(count_tokens(message.content) + TOKENS_PER_MESSAGE for message in messages)
 
 
 def page_of(
-    experiment: Experiment, step: Step, number: int, feedback: Mapping[str, float], texts: Texts
+    experiment: PageExperiment,
+    step: PageStep,
+    number: int,
+    feedback: Mapping[str, float],
+    texts: Texts,
 ) -> str:
     """One step as text: what followed the answer before, the words of the drawing, the question, the options.
 
@@ -452,7 +462,7 @@ def page_of(
     return "\n".join([*lines, *(f"- {label}" for label in free)])
 
 
-def _labels(experiment: Experiment, texts: Texts) -> list[str]:
+def _labels(experiment: PageExperiment, texts: Texts) -> list[str]:
     return option_labels(texts, experiment.domain, experiment.n_options)
 
 
@@ -476,7 +486,7 @@ def words_in_order(picture: str, labels: Sequence[str]) -> str:
         picture: HTML of `experiments.task.Domain.picture`.
         labels: Of the options, in order. Where the drawing has as many columns as there are options, they are theirs.
     """
-    reader = _Reader()
+    reader = _DrawingReader()
     reader.feed(picture)
     reader.close()
     lines = [" ".join(line.split()).rstrip("| ") for line in "".join(reader.parts).split("\n")]
@@ -498,7 +508,7 @@ _COLUMN: Final = "\ue000"
 """Begins a column; of the characters for private use, so that no text holds it."""
 
 
-class _Reader(HTMLParser):
+class _DrawingReader(HTMLParser):
     """Texts of a drawing, with line ends where something begins below, and bars between what stands side by side."""
 
     blocks: ClassVar[frozenset[str]] = frozenset({"div", "p", "table", "caption", "tr", "li"})

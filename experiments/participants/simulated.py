@@ -21,7 +21,7 @@ from lakatos.experiments.participants.source import (
     rng_of,
 )
 from lakatos.experiments.preregistration import Preregistration, check_preregistered
-from lakatos.experiments.task import Design, Domain, Offer, Stimuli, Trials
+from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, Trials
 from lakatos.traces.digest import Digest, digest_of
 
 Array = NDArray[Any]
@@ -34,7 +34,7 @@ N_CHECKS, PASSED, PASSED_BY_CHANCE = 2, 0.98, 0.5
 
 
 @dataclass(frozen=True)
-class Behaviour:
+class SimulatedBehaviour:
     """What people did, step by step."""
 
     response: Array
@@ -43,7 +43,7 @@ class Behaviour:
     """``(n_participants, n_steps)`` each."""
 
 
-class Respond(Protocol):
+class ResponseRule(Protocol):
     """How simulated people choose."""
 
     def __call__(
@@ -53,13 +53,13 @@ class Respond(Protocol):
         rng: np.random.Generator,
         random_choice_share: float,
         /,
-    ) -> Behaviour:
+    ) -> SimulatedBehaviour:
         """New people go through ``order``, ``(n_participants, n_steps)`` rows of the stimuli."""
 
 
 def independent(
     probabilities: Callable[[Stimuli, np.random.Generator, int], NDArray[np.float64]],
-) -> Respond:
+) -> ResponseRule:
     """People whose answers do not depend on earlier ones.
 
     Args:
@@ -68,7 +68,7 @@ def independent(
 
     def respond(
         stimuli: Stimuli, order: Array, rng: np.random.Generator, random_choice_share: float
-    ) -> Behaviour:
+    ) -> SimulatedBehaviour:
         p = np.asarray(probabilities(stimuli, rng, len(order)), dtype=np.float64)
         if (
             p.ndim != 3
@@ -81,7 +81,7 @@ def independent(
                 f"{(len(order), len(stimuli))} and the options, one row of trials for each person."
             )
         p = (1 - random_choice_share) * p + random_choice_share / p.shape[-1]
-        return Behaviour(draw_options(p, order, rng))
+        return SimulatedBehaviour(draw_options(p, order, rng))
 
     return respond
 
@@ -131,7 +131,7 @@ class SimulatedParticipants:
 
     def __init__(
         self,
-        respond: Respond,
+        respond: ResponseRule,
         *,
         domain: Domain,
         settings: Mapping[str, Any],
@@ -181,7 +181,7 @@ class SimulatedParticipants:
         self._n_wanted: dict[Digest, int] = {}
         self._closed: set[Digest] = set()
 
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
         """One offer: candidates of the design space. In a sequential domain, several schedules to choose from."""
         return offers_to_new_people(self.domain, self.settings, rng, n_most, self.n_participants)
 
@@ -331,7 +331,7 @@ class SimulatedParticipants:
 
 
 def as_trials(
-    experiment: str, stimuli: Stimuli, order: Array, behaviour: Behaviour, n_options: int
+    experiment: str, stimuli: Stimuli, order: Array, behaviour: SimulatedBehaviour, n_options: int
 ) -> Trials:
     """What people did who went through ``order``, ``(n_participants, n_steps)``, as a table of answers."""
     n_people, n_steps = order.shape

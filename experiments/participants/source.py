@@ -11,7 +11,7 @@ import numpy as np
 
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.preregistration import Preregistration, check_preregistered
-from lakatos.experiments.task import Design, Domain, Offer, Trials, with_random_sides
+from lakatos.experiments.task import Design, Domain, StimulusOffer, Trials, with_random_sides
 from lakatos.traces.digest import Digest, digest_of
 
 N_SCHEDULES = 4
@@ -36,7 +36,7 @@ class ParticipantSource(Protocol):
     the trace, and ask again with the same key for a recruitment that is still open.
     """
 
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
         """What can be asked: at most ``n_most`` stimuli in each offer; nothing when no answers are left."""
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
@@ -145,7 +145,7 @@ def offers_to_new_people(
     rng: np.random.Generator,
     n_most: int,
     n_participants: int = 0,
-) -> list[Offer]:
+) -> list[StimulusOffer]:
     """What people who have not been asked yet can be asked: candidates of the space that ``settings`` describe.
 
     One offer, or in a sequential domain several schedules to choose from. ``n_participants`` is how many people there
@@ -153,7 +153,7 @@ def offers_to_new_people(
     """
     n_offers, repetitions = (N_SCHEDULES, 1) if domain.sequential else (1, 0)
     return [
-        Offer(
+        StimulusOffer(
             "",
             with_random_sides(domain, domain.candidates(settings, rng, n_most), rng),
             n_participants,

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from lakatos.flows.audit import checks as ask
-from lakatos.flows.audit.checks import Finding, finding
-from lakatos.flows.audit.recompute import EFFECTS, Recomputed, walk_again
+from lakatos.flows.audit.checks import AuditFinding, finding
+from lakatos.flows.audit.recompute import EFFECTS, RecomputedRun, walk_again
 from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.run.records import ACTS, RECORD_TYPES, FoldFinished
@@ -29,7 +29,7 @@ from lakatos.traces.stores import located
 from lakatos.traces.validity import Validity
 from lakatos.traces.verify import verify
 
-__all__ = ["Audit", "Finding", "HowMuch", "Kept", "audit", "keep", "kept_audit"]
+__all__ = ["AuditFinding", "HowMuch", "KeptAudit", "RunAudit", "audit", "keep", "kept_audit"]
 
 HowMuch = Literal["all", "sample", "none"]
 Outcome = Literal["passes", "fails", "not recomputed"]
@@ -61,11 +61,11 @@ FROM_OUTSIDE = frozenset(
 
 
 @dataclass(frozen=True)
-class Audit:
+class RunAudit:
     """All findings on a run and on the runs of its folds."""
 
     folder: Path
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     head: tuple[int, str] | None = None
     """Number and hash of the last event that the audit saw."""
 
@@ -118,7 +118,7 @@ def audit(
     key: str | None = None,
     data: Path | None = None,
     n_workers: int = 2,
-) -> Audit:
+) -> RunAudit:
     """Check a run: chain, artifacts and heads, the order of things, validity, rules and budgets, and every number anew.
 
     Args:
@@ -139,10 +139,10 @@ def audit(
             f"there is no run in {folder}. `lakatos status` lists the runs that there are."
         )
     report = verify(folder, RECORD_TYPES, key=key)
-    findings = [Finding(check.name, check.ok, check.detail) for check in report.checks]
+    findings = [AuditFinding(check.name, check.ok, check.detail) for check in report.checks]
     if not report.ok:
         first = min((check.seq for check in report.failures if check.seq is not None), default=None)
-        return Audit(folder, (*findings, _trustworthy(folder, first)))
+        return RunAudit(folder, (*findings, _trustworthy(folder, first)))
     try:
         with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
             config = CampaignConfig.model_validate(trace.journal.meta["study"])
@@ -175,7 +175,9 @@ def audit(
                     else "; its first part was computed in another run, which is to be audited"
                 )
                 findings.append(
-                    Finding("recomputation", True, f"nothing was computed again{why}", skipped=True)
+                    AuditFinding(
+                        "recomputation", True, f"nothing was computed again{why}", skipped=True
+                    )
                 )
             else:
                 wanted = _wanted(events, validity, how, n_sampled)
@@ -183,9 +185,9 @@ def audit(
                 findings += _recomputed(walked, events, validity, how)
             folds = [item.record for item in records if isinstance(item.record, FoldFinished)]
     except (TraceError, ValueError) as error:
-        return Audit(
+        return RunAudit(
             folder,
-            (*findings, Finding("reading", False, f"a record cannot be understood: {error}")),
+            (*findings, AuditFinding("reading", False, f"a record cannot be understood: {error}")),
         )
     for fold in folds:
         place = folder / fold.run
@@ -203,7 +205,7 @@ def audit(
                 f"fold {fold.fold + 1}", wrong, f"its own run passes {len(below.findings)} checks"
             )
         )
-    return Audit(folder, tuple(findings), head)
+    return RunAudit(folder, tuple(findings), head)
 
 
 def _wanted(
@@ -222,8 +224,8 @@ def _wanted(
 
 
 def _recomputed(
-    walked: Recomputed, events: list[Event], validity: Validity, how: HowMuch
-) -> list[Finding]:
+    walked: RecomputedRun, events: list[Event], validity: Validity, how: HowMuch
+) -> list[AuditFinding]:
     """What came out again, what did not, and whether the campaign makes all the records that there are."""
     n_again = sum(walked.again.values())
     scores = walked.again["theory_scored"]
@@ -241,7 +243,7 @@ def _recomputed(
         wrong = [finding("recomputation", walked.wrong, fine)] if walked.wrong else []
         return [
             *wrong,
-            Finding(NOT_RECOMPUTED, True, text, skipped=True, problems=tuple(walked.skipped)),
+            AuditFinding(NOT_RECOMPUTED, True, text, skipped=True, problems=tuple(walked.skipped)),
         ]
     found = [finding("recomputation", walked.wrong, fine)]
     changed = any(event.kind == "tombstone" for event in events)
@@ -258,11 +260,13 @@ def _recomputed(
     ]
     if walked.end and any(event.key not in walked.visited for event in concluded):
         found.append(
-            Finding("campaign", False, f"there is a verdict, but on the way to it {walked.end}")
+            AuditFinding(
+                "campaign", False, f"there is a verdict, but on the way to it {walked.end}"
+            )
         )
     elif walked.end:
         found.append(
-            Finding(
+            AuditFinding(
                 "campaign",
                 True,
                 f"the run goes as far as it is recorded: {walked.end}",
@@ -272,13 +276,15 @@ def _recomputed(
     elif rest and not changed:
         text = f"event {rest[0].seq} ({rest[0].kind}) is none that the campaign makes"
         more = f" (and {len(rest) - 1} more)" if len(rest) > 1 else ""
-        found.append(Finding("campaign", False, text + more))
+        found.append(AuditFinding("campaign", False, text + more))
     else:
-        found.append(Finding("campaign", True, "the campaign makes these records and no others"))
+        found.append(
+            AuditFinding("campaign", True, "the campaign makes these records and no others")
+        )
     return found
 
 
-def _trustworthy(folder: Path, first: int | None) -> Finding:
+def _trustworthy(folder: Path, first: int | None) -> AuditFinding:
     """What still holds of a journal that does not pass, and what to do."""
     if first is not None and first > 1:
         text = (
@@ -289,7 +295,7 @@ def _trustworthy(folder: Path, first: int | None) -> Finding:
     else:
         text = "see above for what is damaged; nothing was changed or repaired"
     text += f". Keep {folder.name} as it is, restore a copy beside it, and audit that."
-    return Finding("trustworthy", True, text, skipped=True)
+    return AuditFinding("trustworthy", True, text, skipped=True)
 
 
 def _form(folder: Path) -> str:
@@ -298,15 +304,15 @@ def _form(folder: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptAudit:
     """An audit as it was kept in the laboratory's home."""
 
     time_utc: str
     recompute: HowMuch
-    audit: Audit
+    audit: RunAudit
 
 
-def keep(found: Audit, recompute: HowMuch) -> None:
+def keep(found: RunAudit, recompute: HowMuch) -> None:
     """Keep an audit in the laboratory's home, in place of the last one of this run; nothing where no head was read.
 
     Raises:
@@ -324,7 +330,7 @@ def keep(found: Audit, recompute: HowMuch) -> None:
     )
 
 
-def kept_audit(folder: Path) -> Kept | None:
+def kept_audit(folder: Path) -> KeptAudit | None:
     """The last audit of a run that was kept on this machine; None if there is none that can be read.
 
     Raises:
@@ -333,7 +339,7 @@ def kept_audit(folder: Path) -> Kept | None:
     try:
         told = json.loads(_place_of(folder).read_bytes())
         findings = tuple(
-            Finding(
+            AuditFinding(
                 item["name"],
                 item["state"] != "failed",
                 item["detail"],
@@ -346,7 +352,7 @@ def kept_audit(folder: Path) -> Kept | None:
             for item in told["findings"]
         )
         head = int(told["head"]["seq"]), str(told["head"]["hash"])
-        return Kept(str(told["time_utc"]), told["recompute"], Audit(folder, findings, head))
+        return KeptAudit(str(told["time_utc"]), told["recompute"], RunAudit(folder, findings, head))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -356,7 +362,7 @@ def _place_of(folder: Path) -> Path:
         return home() / "audits" / f"{identity(journal)}.json"
 
 
-def signed_list(found: Audit) -> str:
+def signed_list(found: RunAudit) -> str:
     """The audit as text that ends with who looked at what: the head of the journal and this laboratory's key."""
     lines = [f"{item.state:<9} {item.name}: {item.detail}" for item in found.findings]
     lines.append(VERDICTS[found.outcome])
@@ -369,6 +375,6 @@ def signed_list(found: Audit) -> str:
     return "\n".join(lines)
 
 
-def as_json(found: Audit) -> str:
+def as_json(found: RunAudit) -> str:
     """The audit as one JSON object."""
     return json.dumps(found.to_json(), indent=1, ensure_ascii=False)

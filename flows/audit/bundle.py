@@ -38,7 +38,7 @@ from lakatos.traces.head import (
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE
 from lakatos.traces.stores import STORES
-from lakatos.traces.stores.store import Row
+from lakatos.traces.stores.store import EventRow
 from lakatos.traces.verify import verify
 
 PACKAGES: Final = (
@@ -126,7 +126,7 @@ def bundle(folder: Path, out: Path) -> Path:
         "file": out.name,
         "python": "3.11",
     }
-    files["README.md"] = README.format(**told, columns=", ".join(Row._fields)).encode()
+    files["README.md"] = README.format(**told, columns=", ".join(EventRow._fields)).encode()
     files["verify.py"] = Path(standalone.__file__).read_bytes()
     files["__main__.py"] = MAIN.encode()
     files["public_key.txt"] = (public_key(key) + "\n").encode()
@@ -244,7 +244,7 @@ def unbundle(archive: Path, folder: Path) -> Path:
         HeadError: The bundle does not verify.
     """
     try:
-        whole = standalone.Bundle(archive)
+        whole = standalone.BundleFiles(archive)
     except standalone.BundleRefusedError as error:
         raise HeadError(f"the bundle {archive} is not read: {error}.") from error
     if wrong := [text for good, text in standalone.verify_bundle(whole) if not good]:
@@ -257,14 +257,14 @@ def unbundle(archive: Path, folder: Path) -> Path:
     return folder
 
 
-def _restore(whole: standalone.Bundle, prefix: str, folder: Path) -> None:
+def _restore(whole: standalone.BundleFiles, prefix: str, folder: Path) -> None:
     place = folder / prefix
     meta: dict[str, str] = json.loads(whole.read(prefix + "journal/meta.json"))
     described = {name: value for name, value in meta.items() if name != "format"}
     store = STORES["sqlite"].create(place / JOURNAL_FILE, described)
     try:
         lines = whole.read(prefix + "journal/events.jsonl").splitlines()
-        rows = [Row(*json.loads(line)) for line in lines]
+        rows = [EventRow(*json.loads(line)) for line in lines]
         for first in range(0, len(rows), 1000):
             store.append_all(rows[first : first + 1000])
         if store.meta() != meta:

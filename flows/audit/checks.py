@@ -14,18 +14,18 @@ from lakatos.experiments.record import (
     AnswersArrived,
     ConsentAsked,
     MoreAsked,
+    PeopleRecruited,
     PersonExcluded,
     PersonWithdrawn,
-    Recruited,
     SealedOpened,
     TrialsCollected,
 )
-from lakatos.flows.branches.branch import Origin
+from lakatos.flows.branches.branch import BranchOrigin
 from lakatos.flows.roles.models import budget_in
-from lakatos.flows.run.records import ACTS, Concluded
+from lakatos.flows.run.records import ACTS, CampaignConcluded
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.language_models.client import Request
-from lakatos.language_models.ledger import AMOUNTS, Spending, spend
+from lakatos.language_models.client import ModelRequest
+from lakatos.language_models.ledger import AMOUNTS, BudgetSpending, spend
 from lakatos.language_models.pins import active, render
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.record import TheoryScored
@@ -40,7 +40,7 @@ from lakatos.traces.validity import Validity
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """One line of an audit."""
 
     name: str
@@ -65,20 +65,20 @@ class Finding:
         return "withdrawn" if self.withdrawn else "skipped" if self.skipped else "passed"
 
 
-def branched(origin: Origin) -> Finding:
+def branched(origin: BranchOrigin) -> AuditFinding:
     """That a run is a branch, and of what."""
-    return Finding("branch", True, origin.words, counterfactual=True)
+    return AuditFinding("branch", True, origin.words, counterfactual=True)
 
 
-def finding(name: str, problems: Sequence[str], fine: str) -> Finding:
+def finding(name: str, problems: Sequence[str], fine: str) -> AuditFinding:
     """The answer to a question: what is wrong first, or that all is well."""
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return Finding(
+    return AuditFinding(
         name, not problems, problems[0] + more if problems else fine, problems=tuple(problems)
     )
 
 
-def validity_of(validity: Validity, events: list[Event]) -> Finding:
+def validity_of(validity: Validity, events: list[Event]) -> AuditFinding:
     """Nothing rests on what is unknown; what rests on answers that people withdrew, or changed, is told apart."""
     stale = [event for event in events if not validity.valid(event.record_digest)]
     unknown = [
@@ -88,18 +88,20 @@ def validity_of(validity: Validity, events: list[Event]) -> Finding:
     ]
     if unknown:
         first = f"first: {unknown[0].kind} (record {unknown[0].seq})"
-        return Finding("validity", False, f"{len(unknown)} records rest on unknown ones, {first}")
+        return AuditFinding(
+            "validity", False, f"{len(unknown)} records rest on unknown ones, {first}"
+        )
     if stale:
         reasons = {validity.explain(event.record_digest)[-1].problem for event in stale}
         reason = sorted(reasons)[0] + (
             f", and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
         )
         text = f"{len(stale)} records do not count any more, since something {reason}; all others rest on valid ones"
-        return Finding("validity", True, text, withdrawn=True)
-    return Finding("validity", True, "every record rests on valid records")
+        return AuditFinding("validity", True, text, withdrawn=True)
+    return AuditFinding("validity", True, "every record rests on valid records")
 
 
-def signed_verdict(events: list[Event], covered: int) -> Iterator[Finding]:
+def signed_verdict(events: list[Event], covered: int) -> Iterator[AuditFinding]:
     """That a signed head covers the verdict: what stands after the last one anybody could have put there."""
     last = max((event.seq for event in events if event.kind == "concluded"), default=0)
     if last > covered:
@@ -107,18 +109,20 @@ def signed_verdict(events: list[Event], covered: int) -> Iterator[Finding]:
             f"the verdict (event {last}) stands after the last signed head (of event {covered}), so that nothing shows "
             "who wrote it; `lakatos resume` signs it, if you know that nobody touched the run since"
         )
-        yield Finding("verdict signed", False, text)
+        yield AuditFinding("verdict signed", False, text)
     elif last:
-        yield Finding("verdict signed", True, f"a signed head covers the verdict (event {last})")
+        yield AuditFinding(
+            "verdict signed", True, f"a signed head covers the verdict (event {last})"
+        )
 
 
-def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[Finding]:
+def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[AuditFinding]:
     """Answers of single people came after they were asked, and each is where its record says, or was withdrawn."""
     asked: dict[str, int] = {}
     texts: dict[str, set[str]] = {}
     early, unread, n_there, n_arrived = "", "", 0, 0
     for number, item in enumerate(records):
-        if isinstance(item.record, Recruited):
+        if isinstance(item.record, PeopleRecruited):
             asked[item.record.experiment] = number
         elif isinstance(item.record, ConsentAsked):
             texts.setdefault(item.record.experiment, set()).add(item.record.text)
@@ -136,12 +140,12 @@ def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[Finding]:
         return
     excluded = {item.record.answers for item in records if isinstance(item.record, PersonExcluded)}
     fine = f"answers of {n_there} people, each in an artifact of its own; {len(excluded)} of them excluded by the rules"
-    yield Finding(
+    yield AuditFinding(
         "people", not early, f"answers of {early} came before anybody was asked" if early else fine
     )
     if texts:
         fine = "everybody on the page agreed to a text that is on record"
-        yield Finding(
+        yield AuditFinding(
             "consent",
             not unread,
             f"{unread} agreed to a text that is not on record" if unread else fine,
@@ -155,10 +159,10 @@ def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[Finding]:
                 and item.digest in targets and trace.artifacts.has(item.record.answers)]  # fmt: skip
         if left:
             text = f"answers of {left[0]}, who withdrew, are still there; `lakatos data withdraw` again erases them"
-        yield Finding("withdrawn", not left, text, withdrawn=not left)
+        yield AuditFinding("withdrawn", not left, text, withdrawn=not left)
 
 
-def order(records: list[Recorded[Record]]) -> Iterator[Finding]:
+def order(records: list[Recorded[Record]]) -> Iterator[AuditFinding]:
     """Preregistration before recruitment before data before score, for every experiment."""
     place = {item.digest: number for number, item in enumerate(records)}
     wrong: list[str] = []
@@ -174,7 +178,7 @@ def order(records: list[Recorded[Record]]) -> Iterator[Finding]:
             case Preregistration():
                 frozen[record.experiment] = here
                 preregistered[record.experiment] = frozenset(record.rivals)
-            case Recruited():
+            case PeopleRecruited():
                 asked[record.experiment] = here
                 if record.experiment not in frozen:
                     wrong.append(
@@ -203,30 +207,30 @@ def order(records: list[Recorded[Record]]) -> Iterator[Finding]:
                         f"{record.theory[:8]} has a prequential score on {record.experiment} without "
                         "predictions frozen for it"
                     )
-    yield Finding(
+    yield AuditFinding(
         "order",
         not wrong,
         wrong[0]
         if wrong
         else f"{len(collected)} experiments: preregistered, then recruited, then collected, then scored",
     )
-    yield Finding(
+    yield AuditFinding(
         "prequential",
         not unfrozen,
         f"{n_frozen} of {n_scores} scores use predictions frozen before the data",
     )
 
 
-def sealed(trace: Trace, records: list[Recorded[Record]]) -> Finding:
+def sealed(trace: Trace, records: list[Recorded[Record]]) -> AuditFinding:
     """Sealed answers were opened after the last cycle, and none of their trials was collected before."""
     opened = [item.record for item in records if isinstance(item.record, SealedOpened)]
     if not opened:
-        return Finding("sealed", True, "this run sealed nothing")
+        return AuditFinding("sealed", True, "this run sealed nothing")
     kinds = [kind_of(type(item.record)) for item in records]
     if kinds.index("sealed_opened") < max(
         place for place, kind in enumerate(kinds) if kind == "cycle_closed"
     ):
-        return Finding(
+        return AuditFinding(
             "sealed", False, "sealed answers were opened before the last cycle had ended"
         )
 
@@ -242,7 +246,7 @@ def sealed(trace: Trace, records: list[Recorded[Record]]) -> Finding:
     fine = (
         f"{len(hidden)} sealed trials, opened after the last cycle, none of them collected before"
     )
-    return Finding(
+    return AuditFinding(
         "sealed",
         not both,
         f"{both} sealed trials were collected before they were opened" if both else fine,
@@ -251,15 +255,15 @@ def sealed(trace: Trace, records: list[Recorded[Record]]) -> Finding:
 
 def conclusion(
     validity: Validity, events: Sequence[Event], records: Sequence[Recorded[Record]]
-) -> Finding:
+) -> AuditFinding:
     """Nothing that is stale, erased or of a person who withdrew stands behind the verdict in force."""
-    verdicts = [item for item in records if isinstance(item.record, Concluded)]
+    verdicts = [item for item in records if isinstance(item.record, CampaignConcluded)]
     if not verdicts:
-        return Finding("conclusion", True, "the run has no verdict yet")
+        return AuditFinding("conclusion", True, "the run has no verdict yet")
     current = [item for item in verdicts if validity.valid(item.digest)]
     if not current:
         text = "the verdict rests on answers that were withdrawn or changed; `lakatos resume` draws it anew"
-        return Finding("conclusion", True, text, withdrawn=True)
+        return AuditFinding("conclusion", True, text, withdrawn=True)
     # What was done stays done: an act stands whatever becomes of the data that it was decided by.
     inputs = {
         event.record_digest: event.inputs
@@ -296,10 +300,10 @@ def _words(record: Record | None) -> str:
 
 def exclusions(
     trace: Trace, records: Sequence[Recorded[Record]], config: CampaignConfig
-) -> Finding:
+) -> AuditFinding:
     """The rules were frozen before anybody was asked, and exclude whom the records say, and nobody else."""
     if not config.by_person:
-        return Finding(
+        return AuditFinding(
             "exclusions",
             True,
             "people of this study do not answer one by one, and nobody is excluded",
@@ -352,7 +356,7 @@ def exclusions(
 
 def people_budget(
     trace: Trace, records: Sequence[Recorded[Record]], config: CampaignConfig
-) -> Finding:
+) -> AuditFinding:
     """Nobody was asked beyond the preregistered numbers, but where the researcher is on record for it."""
     wrong, asked, more = [], dict[str, int](), defaultdict[str, int](int)
     by_hand = 0
@@ -360,7 +364,7 @@ def people_budget(
         match item.record:
             case Preregistration() as plan:
                 asked[plan.experiment] = plan.n_participants
-            case Recruited() as found if found.experiment in asked and config.by_person:
+            case PeopleRecruited() as found if found.experiment in asked and config.by_person:
                 if found.n_participants > asked[found.experiment]:
                     wrong.append(f"{found.n_participants} people were asked for {found.experiment}, and "
                                  f"{asked[found.experiment]} were preregistered")  # fmt: skip
@@ -379,11 +383,13 @@ def people_budget(
     )
 
 
-def model_budget(trace: Trace, events: Sequence[Event], config: CampaignConfig) -> Finding | None:
+def model_budget(
+    trace: Trace, events: Sequence[Event], config: CampaignConfig
+) -> AuditFinding | None:
     """At no time more was spent on language models, or set aside, than the budget then in force allowed."""
     if not config.models:
         return None
-    wrong, budget, state = [], config.budget, Spending()
+    wrong, budget, state = [], config.budget, BudgetSpending()
     for event in events:
         if event.kind == kind_of(BudgetRaised):
             budget = BudgetRaised.model_validate(event.body).budget
@@ -409,7 +415,7 @@ def model_budget(trace: Trace, events: Sequence[Event], config: CampaignConfig) 
 
 def pinned_rules(
     trace: Trace, records: Sequence[Recorded[Record]], config: CampaignConfig
-) -> Finding | None:
+) -> AuditFinding | None:
     """Every request in a role carried the rules that were pinned to it then, word for word, and records name them."""
     answered = [item.record for item in records if isinstance(item.record, RoleAnswered)]
     if not answered:
@@ -426,7 +432,7 @@ def pinned_rules(
                 f"{said.role} was asked {said.task} in cycle {said.cycle} under other rules than those pinned"
             )
         for digest in said.calls:
-            request = Request.model_validate(trace.artifacts.get_json(calls[digest].request))
+            request = ModelRequest.model_validate(trace.artifacts.get_json(calls[digest].request))
             n_calls += 1
             if text and not any(text in message.content for message in request.messages):
                 wrong.append(

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, TypeVar
 import numpy as np
 
 from lakatos.experiments.errors import DataMissingError
-from lakatos.experiments.record import ModelTakesPart, Recruited
+from lakatos.experiments.record import ModelTakesPart, PeopleRecruited
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.models import roles_of
@@ -31,12 +31,12 @@ from lakatos.flows.run.records import FoldFinished
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.source import make_source
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.collect import Waiting
+from lakatos.flows.stages.collect import AnswersAwaited
 from lakatos.judges.errors import AnchorError
-from lakatos.language_models.client import Completion, Request
+from lakatos.language_models.client import ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.errors import SandboxUnavailableError
-from lakatos.theories.roles.record import Investigated, ModelsChosen
+from lakatos.theories.roles.record import MatterInvestigated, ModelsChosen
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.errors import ArtifactError
@@ -44,7 +44,7 @@ from lakatos.traces.inbox import Inbox
 from lakatos.traces.journal import INTENT, Event, Journal, step_key
 from lakatos.traces.record import Record, body_of, kind_of
 from lakatos.traces.step import ARTIFACT_FOLDER, Recorded, StepContext, Trace, step_rng
-from lakatos.traces.stores.store import Store
+from lakatos.traces.stores.store import EventStore
 
 R = TypeVar("R", bound=Record)
 TOLERANCE: Final = 1e-6
@@ -63,7 +63,7 @@ EFFECTS: Final = frozenset(
     )
 )
 """Steps that are not repeated: they asked somebody, read other runs, or are runs that are audited by themselves."""
-ALWAYS: Final = frozenset(map(kind_of, (Recruited,)))
+ALWAYS: Final = frozenset(map(kind_of, (PeopleRecruited,)))
 """Steps that are repeated even where few are wanted: later ones need the people whom they simulate."""
 OF_THE_MACHINE: Final = {"theory_checked": frozenset({"sandbox"})}
 """Fields that tell of the machine, and may differ on another."""
@@ -74,7 +74,7 @@ class EndOfRecordError(Exception):
 
 
 @dataclass
-class Recomputed:
+class RecomputedRun:
     """What became of a walk."""
 
     again: Counter[str] = field(default_factory=Counter)
@@ -93,7 +93,7 @@ class Recomputed:
     """Where the walk ended before a verdict."""
 
 
-class _Overlay(ArtifactStore):
+class _OverlayStore(ArtifactStore):
     """Reads the run's artifacts, and writes elsewhere what is new."""
 
     def __init__(self, below: ArtifactStore, folder: Path) -> None:
@@ -114,7 +114,7 @@ class _Overlay(ArtifactStore):
         """Nothing: the run's own artifacts stay as they are."""
 
 
-class _Recorded(Journal):
+class _RecordedJournal(Journal):
     """A journal in memory, which can be seen as it was when a step began."""
 
     def __init__(self, journal: Journal) -> None:
@@ -137,7 +137,7 @@ class _Recorded(Journal):
         return True
 
     @property
-    def store(self) -> Store:
+    def store(self) -> EventStore:
         return self._below
 
     @property
@@ -161,17 +161,17 @@ class _Recorded(Journal):
         return 1
 
 
-class _Walked(Trace):
+class _WalkedTrace(Trace):
     """A trace that looks steps up, runs those that are wanted again, and notes what differs."""
 
-    journal: _Recorded
+    journal: _RecordedJournal
 
     def __init__(
-        self, trace: Trace, scratch: Path, wanted: Callable[[Event], bool], found: Recomputed
+        self, trace: Trace, scratch: Path, wanted: Callable[[Event], bool], found: RecomputedRun
     ) -> None:
-        artifacts = _Overlay(trace.artifacts, scratch / ARTIFACT_FOLDER)
+        artifacts = _OverlayStore(trace.artifacts, scratch / ARTIFACT_FOLDER)
         super().__init__(
-            _Recorded(trace.journal),
+            _RecordedJournal(trace.journal),
             artifacts,
             seed=trace.seed,
             types=trace.types,
@@ -194,7 +194,7 @@ class _Walked(Trace):
         for item in super().records(returns):
             event = self.journal.find_record(item.digest)
             if (
-                returns is Recruited
+                returns is PeopleRecruited
                 and not self._changed
                 and event is not None
                 and event.key not in self.found.visited
@@ -235,7 +235,7 @@ class _Walked(Trace):
         except Exception as error:
             if (
                 isinstance(error, EndOfRecordError)
-                and isinstance(known.record, Investigated)
+                and isinstance(known.record, MatterInvestigated)
                 and known.record.is_cut
             ):
                 self.found.taken[event.kind] += (
@@ -377,13 +377,13 @@ def _words(error: Exception) -> str:
 
 
 @dataclass(frozen=True)
-class _Absent:
+class _AbsentModel:
     """In place of a language model: what it answered is recorded, and it is not asked again."""
 
     name: str
     version: str
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
         raise EndOfRecordError(f"a call of language model {self.name!r}")
 
 
@@ -396,7 +396,7 @@ class _WalkedRun(Run):
 
 def walk_again(
     trace: Trace, *, wanted: Callable[[Event], bool], data: Path | None = None, n_workers: int = 2
-) -> Recomputed:
+) -> RecomputedRun:
     """Walk through a run again.
 
     Args:
@@ -405,7 +405,7 @@ def walk_again(
         data: Folder of the published data sets, where the study needs one.
         n_workers: Theories that run at the same time.
     """
-    found, meta = Recomputed(), trace.journal.meta
+    found, meta = RecomputedRun(), trace.journal.meta
     config = CampaignConfig.model_validate(meta["study"])
     with tempfile.TemporaryDirectory(prefix="lakatos-audit-") as name:
         scratch = Path(name) / "run"  # what a campaign leaves beside its run goes with it
@@ -416,7 +416,7 @@ def walk_again(
         except DataMissingError as error:
             found.skipped.append(f"{error}")
             return found
-        walked = _Walked(trace, scratch, wanted, found)
+        walked = _WalkedTrace(trace, scratch, wanted, found)
         run = _WalkedRun(
             scratch,
             walked,
@@ -429,9 +429,9 @@ def walk_again(
         )
         try:
             for caller in roles_of(run).callers.values():
-                caller.model = _Absent(caller.model.name, caller.model.version)
+                caller.model = _AbsentModel(caller.model.name, caller.model.version)
             ended = execute("none", run_campaign, run)
-            if isinstance(ended, Waiting):
+            if isinstance(ended, AnswersAwaited):
                 found.end = ended.text
         except EndOfRecordError as error:
             found.end = f"nothing is recorded of {error}"

@@ -29,7 +29,7 @@ ORIGIN = "origin"
 
 
 @dataclass(frozen=True)
-class Edit:
+class RecordEdit:
     """One field of a record, and its value in the branch."""
 
     field: str
@@ -42,7 +42,7 @@ class Edit:
         return f"{self.field}={json.dumps(self.value, ensure_ascii=False)}"
 
 
-def parse_edit(text: str) -> Edit:
+def parse_edit(text: str) -> RecordEdit:
     """Read ``FIELD=VALUE``; the value is JSON, or text where it is none.
 
     Raises:
@@ -52,12 +52,12 @@ def parse_edit(text: str) -> Edit:
     if not equals or not field.strip():
         raise RewindError(f"{text!r} sets nothing; write FIELD=VALUE, for example accepted=false.")
     try:
-        return Edit(field.strip(), json.loads(value))
+        return RecordEdit(field.strip(), json.loads(value))
     except ValueError:
-        return Edit(field.strip(), value)
+        return RecordEdit(field.strip(), value)
 
 
-def edited(record: Record, edit: Edit) -> Record:
+def edited(record: Record, edit: RecordEdit) -> Record:
     """``record`` with one field changed, and nothing else.
 
     Raises:
@@ -110,7 +110,8 @@ def _differences(one: Any, other: Any, where: str = "") -> list[str]:
     if type(one) is type(other) and isinstance(one, dict):
         names = dict.fromkeys((*one, *other))
         pairs: list[tuple[str, Any, Any]] = [
-            (str(name), one.get(name, _Nothing), other.get(name, _Nothing)) for name in names
+            (str(name), one.get(name, _AbsentField), other.get(name, _AbsentField))
+            for name in names
         ]
     elif type(one) is type(other) and isinstance(one, list) and len(one) == len(other):
         pairs = [(str(place), *both) for place, both in enumerate(zip(one, other, strict=True))]
@@ -123,12 +124,12 @@ def _differences(one: Any, other: Any, where: str = "") -> list[str]:
     ]
 
 
-class _Nothing:
+class _AbsentField:
     """Stands for a field that is not there."""
 
 
 @dataclass(frozen=True)
-class Origin:
+class BranchOrigin:
     """What a branch was branched from."""
 
     run: str
@@ -163,9 +164,9 @@ class Origin:
         return dict(vars(self))
 
 
-def origin_of(meta: Mapping[str, Any]) -> Origin | None:
+def origin_of(meta: Mapping[str, Any]) -> BranchOrigin | None:
     """What a journal's description says of its origin; None for a run that is no branch."""
-    return Origin(**meta[ORIGIN]) if meta.get(ORIGIN) else None
+    return BranchOrigin(**meta[ORIGIN]) if meta.get(ORIGIN) else None
 
 
 def find_record(events: list[Event], name: str) -> Event:
@@ -195,12 +196,12 @@ def branch(
     folder: Path,
     at: str,
     *,
-    edit: Edit | None = None,
+    edit: RecordEdit | None = None,
     seed: int | None = None,
     effects: str = "recorded",
     after: bool = True,
     types: RecordTypes = RECORD_TYPES,
-) -> Origin:
+) -> BranchOrigin:
     """Begin a branch in ``folder``; carry it on as any run.
 
     Args:
@@ -229,7 +230,7 @@ def branch(
             record = edited(record, edit)
         meta = trace.journal.meta
         own_seed = trace.seed if seed is None else seed
-        cited = Origin(
+        cited = BranchOrigin(
             run=origin.name,
             seq=chosen.seq,
             record=chosen.record_digest,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, xlogy
 
-from lakatos.flows.branches.rates import Arm, fisher_p_less
+from lakatos.flows.branches.rates import ReplayArm, fisher_p_less
 
 Array = NDArray[np.float64]
 LOOKS = (12, 24, 48, 80)
@@ -31,7 +31,7 @@ N_REPLICAS = 999
 
 
 @dataclass(frozen=True)
-class Drop:
+class ProspectDrop:
     """Where prospects fell, or that no fall was found."""
 
     place: int | None
@@ -57,7 +57,7 @@ def bisect_drop(
     looks: Sequence[int] = LOOKS,
     stop: float = STOP,
     most_forks: int = MOST_FORKS,
-) -> Drop:
+) -> ProspectDrop:
     """Find the sharpest drop with few forks.
 
     Args:
@@ -94,8 +94,8 @@ def bisect_drop(
             break
     if p_value > level:
         before, after = (_arm(counts[place]).rate for place in (0, n_steps))
-        return Drop(None, 0.0, None, before, after, p_value, int(counts.sum()))
-    belief = _Belief(n_steps)
+        return ProspectDrop(None, 0.0, None, before, after, p_value, int(counts.sum()))
+    belief = _DropBelief(n_steps)
     belief.add_counts(counts)
     while belief.places.max() < stop and counts.sum() < most_forks:
         place = belief.most_telling()
@@ -105,7 +105,9 @@ def bisect_drop(
     return belief.drop(p_value, int(counts.sum()))
 
 
-def scan_drop(counts: Sequence[Arm], rng: np.random.Generator, *, level: float = 0.05) -> Drop:
+def scan_drop(
+    counts: Sequence[ReplayArm], rng: np.random.Generator, *, level: float = 0.05
+) -> ProspectDrop:
     """Find the sharpest drop from forks at every step: dear, and able to find a small one.
 
     Whether there is a drop at all is decided by the largest likelihood ratio of a drop over equal prospects, whose
@@ -126,14 +128,14 @@ def scan_drop(counts: Sequence[Arm], rng: np.random.Generator, *, level: float =
     p_value = (1 + int((_gain(replicas, n) >= observed - 1e-9).sum())) / (N_REPLICAS + 1)
     if p_value > level:
         rate = float(success.sum() / n.sum())
-        return Drop(None, 0.0, None, rate, rate, p_value, int(n.sum()))
-    belief = _Belief(len(n) - 1)
+        return ProspectDrop(None, 0.0, None, rate, rate, p_value, int(n.sum()))
+    belief = _DropBelief(len(n) - 1)
     belief.add_counts(np.stack([n - success, success], axis=1))
     return belief.drop(p_value, int(n.sum()))
 
 
-def _arm(counts: NDArray[np.int64]) -> Arm:
-    return Arm(int(counts[1]), int(counts.sum()))
+def _arm(counts: NDArray[np.int64]) -> ReplayArm:
+    return ReplayArm(int(counts[1]), int(counts.sum()))
 
 
 def _gain(success: NDArray[np.int64], n: NDArray[np.int64]) -> Array:
@@ -157,7 +159,7 @@ def _log_likelihood(k: NDArray[np.int64], n: NDArray[np.int64] | int) -> Array:
     return np.asarray(xlogy(k, k / n) + xlogy(n - k, 1 - k / n))
 
 
-class _Belief:
+class _DropBelief:
     """Posterior over the place of the drop and the rates before and after it, on a grid."""
 
     def __init__(self, n_steps: int) -> None:
@@ -202,12 +204,12 @@ class _Belief:
         gain = entr(mean) + entr(1 - mean) - self.places @ (entr(p) + entr(1 - p))
         return int(np.argmax(gain))
 
-    def drop(self, p_value: float, n_forks: int) -> Drop:
+    def drop(self, p_value: float, n_forks: int) -> ProspectDrop:
         """What is believed now."""
         best = int(np.argmax(self.places))
         order = np.argsort(-self.places, kind="stable")
         held = order[: int(np.searchsorted(np.cumsum(self.places[order]), 0.95)) + 1]
-        return Drop(
+        return ProspectDrop(
             place=best + 1,
             probability=float(self.places[best]),
             near=(int(held.min()) + 1, int(held.max()) + 1),

@@ -15,12 +15,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from lakatos.flows.run.records import RECORD_TYPES, Concluded, CycleClosed
+from lakatos.flows.run.records import RECORD_TYPES, CampaignConcluded, CycleClosed
 from lakatos.flows.run.run import check_run
 from lakatos.judges.judge import Verdict
-from lakatos.language_models.client import Request, ToolCall
+from lakatos.language_models.client import ModelRequest, ToolCall
 from lakatos.language_models.ledger import spending_of
-from lakatos.language_models.quotes import Finding, check_answer, sentences
+from lakatos.language_models.quotes import QuoteFinding, check_answer, sentences
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool import ToolUse
 from lakatos.language_models.tool_record import ToolCalled
@@ -68,7 +68,7 @@ _MARK = re.compile(r"#([0-9a-f]{8,64})")
 
 
 @dataclass(frozen=True)
-class Rule:
+class ProcessRule:
     """What one rule found."""
 
     name: str
@@ -89,7 +89,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Failed:
+class FailedAttempt:
     """An attempt that did not succeed, and what of it was sound."""
 
     seq: int
@@ -100,7 +100,7 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Spent:
+class RunCosts:
     """What the run took, and what for."""
 
     requests: int
@@ -126,17 +126,17 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class ProcessEvaluation:
     """How a run was conducted."""
 
     run: str
-    rules: tuple[Rule, ...]
+    rules: tuple[ProcessRule, ...]
     inventions: Mapping[str, int] = field(default_factory=dict)
     """By kind."""
     n_statements: int = 0
     """Statements of models that were held against what they cite."""
-    spent: Spent | None = None
-    failed: tuple[Failed, ...] = ()
+    spent: RunCosts | None = None
+    failed: tuple[FailedAttempt, ...] = ()
 
     @property
     def soundness(self) -> float | None:
@@ -161,7 +161,7 @@ class Evaluation:
         }
 
 
-def evaluate(folder: Path) -> Evaluation:
+def evaluate(folder: Path) -> ProcessEvaluation:
     """Apply every rule to a run.
 
     Args:
@@ -174,9 +174,9 @@ def evaluate(folder: Path) -> Evaluation:
     check_run(folder)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         everything = list(trace.journal.events())
-        run = _Reading(trace, everything)
+        run = _TraceResults(trace, everything)
         said = list(_statements(run))
-        return Evaluation(
+        return ProcessEvaluation(
             run=folder.name,
             rules=tuple(_rules(run, said)),
             inventions={
@@ -188,7 +188,7 @@ def evaluate(folder: Path) -> Evaluation:
         )
 
 
-class _Reading:
+class _TraceResults:
     """The results of a trace, in order."""
 
     def __init__(self, trace: Trace, everything: Sequence[Event]) -> None:
@@ -209,16 +209,16 @@ class _Reading:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _ModelStatement:
     """A statement of a model, and what is wrong with it."""
 
     seq: int
     text: str
-    wrong: tuple[Finding, ...]
+    wrong: tuple[QuoteFinding, ...]
     uncited: bool
 
 
-def _statements(run: _Reading) -> Iterator[_Said]:
+def _statements(run: _TraceResults) -> Iterator[_ModelStatement]:
     """Statements of roles, each held against the data that its request showed and the calls made in its cycle."""
     uses = _uses(run)
     for event, record in run.of(RoleAnswered):
@@ -227,7 +227,9 @@ def _statements(run: _Reading) -> Iterator[_Said]:
         try:
             answer = run.trace.artifacts.get_json(record.answer)
             call = run.trace.get(record.calls[0], LanguageModelCalled)
-            shown = shown_in(Request.model_validate(run.trace.artifacts.get_json(call.request)))
+            shown = shown_in(
+                ModelRequest.model_validate(run.trace.artifacts.get_json(call.request))
+            )
         except ArtifactError:  # erased with somebody's answers
             continue
         told = answer.get("statements", answer.get("case")) if isinstance(answer, dict) else None
@@ -235,10 +237,10 @@ def _statements(run: _Reading) -> Iterator[_Said]:
             marks = " ".join(statement["cites"])
             text = " ".join(f"{sentence} {marks}" for sentence in sentences(statement["text"]))
             wrong = check_answer(text, uses[event.position.get("cycle")], shown)
-            yield _Said(event.seq, statement["text"], wrong, not _MARK.search(text))
+            yield _ModelStatement(event.seq, statement["text"], wrong, not _MARK.search(text))
 
 
-def _uses(run: _Reading) -> defaultdict[Any, list[ToolUse]]:
+def _uses(run: _TraceResults) -> defaultdict[Any, list[ToolUse]]:
     """Calls of tools, by cycle."""
     found: defaultdict[Any, list[ToolUse]] = defaultdict(list)
     artifacts = run.trace.artifacts
@@ -255,7 +257,7 @@ def _uses(run: _Reading) -> defaultdict[Any, list[ToolUse]]:
     return found
 
 
-def shown_in(request: Request) -> dict[str, str]:
+def shown_in(request: ModelRequest) -> dict[str, str]:
     """What a request showed of records that can be cited, by the digest as it was shown there."""
     found = {}
     for message in request.messages:
@@ -266,7 +268,7 @@ def shown_in(request: Request) -> dict[str, str]:
     return found
 
 
-def _rules(run: _Reading, said: Sequence[_Said]) -> Iterator[Rule]:
+def _rules(run: _TraceResults, said: Sequence[_ModelStatement]) -> Iterator[ProcessRule]:
     yield _repeated(run)
     yield from _unused(run)
     yield _unsupported(run, said)
@@ -274,7 +276,7 @@ def _rules(run: _Reading, said: Sequence[_Said]) -> Iterator[Rule]:
     yield _citations(run, said)
 
 
-def _repeated(run: _Reading) -> Rule:
+def _repeated(run: _TraceResults) -> ProcessRule:
     """Calls that could only give what was given before."""
     groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for event, call in run.of(LanguageModelCalled):
@@ -289,7 +291,7 @@ def _repeated(run: _Reading) -> Rule:
         n_calls += 1
     again = [items for items in groups.values() if len(items) > 1]
     examples = [f"records {', '.join(map(str, items))} ask the same" for items in again]
-    return Rule(
+    return ProcessRule(
         "repeated calls",
         "no call repeats another one that must give the same",
         sum(len(items) - 1 for items in again),
@@ -298,7 +300,7 @@ def _repeated(run: _Reading) -> Rule:
     )
 
 
-def _unused(run: _Reading) -> Iterator[Rule]:
+def _unused(run: _TraceResults) -> Iterator[ProcessRule]:
     """Results that nothing later was derived from, where something later could have been.
 
     A line of the leaderboard is made from all scores of its theory, of which the record names those of the first two
@@ -315,7 +317,7 @@ def _unused(run: _Reading) -> Iterator[Rule]:
         event.record_digest for event, _ in run.of(Diagnosis)[-1:]
     }  # the last one is made for readers
     made = [event for event in run.events if event.kind in USED and event.record_digest not in ends]
-    if not run.of(Concluded):
+    if not run.of(CampaignConcluded):
         # An unfinished run is about to use its newest result, and the scores since it wrote the last leaderboard.
         last = boards[-1][0] if boards else 0
         made = [event for event in made[:-1] if event.kind != SCORED or event.seq < last]
@@ -333,14 +335,14 @@ def _unused(run: _Reading) -> Iterator[Rule]:
         f"{n} {kind}, first record {next(e.seq for e in idle if e.kind == kind)}"
         for kind, n in kinds.items()
     ]
-    yield Rule(
+    yield ProcessRule(
         "unused results",
         "every result that cost something was used by a later one",
         len(idle),
         len(made),
         tuple(examples[:MOST_EXAMPLES]),
     )
-    yield Rule(
+    yield ProcessRule(
         "scores of theories that stayed out",
         "scores behind no later record and no later line of the leaderboard",
         len(out),
@@ -350,7 +352,7 @@ def _unused(run: _Reading) -> Iterator[Rule]:
     )
 
 
-def _unsupported(run: _Reading, said: Sequence[_Said]) -> Rule:
+def _unsupported(run: _TraceResults, said: Sequence[_ModelStatement]) -> ProcessRule:
     """Conclusions without evidence: nothing cited, or nothing behind them in the journal."""
     n, wrong = (
         len(said),
@@ -363,7 +365,7 @@ def _unsupported(run: _Reading, said: Sequence[_Said]) -> Rule:
                 wrong.append(f"record {event.seq}: {claim.text[:80]!r} cites nothing")
     for kind, evidence in (
         (Verdict, "theory_scored"),
-        (Concluded, "theory_scored"),
+        (CampaignConcluded, "theory_scored"),
         (TheoryAdmitted, ""),
     ):
         for event, _ in run.of(kind):
@@ -380,7 +382,7 @@ def _unsupported(run: _Reading, said: Sequence[_Said]) -> Rule:
         n += 1
         if not any(run.exists(digest) for digest in record.evidence):
             wrong.append(f"record {event.seq}: the lesson {record.mistake[:60]!r} rests on nothing")
-    return Rule(
+    return ProcessRule(
         "conclusions without evidence",
         "every conclusion cites the records that it rests on",
         len(wrong),
@@ -389,10 +391,10 @@ def _unsupported(run: _Reading, said: Sequence[_Said]) -> Rule:
     )
 
 
-def _numbers(said: Sequence[_Said]) -> Rule:
+def _numbers(said: Sequence[_ModelStatement]) -> ProcessRule:
     wrong = [(item, found) for item in said for found in item.wrong if found.kind == "result"]
     examples = [f"record {item.seq}: {found.said!r}: {found.problem}" for item, found in wrong]
-    return Rule(
+    return ProcessRule(
         "numbers that no record holds",
         "every number that a model states stands in the records it cites",
         len({id(item) for item, _ in wrong}),
@@ -401,7 +403,7 @@ def _numbers(said: Sequence[_Said]) -> Rule:
     )
 
 
-def _citations(run: _Reading, said: Sequence[_Said]) -> Rule:
+def _citations(run: _TraceResults, said: Sequence[_ModelStatement]) -> ProcessRule:
     """Citations of what was not shown, by models; of what does not exist, by records."""
     wrong = [
         f"record {item.seq}: {found.said}: {found.problem}"
@@ -418,7 +420,7 @@ def _citations(run: _Reading, said: Sequence[_Said]) -> Rule:
                 for digest in claim.cites
                 if not run.exists(digest)
             ]
-    return Rule(
+    return ProcessRule(
         "citations of nothing",
         "every citation names something that exists and was shown",
         len(wrong),
@@ -427,13 +429,13 @@ def _citations(run: _Reading, said: Sequence[_Said]) -> Rule:
     )
 
 
-def _spent(run: _Reading, everything: Sequence[Event]) -> Spent:
+def _spent(run: _TraceResults, everything: Sequence[Event]) -> RunCosts:
     total = spending_of(everything).total
     admitted = [record for _, record in run.of(TheoryAdmitted) if record.cycle > 0]
     checked = [record for _, record in run.of(TheoryChecked) if record.cycle > 0]
     collected = [event.body for event in run.events if event.kind == "trials_collected"]
     first, last = (datetime.fromisoformat(everything[place].time_utc) for place in (0, -1))
-    return Spent(
+    return RunCosts(
         requests=total.requests,
         tokens=total.tokens,
         money=total.millionths / 1e6,
@@ -456,29 +458,29 @@ def stage_of(reason: str, outcome: str) -> int:
     )
 
 
-def _failed(run: _Reading, said: Sequence[_Said]) -> Iterator[Failed]:
+def _failed(run: _TraceResults, said: Sequence[_ModelStatement]) -> Iterator[FailedAttempt]:
     """Attempts that failed: theories that were refused, answers that nobody could read, readings with inventions."""
     for event, record in run.of(SuccessorTried):
         if record.outcome != "submitted":
             stage = stage_of(record.reason, record.outcome)
             name = record.name or "a theory without a name"
-            yield Failed(
+            yield FailedAttempt(
                 event.seq, f"{name} ({record.lens})", STAGES[stage][0], stage / len(STAGES)
             )
     for event, record in run.of(TheoryChecked):
         if not record.passed:
             stage = stage_of(record.reason, "")
-            yield Failed(event.seq, record.name, STAGES[stage][0], stage / len(STAGES))
+            yield FailedAttempt(event.seq, record.name, STAGES[stage][0], stage / len(STAGES))
     for event, record in run.of(RoleAnswered):
         if record.outcome != "answered":
-            yield Failed(event.seq, f"{record.role}: {record.task}", record.outcome, 0.0)
-    by_answer: dict[int, list[_Said]] = defaultdict(list)
+            yield FailedAttempt(event.seq, f"{record.role}: {record.task}", record.outcome, 0.0)
+    by_answer: dict[int, list[_ModelStatement]] = defaultdict(list)
     for item in said:
         by_answer[item.seq].append(item)
     for seq, items in by_answer.items():
         n_sound = sum(not item.wrong for item in items)
         if n_sound < len(items):
-            yield Failed(
+            yield FailedAttempt(
                 seq,
                 f"a reading of {len(items)} statements",
                 "records do not bear it out",

@@ -26,7 +26,7 @@ _ROUNDING = 1e-7
 
 
 @dataclass(frozen=True)
-class Arm:
+class ReplayArm:
     """Replays under one condition."""
 
     n_successes: int
@@ -55,7 +55,9 @@ class Arm:
         return low, high
 
 
-def difference_interval(arm: Arm, baseline: Arm, confidence: float = 0.95) -> tuple[float, float]:
+def difference_interval(
+    arm: ReplayArm, baseline: ReplayArm, confidence: float = 0.95
+) -> tuple[float, float]:
     """Interval of the difference of two rates that covers it with at least ``confidence``: exact, and wide.
 
     Both exact intervals hold together with the product of their confidences, as the arms are independent.
@@ -83,7 +85,7 @@ def _p_values(n: int, n_baseline: int, total: int) -> NDArray[np.float64]:
     return np.asarray(np.minimum(np.concatenate(([0.0], np.cumsum(order)))[reached], 1.0))
 
 
-def fisher_p(arm: Arm, baseline: Arm) -> float:
+def fisher_p(arm: ReplayArm, baseline: ReplayArm) -> float:
     """Two-sided exact p value that both arms have one rate: probability of tables no likelier than the observed.
 
     References:
@@ -93,7 +95,7 @@ def fisher_p(arm: Arm, baseline: Arm) -> float:
     return float(_p_values(arm.n, baseline.n, total)[arm.n_successes - max(0, total - baseline.n)])
 
 
-def fisher_p_less(arm: Arm, baseline: Arm) -> float:
+def fisher_p_less(arm: ReplayArm, baseline: ReplayArm) -> float:
     """One-sided exact p value against the first arm's rate being the lower one."""
     total = arm.n_successes + baseline.n_successes
     return float(hypergeom.cdf(arm.n_successes, arm.n + baseline.n, total, arm.n))
@@ -179,7 +181,7 @@ def _normal_repeats(rate: float, baseline_rate: float, wanted: float, level: flo
 
 
 @dataclass(frozen=True)
-class Trend:
+class RateTrend:
     """How a rate follows a dose."""
 
     slope: float
@@ -190,7 +192,7 @@ class Trend:
     """Of no trend, two-sided, by permutations of replays over doses."""
 
 
-def trend(doses: Sequence[float], arms: Sequence[Arm], rng: np.random.Generator) -> Trend:
+def trend(doses: Sequence[float], arms: Sequence[ReplayArm], rng: np.random.Generator) -> RateTrend:
     """Dose-response: slope of a logistic regression, and a permutation test that needs no model.
 
     The slope is the mode under Jeffreys' prior, which is finite also where all replays above a dose succeed.
@@ -218,7 +220,7 @@ def trend(doses: Sequence[float], arms: Sequence[Arm], rng: np.random.Generator)
     slack = 1e-9 * max(1.0, float(np.abs(x).max()) * float(n.sum()))
     reached = int((np.abs(drawn @ x - center) >= abs(x @ k - center) - slack).sum())
     slope, error = _firth(x, k, n)
-    return Trend(
+    return RateTrend(
         slope, (slope - 1.96 * error, slope + 1.96 * error), (reached + 1) / (N_PERMUTATIONS + 1)
     )
 

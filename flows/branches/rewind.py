@@ -22,13 +22,13 @@ from lakatos.experiments.participants.language_model import LanguageModelPartici
 from lakatos.experiments.participants.simulated import SimulatedParticipants
 from lakatos.experiments.participants.source import ParticipantSource, Recruitment
 from lakatos.experiments.preregistration import Preregistration
-from lakatos.experiments.record import Recruited
-from lakatos.experiments.task import Design, Offer
-from lakatos.flows.branches.branch import Edit, branch, edited, find_record
-from lakatos.flows.branches.drop import MOST_FORKS, Drop, bisect_drop, scan_drop
+from lakatos.experiments.record import PeopleRecruited
+from lakatos.experiments.task import Design, StimulusOffer
+from lakatos.flows.branches.branch import RecordEdit, branch, edited, find_record
+from lakatos.flows.branches.drop import MOST_FORKS, ProspectDrop, bisect_drop, scan_drop
 from lakatos.flows.branches.rates import (
-    Arm,
-    Trend,
+    RateTrend,
+    ReplayArm,
     baseline_repeats,
     difference_interval,
     fisher_p,
@@ -43,8 +43,8 @@ from lakatos.flows.run.engine import execute
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, check_run, open_run, read_state
 from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.collect import Waiting
-from lakatos.language_models.client import Completion, LanguageModel, Request
+from lakatos.flows.stages.collect import AnswersAwaited
+from lakatos.language_models.client import LanguageModel, ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.roles.record import ModelsChosen
 from lakatos.traces.digest import Digest, digest_of
@@ -94,11 +94,11 @@ hidden rule of simulated people."""
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedEdit:
     """One change against replays without it."""
 
-    edit: Edit
-    arm: Arm
+    edit: RecordEdit
+    arm: ReplayArm
     difference: float
     """Of the rates, change minus baseline."""
     interval: tuple[float, float]
@@ -112,7 +112,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Rewound:
+class RewindResult:
     """What a change would have done."""
 
     run: str
@@ -120,9 +120,9 @@ class Rewound:
     """Number of the record."""
     kind: str
     outcome: str
-    baseline: Arm
-    compared: tuple[Compared, ...]
-    dose: Trend | None
+    baseline: ReplayArm
+    compared: tuple[ComparedEdit, ...]
+    dose: RateTrend | None
     """Over the values, where they are numbers of one field."""
     n_undecided: int
     """Branches that came to no outcome, and are left out."""
@@ -131,7 +131,7 @@ class Rewound:
 def rewind(
     folder: Path,
     at: str,
-    edits: Sequence[Edit],
+    edits: Sequence[RecordEdit],
     *,
     repeats: int,
     outcome: str = "same_leader",
@@ -140,7 +140,7 @@ def rewind(
     data: Path | None = None,
     n_workers: int = 2,
     progress: Callable[[str], None] = lambda text: None,
-) -> Rewound:
+) -> RewindResult:
     """Branch a run at a record, once for each change and repeat and oftener without a change, and compare.
 
     Args:
@@ -164,7 +164,7 @@ def rewind(
             f"{repeats} repeats tell nothing; ask for some (the report says how many it takes)."
         )
     judged = _outcome(outcome)
-    place = _Place(
+    place = _BranchPlace(
         folder, branches or folder / "branches", effects, data, n_workers, judged, progress
     )
     chosen = _record(folder, at, edits)
@@ -177,7 +177,7 @@ def rewind(
     n_undecided = sum(undecided for _, undecided in arms)
     p_values = [fisher_p(arm, baseline) for arm in changed]
     compared = tuple(
-        Compared(
+        ComparedEdit(
             edit=edit,
             arm=arm,
             difference=arm.rate - baseline.rate,
@@ -192,7 +192,7 @@ def rewind(
             edits, changed, p_values, holm(p_values), strict=True
         )
     )
-    return Rewound(
+    return RewindResult(
         run=folder.name,
         at=chosen.seq,
         kind=chosen.kind,
@@ -215,7 +215,7 @@ def find_drop(
     data: Path | None = None,
     n_workers: int = 2,
     progress: Callable[[str], None] = lambda text: None,
-) -> tuple[Drop, Event | None]:
+) -> tuple[ProspectDrop, Event | None]:
     """The record of a run after which its prospects fell most, by carrying the run on again from several of them.
 
     Args:
@@ -232,7 +232,7 @@ def find_drop(
     Raises:
         RewindError: The outcome cannot be told of a branch, or a thorough search would fork from too many records.
     """
-    place = _Place(
+    place = _BranchPlace(
         folder,
         branches or folder / "branches",
         effects,
@@ -263,7 +263,8 @@ def find_drop(
         )
     else:
         arms = [
-            Arm(sum(fork(step) for _ in range(thorough)), thorough) for step in range(n_steps + 1)
+            ReplayArm(sum(fork(step) for _ in range(thorough)), thorough)
+            for step in range(n_steps + 1)
         ]
         drop = scan_drop(arms, np.random.default_rng(0))
     return drop, None if drop.place is None else steps[drop.place]
@@ -275,7 +276,7 @@ def _outcome(name: str) -> Outcome:
     return OUTCOMES[name]
 
 
-def _record(folder: Path, at: str, edits: Sequence[Edit]) -> Event:
+def _record(folder: Path, at: str, edits: Sequence[RecordEdit]) -> Event:
     """The record to branch at, once it is known that every change can be made in it."""
     check_run(folder)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
@@ -288,19 +289,21 @@ def _record(folder: Path, at: str, edits: Sequence[Edit]) -> Event:
     return chosen
 
 
-def _arm(place: _Place, at: Event, edit: Edit | None, repeats: int) -> tuple[Arm, int]:
+def _arm(
+    place: _BranchPlace, at: Event, edit: RecordEdit | None, repeats: int
+) -> tuple[ReplayArm, int]:
     """Replays under one condition, and how many of them came to no outcome."""
     found = [place.carry_on(at, edit, number) for number in range(1, repeats + 1)]
     decided = [item for item in found if item is not None]
-    return Arm(sum(decided), len(decided)), len(found) - len(decided)
+    return ReplayArm(sum(decided), len(decided)), len(found) - len(decided)
 
 
-def _shrunk(arm: Arm) -> float:
+def _shrunk(arm: ReplayArm) -> float:
     """A rate to plan with, which is never 0 or 1 (Laplace)."""
     return (arm.n_successes + 1) / (arm.n + 2)
 
 
-def _dose(edits: Sequence[Edit], arms: Sequence[Arm]) -> Trend | None:
+def _dose(edits: Sequence[RecordEdit], arms: Sequence[ReplayArm]) -> RateTrend | None:
     values = [
         edit.value
         for edit in edits
@@ -316,7 +319,7 @@ def _dose(edits: Sequence[Edit], arms: Sequence[Arm]) -> Trend | None:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _BranchPlace:
     """Where and how branches are carried on."""
 
     origin: Path
@@ -327,7 +330,7 @@ class _Place:
     outcome: Outcome
     progress: Callable[[str], None]
 
-    def carry_on(self, at: Event, edit: Edit | None, number: int) -> bool | None:
+    def carry_on(self, at: Event, edit: RecordEdit | None, number: int) -> bool | None:
         """The outcome of one branch, which is made unless it is there."""
         condition = (
             "as-it-was"
@@ -363,7 +366,7 @@ def carry_branch_on(
         run.source = _source(run, recorded=recorded)
         if recorded and run.config.models:
             _play(run, origin)
-        if isinstance(execute("none", run_campaign, run), Waiting):
+        if isinstance(execute("none", run_campaign, run), AnswersAwaited):
             raise RewindError(
                 f"the branch {folder} would wait for people, and a branch asks nobody; branch after their answers came."
             )
@@ -373,20 +376,20 @@ def _source(run: Run, *, recorded: bool) -> ParticipantSource:
     """Who answers in a branch: real people never, simulated ones anew where effects are live."""
     source = run.source
     if run.config.participants.source in ("web", "prolific", "file"):
-        asked = frozenset(item.record.experiment for item in run.trace.records(Recruited))
-        return _Nobody(source, asked)
+        asked = frozenset(item.record.experiment for item in run.trace.records(PeopleRecruited))
+        return _AbsentPeople(source, asked)
     if not recorded and isinstance(source, SimulatedParticipants | LanguageModelParticipants):
         source.seed = run.trace.seed
     return source
 
 
-class _Nobody:
+class _AbsentPeople:
     """In place of real people: what they answered stands in the trace, and nothing else is asked of them."""
 
     def __init__(self, source: ParticipantSource, asked: frozenset[str]) -> None:
         self._source, self._asked = source, asked
 
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
         """What could have been asked."""
         return self._source.offers(rng, n_most)
 
@@ -422,22 +425,24 @@ def _play(run: Run, origin: Path) -> None:
     with Trace.open(origin, RECORD_TYPES, read_only=True) as trace:
         calls = [item.record for item in trace.records(LanguageModelCalled)]
         contexts = [item.record for item in trace.records(ModelsChosen)]
-        said: dict[str, dict[Digest, deque[Completion]]] = defaultdict(lambda: defaultdict(deque))
+        said: dict[str, dict[Digest, deque[ModelCompletion]]] = defaultdict(
+            lambda: defaultdict(deque)
+        )
         for call in calls:
-            completion = Completion.model_validate(trace.artifacts.get_json(call.completion))
+            completion = ModelCompletion.model_validate(trace.artifacts.get_json(call.completion))
             said[call.model][call.request].append(completion)
     for name, caller in roles_of(run).callers.items():
-        caller.model = _Repeating(caller.model, said[name])
+        caller.model = _RepeatingModel(caller.model, said[name])
     for chosen in contexts:
         for choice, tokens in zip(chosen.choices, chosen.contexts, strict=True):
             roles_of(run).contexts[choice.model] = tokens
     roles_of(run).looked = True
 
 
-class _Repeating:
+class _RepeatingModel:
     """Says again what it said, and asks the model behind what nobody asked before."""
 
-    def __init__(self, model: LanguageModel, said: Mapping[Digest, deque[Completion]]) -> None:
+    def __init__(self, model: LanguageModel, said: Mapping[Digest, deque[ModelCompletion]]) -> None:
         self._model, self._said = model, said
 
     @property
@@ -450,7 +455,7 @@ class _Repeating:
         """Of the model behind."""
         return self._model.version
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
         """The recorded answer, in order where there are several; errors as of the model behind."""
         answers = self._said.get(
             digest_of(request.model_copy(update={"seed": 0}).model_dump(mode="json"))

@@ -22,19 +22,19 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Trials
 from lakatos.flows.branches.process import shown_in
-from lakatos.flows.branches.rates import Arm
+from lakatos.flows.branches.rates import ReplayArm
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
 from lakatos.judges.paired import exact_p
-from lakatos.language_models.client import LanguageModel, Request
+from lakatos.language_models.client import LanguageModel, ModelRequest
 from lakatos.language_models.errors import LanguageModelError
 from lakatos.language_models.quotes import check_answer, sentences
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.language_models.structured import Misread, answer_schema, parse
-from lakatos.theories.advocate import Brief, GrammarAdvocate, Start
+from lakatos.language_models.structured import MisreadAnswerError, answer_schema, parse
+from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import Evaluated
+from lakatos.theories.evaluate import EvaluatedComposition
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.roles.answer import Audit, CaseReading, Steelman, Successor
@@ -56,7 +56,7 @@ Check = Literal["readable", "borne_out", "is_theory", "predicts"]
 predicts the situation's answers at least so well."""
 
 
-class Situation(BaseModel):
+class EvaluationSituation(BaseModel):
     """One situation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,7 +65,7 @@ class Situation(BaseModel):
     kind: Literal["role", "search"]
     domain: str
     checks: tuple[Check, ...] = ()
-    request: Request | None = None
+    request: ModelRequest | None = None
     """What a role is asked, with its rules."""
     answer: str = ""
     """Name of the type in `ANSWERS`."""
@@ -81,7 +81,7 @@ class Situation(BaseModel):
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedSituation:
     """How one situation went."""
 
     name: str
@@ -91,21 +91,21 @@ class Graded:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SituationComparison:
     """A set, put to one subject, next to the last time."""
 
     subject: str
     kind: str
     set_digest: str
-    graded: tuple[Graded, ...]
-    before: tuple[Graded, ...] | None
+    graded: tuple[GradedSituation, ...]
+    before: tuple[GradedSituation, ...] | None
     """The last time the same situations were put, to whomever; None for the first time."""
     before_subject: str = ""
 
     @property
-    def arm(self) -> Arm:
+    def arm(self) -> ReplayArm:
         """How many passed."""
-        return Arm(sum(item.passed for item in self.graded), len(self.graded))
+        return ReplayArm(sum(item.passed for item in self.graded), len(self.graded))
 
     @property
     def changed(self) -> tuple[list[str], list[str]]:
@@ -126,7 +126,7 @@ class Comparison:
         return min(1.0, 2 * min(exact_p(gained, lost), exact_p(lost, gained)))
 
 
-def read_set(name: str | Path) -> tuple[Situation, ...]:
+def read_set(name: str | Path) -> tuple[EvaluationSituation, ...]:
     """The situations of a set that comes with the laboratory, or of a file.
 
     Raises:
@@ -137,7 +137,8 @@ def read_set(name: str | Path) -> tuple[Situation, ...]:
         data = path.read_bytes()
         value = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
         found = tuple(
-            Situation.model_validate_json(canonical_json(item)) for item in value["situations"]
+            EvaluationSituation.model_validate_json(canonical_json(item))
+            for item in value["situations"]
         )
     except OSError as error:
         raise StudyError(
@@ -154,14 +155,14 @@ def read_set(name: str | Path) -> tuple[Situation, ...]:
     return found
 
 
-def write_set(situations: Sequence[Situation], path: Path) -> None:
+def write_set(situations: Sequence[EvaluationSituation], path: Path) -> None:
     """Write a set as a file that `read_set` reads."""
     value = {"situations": [item.model_dump(mode="json") for item in situations]}
     data = canonical_json(value)
     write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
-def situations_of(folder: Path) -> tuple[Situation, ...]:
+def situations_of(folder: Path) -> tuple[EvaluationSituation, ...]:
     """The situations that roles were in during a run, each with the checks that its answer went through there.
 
     Raises:
@@ -169,7 +170,7 @@ def situations_of(folder: Path) -> tuple[Situation, ...]:
         StudyError: No role was asked in it.
     """
     check_run(folder)
-    found: dict[str, Situation] = {}
+    found: dict[str, EvaluationSituation] = {}
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         domain = trace.journal.meta["study"]["domain"]
         names = {"arbiter": CaseReading, "steelman": Steelman, "reviser": Successor, "repair": Successor,
@@ -179,14 +180,14 @@ def situations_of(folder: Path) -> tuple[Situation, ...]:
             if record.task not in names or not record.calls:
                 continue
             call = trace.get(record.calls[0], LanguageModelCalled)
-            request = Request.model_validate(trace.artifacts.get_json(call.request))
+            request = ModelRequest.model_validate(trace.artifacts.get_json(call.request))
             checks: tuple[Check, ...] = ("readable",)
             if names[record.task] in (CaseReading, Steelman):
                 checks = ("readable", "borne_out")
             elif names[record.task] is Successor:
                 checks = ("readable", "is_theory")
             name = f"{record.task}-{record.cycle}-{record.subject[:12]}"
-            found[name] = Situation(
+            found[name] = EvaluationSituation(
                 name=name,
                 kind="role",
                 domain=domain,
@@ -201,7 +202,9 @@ def situations_of(folder: Path) -> tuple[Situation, ...]:
     return tuple(found.values())
 
 
-async def put_to_model(situations: Sequence[Situation], model: LanguageModel) -> tuple[Graded, ...]:
+async def put_to_model(
+    situations: Sequence[EvaluationSituation], model: LanguageModel
+) -> tuple[GradedSituation, ...]:
     """Ask a model in every situation of a role, and judge its answers.
 
     Raises:
@@ -211,7 +214,7 @@ async def put_to_model(situations: Sequence[Situation], model: LanguageModel) ->
     if not roles:
         raise StudyError("the set holds no situation of a role; put it to a strategy.")
     graded = []
-    with _laboratories() as laboratory:
+    with _DomainLaboratories() as laboratory:
         for item in roles:
             assert item.request is not None
             answer_type = ANSWERS[item.answer]
@@ -220,20 +223,22 @@ async def put_to_model(situations: Sequence[Situation], model: LanguageModel) ->
             )
             try:
                 value = parse(await model.complete(asked), answer_type)
-            except Misread as problem:
-                graded.append(Graded(item.name, False, f"{problem.reason}: {problem.detail}"))
+            except MisreadAnswerError as problem:
+                graded.append(
+                    GradedSituation(item.name, False, f"{problem.reason}: {problem.detail}")
+                )
                 continue
             except LanguageModelError as error:
-                graded.append(Graded(item.name, False, f"{type(error).__name__}: {error}"))
+                graded.append(GradedSituation(item.name, False, f"{type(error).__name__}: {error}"))
                 continue
             problem_found = await asyncio.to_thread(_judge, item, value, laboratory)
-            graded.append(Graded(item.name, not problem_found, problem_found))
+            graded.append(GradedSituation(item.name, not problem_found, problem_found))
     return tuple(graded)
 
 
 def put_to_strategy(
-    situations: Sequence[Situation], advocate: Callable[[str], GrammarAdvocate]
-) -> tuple[Graded, ...]:
+    situations: Sequence[EvaluationSituation], advocate: Callable[[str], GrammarAdvocate]
+) -> tuple[GradedSituation, ...]:
     """Have an advocate search in every situation of a search, and judge the best of what it submits.
 
     Args:
@@ -247,24 +252,24 @@ def put_to_strategy(
     if not searches:
         raise StudyError("the set holds no situation of a search; put it to a model.")
     graded = []
-    with _laboratories() as laboratory:
+    with _DomainLaboratories() as laboratory:
         for item in searches:
             family, lab = FAMILIES[item.domain], laboratory(item.domain)
             trials = [Trials.from_json(table) for table in item.trials]
-            starts = tuple(Start(None, family.seeds[name][1]) for name in item.starts)
-            brief = Brief(starts=starts, n_candidates=item.n_candidates, n_successors=1)
+            starts = tuple(SearchStart(None, family.seeds[name][1]) for name in item.starts)
+            brief = AdvocateBrief(starts=starts, n_candidates=item.n_candidates, n_successors=1)
             own = advocate(item.domain)
 
             def fit(
                 asked: Any, lab: Laboratory = lab, trials: Any = trials, own: GrammarAdvocate = own
-            ) -> list[Evaluated | Any]:
+            ) -> list[EvaluatedComposition | Any]:
                 return lab.evaluate(own.grammar, asked, trials, n_draws=N_DRAWS)
 
             proposal = own.revise(brief, fit, np.random.default_rng(item.seed))
             best = max((attempt.criterion for attempt in proposal.submitted), default=-np.inf)
             passed = item.least is not None and best >= item.least
             graded.append(
-                Graded(
+                GradedSituation(
                     item.name,
                     passed,
                     "" if passed else f"criterion {best:.4f}, wanted {item.least}",
@@ -273,7 +278,7 @@ def put_to_strategy(
     return tuple(graded)
 
 
-class _laboratories:  # noqa: N801  (used as a function)
+class _DomainLaboratories:
     """One laboratory for each domain, made when it is first wanted."""
 
     def __init__(self) -> None:
@@ -292,7 +297,9 @@ class _laboratories:  # noqa: N801  (used as a function)
         return self._made[domain]
 
 
-def _judge(item: Situation, value: BaseModel, laboratory: Callable[[str], Laboratory]) -> str:
+def _judge(
+    item: EvaluationSituation, value: BaseModel, laboratory: Callable[[str], Laboratory]
+) -> str:
     """Why an answer does not pass; empty if it does."""
     if "borne_out" in item.checks and item.request is not None:
         shown = shown_in(item.request)
@@ -306,7 +313,7 @@ def _judge(item: Situation, value: BaseModel, laboratory: Callable[[str], Labora
     return ""
 
 
-def _judge_source(item: Situation, value: Successor, laboratory: Laboratory) -> str:
+def _judge_source(item: EvaluationSituation, value: Successor, laboratory: Laboratory) -> str:
     program = program_of(value, "challenged", ())
     if "predicts" not in item.checks:
         try:
@@ -334,8 +341,12 @@ def _statements(value: BaseModel) -> Iterator[Any]:
 
 
 def compare(
-    kind: str, subject: str, situations: Sequence[Situation], graded: Sequence[Graded], log: Path
-) -> Comparison:
+    kind: str,
+    subject: str,
+    situations: Sequence[EvaluationSituation],
+    graded: Sequence[GradedSituation],
+    log: Path,
+) -> SituationComparison:
     """Write down how a set went, and compare with the last time that these situations were put.
 
     Args:
@@ -361,12 +372,14 @@ def compare(
             raise StudyError(
                 f"line {number} of {log} is no result of an earlier time; name another --log."
             ) from None
-    found = Comparison(
+    found = SituationComparison(
         subject=subject,
         kind=kind,
         set_digest=put,
         graded=tuple(graded),
-        before=None if before is None else tuple(Graded(**item) for item in before["graded"]),
+        before=None
+        if before is None
+        else tuple(GradedSituation(**item) for item in before["graded"]),
         before_subject="" if before is None else before["subject"],
     )
     now = {

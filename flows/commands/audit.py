@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 if TYPE_CHECKING:
-    from lakatos.flows.audit.audit import Audit, HowMuch
+    from lakatos.flows.audit.audit import HowMuch, RunAudit
 
 MARKS = {"passed": "[green]passed[/green]", "failed": "[red]FAILED[/red]", "withdrawn": "[yellow]withdrawn[/yellow]",
          "skipped": "[yellow]skipped[/yellow]", "counterfactual": "[yellow]counterfactual[/yellow]"}  # fmt: skip
@@ -59,7 +59,7 @@ def audit_command(
         )
     how: HowMuch = recompute  # type: ignore[assignment]
 
-    def look(folder: Path, signed_by: str | None) -> Audit:
+    def look(folder: Path, signed_by: str | None) -> RunAudit:
         return audit(
             folder, recompute=how, n_sampled=sample, key=signed_by, data=data, n_workers=workers
         )
@@ -82,7 +82,7 @@ def audit_command(
         raise typer.Exit(status)
 
 
-def _keep(found: Audit, how: HowMuch) -> None:
+def _keep(found: RunAudit, how: HowMuch) -> None:
     """For the observatory; an audit that cannot be kept is one all the same."""
     from lakatos.flows.audit.audit import keep
     from lakatos.traces.errors import TraceError
@@ -93,7 +93,7 @@ def _keep(found: Audit, how: HowMuch) -> None:
         Console(stderr=True, soft_wrap=True).print(f"the audit is not kept: {escape(str(error))}")
 
 
-def _show(found: Audit) -> None:
+def _show(found: RunAudit) -> None:
     from lakatos.flows.audit.audit import VERDICTS, signed_list
 
     console = Console(soft_wrap=True)

@@ -174,13 +174,13 @@ def invite(folder: Path, n_people: int, *, public_url: str = "http://127.0.0.1:8
         RunMissingError: There is no run in ``folder``.
         InboxError: People answer the run in another folder.
     """
-    from lakatos.experiments.participants.web.store import INVITATION, Store
+    from lakatos.experiments.participants.web.store import INVITATION, SessionStore
     from lakatos.flows.run.places import check_collects
     from lakatos.flows.run.run import check_run
 
     check_run(folder)
     check_collects(folder)
-    store = Store(folder)
+    store = SessionStore(folder)
     try:
         return [
             f"{public_url.rstrip('/')}/study/?{INVITATION}={token}"

@@ -14,9 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from lakatos.flows.branches.process import Evaluation
-    from lakatos.flows.branches.rewind import Rewound
-    from lakatos.flows.branches.situations import Comparison
+    from lakatos.flows.branches.process import ProcessEvaluation
+    from lakatos.flows.branches.rewind import RewindResult
+    from lakatos.flows.branches.situations import SituationComparison
 
 RunsFolder = Annotated[
     Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
@@ -305,7 +305,7 @@ def export(
         Console(soft_wrap=True).print(f"written: {escape(str(path))}")
 
 
-def _show_evaluation(found: Evaluation) -> None:
+def _show_evaluation(found: ProcessEvaluation) -> None:
     console = Console(soft_wrap=True)
     for rule in found.rules:
         mark = "[green]kept[/green]  " if rule.kept else "[yellow]broken[/yellow]"
@@ -338,7 +338,7 @@ def _show_evaluation(found: Evaluation) -> None:
             )
 
 
-def _show_comparison(found: Comparison) -> None:
+def _show_comparison(found: SituationComparison) -> None:
     console = Console(soft_wrap=True)
     low, high = found.arm.interval()
     console.print(
@@ -359,7 +359,7 @@ def _show_comparison(found: Comparison) -> None:
         )
 
 
-def _show_rewound(found: Rewound) -> None:
+def _show_rewound(found: RewindResult) -> None:
     console = Console(soft_wrap=True)
     low, high = found.baseline.interval()
     console.print(

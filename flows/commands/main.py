@@ -362,7 +362,7 @@ def _run_study(
 
 def _carry(folder: Path, work: Any) -> None:
     from lakatos.flows.report.report import write_report
-    from lakatos.flows.stages.collect import Waiting
+    from lakatos.flows.stages.collect import AnswersAwaited
 
     console = Console(stderr=True)
     try:
@@ -373,7 +373,7 @@ def _carry(folder: Path, work: Any) -> None:
             soft_wrap=True,
         )
         raise typer.Exit(getattr(stopped, "exit_code", 130)) from None
-    if isinstance(found, Waiting):
+    if isinstance(found, AnswersAwaited):
         preview = escape(str(write_report(folder)))
         Console().print(
             f"{escape(found.text)}\nrun: {escape(str(folder))}\nwhat people will see, and what was frozen: {preview}",

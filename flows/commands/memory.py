@@ -71,7 +71,7 @@ def memory_show(
     """One lesson with all that is known of it: evidence, what justified it, what corrects it."""
     from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.errors import LessonError
-    from lakatos.memory.item import Fact, Superseded
+    from lakatos.memory.item import Fact, LessonSuperseded
     from lakatos.memory.library import Pitfall
     from lakatos.memory.plan import Plan
     from lakatos.memory.recall import lesson_text
@@ -102,7 +102,7 @@ def memory_show(
         if found[0] in pair:
             (other,) = [digest for digest in pair if digest != found[0]]
             console.print(f"[yellow]contradicted[/yellow] by {other}")
-    for digest, link in library.all(Superseded):
+    for digest, link in library.all(LessonSuperseded):
         if found[0] in (link.old, link.new):
             said = f"{link.old[:10]} -> {link.new[:10]}: {link.reason}"
             console.print(f"corrected ({digest[:10]}): {escape(said)}")
@@ -125,13 +125,13 @@ def memory_recall(
     from lakatos.experiments.domains import DOMAINS
     from lakatos.flows.errors import StudyError
     from lakatos.flows.roles.remember import shared_library
-    from lakatos.memory.recall import Lexical, Situation
+    from lakatos.memory.recall import LexicalRecall, RecallSituation
 
     if domain not in DOMAINS:
         raise StudyError(f"there is no domain {domain!r}; there are: {', '.join(DOMAINS)}.")
     console = Console(soft_wrap=True)
-    found = Lexical(shared_library(runs)).recall(
-        Situation(domain=domain, stage=stage, failed=failed), most
+    found = LexicalRecall(shared_library(runs)).recall(
+        RecallSituation(domain=domain, stage=stage, failed=failed), most
     )
     for item in found.lessons:
         note = f"  [yellow]{escape(item.note)}[/yellow]" if item.note else ""

@@ -19,9 +19,9 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from lakatos.language_models.serving.check import Report
-    from lakatos.language_models.serving.launch import Launch
-    from lakatos.language_models.serving.profile import Profile
+    from lakatos.language_models.serving.check import ServingReport
+    from lakatos.language_models.serving.launch import ServerLaunch
+    from lakatos.language_models.serving.profile import ServingProfile
     from lakatos.language_models.settings import ModelSettings
 
 app = typer.Typer(
@@ -86,7 +86,7 @@ def serve(
 
     In Python: `language_models.serving.server.supervise(prepare(profile, environment), log)`.
     """
-    from lakatos.language_models.serving.server import Restarts, supervise
+    from lakatos.language_models.serving.server import RestartPolicy, supervise
 
     chosen = _profile(profile, port)
     launch = _launch(chosen)
@@ -104,7 +104,9 @@ def serve(
 
     with _asked_to_stop():
         try:
-            supervise(launch, file, restarts=Restarts(limit=restarts), progress=say, ready=ready)
+            supervise(
+                launch, file, restarts=RestartPolicy(limit=restarts), progress=say, ready=ready
+            )
         except KeyboardInterrupt:
             say("stopped")
 
@@ -274,27 +276,27 @@ def tiny(
     )
 
 
-def _profile(named: str, port: int | None) -> Profile:
+def _profile(named: str, port: int | None) -> ServingProfile:
     from lakatos.language_models.serving.profile import load_profile
 
     profile = load_profile(named)
     return profile if port is None else profile.model_copy(update={"port": port})
 
 
-def _launch(profile: Profile) -> Launch:
+def _launch(profile: ServingProfile) -> ServerLaunch:
     from lakatos.language_models.serving.environment import find_environment
     from lakatos.language_models.serving.launch import prepare
 
     return prepare(profile, find_environment(profile.runtime))
 
 
-def _settings(profile: Profile) -> ModelSettings:
+def _settings(profile: ServingProfile) -> ModelSettings:
     from lakatos.language_models.serving.launch import settings_of
 
     return settings_of(profile)
 
 
-def _log_file(folder: Path, profile: Profile) -> Path:
+def _log_file(folder: Path, profile: ServingProfile) -> Path:
     return folder / f"{profile.name}-{profile.port}.log"
 
 
@@ -317,7 +319,7 @@ def _asked_to_stop() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _show(report: Report) -> None:
+def _show(report: ServingReport) -> None:
     console = Console()
     colour = {"works": "green", "partly": "yellow", "unknown": "yellow", "fails": "red"}
     table = Table("role", "what", "state", "detail", title=f"{report.model} ({report.server})")

@@ -53,7 +53,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
 
 def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:
     """Whether somebody has begun to answer an experiment."""
-    from lakatos.experiments.participants.web.store import COLLECTION_FILE, Store
+    from lakatos.experiments.participants.web.store import COLLECTION_FILE, SessionStore
 
     if name in state.answers or name in state.collected:
         return True
@@ -61,7 +61,7 @@ def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:
         return True
     if not (folder / COLLECTION_FILE).exists():
         return False
-    store = Store(folder)
+    store = SessionStore(folder)
     try:
         return any(item["name"] == name and item["people"] for item in store.status())
     finally:

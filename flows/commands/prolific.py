@@ -20,10 +20,10 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from lakatos.experiments.participants.prolific.clerk import Clerk
-    from lakatos.experiments.participants.prolific.ledger import Entry, Ledger
+    from lakatos.experiments.participants.prolific.clerk import ProlificClerk
+    from lakatos.experiments.participants.prolific.ledger import PaymentLedger, SubmissionEntry
     from lakatos.experiments.participants.prolific.money import Money
-    from lakatos.experiments.participants.prolific.plan import Plan
+    from lakatos.experiments.participants.prolific.plan import RecruitmentPlan
     from lakatos.experiments.participants.prolific.recruiter import Action
 
 app = typer.Typer(
@@ -82,7 +82,7 @@ def publish(
 ) -> None:
     """Make the study on the service and let people in, up to a limit; again, with another limit, to change that.
 
-    In Python: `Clerk.publish(confirm(plan, limit, typed_name=...))`.
+    In Python: `ProlificClerk.publish(confirm(plan, limit, typed_name=...))`.
     """
     from lakatos.experiments.participants.prolific.plan import confirm
     from lakatos.flows.run.places import find_run
@@ -113,7 +113,7 @@ def status(
 ) -> None:
     """Ask the service how things stand and show the books; changes nothing there.
 
-    In Python: `Clerk.poll()`.
+    In Python: `ProlificClerk.poll()`.
     """
     from lakatos.experiments.participants.prolific.recruiter import Review
 
@@ -163,7 +163,7 @@ def pay(
 ) -> None:
     """Approve who completed our page, replace who dropped out, pay bonuses; all within the limit, each person once.
 
-    In Python: `Clerk.work()`.
+    In Python: `ProlificClerk.work()`.
     """
     with _at_work(run, runs, experiment, bonus=bonus, stop_when_ended=stop_when_ended) as clerk:
         if dry_run:
@@ -210,7 +210,11 @@ def rehearse(
     from lakatos.experiments.participants.prolific.money import Money
     from lakatos.experiments.participants.prolific.plan import load_settings, make_plan
     from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, rehearse
-    from lakatos.experiments.participants.prolific.stand_in import Faults, World, serve
+    from lakatos.experiments.participants.prolific.stand_in import (
+        ProlificWorld,
+        RequestFaults,
+        serve,
+    )
 
     planned = make_plan(load_settings(settings) if settings else EXAMPLE)
     total = planned.total_cost
@@ -227,9 +231,9 @@ def rehearse(
         "wrong",
     )
     broken = 0
-    with serve(World(0)) as stand_in:
+    with serve(ProlificWorld(0)) as stand_in:
         for seed in range(first_seed, first_seed + seeds):
-            world = World(seed, faults=Faults(), fee=planned.fee)
+            world = ProlificWorld(seed, faults=RequestFaults(), fee=planned.fee)
             with TemporaryDirectory() as folder:
                 done = rehearse(planned, most, stand_in, world, Path(folder))
             broken += len(done.problems)
@@ -250,7 +254,7 @@ def rehearse(
         raise typer.Exit(1)
 
 
-def check_page(folder: Path, planned: Plan) -> None:
+def check_page(folder: Path, planned: RecruitmentPlan) -> None:
     """Refuse to send people to a page that does not wait for them.
 
     Raises:
@@ -287,9 +291,9 @@ def check_page(folder: Path, planned: Plan) -> None:
 
 
 @contextmanager
-def _books(run: str, runs: Path) -> Iterator[tuple[Path, Ledger]]:
+def _books(run: str, runs: Path) -> Iterator[tuple[Path, PaymentLedger]]:
     """The run's folder and its books, which nobody else writes meanwhile."""
-    from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
+    from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
     from lakatos.flows.run.places import check_collects, find_run
     from lakatos.traces.stores.sqlite import WriterLock
 
@@ -297,7 +301,7 @@ def _books(run: str, runs: Path) -> Iterator[tuple[Path, Ledger]]:
     check_collects(folder)
     lock = WriterLock(folder / LOCK_FILE)
     try:
-        with Ledger(folder / LEDGER_FILE) as ledger:
+        with PaymentLedger(folder / LEDGER_FILE) as ledger:
             yield folder, ledger
     finally:
         lock.release()
@@ -312,8 +316,8 @@ def _at_work(
     bonus: Path | None = None,
     needs_token: bool = True,
     stop_when_ended: bool = False,
-) -> Iterator[Clerk]:
-    from lakatos.experiments.participants.prolific.clerk import Clerk
+) -> Iterator[ProlificClerk]:
+    from lakatos.experiments.participants.prolific.clerk import ProlificClerk
     from lakatos.experiments.participants.prolific.client import ProlificClient
     from lakatos.flows.errors import StudyError
     from lakatos.flows.operations.prolific_page import RunPage
@@ -330,10 +334,14 @@ def _at_work(
         with client:
             page = RunPage(folder, most)
             amounts = _bonuses(bonus, folder, most)
-            yield Clerk(client, ledger, name, page, bonus=amounts, stop_when_ended=stop_when_ended)
+            yield ProlificClerk(
+                client, ledger, name, page, bonus=amounts, stop_when_ended=stop_when_ended
+            )
 
 
-def _bonuses(path: Path | None, folder: Path, planned: Plan) -> Callable[[Entry], Money | None]:
+def _bonuses(
+    path: Path | None, folder: Path, planned: RecruitmentPlan
+) -> Callable[[SubmissionEntry], Money | None]:
     """What each person earned, from a file that names people by their pseudonym.
 
     Raises:
@@ -378,7 +386,7 @@ def _bonuses(path: Path | None, folder: Path, planned: Plan) -> Callable[[Entry]
     return lambda entry: amounts.get(pseudonym(key, "prolific", entry.participant))
 
 
-def _print_cost(planned: Plan) -> None:
+def _print_cost(planned: RecruitmentPlan) -> None:
     settings, fee = planned.settings, planned.fee
     table = Table("what", "each", "people", "with fees", title=f"{planned.name}: what it can cost")
     table.add_row(
@@ -405,7 +413,7 @@ def _print_cost(planned: Plan) -> None:
     )
 
 
-def _print_books(clerk: Clerk) -> None:
+def _print_books(clerk: ProlificClerk) -> None:
     account, books = clerk.account, clerk.books
     console = Console()
     study = (
@@ -426,7 +434,7 @@ def _print_books(clerk: Clerk) -> None:
     )
 
 
-def _print_withheld(clerk: Clerk) -> None:
+def _print_withheld(clerk: ProlificClerk) -> None:
     """Say whose answers are kept apart."""
     from lakatos.flows.operations.prolific_page import RunPage
 

@@ -19,7 +19,7 @@ from rich.table import Table
 from lakatos import IMPORT_ROOT
 from lakatos.flows.errors import FlowError, RunMissingError, ScheduleError
 from lakatos.flows.operations.schedule import (
-    Schedule,
+    CampaignSchedule,
     change_schedules,
     load_schedules,
     make_schedule,
@@ -149,7 +149,7 @@ def _change(
         else _known_run(runs, name)
     )
 
-    def change(known: dict[str, Schedule]) -> dict[str, Schedule]:
+    def change(known: dict[str, CampaignSchedule]) -> dict[str, CampaignSchedule]:
         if remove:
             return {other: item for other, item in known.items() if other != name}
         return known | {name: replace(known[name], paused=pause)}
@@ -314,7 +314,9 @@ def _be_client_of(server: str) -> None:
         os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1,localhost"]))
 
 
-def _deployable(studies: Path, data: Path | None, workers: int, say: Any) -> dict[str, Schedule]:
+def _deployable(
+    studies: Path, data: Path | None, workers: int, say: Any
+) -> dict[str, CampaignSchedule]:
     """The studies of a folder; one that cannot be read is named and left out."""
     from lakatos.flows.run.study import load_study
 
@@ -323,7 +325,7 @@ def _deployable(studies: Path, data: Path | None, workers: int, say: Any) -> dic
         raise ScheduleError(
             f"there is no study file in {studies}; name a folder with some, or one file."
         )
-    found: dict[str, Schedule] = {}
+    found: dict[str, CampaignSchedule] = {}
     for file in files:
         try:
             config = load_study(file)

@@ -17,7 +17,7 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.run.engine import EngineName
 
 if TYPE_CHECKING:
-    from lakatos.flows.operations.sweep import Outcome
+    from lakatos.flows.operations.sweep import CellOutcome
 
 _COLOURS = {
     "concluded": "green",
@@ -61,7 +61,7 @@ def sweep_command(
     Exit status 1 if a campaign failed; the others are not hurt. In Python: `lakatos.flows.operations.sweep.run_sweep(folder, cells)`.
     """
     from lakatos.flows.operations.sweep import (
-        Outcome,
+        CellOutcome,
         load_sweep,
         run_sweep,
         write_comparison,
@@ -72,7 +72,9 @@ def sweep_command(
     base, cells = load_sweep(sweep)
     folder, console = runs / check_name(name or base), Console()
     if plan:
-        console.print(_table(base, [Outcome(cell, "planned") for cell in cells], most=len(cells)))
+        console.print(
+            _table(base, [CellOutcome(cell, "planned") for cell in cells], most=len(cells))
+        )
         return
     write_studies(folder, cells)
     with Live(console=console, refresh_per_second=2, transient=True) as live:
@@ -96,11 +98,11 @@ def sweep_command(
         )
 
 
-def _plainly(console: Console) -> Callable[[Sequence[Outcome]], None]:
+def _plainly(console: Console) -> Callable[[Sequence[CellOutcome]], None]:
     """A line whenever a campaign begins or ends, for logs."""
     known: dict[str, str] = {}
 
-    def show(outcomes: Sequence[Outcome]) -> None:
+    def show(outcomes: Sequence[CellOutcome]) -> None:
         for item in outcomes:
             if item.state != "planned" and known.get(item.cell.name) != item.state:
                 known[item.cell.name] = item.state
@@ -111,7 +113,7 @@ def _plainly(console: Console) -> Callable[[Sequence[Outcome]], None]:
     return show
 
 
-def _table(name: str, outcomes: Sequence[Outcome], most: int = 20) -> Table:
+def _table(name: str, outcomes: Sequence[CellOutcome], most: int = 20) -> Table:
     """The cells that matter now: running and failed ones first, then the newest."""
     counts = {state: sum(item.state == state for item in outcomes) for state in _COLOURS}
     title = ", ".join(f"{count} {state}" for state, count in counts.items() if count)

@@ -107,7 +107,7 @@ def posterior(
     from lakatos.theories.posterior import fit
     from lakatos.theories.posterior_check import compare, posterior_predictive
     from lakatos.theories.sandbox.client import Sandbox
-    from lakatos.theories.sandbox.tracer import Tracer
+    from lakatos.theories.sandbox.tracer import TracerSandbox
 
     console = Console()
     state, trace = read_state(find_run(run, runs))
@@ -122,7 +122,7 @@ def posterior(
     assert state.config is not None
     domain = DOMAINS[state.config.domain]
     fitted = {}
-    with Sandbox() as sandbox, Tracer() as tracer:
+    with Sandbox() as sandbox, TracerSandbox() as tracer:
         for name, theory in chosen.items():
             found = fit(
                 theory,

@@ -41,14 +41,14 @@ def view(
     import uvicorn
 
     from lakatos.experiments.participants.web.door import SERVER, is_loopback
-    from lakatos.flows.view.app import Access, create_app
+    from lakatos.flows.view.app import ViewAccess, create_app
 
     if not token and not is_loopback(host):
         raise FlowError(
             f"{host} can be reached from other machines; give --token (or LAKATOS_VIEW_TOKEN) with 16 characters or "
             "more, or listen on 127.0.0.1."
         )
-    access = Access(token, frozenset(name.lower() for name in names))
+    access = ViewAccess(token, frozenset(name.lower() for name in names))
     with listen(host, port, "the observatory") if listener < 0 else inherited(listener) as opened:
         address = f"{address_of(opened)}/"
         out = console or Console()

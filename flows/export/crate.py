@@ -16,7 +16,7 @@ from typing import Any
 from lakatos.flows.errors import ExportError
 from lakatos.flows.export.markdown import as_markdown
 from lakatos.flows.export.provenance import prov_json
-from lakatos.flows.export.selection import Selection, selected
+from lakatos.flows.export.selection import ExportSelection, selected
 from lakatos.flows.operations.people import export as export_answers
 from lakatos.flows.report.report import render
 from lakatos.flows.run.run import ENGINE_VERSION
@@ -79,7 +79,7 @@ def write_crate(folder: Path, out: Path, *, author: str = "", licence: str = "")
     return out / METADATA
 
 
-def record_lines(chosen: Selection) -> Iterator[dict[str, Any]]:
+def record_lines(chosen: ExportSelection) -> Iterator[dict[str, Any]]:
     """The records of a selection as plain values."""
     for event in chosen.events:
         yield {
@@ -94,7 +94,7 @@ def record_lines(chosen: Selection) -> Iterator[dict[str, Any]]:
         }
 
 
-def _files(chosen: Selection) -> Iterator[tuple[str, bytes]]:
+def _files(chosen: ExportSelection) -> Iterator[tuple[str, bytes]]:
     page = render(chosen.reading)
     study = chosen.reading.config.model_dump(mode="json")
     yield "study.json", json.dumps(study, indent=1, ensure_ascii=False).encode()
@@ -110,7 +110,7 @@ def _files(chosen: Selection) -> Iterator[tuple[str, bytes]]:
         )
 
 
-def _metadata(chosen: Selection, author: str, licence: str) -> dict[str, Any]:
+def _metadata(chosen: ExportSelection, author: str, licence: str) -> dict[str, Any]:
     reading = chosen.reading
     began, ended = reading.times
     concluded = reading.concluded

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from lakatos.flows.errors import ExportError
-from lakatos.flows.export.selection import Selection, selected
+from lakatos.flows.export.selection import ExportSelection, selected
 from lakatos.flows.run.run import ENGINE_VERSION
-from lakatos.language_models.client import Completion, Request
+from lakatos.language_models.client import ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.roles.record import RoleAnswered, SuccessorTried
 from lakatos.traces.artifact import write_whole
@@ -65,7 +65,7 @@ def write_logs(folder: Path, out: Path) -> list[Path]:
     return written
 
 
-def _answered(chosen: Selection) -> dict[Digest, RoleAnswered]:
+def _answered(chosen: ExportSelection) -> dict[Digest, RoleAnswered]:
     found: dict[Digest, RoleAnswered] = {}
     for event in chosen.events:
         record = chosen.record(event)
@@ -75,7 +75,7 @@ def _answered(chosen: Selection) -> dict[Digest, RoleAnswered]:
 
 
 def _archive(
-    chosen: Selection,
+    chosen: ExportSelection,
     task: str,
     model: str,
     events: list[Event],
@@ -119,7 +119,7 @@ def _archive(
 
 
 def _header(
-    chosen: Selection,
+    chosen: ExportSelection,
     task: str,
     model: str,
     samples: list[dict[str, Any]],
@@ -182,7 +182,7 @@ def _header(
 
 
 def _sample(
-    chosen: Selection,
+    chosen: ExportSelection,
     event: Event,
     number: int,
     answered: RoleAnswered | None,
@@ -191,8 +191,8 @@ def _sample(
     record = chosen.record(event)
     assert isinstance(record, LanguageModelCalled)
     artifacts = chosen.reading.trace.artifacts
-    request = Request.model_validate(artifacts.get_json(record.request))
-    completion = Completion.model_validate(artifacts.get_json(record.completion))
+    request = ModelRequest.model_validate(artifacts.get_json(record.request))
+    completion = ModelCompletion.model_validate(artifacts.get_json(record.completion))
     said = [_message(item.role, item.content, place) for place, item in enumerate(request.messages)]
     answer = _message("assistant", completion.content, len(said)) | {
         "model": record.model_name,

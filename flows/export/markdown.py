@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from lakatos.flows.report.reader import Reading
+from lakatos.flows.report.reader import RunReading
 from lakatos.flows.report.report import render
 from lakatos.flows.run.run import read_state
 from lakatos.traces.artifact import write_whole
@@ -40,20 +40,20 @@ def write_markdown(folder: Path, out: Path | None = None) -> Path:
     place = folder / "report.md" if out is None else out
     state, trace = read_state(folder)
     with trace:
-        page = render(Reading(folder, state, trace))
+        page = render(RunReading(folder, state, trace))
     write_whole(place, as_markdown(page).encode())
     return place
 
 
 def as_markdown(page: str) -> str:
     """The text of a page of the report."""
-    reader = _Reader()
+    reader = _MarkdownReader()
     reader.feed(page)
     reader.close()
     return reader.text()
 
 
-class _Reader(HTMLParser):
+class _MarkdownReader(HTMLParser):
     """Collects blocks of Markdown."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lakatos.experiments.record import TrialsCollected
-from lakatos.flows.export.selection import Selection, selected
+from lakatos.flows.export.selection import ExportSelection, selected
 from lakatos.flows.report.why import words_of
 from lakatos.flows.run.run import ENGINE_VERSION
 from lakatos.language_models.record import LanguageModelCalled
@@ -24,7 +24,7 @@ NAMESPACE = "urn:lakatos:"
 LABORATORY = "lakatos:laboratory"
 
 
-def prov_json(chosen: Selection) -> dict[str, Any]:
+def prov_json(chosen: ExportSelection) -> dict[str, Any]:
     """The run as PROV-JSON: what was made from what, when, by which step, and who acted."""
     known = {event.record_digest for event in chosen.events}
     document: dict[str, Any] = {
@@ -79,7 +79,9 @@ def prov_json(chosen: Selection) -> dict[str, Any]:
     return {name: part for name, part in document.items() if part}
 
 
-def _associate(document: dict[str, Any], chosen: Selection, event: Event, activity: str) -> None:
+def _associate(
+    document: dict[str, Any], chosen: ExportSelection, event: Event, activity: str
+) -> None:
     """Who carried a step out, and to whom its result is due."""
     record, entity = chosen.record(event), f"lakatos:record-{event.record_digest}"
     agents = [LABORATORY]

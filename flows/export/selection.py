@@ -10,7 +10,7 @@ from typing import Any
 
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
 from lakatos.flows.operations.people import SHOWN
-from lakatos.flows.report.reader import Reading
+from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.run import read_state
 from lakatos.flows.stages.collect import erased
@@ -21,10 +21,10 @@ from lakatos.traces.validity import Validity
 
 
 @dataclass(frozen=True)
-class Selection:
+class ExportSelection:
     """A run as exports see it."""
 
-    reading: Reading
+    reading: RunReading
     events: tuple[Event, ...]
     """Results that hold, in the order of the journal."""
     begun: Mapping[Digest, Event]
@@ -54,7 +54,7 @@ class Selection:
 
 
 @contextmanager
-def selected(folder: Path) -> Iterator[Selection]:
+def selected(folder: Path) -> Iterator[ExportSelection]:
     """The selection of a run, which is closed afterwards.
 
     Raises:
@@ -86,8 +86,8 @@ def selected(folder: Path) -> Iterator[Selection]:
                 begun.setdefault(event.key, event)
                 if "note" in event.body:
                     notes.setdefault(event.key, []).append(event.body["note"])
-        yield Selection(
-            reading=Reading(folder, state, trace),
+        yield ExportSelection(
+            reading=RunReading(folder, state, trace),
             events=kept,
             begun=begun,
             notes={key: tuple(items) for key, items in notes.items()},

@@ -20,9 +20,9 @@ from typing import Any
 import httpx
 
 from lakatos.flows.errors import ExportError
-from lakatos.flows.export.selection import Selection, selected
+from lakatos.flows.export.selection import ExportSelection, selected
 from lakatos.flows.run.run import ENGINE_VERSION
-from lakatos.language_models.client import Completion, Request
+from lakatos.language_models.client import ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.theories.roles.record import RoleAnswered
@@ -78,7 +78,7 @@ def send_spans(
     return len(spans)
 
 
-def spans_of(chosen: Selection, *, contents: bool = False) -> Iterator[dict[str, Any]]:
+def spans_of(chosen: ExportSelection, *, contents: bool = False) -> Iterator[dict[str, Any]]:
     """One span for the campaign and one for each step, in OTLP's JSON encoding."""
     trace_id = digest_of(
         {"run": chosen.reading.trace.journal.meta, "first": chosen.reading.times[0]}
@@ -111,7 +111,7 @@ def spans_of(chosen: Selection, *, contents: bool = False) -> Iterator[dict[str,
 
 
 def _span(
-    chosen: Selection, event: Event, trace_id: str, parent: str, contents: bool
+    chosen: ExportSelection, event: Event, trace_id: str, parent: str, contents: bool
 ) -> dict[str, Any]:
     record = chosen.record(event)
     attributes: dict[str, Any] = {
@@ -159,7 +159,7 @@ def _span(
 
 
 def _call(
-    chosen: Selection, event: Event, record: LanguageModelCalled, contents: bool
+    chosen: ExportSelection, event: Event, record: LanguageModelCalled, contents: bool
 ) -> dict[str, Any]:
     settings = chosen.reading.config.models.get(record.model)
     found: dict[str, Any] = {
@@ -185,8 +185,8 @@ def _call(
         found["server.address"] = httpx.URL(settings.base_url).host
     if contents:
         artifacts = chosen.reading.trace.artifacts
-        request = Request.model_validate(artifacts.get_json(record.request))
-        completion = Completion.model_validate(artifacts.get_json(record.completion))
+        request = ModelRequest.model_validate(artifacts.get_json(record.request))
+        completion = ModelCompletion.model_validate(artifacts.get_json(record.completion))
         said = [
             {"role": item.role, "parts": [{"type": "text", "content": item.content}]}
             for item in request.messages
@@ -201,7 +201,7 @@ def _call(
     return found
 
 
-def _resource(chosen: Selection) -> list[dict[str, Any]]:
+def _resource(chosen: ExportSelection) -> list[dict[str, Any]]:
     return _attributes(
         {
             "service.name": "lakatos",

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from lakatos.flows.errors import ExportError
-from lakatos.flows.export.selection import Selection, selected
+from lakatos.flows.export.selection import ExportSelection, selected
 from lakatos.judges.judge import Verdict, VerdictResolved
-from lakatos.language_models.client import Completion, Request
+from lakatos.language_models.client import ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.record import TheoryAdmitted
 from lakatos.theories.roles.record import CaseRead, RoleAnswered, SuccessorTried
@@ -73,9 +73,9 @@ def write_training(folder: Path, out: Path) -> list[Path]:
     return [*written, out / "README.md"]
 
 
-def training_data(chosen: Selection) -> TrainingData:
+def training_data(chosen: ExportSelection) -> TrainingData:
     """All three kinds of lines."""
-    known = _Known(chosen)
+    known = _TrainingRecords(chosen)
     trajectories = list(_credited([_trajectory(known, attempts) for attempts in known.attempts()]))
     steps = [step for line in trajectories for step in line["steps"]]
     return TrainingData(
@@ -88,10 +88,10 @@ def training_data(chosen: Selection) -> TrainingData:
     )
 
 
-class _Known:
+class _TrainingRecords:
     """The records of a selection that matter here."""
 
-    def __init__(self, chosen: Selection) -> None:
+    def __init__(self, chosen: ExportSelection) -> None:
         self.chosen = chosen
         self.calls: dict[Digest, LanguageModelCalled] = {}
         self.answers: list[tuple[Digest, RoleAnswered]] = []
@@ -130,7 +130,7 @@ class _Known:
 
     def messages(self, call: Digest) -> list[Line]:
         """What was asked."""
-        request = Request.model_validate(
+        request = ModelRequest.model_validate(
             self.chosen.reading.trace.artifacts.get_json(self.calls[call].request)
         )
         return [{"role": item.role, "content": item.content} for item in request.messages]
@@ -138,7 +138,7 @@ class _Known:
     def completion(self, call: Digest) -> Line:
         """What was answered."""
         value = self.chosen.reading.trace.artifacts.get_json(self.calls[call].completion)
-        return {"role": "assistant", "content": Completion.model_validate(value).content}
+        return {"role": "assistant", "content": ModelCompletion.model_validate(value).content}
 
     def passed(self, digest: Digest, record: RoleAnswered) -> bool | None:
         """Whether an answer passed all that it was held against; None where it was cut off."""
@@ -165,7 +165,7 @@ class _Known:
         return self.tried[digest].criterion if digest in self.tried else None
 
 
-def _supervised(known: _Known) -> Iterator[Line]:
+def _supervised(known: _TrainingRecords) -> Iterator[Line]:
     for digest, record in known.answers:
         if known.passed(digest, record) and record.calls[-1] in known.calls:
             call = record.calls[-1]
@@ -175,7 +175,7 @@ def _supervised(known: _Known) -> Iterator[Line]:
             }
 
 
-def _preferences(known: _Known) -> Iterator[Line]:
+def _preferences(known: _TrainingRecords) -> Iterator[Line]:
     by_request: dict[Digest, list[tuple[Digest, RoleAnswered, bool]]] = defaultdict(list)
     for digest, record in known.answers:
         judged = known.passed(digest, record)
@@ -189,7 +189,9 @@ def _preferences(known: _Known) -> Iterator[Line]:
                 yield _pair(known, before, (second, after), (first, before), "repaired")
 
 
-def _pairs(known: _Known, items: Sequence[tuple[Digest, RoleAnswered, bool]]) -> Iterator[Line]:
+def _pairs(
+    known: _TrainingRecords, items: Sequence[tuple[Digest, RoleAnswered, bool]]
+) -> Iterator[Line]:
     """Of answers to one request, those that passed over those that did not, and better theories over worse ones."""
     for place, (one, first, first_passed) in enumerate(items):
         for other, second, second_passed in items[place + 1 :]:
@@ -210,7 +212,7 @@ def _pairs(known: _Known, items: Sequence[tuple[Digest, RoleAnswered, bool]]) ->
 
 
 def _pair(
-    known: _Known,
+    known: _TrainingRecords,
     asked: RoleAnswered,
     better: tuple[Digest, RoleAnswered],
     worse: tuple[Digest, RoleAnswered],
@@ -225,7 +227,7 @@ def _pair(
     }
 
 
-def _trajectory(known: _Known, attempts: Sequence[tuple[Digest, RoleAnswered]]) -> Line:
+def _trajectory(known: _TrainingRecords, attempts: Sequence[tuple[Digest, RoleAnswered]]) -> Line:
     """Steps of one line of work with the states that they lead to; credit follows when all are known."""
     first = attempts[0][1]
     steps: list[Line] = []
@@ -303,7 +305,7 @@ def _about(record: RoleAnswered) -> Line:
     return {"role": record.role, "task": record.task, "cycle": record.cycle, "model": record.model}
 
 
-def _card(chosen: Selection, data: TrainingData) -> str:
+def _card(chosen: ExportSelection, data: TrainingData) -> str:
     """What the files hold, how they were made, and what they are not good for."""
     reading = chosen.reading
     people = (

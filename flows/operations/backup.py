@@ -45,7 +45,7 @@ _MOST_TRIES = 5
 
 
 @dataclass(frozen=True)
-class Saved:
+class BackupContents:
     """What a backup holds."""
 
     path: Path
@@ -54,7 +54,7 @@ class Saved:
     n_bytes: int
 
 
-def save(runs: Path, out: Path) -> Saved:
+def save(runs: Path, out: Path) -> BackupContents:
     """Copy all runs of a folder, their schedules and sweeps included, into one compressed archive.
 
     Args:
@@ -116,7 +116,7 @@ def save(runs: Path, out: Path) -> Saved:
         part.rename(out)
     finally:
         part.unlink(missing_ok=True)
-    return Saved(out, tuple(names), len(files), out.stat().st_size)
+    return BackupContents(out, tuple(names), len(files), out.stat().st_size)
 
 
 def copy_run(folder: Path, place: Path) -> None:
@@ -255,7 +255,7 @@ class BackupManifest(BaseModel):
         return files
 
 
-def restore(archive: Path, runs: Path) -> Saved:
+def restore(archive: Path, runs: Path) -> BackupContents:
     """Unpack a backup into a folder that does not exist or is empty, whole or not at all.
 
     Raises:
@@ -275,7 +275,7 @@ def restore(archive: Path, runs: Path) -> Saved:
         if runs.exists():
             runs.rmdir()
         (scratch / "runs").rename(runs)
-    return Saved(
+    return BackupContents(
         archive,
         tuple(manifest.runs),
         len(manifest.files),

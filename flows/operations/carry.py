@@ -27,14 +27,14 @@ from lakatos.traces.errors import LockedError
 
 if TYPE_CHECKING:
     from lakatos.flows.run.engine import EngineName
-    from lakatos.flows.run.progress import Progress
+    from lakatos.flows.run.progress import CampaignProgress
     from lakatos.flows.run.study import CampaignConfig
 
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Pass:
+class CampaignPass:
     """How a pass ended."""
 
     folder: Path
@@ -50,8 +50,8 @@ def carry(
     data: Path | None = None,
     engine: EngineName = "none",
     workers: int = 2,
-    progress: Progress | None = None,
-) -> Pass:
+    progress: CampaignProgress | None = None,
+) -> CampaignPass:
     """Begin a run or carry it on, if there is something to do.
 
     Args:
@@ -71,11 +71,11 @@ def carry(
         config = read_study(study) if isinstance(study, Path) else study
         check_study(config, folder, str(study) if isinstance(study, Path) else study.name)
     if found.seq and not found.due:
-        return Pass(folder, "idle", found.text)
+        return CampaignPass(folder, "idle", found.text)
     if not found.seq and study is None:
         raise RunMissingError(f"there is no run in {folder}; give the study that begins it.")
 
-    from lakatos.flows.stages.collect import Waiting
+    from lakatos.flows.stages.collect import AnswersAwaited
     from lakatos.flows.start import resume_run, run_study
 
     try:
@@ -90,10 +90,12 @@ def carry(
                 config, folder, data=data, engine=engine, progress=progress, n_workers=workers
             )
     except LockedError as error:
-        return Pass(folder, "busy", str(error))
+        return CampaignPass(folder, "busy", str(error))
     if isinstance(study, Path):
         write_whole(folder / STUDY_FILE, digest_bytes(study.read_bytes()).encode())
-    return Pass(folder, "waiting" if isinstance(ended, Waiting) else "concluded", ended.text)
+    return CampaignPass(
+        folder, "waiting" if isinstance(ended, AnswersAwaited) else "concluded", ended.text
+    )
 
 
 def read_study(path: Path) -> CampaignConfig:

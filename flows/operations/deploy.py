@@ -54,18 +54,18 @@ from prefect.states import Completed, Crashed, Failed
 from prefect.types.entrypoint import EntrypointType
 from pydantic import Field
 
-from lakatos.flows.operations.carry import Pass, carry, with_retries
+from lakatos.flows.operations.carry import CampaignPass, carry, with_retries
 from lakatos.flows.operations.schedule import (
     SCHEDULES_FILE,
-    Schedule,
+    CampaignSchedule,
     load_schedules,
     overdue,
     schedule_of,
 )
 from lakatos.flows.run.next_pass import (
     ARRIVED,
-    Look,
-    Watcher,
+    PassStarter,
+    PendingWork,
     announce,
     is_written,
     resource_of,
@@ -117,7 +117,7 @@ def next_pass(
     name = run
     if new_run:
         planned = prefect.runtime.flow_run.scheduled_start_time or datetime.now(UTC)
-        name = (schedule or Schedule(run, study, new_run=True)).run_name(planned)
+        name = (schedule or CampaignSchedule(run, study, new_run=True)).run_name(planned)
     folder = Path(runs) / name
     progress = InPrefect(name)
     progress.note(f"pass of {folder}{f', because {reason}' if reason else ''}")
@@ -238,7 +238,7 @@ class InPrefect(SilentProgress):
         thread.join(5.0)
 
 
-def publish(done: Pass) -> None:
+def publish(done: CampaignPass) -> None:
     """Report, verdict and a quick audit as artifacts."""
     from lakatos.flows.audit.audit import audit
     from lakatos.flows.report.report import write_report
@@ -274,7 +274,7 @@ def key_of(run: str, kind: str) -> str:
 # -- deployments -----------------------------------------------------------------------------------------------------
 
 
-def timing(schedule: Schedule) -> PrefectSchedule | None:
+def timing(schedule: CampaignSchedule) -> PrefectSchedule | None:
     """A schedule in Prefect's words; None where only arrivals start a pass."""
     if schedule.cron:
         return Cron(schedule.cron, timezone=schedule.timezone)
@@ -289,7 +289,7 @@ def timing(schedule: Schedule) -> PrefectSchedule | None:
     return None
 
 
-def deployment_of(schedule: Schedule, runs: Path, *, by_event: bool) -> RunnerDeployment:
+def deployment_of(schedule: CampaignSchedule, runs: Path, *, by_event: bool) -> RunnerDeployment:
     """The deployment of a schedule.
 
     Args:
@@ -329,7 +329,7 @@ def deployment_of(schedule: Schedule, runs: Path, *, by_event: bool) -> RunnerDe
     return made
 
 
-class Served:
+class ServedDeployments:
     """The deployments of a laboratory while one process serves them."""
 
     def __init__(
@@ -338,12 +338,12 @@ class Served:
         *,
         by_event: bool,
         say: Callable[[str], None],
-        others: Mapping[str, Schedule] | None = None,
+        others: Mapping[str, CampaignSchedule] | None = None,
     ) -> None:
         self.runs, self.by_event, self.say = runs, by_event, say
         self.runner: Runner | None = None
         self.others = dict(others or {})
-        self.known: dict[str, Schedule] = {}
+        self.known: dict[str, CampaignSchedule] = {}
         self._ids: dict[str, Any] = {}
         self._changed = -1.0
         self._met: set[tuple[str, str]] = set()
@@ -460,7 +460,7 @@ async def serve_schedules(
     *,
     limit: int = 2,
     by_event: bool = False,
-    others: Mapping[str, Schedule] | None = None,
+    others: Mapping[str, CampaignSchedule] | None = None,
     say: Callable[[str], None] = print,
     ready: Callable[[], None] = lambda: None,
     check: Callable[[], None] | None = None,
@@ -478,7 +478,7 @@ async def serve_schedules(
         check: Called when the server is lost; raises where it will not come back.
         query_s: Seconds between two looks at what is due.
     """
-    served = Served(runs, by_event=by_event, say=say, others=others)
+    served = ServedDeployments(runs, by_event=by_event, say=say, others=others)
     stopped = asyncio.Event()
     watching = asyncio.create_task(_watch(served, query_s))
     n_failures = 0
@@ -502,7 +502,11 @@ async def serve_schedules(
 
 
 async def _serve_once(
-    served: Served, stopped: asyncio.Event, limit: int, query_s: float, ready: Callable[[], None]
+    served: ServedDeployments,
+    stopped: asyncio.Event,
+    limit: int,
+    query_s: float,
+    ready: Callable[[], None],
 ) -> str | None:
     """Serve until asked to stop (None), or until the server is lost (why)."""
     loop = asyncio.get_running_loop()
@@ -538,10 +542,10 @@ def _in_one_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
-async def _watch(served: Served, query_s: float) -> None:
+async def _watch(served: ServedDeployments, query_s: float) -> None:
     """Follow the schedules and start passes for what arrived, whether or not the server answers just now."""
-    pending: list[tuple[Look, int]] = []
-    watcher = Watcher(
+    pending: list[tuple[PendingWork, int]] = []
+    watcher = PassStarter(
         served.runs, lambda found: pending.append((found, watcher.tries(found.folder)))
     )
     watcher.accepts, watcher.retry_s = served.accepts, 60.0

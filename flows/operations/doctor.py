@@ -39,7 +39,7 @@ _LEAST_FREE_GIB = 1.0
 
 
 @dataclass(frozen=True)
-class Line:
+class DoctorFinding:
     """One thing that was looked at."""
 
     name: str
@@ -49,7 +49,7 @@ class Line:
 
 def examine(
     runs: Path | None = None, *, model_server: str = "", now: datetime | None = None
-) -> list[Line]:
+) -> list[DoctorFinding]:
     """Look at everything: versions, sandbox layers, programs, disk, database, ports, servers and the clock.
 
     Args:
@@ -72,19 +72,19 @@ def examine(
     ]
 
 
-def _versions() -> Iterator[Line]:
-    yield Line("python", "ok", platform.python_version())
-    yield Line("sqlite", "ok", sqlite3.sqlite_version)
+def _versions() -> Iterator[DoctorFinding]:
+    yield DoctorFinding("python", "ok", platform.python_version())
+    yield DoctorFinding("sqlite", "ok", sqlite3.sqlite_version)
     for name in ("numpy", "scipy", "pydantic"):
-        yield Line(name, "ok", version(name))
+        yield DoctorFinding(name, "ok", version(name))
     if importlib.util.find_spec("prefect") is None:
-        yield Line(
+        yield DoctorFinding(
             "prefect",
             "missing",
             "runs need --engine none without it; `lakatos watch` and `lakatos wake` carry on",
         )
         return
-    yield Line("prefect", "ok", version("prefect"))
+    yield DoctorFinding("prefect", "ok", version("prefect"))
     for name, limit, why in (
         ("sqlalchemy", (2, 1), "Prefect's server takes schedules and never starts a run"),
         (
@@ -96,51 +96,53 @@ def _versions() -> Iterator[Line]:
         yield _below(name, limit, why)
 
 
-def _below(name: str, limit: tuple[int, int], why: str) -> Line:
+def _below(name: str, limit: tuple[int, int], why: str) -> DoctorFinding:
     try:
         found = version(name)
     except PackageNotFoundError:
-        return Line(name, "wrong", "Prefect needs it; install the versions of requirements.lock")
+        return DoctorFinding(
+            name, "wrong", "Prefect needs it; install the versions of requirements.lock"
+        )
     numbers = tuple(int(part) for part in found.split(".")[:2])
     if numbers >= limit:
         least = ".".join(map(str, limit))
-        return Line(
+        return DoctorFinding(
             name,
             "wrong",
             f"{found}: from {least} on {why}; install the versions of requirements.lock",
         )
-    return Line(name, "ok", found)
+    return DoctorFinding(name, "ok", found)
 
 
-def _sandbox() -> Iterator[Line]:
+def _sandbox() -> Iterator[DoctorFinding]:
     for name, found in probe().items():
         if name in ("missing", "problem"):
             if found:
-                yield Line(
+                yield DoctorFinding(
                     f"sandbox {name}", "missing", f"{found}; theories run with less protection"
                 )
             continue
         shown = ", ".join(map(str, found)) if isinstance(found, list | tuple) else str(found)
-        yield Line(f"sandbox {name}", "ok" if found else "missing", shown or "none")
+        yield DoctorFinding(f"sandbox {name}", "ok" if found else "missing", shown or "none")
 
 
-def _programs() -> Iterator[Line]:
+def _programs() -> Iterator[DoctorFinding]:
     for program, use in (
         ("chromium", "tests of the report need it"),
         ("bwrap", "a stricter sandbox uses it"),
     ):
         where = shutil.which(program)
-        yield Line(program, "ok" if where else "missing", where or use)
+        yield DoctorFinding(program, "ok" if where else "missing", where or use)
 
 
-def _machine(place: Path) -> Iterator[Line]:
+def _machine(place: Path) -> Iterator[DoctorFinding]:
     free = shutil.disk_usage(place).free / 2**30
     state: Literal["ok", "wrong"] = "ok" if free > _LEAST_FREE_GIB else "wrong"
-    yield Line("disk", state, f"{free:.1f} GiB free in {place}; a run takes a few MiB")
-    yield Line("processors", "ok", str(os.cpu_count()))
+    yield DoctorFinding("disk", state, f"{free:.1f} GiB free in {place}; a run takes a few MiB")
+    yield DoctorFinding("processors", "ok", str(os.cpu_count()))
 
 
-def _database(place: Path) -> Line:
+def _database(place: Path) -> DoctorFinding:
     """Write, sync and lock where runs are written, as a journal does."""
     try:
         with tempfile.TemporaryDirectory(dir=place, prefix=".doctor-") as scratch:
@@ -154,20 +156,20 @@ def _database(place: Path) -> Line:
                     connection.execute("INSERT INTO t VALUES (?)", [number])
             taken_ms = (time.perf_counter() - begun) * 100
             if mode != "wal":
-                return Line(
+                return DoctorFinding(
                     "database",
                     "wrong",
                     f"{place} has no write-ahead log ({mode}); use a disk of this machine",
                 )
             if not _locks(path.with_suffix(".lock")):
-                return Line(
+                return DoctorFinding(
                     "database",
                     "wrong",
                     f"{place} does not hold locks: two passes could write one run",
                 )
     except (OSError, sqlite3.Error) as error:
-        return Line("database", "wrong", f"cannot write a journal in {place}: {error}")
-    return Line("database", "ok", f"{taken_ms:.1f} ms for a durable record in {place}")
+        return DoctorFinding("database", "wrong", f"cannot write a journal in {place}: {error}")
+    return DoctorFinding("database", "ok", f"{taken_ms:.1f} ms for a durable record in {place}")
 
 
 def _locks(path: Path) -> bool:
@@ -185,78 +187,78 @@ def _locks(path: Path) -> bool:
         os.close(second)
 
 
-def _ports(ports: Mapping[str, int] = PORTS) -> Iterator[Line]:
+def _ports(ports: Mapping[str, int] = PORTS) -> Iterator[DoctorFinding]:
     for name, port in ports.items():
         with socket.socket() as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 listener.bind(("127.0.0.1", port))
             except OSError as error:
-                yield Line(
+                yield DoctorFinding(
                     f"port {port}",
                     "missing",
                     f"{error.strerror}; `lakatos lab up` takes another for the {name}",
                 )
             else:
-                yield Line(f"port {port}", "ok", f"free for the {name}")
+                yield DoctorFinding(f"port {port}", "ok", f"free for the {name}")
 
 
-def _prefect_server() -> Line:
+def _prefect_server() -> DoctorFinding:
     address = configured_server()
     if address is None:
-        return Line(
+        return DoctorFinding(
             "prefect server",
             "ok",
             "none is configured; runs use a temporary one, `lakatos lab up` its own",
         )
     found = _ask(f"{address.rstrip('/')}/health")
     if found.problem:
-        return Line(
+        return DoctorFinding(
             "prefect server",
             "wrong",
             f"{address}: {found.problem}; start it, or unset PREFECT_API_URL",
         )
     if abs(found.skew_s) > MOST_SKEW_S:
-        return Line(
+        return DoctorFinding(
             "prefect server",
             "wrong",
             f"{address}: its clock is {found.skew_s:+.0f} s from this one; set them",
         )
-    return Line("prefect server", "ok", address)
+    return DoctorFinding("prefect server", "ok", address)
 
 
-def _model_server(address: str) -> Line:
+def _model_server(address: str) -> DoctorFinding:
     if not address:
-        return Line(
+        return DoctorFinding(
             "model server", "ok", "none is named; --model-server asks one, studies name their own"
         )
     found = _ask(f"{address.rstrip('/')}/models")
     if found.problem:
-        return Line(
+        return DoctorFinding(
             "model server",
             "wrong",
             f"{address}: {found.problem}; `lakatos models serve` starts one",
         )
     names = [str(item.get("id")) for item in found.value.get("data", []) if isinstance(item, dict)]
-    return Line("model server", "ok", f"{address}: {', '.join(names) or 'no models'}")
+    return DoctorFinding("model server", "ok", f"{address}: {', '.join(names) or 'no models'}")
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _ServerAnswer:
     problem: str = ""
     skew_s: float = 0.0
     value: Any = None
 
 
-def _ask(address: str) -> _Answer:
+def _ask(address: str) -> _ServerAnswer:
     import httpx
 
     try:
         answer = httpx.get(address, timeout=5.0)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return _Answer(f"cannot be reached ({type(error).__name__})")
+        return _ServerAnswer(f"cannot be reached ({type(error).__name__})")
     if not answer.is_success:
-        return _Answer(f"answers with status {answer.status_code}")
+        return _ServerAnswer(f"answers with status {answer.status_code}")
     skew_s = 0.0
     if date := answer.headers.get("date"):
         skew_s = (parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds()
@@ -264,13 +266,13 @@ def _ask(address: str) -> _Answer:
         value = answer.json()
     except ValueError:
         value = None
-    return _Answer(skew_s=skew_s, value=value if isinstance(value, dict) else {})
+    return _ServerAnswer(skew_s=skew_s, value=value if isinstance(value, dict) else {})
 
 
-def _clock(runs: Path | None, now: datetime) -> Iterator[Line]:
+def _clock(runs: Path | None, now: datetime) -> Iterator[DoctorFinding]:
     """The clock against what this version knows and what the journals say; order never depends on it."""
     if now < BUILT_UTC:
-        yield Line(
+        yield DoctorFinding(
             "clock", "wrong", f"shows {now:%Y-%m-%d %H:%M}Z, before this version was made; set it"
         )
         return
@@ -284,17 +286,17 @@ def _clock(runs: Path | None, now: datetime) -> Iterator[Line]:
         if row is not None and (newest is None or datetime.fromisoformat(row.time_utc) > newest):
             newest, where = datetime.fromisoformat(row.time_utc), folder.name
     if newest is not None and (newest - now).total_seconds() > MOST_SKEW_S:
-        yield Line(
+        yield DoctorFinding(
             "clock",
             "wrong",
             f"shows {now:%Y-%m-%d %H:%M}Z, and {where} holds a record of {newest:%Y-%m-%d %H:%M}Z: it was set back. "
             "The order of records does not depend on it, but schedules and retention limits do",
         )
         return
-    yield Line("clock", "ok", f"{now:%Y-%m-%d %H:%M}Z")
+    yield DoctorFinding("clock", "ok", f"{now:%Y-%m-%d %H:%M}Z")
 
 
-def _runs(runs: Path | None) -> Iterator[Line]:
+def _runs(runs: Path | None) -> Iterator[DoctorFinding]:
     """Runs that cannot be read, and those that other code began."""
     if runs is None or not runs.exists():
         return
@@ -309,12 +311,12 @@ def _runs(runs: Path | None) -> Iterator[Line]:
                     (row for row in journal.store.rows() if row.kind == "campaign_started"), None
                 )
         except TraceError as error:
-            yield Line(f"run {folder.name}", "wrong", str(error))
+            yield DoctorFinding(f"run {folder.name}", "wrong", str(error))
             continue
         if row is not None and f'"science":"{own}"' not in row.body:
             others.append(folder.name)
     if others:
-        yield Line(
+        yield DoctorFinding(
             "runs",
             "missing",
             f"{len(others)} of {n_runs} were begun by other code for theories, experiments, judges or memory and can "
@@ -322,4 +324,4 @@ def _runs(runs: Path | None) -> Iterator[Line]:
             f"{' ...' if len(others) > 5 else ''}",
         )
     elif n_runs:
-        yield Line("runs", "ok", f"{n_runs}, all begun by this code")
+        yield DoctorFinding("runs", "ok", f"{n_runs}, all begun by this code")

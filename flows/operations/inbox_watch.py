@@ -14,17 +14,17 @@ from lakatos.flows.errors import ScheduleError
 from lakatos.flows.operations.carry import command_of, start_process
 from lakatos.flows.operations.lab import LAB_FOLDER, alone, until_asked
 from lakatos.flows.operations.schedule import (
-    Schedule,
+    CampaignSchedule,
     due_between,
     load_schedules,
     overdue,
     schedule_of,
 )
-from lakatos.flows.run.next_pass import Look, Watcher, look, take_dropped
+from lakatos.flows.run.next_pass import PassStarter, PendingWork, look, take_dropped
 
 
 @dataclass
-class Passes:
+class PassProcesses:
     """Passes as processes of their own: one per run, and not more than ``limit`` together; the others wait."""
 
     runs: Path
@@ -103,27 +103,31 @@ def watch(
         FlowError: A laboratory is up in that folder already.
     """
     ending = stopped or threading.Event()
-    passes, sizes, schedules = Passes(runs, limit, say), dict[Path, int](), dict[str, Schedule]()
+    passes, sizes, schedules = (
+        PassProcesses(runs, limit, say),
+        dict[Path, int](),
+        dict[str, CampaignSchedule](),
+    )
 
     def accepts(folder: Path) -> bool:
         known = schedule_of(folder.name, schedules)
         return not known.paused if known else all_runs
 
-    def want(schedule: Schedule, folder: Path, reason: str) -> None:
+    def want(schedule: CampaignSchedule, folder: Path, reason: str) -> None:
         data = Path(schedule.data) if schedule.data else None
         command = command_of(
             folder, study=Path(schedule.study), data=data, workers=schedule.workers
         )
         passes.ask(folder, command, reason)
 
-    def arrived(found: Look) -> None:
+    def arrived(found: PendingWork) -> None:
         known = schedule_of(found.folder.name, schedules)
         if known is None:
             passes.ask(found.folder, command_of(found.folder), found.reason)
         else:
             want(known, found.folder, found.reason)
 
-    watcher = Watcher(runs, arrived, accepts=accepts)
+    watcher = PassStarter(runs, arrived, accepts=accepts)
     with alone(runs), until_asked(ending):
         schedules = load_schedules(runs)
         last = now()

@@ -48,7 +48,7 @@ _STOP_S = 15.0
 
 
 @dataclass
-class Part:
+class LabPart:
     """One process of the laboratory."""
 
     name: str
@@ -91,11 +91,11 @@ class Part:
 
 
 @dataclass
-class Laboratory:
+class RunningLab:
     """The parts that run, in the order of their start."""
 
     runs: Path
-    parts: list[Part] = field(default_factory=list)
+    parts: list[LabPart] = field(default_factory=list)
 
     def begin(
         self,
@@ -103,12 +103,12 @@ class Laboratory:
         words: list[str],
         listeners: Sequence[socket.socket] = (),
         environment: Mapping[str, str] | None = None,
-    ) -> Part:
+    ) -> LabPart:
         """Start a command of the laboratory as a part, and hand it the sockets on which it listens."""
         log = self.runs / LAB_FOLDER / f"{name}.log"
         command = [sys.executable, "-m", "lakatos.flows.commands.main", *words]
         handed = [listener.fileno() for listener in listeners]
-        part = Part(name, start_process(command, log, handed=handed, **(environment or {})), log)
+        part = LabPart(name, start_process(command, log, handed=handed, **(environment or {})), log)
         self.parts.append(part)
         return part
 
@@ -144,7 +144,7 @@ def prefect_server(
     listener: socket.socket | None = None,
     names: Collection[str] = (),
     say: Callable[[str], None] = lambda text: None,
-) -> Iterator[Part]:
+) -> Iterator[LabPart]:
     """A Prefect server of the laboratory's own, with its pages and a database under ``.lab``, while the context lasts.
 
     Args:
@@ -166,7 +166,7 @@ def prefect_server(
         address = address_of(opened)
         environment = lasting_environment(home, address, own_secret(runs.resolve()), names)
         process = start_server(opened, home, environment, keep=True)
-    part = Part("Prefect", process, home / "server.log", address)
+    part = LabPart("Prefect", process, home / "server.log", address)
     try:
         _await_server(part, say)
         yield part
@@ -174,7 +174,7 @@ def prefect_server(
         part.stop(time.monotonic() + _STOP_S)
 
 
-def _await_server(part: Part, say: Callable[[str], None]) -> None:
+def _await_server(part: LabPart, say: Callable[[str], None]) -> None:
     assert part.process.stdout is not None
     begun = time.monotonic()
     say("starting Prefect's server ...")
@@ -388,7 +388,7 @@ def up(
     """
     ending = stopped or threading.Event()
     with alone(runs) as folder, until_asked(ending), contextlib.ExitStack() as stack:
-        server, lab = configured_server(), Laboratory(runs)
+        server, lab = configured_server(), RunningLab(runs)
         ports = LabPorts(runs, host, page_host, stack)
         wanted = {"Prefect": port, "observatory": view_port, "metrics": metrics_port}
         for name, number in wanted.items():
@@ -434,7 +434,7 @@ def up(
     say("the laboratory is down")
 
 
-def _begin_pages(lab: Laboratory, ports: LabPorts, names: Collection[str], public_url: str) -> None:
+def _begin_pages(lab: RunningLab, ports: LabPorts, names: Collection[str], public_url: str) -> None:
     """Start what people of the laboratory and participants look at."""
     for run in page_runs(lab.runs):
         page, desk = (

@@ -12,7 +12,7 @@ from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from lakatos.flows.run.next_pass import Look, is_written, look, runs_in
+from lakatos.flows.run.next_pass import PendingWork, is_written, look, runs_in
 from lakatos.traces.errors import TraceError
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import JOURNAL_FILE
@@ -29,7 +29,7 @@ def metrics(runs: Path, now: Callable[[], float] = time.time) -> str:
         runs: Folder of the runs; one that cannot be read is counted as such and does not hide the others.
         now: Seconds since 1970.
     """
-    looks: list[Look] = []
+    looks: list[PendingWork] = []
     n_unreadable = 0
     times: dict[str, float] = {}
     for folder in runs_in(runs):

@@ -22,8 +22,8 @@ from lakatos.experiments.participants.table import get_answers, name_of_answers
 from lakatos.experiments.participants.web.store import (
     COLLECTION_FILE,
     KEY_FILE,
-    Store,
-    Withheld,
+    SessionStore,
+    WithheldAnswers,
     collection_key,
 )
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
@@ -36,7 +36,7 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.collect import erased, key_of, more_asked, waiting_in
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json
-from lakatos.traces.inbox import Batch
+from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import Recorded, Trace
 
@@ -47,7 +47,7 @@ SHOWN = 16
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedAnswers:
     """What an import brought."""
 
     n_answers: dict[str, int]
@@ -57,7 +57,7 @@ class Imported:
     """People whose answers were not in the inbox or the run before."""
 
 
-def import_answers(folder: Path, file: Path) -> Imported:
+def import_answers(folder: Path, file: Path) -> ImportedAnswers:
     """Check a table of answers row by row and leave each person's in the inbox: all of them or none.
 
     Raises:
@@ -97,7 +97,7 @@ def import_answers(folder: Path, file: Path) -> Imported:
         trace.inbox.deliver_all(
             "file", [(item.to_json(), f"{keys[item.experiment]}:{item.person}") for item in found]
         )
-        return Imported(
+        return ImportedAnswers(
             n_answers=dict(
                 Counter(name for item in found for name in [item.experiment] * len(item.trial))
             ),
@@ -107,7 +107,7 @@ def import_answers(folder: Path, file: Path) -> Imported:
 
 
 @dataclass(frozen=True)
-class Withdrawal:
+class WithdrawalReport:
     """What was erased when somebody withdrew, and what is out of reach."""
 
     person: str
@@ -147,7 +147,7 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
     return found[0]
 
 
-def withdraw(folder: Path, person: str, reason: str = "withdrew") -> Withdrawal:
+def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalReport:
     """Erase everything that a person left in a run; scores that used it are computed anew by the next pass.
 
     The records stay, so that the chain still verifies; the answers, in an artifact of their own, are gone. Doing it
@@ -199,7 +199,7 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> Withdrawal:
                 )
         for item in own:
             trace.artifacts.erase(item.record.answers)
-    return Withdrawal(
+    return WithdrawalReport(
         person=person,
         experiments=tuple(sorted(experiments)),
         n_batches=len(batches),
@@ -241,7 +241,7 @@ def export(folder: Path, out: Path) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class Holding:
+class ExperimentHolding:
     """What a run holds of the people of one experiment."""
 
     experiment: str
@@ -256,17 +256,17 @@ class Holding:
 
 
 @dataclass(frozen=True)
-class Holdings:
+class RunHoldings:
     """What a run holds of people, and until when it may."""
 
-    experiments: tuple[Holding, ...]
+    experiments: tuple[ExperimentHolding, ...]
     due: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """People whose ``identifiers`` or ``answers`` are past their limit."""
     next_due: datetime | None = None
     """When the next limit ends."""
 
 
-def holdings(folder: Path, now: datetime | None = None) -> Holdings:
+def holdings(folder: Path, now: datetime | None = None) -> RunHoldings:
     """What a run holds of people, experiment by experiment, and what is past its limit at ``now``."""
     state, trace = read_state(folder)
     with trace:
@@ -279,7 +279,7 @@ def holdings(folder: Path, now: datetime | None = None) -> Holdings:
                 item.record.answers for item in state.excluded if item.record.experiment == name
             }
             found.append(
-                Holding(
+                ExperimentHolding(
                     experiment=name,
                     n_wanted=state.wanted.get(name, asked.record.n_participants),
                     statuses=dict(sorted(Counter(item.record.status for item in people).items())),
@@ -296,7 +296,7 @@ def holdings(folder: Path, now: datetime | None = None) -> Holdings:
         for kind in ("identifiers", "answers")
     }
     later = [end for _, _, end in ends if end > at]
-    return Holdings(
+    return RunHoldings(
         tuple(found),
         {kind: people for kind, people in due.items() if people},
         min(later, default=None),
@@ -364,11 +364,11 @@ def _held(trace: Trace) -> list[Recorded[AnswersArrived]]:
     return [item for item in trace.records(AnswersArrived) if item.digest not in gone]
 
 
-def _withheld(folder: Path) -> list[Withheld]:
+def _withheld(folder: Path) -> list[WithheldAnswers]:
     """People whose answers the page keeps apart."""
     if not (folder / COLLECTION_FILE).exists():
         return []
-    store = Store(folder)
+    store = SessionStore(folder)
     try:
         return store.withheld()
     finally:
@@ -418,7 +418,7 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
         )
         key = key_of(writing, asked)
     if (folder / COLLECTION_FILE).exists():
-        store = Store(folder)
+        store = SessionStore(folder)
         try:
             store.want(key, item.record.n_participants)
         finally:
@@ -430,7 +430,7 @@ def _identified(folder: Path) -> set[str]:
     """People of whom the page keeps a session."""
     if not (folder / COLLECTION_FILE).exists():
         return set()
-    store = Store(folder)
+    store = SessionStore(folder)
     try:
         return store.people()
     finally:
@@ -438,17 +438,17 @@ def _identified(folder: Path) -> set[str]:
 
 
 def _forget(folder: Path, person: str, *, keep_place: bool = False) -> int:
-    """Erase what the page keeps of a person; see `Store.erase`."""
+    """Erase what the page keeps of a person; see `SessionStore.erase`."""
     if not (folder / COLLECTION_FILE).exists():
         return 0
-    store = Store(folder)
+    store = SessionStore(folder)
     try:
         return store.erase(person, keep_place=keep_place)
     finally:
         store.shut()
 
 
-def _batches(trace: Trace) -> list[tuple[Batch, dict[str, Any]]]:
+def _batches(trace: Trace) -> list[tuple[InboxBatch, dict[str, Any]]]:
     """Single people's batches whose payload is in the inbox, taken or not."""
     found = [(batch, batch.json()) for batch in trace.inbox.stored()]
     return [(batch, value) for batch, value in found if "person" in value]

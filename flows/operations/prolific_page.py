@@ -13,13 +13,13 @@ from lakatos.experiments.participants.answers import STATUSES, pseudonym
 from lakatos.experiments.participants.prolific.clerk import PageAnswers
 from lakatos.experiments.participants.prolific.client import StudySeen, SubmissionSeen
 from lakatos.experiments.participants.prolific.ledger import PageStatus
-from lakatos.experiments.participants.prolific.plan import COMPLETION_URL, CodeType, Plan
+from lakatos.experiments.participants.prolific.plan import COMPLETION_URL, CodeType, RecruitmentPlan
 from lakatos.experiments.participants.web.store import (
     COLLECTION_FILE,
     KEY_FILE,
-    Service,
-    Store,
-    Withheld,
+    RecruitmentService,
+    SessionStore,
+    WithheldAnswers,
 )
 from lakatos.flows.stages.collect import command_to_stop
 from lakatos.traces.inbox import Inbox
@@ -27,12 +27,12 @@ from lakatos.traces.step import INBOX_FILE
 
 
 @contextmanager
-def collection(folder: Path) -> Iterator[Store | None]:
+def collection(folder: Path) -> Iterator[SessionStore | None]:
     """What the run's page keeps, if it was ever opened."""
     if not (folder / COLLECTION_FILE).exists():
         yield None
         return
-    store = Store(folder)
+    store = SessionStore(folder)
     try:
         yield store
     finally:
@@ -46,11 +46,11 @@ class RunPage(PageAnswers):
         withheld: People who came with identifiers that the service does not list; their answers are kept apart.
     """
 
-    def __init__(self, folder: Path, planned: Plan) -> None:
+    def __init__(self, folder: Path, planned: RecruitmentPlan) -> None:
         """The page of the experiment that is ``planned``."""
         self.folder, self.plan, self.key = folder, planned, pseudonym_key(folder)
         self.command = f"`{command_to_stop(folder, planned.name)}`"
-        self.withheld: list[Withheld] = []
+        self.withheld: list[WithheldAnswers] = []
         self._delivered: dict[str, list[dict[str, Any]]] = {}
         self._look()
 
@@ -97,7 +97,7 @@ class RunPage(PageAnswers):
                 url = (found.settings.completion_url if found else "") or COMPLETION_URL
                 most = self.plan.settings.most_failed_checks
                 store.recruit_through(
-                    self.plan.name, "prolific", Service(study.id, codes, url, most)
+                    self.plan.name, "prolific", RecruitmentService(study.id, codes, url, most)
                 )
 
     def meet(self, study: str, seen: Sequence[SubmissionSeen]) -> None:

@@ -27,7 +27,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclass(frozen=True)
-class Schedule:
+class CampaignSchedule:
     """When a study's campaign is carried on."""
 
     name: str
@@ -133,7 +133,7 @@ def make_schedule(
     new_run: bool = False,
     workers: int = 2,
     now: datetime | None = None,
-) -> Schedule:
+) -> CampaignSchedule:
     """Check what a person asked for.
 
     Args:
@@ -162,7 +162,7 @@ def make_schedule(
         )
     if new_run and not (cron or interval or at):
         raise ScheduleError("--new-run needs a time: --cron, --interval or --at.")
-    made = Schedule(
+    made = CampaignSchedule(
         name=name,
         study=str(study.resolve()),
         data=str(data.resolve()) if data else "",
@@ -213,7 +213,7 @@ def seconds_of(interval: str) -> float:
     return seconds
 
 
-def schedule_of(run: str, schedules: Mapping[str, Schedule]) -> Schedule | None:
+def schedule_of(run: str, schedules: Mapping[str, CampaignSchedule]) -> CampaignSchedule | None:
     """The schedule that carries a run; also one that begins a new run each time, and began this one."""
     if run in schedules:
         return schedules[run]
@@ -221,7 +221,7 @@ def schedule_of(run: str, schedules: Mapping[str, Schedule]) -> Schedule | None:
     return parent if parent is not None and parent.new_run else None
 
 
-def overdue(schedule: Schedule, runs: Path, now: datetime) -> bool:
+def overdue(schedule: CampaignSchedule, runs: Path, now: datetime) -> bool:
     """Whether the one time of a schedule passed while nobody watched, and its run was never begun."""
     if not schedule.at or schedule.paused:
         return False
@@ -230,8 +230,8 @@ def overdue(schedule: Schedule, runs: Path, now: datetime) -> bool:
 
 
 def due_between(
-    schedules: Iterable[Schedule], last: datetime, now: datetime
-) -> Iterator[tuple[Schedule, datetime]]:
+    schedules: Iterable[CampaignSchedule], last: datetime, now: datetime
+) -> Iterator[tuple[CampaignSchedule, datetime]]:
     """Schedules whose time came after ``last``, up to ``now``, each once, with that time.
 
     A clock that was set back gives nothing; one that jumped ahead gives each schedule once, not once for every time
@@ -245,7 +245,7 @@ def due_between(
             yield schedule, moment
 
 
-def load_schedules(runs: Path) -> dict[str, Schedule]:
+def load_schedules(runs: Path) -> dict[str, CampaignSchedule]:
     """Schedules of a laboratory, by name.
 
     Raises:
@@ -254,7 +254,7 @@ def load_schedules(runs: Path) -> dict[str, Schedule]:
     path = runs / SCHEDULES_FILE
     try:
         value = json.loads(path.read_bytes())
-        return {name: Schedule(**item) for name, item in value["schedules"].items()}
+        return {name: CampaignSchedule(**item) for name, item in value["schedules"].items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -264,8 +264,8 @@ def load_schedules(runs: Path) -> dict[str, Schedule]:
 
 
 def change_schedules(
-    runs: Path, change: Callable[[dict[str, Schedule]], Mapping[str, Schedule]]
-) -> dict[str, Schedule]:
+    runs: Path, change: Callable[[dict[str, CampaignSchedule]], Mapping[str, CampaignSchedule]]
+) -> dict[str, CampaignSchedule]:
     """Change the schedules of a laboratory, while nobody else does.
 
     Returns:

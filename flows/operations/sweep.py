@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from lakatos.flows.errors import ChangedStudyError, StudyError
 from lakatos.flows.operations.carry import command_of, start_process
-from lakatos.flows.run.engine import EngineName, Label, execute, flow, task
+from lakatos.flows.run.engine import EngineName, TaskLabel, execute, flow, task
 from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.study import CampaignConfig, parse_study
 from lakatos.traces.artifact import write_whole
@@ -34,7 +34,7 @@ MOST_CELLS = 10_000
 
 
 @dataclass(frozen=True)
-class Cell:
+class SweepCell:
     """One campaign of a sweep."""
 
     name: str
@@ -45,15 +45,15 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CellOutcome:
     """How far a cell is."""
 
-    cell: Cell
+    cell: SweepCell
     state: Literal["planned", "running", "concluded", "waiting", "failed"]
     text: str = ""
 
 
-def load_sweep(path: Path) -> tuple[str, list[Cell]]:
+def load_sweep(path: Path) -> tuple[str, list[SweepCell]]:
     """Name and cells of a sweep file; every cell is checked before anything runs.
 
     Raises:
@@ -89,7 +89,7 @@ def load_sweep(path: Path) -> tuple[str, list[Cell]]:
         config = parse_study(
             changed | {"name": f"{base[:30]}.{name}"[:64]}, f"{path}, cell {labels}"
         )
-        cells.append(Cell(name, labels, config))
+        cells.append(SweepCell(name, labels, config))
     if len({cell.name for cell in cells}) < len(cells):
         raise StudyError(f"two cells of the grid of {path} are the same; remove repeated values.")
     return base, cells
@@ -149,18 +149,18 @@ def cell_name(labels: Mapping[str, str], study: Mapping[str, Any]) -> str:
 # -- running ---------------------------------------------------------------------------------------------------------
 
 
-class Sweep:
+class CampaignSweep:
     """A sweep that is being carried out; told about by ``show`` whenever a cell changes."""
 
     def __init__(
         self,
         folder: Path,
-        cells: Sequence[Cell],
+        cells: Sequence[SweepCell],
         *,
         data: Path | None = None,
         parallel: int = 1,
         workers: int = 2,
-        show: Callable[[Sequence[Outcome]], None] = lambda outcomes: None,
+        show: Callable[[Sequence[CellOutcome]], None] = lambda outcomes: None,
     ) -> None:
         self.folder, self.data, self.workers, self.show = folder, data, workers, show
         self.outcomes = [_before(folder, cell) for cell in cells]
@@ -172,16 +172,16 @@ class Sweep:
         self.show(self.outcomes)
 
 
-def _before(folder: Path, cell: Cell) -> Outcome:
+def _before(folder: Path, cell: SweepCell) -> CellOutcome:
     """How a cell stands before anything is started."""
     with contextlib.suppress(TraceError):
         found = look(folder / cell.name)
         if found.ended is not None and not found.due:
-            return Outcome(cell, found.ended, found.text)
-    return Outcome(cell, "planned")
+            return CellOutcome(cell, found.ended, found.text)
+    return CellOutcome(cell, "planned")
 
 
-def write_studies(folder: Path, cells: Sequence[Cell]) -> None:
+def write_studies(folder: Path, cells: Sequence[SweepCell]) -> None:
     """Write each cell's study beside the runs.
 
     Raises:
@@ -201,13 +201,13 @@ def write_studies(folder: Path, cells: Sequence[Cell]) -> None:
             write_whole(path, text)
 
 
-def study_file(folder: Path, cell: Cell) -> Path:
+def study_file(folder: Path, cell: SweepCell) -> Path:
     """Where the study of a cell is written."""
     return folder / STUDIES_FOLDER / f"{cell.name}.json"
 
 
 @flow(name="sweep")
-async def carry_sweep(sweep: Sweep) -> list[Outcome]:
+async def carry_sweep(sweep: CampaignSweep) -> list[CellOutcome]:
     """Carry all cells on, a few at a time, each up to its end; one that fails is noted and the others go on."""
     sweep.show(sweep.outcomes)
     wanted = [
@@ -216,13 +216,13 @@ async def carry_sweep(sweep: Sweep) -> list[Outcome]:
         if item.state not in ("concluded", "waiting")
     ]
     await asyncio.gather(
-        *(run_cell(sweep, Label(sweep.outcomes[place].cell.name), place) for place in wanted)
+        *(run_cell(sweep, TaskLabel(sweep.outcomes[place].cell.name), place) for place in wanted)
     )
     return sweep.outcomes
 
 
 @task(name="cell")
-async def run_cell(sweep: Sweep, name: str, place: int) -> None:
+async def run_cell(sweep: CampaignSweep, name: str, place: int) -> None:
     """Carry one cell on, in a process of its own."""
     async with sweep._free:
         cell = sweep.outcomes[place].cell
@@ -263,14 +263,14 @@ def last_line(log: Path) -> str:
 
 def run_sweep(
     folder: Path,
-    cells: Sequence[Cell],
+    cells: Sequence[SweepCell],
     *,
     data: Path | None = None,
     engine: EngineName = "none",
     parallel: int = 1,
     workers: int = 2,
-    show: Callable[[Sequence[Outcome]], None] = lambda outcomes: None,
-) -> list[Outcome]:
+    show: Callable[[Sequence[CellOutcome]], None] = lambda outcomes: None,
+) -> list[CellOutcome]:
     """Run all cells of a sweep in ``folder``, or those that are not finished there.
 
     Args:
@@ -287,8 +287,10 @@ def run_sweep(
     """
     write_studies(folder, cells)
 
-    async def main() -> list[Outcome]:
-        sweep = Sweep(folder, cells, data=data, parallel=parallel, workers=workers, show=show)
+    async def main() -> list[CellOutcome]:
+        sweep = CampaignSweep(
+            folder, cells, data=data, parallel=parallel, workers=workers, show=show
+        )
         return await carry_sweep(sweep)
 
     return execute(engine, main, title=folder.name)
@@ -297,7 +299,7 @@ def run_sweep(
 # -- comparing -------------------------------------------------------------------------------------------------------
 
 
-def compare(folder: Path, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def compare(folder: Path, outcomes: Sequence[CellOutcome]) -> dict[str, Any]:
     """What came out of every cell, and on average for every label of every axis."""
     rows = [_row(folder, item) for item in outcomes]
     axes = list(outcomes[0].cell.labels) if outcomes else []
@@ -319,7 +321,7 @@ def compare(folder: Path, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     }
 
 
-def _row(folder: Path, item: Outcome) -> dict[str, Any]:
+def _row(folder: Path, item: CellOutcome) -> dict[str, Any]:
     row: dict[str, Any] = {
         "cell": item.cell.name,
         "labels": dict(item.cell.labels),
@@ -375,7 +377,7 @@ def _mean(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def write_comparison(folder: Path, name: str, outcomes: Sequence[Outcome]) -> Path:
+def write_comparison(folder: Path, name: str, outcomes: Sequence[CellOutcome]) -> Path:
     """Write ``comparison.json`` and ``comparison.html`` into the sweep's folder; returns the page."""
     from lakatos.flows.report.templating import page_environment
 

@@ -25,13 +25,13 @@ from lakatos.memory.errors import PlanError, ToolRejectedError, ToolUnavailableE
 from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from lakatos.memory.library import Library
 from lakatos.memory.plan import Plan, plan_text
-from lakatos.memory.recall import Lexical
+from lakatos.memory.recall import LexicalRecall
 from lakatos.memory.retirement import OFFERED
 from lakatos.memory.runner import ToolSandbox
 from lakatos.memory.signature import canonical_form
 from lakatos.memory.tools import TOOLS, caller_on
 from lakatos.memory.use import use_tool, with_defaults
-from lakatos.theories.bench import Bench, Shelf
+from lakatos.theories.bench import ArtifactShelf, TheoryBench
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.artifact import ArtifactStore
@@ -120,10 +120,10 @@ def validate_again(runs: Path, name: str) -> ToolValidated | ToolRefused:
 
 
 @dataclass(frozen=True)
-class Shelves:
+class JoinedShelves:
     """Keeps what is new on one shelf and finds what is on any."""
 
-    own: Shelf
+    own: ArtifactShelf
     others: tuple[ArtifactStore, ...]
 
     def put_json(self, value: object) -> Digest:
@@ -151,17 +151,17 @@ def run_by_hand(runs: Path, folder: Path, name: str, arguments: Mapping[str, Any
     state, trace = read_state(folder)
     assert state.config is not None
     with trace, Laboratory(DOMAINS[state.config.domain], 1) as laboratory, open_desk(runs) as desk:
-        bench = Bench(
+        bench = TheoryBench(
             laboratory,
             {digest: theory_of(trace, state, digest) for digest in state.theories},
             {experiment: trials_in(trace, state, experiment) for experiment in state.collected},
-            Shelves(desk.artifacts, (trace.artifacts,)),
+            JoinedShelves(desk.artifacts, (trace.artifacts,)),
             state.config.space,
             state.config.seed,
             min(state.config.theories.draws, BENCH_DRAWS),
             FAMILIES[state.config.domain].grammar,
         )
-        call = caller_on(bench, Lexical(library))
+        call = caller_on(bench, LexicalRecall(library))
         if name in TOOLS:
             given: Mapping[str, Any] = arguments
             value, reason = None, ""

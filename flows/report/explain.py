@@ -17,13 +17,13 @@ from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import check_run
 from lakatos.flows.stages.epoch import answers_of
 from lakatos.judges.anchor import AnchorItem, AnchorSet, split
-from lakatos.judges.calibration import Calibration, calibration
+from lakatos.judges.calibration import JudgeCalibration, calibration
 from lakatos.judges.epoch import EpochOpened
-from lakatos.judges.erasure import Measured
+from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered, refold, refusal_of, replay
 from lakatos.judges.ground_truth import archived_items, simulated_items
 from lakatos.judges.judge import Verdict, VerdictResolved
-from lakatos.judges.ledger import Spending
+from lakatos.judges.ledger import AlphaSpending
 from lakatos.judges.record import AnchorTaken
 from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, told
 from lakatos.theories.families import FAMILIES
@@ -31,7 +31,7 @@ from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.step import Trace
-from lakatos.traces.validity import Link, Validity
+from lakatos.traces.validity import Validity, ValidityLink
 
 VERSIONS = {
     "campaign_started": "the laboratory's code",
@@ -47,7 +47,7 @@ VERSIONS = {
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedEpoch:
     """An epoch of judges that ended."""
 
     number: int
@@ -62,18 +62,18 @@ class Ended:
     n_rescored: int
     """Those of them that were, in the epoch that followed."""
     gates: tuple[GateDecided, ...]
-    quality: Calibration | None
+    quality: JudgeCalibration | None
     """Of its panel's verdicts that data have settled since; None where there is none."""
     reason: str
 
 
-def ended_epochs(trace: Trace) -> list[Ended]:
+def ended_epochs(trace: Trace) -> list[EndedEpoch]:
     """All ends of epochs, also those whose verdicts do not count any more: what was said stays on record."""
     validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
     quality = quality_by_epoch(trace)
     frozen = {item.record.epoch: item.record for item in trace.records(EpochFrozen)}
     queues = {item.record.epoch: set(item.record.queue) for item in trace.records(EpochRefilled)}
-    measured = [item.record for item in trace.records(Measured)]
+    measured = [item.record for item in trace.records(JudgeMeasured)]
     decided = [item.record for item in trace.records(GateDecided)]
     found = []
     for item in trace.records(EpochCommitted):
@@ -84,7 +84,7 @@ def ended_epochs(trace: Trace) -> list[Ended]:
             name for seat in item.record.erases for name in (seat, *validity.downstream(seat))
         }
         found.append(
-            Ended(
+            EndedEpoch(
                 number=number,
                 n_evaluations=frozen[number].n_evaluations,
                 changed=item.record.changed,
@@ -99,7 +99,7 @@ def ended_epochs(trace: Trace) -> list[Ended]:
     return found
 
 
-def quality_by_epoch(trace: Trace) -> dict[int, Calibration]:
+def quality_by_epoch(trace: Trace) -> dict[int, JudgeCalibration]:
     """How good the verdicts of each epoch's panel were, as far as data have settled them."""
     panels = {item.record.epoch: item.record.number for item in trace.records(EpochOpened)}
     verdicts = {item.digest: item.record for item in trace.records(Verdict)}
@@ -119,7 +119,7 @@ def quality_by_epoch(trace: Trace) -> dict[int, Calibration]:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class RecordExplanation:
     """Why a record holds, or does not."""
 
     digest: Digest
@@ -127,11 +127,11 @@ class Explanation:
     name: str
     ways: tuple[tuple[Event, ...], ...]
     """To every version that it rests on, the shortest way, nearest first; each begins with the record itself."""
-    broken: tuple[Link, ...]
+    broken: tuple[ValidityLink, ...]
     """The way to what does not hold; empty if the record does."""
 
 
-def explain(folder: Path, prefix: str) -> Explanation:
+def explain(folder: Path, prefix: str) -> RecordExplanation:
     """The ways from a record to every version that it rests on, and why it does or does not hold.
 
     Args:
@@ -150,7 +150,7 @@ def explain(folder: Path, prefix: str) -> Explanation:
         validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
         ways = shortest_ways(events, event.record_digest, VERSIONS)
         broken = tuple(validity.explain(event.record_digest))
-    return Explanation(event.record_digest, event.kind, event.name, ways, broken)
+    return RecordExplanation(event.record_digest, event.kind, event.name, ways, broken)
 
 
 def shortest_ways(
@@ -212,8 +212,8 @@ def replay_decision(folder: Path, prefix: str) -> GateDecided:
             if item.record.confirm == registration.anchor
         )
         anchor = AnchorSet.from_json(trace.artifacts.get_json(taken.anchor))
-        alpha = trace.journal.meta["study"].get("judges", {}).get("alpha", Spending().alpha)
-        before = refold(Spending(alpha), [item.record for item in decisions[:place]])
+        alpha = trace.journal.meta["study"].get("judges", {}).get("alpha", AlphaSpending().alpha)
+        before = refold(AlphaSpending(alpha), [item.record for item in decisions[:place]])
         items = () if refusal_of(registration) else anchor.parts["confirm"]
         return replay(
             decided, registration, answers_of(trace.artifacts, registration), items, before

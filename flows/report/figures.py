@@ -17,9 +17,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from lakatos.flows.report.explain import Ended
-from lakatos.flows.report.reader import Reading, Shares, mean_ceiling, scattered_option, shortened
-from lakatos.judges.calibration import Calibration
+from lakatos.flows.report.explain import EndedEpoch
+from lakatos.flows.report.reader import (
+    ChoiceShares,
+    RunReading,
+    mean_ceiling,
+    scattered_option,
+    shortened,
+)
+from lakatos.judges.calibration import JudgeCalibration
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
@@ -64,7 +70,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-class Figures:
+class ReportFigures:
     """Draws figures whose colours follow the page's light or dark scheme and whose text stays text."""
 
     def __init__(self) -> None:
@@ -96,7 +102,7 @@ class Figures:
         body = svg.removeprefix("<svg").replace(">", Markup("><title>{}</title>").format(title), 1)
         return head + Markup(body)
 
-    def map(self, run: Reading) -> Markup:
+    def map(self, run: RunReading) -> Markup:
         """Theories as points; the nearer, the more alike their people choose."""
         if run.state.map is None:
             return Markup("")
@@ -122,7 +128,7 @@ class Figures:
 
         return self.draw("Map of the theories", (5.6, 4.2), plot)
 
-    def scatter(self, run: Reading, theory: Digest) -> Markup:
+    def scatter(self, run: RunReading, theory: Digest) -> Markup:
         """Predicted and observed shares on every trial; filled where the prediction came first."""
         sets = []
         for name in run.state.collected:
@@ -131,7 +137,7 @@ class Figures:
                 trials = run.trials(name)
                 predicted = np.asarray(score.record.proportions).reshape(len(trials.stimuli), -1)
                 sets += [
-                    (predicted[:, option], Shares.of(trials, option), score.record.frozen)
+                    (predicted[:, option], ChoiceShares.of(trials, option), score.record.frozen)
                     for option in range(-predicted.shape[1], 0)
                 ]
         if not sets:
@@ -189,7 +195,7 @@ class Figures:
             "Choices against predictions on trials that each fold had not seen", (3.7, 4.1), plot
         )
 
-    def history(self, run: Reading) -> Markup:
+    def history(self, run: RunReading) -> Markup:
         """Scores at the end of every cycle, with the noise ceiling."""
         cycles = [item.record for item in run.state.cycles]
         lines: dict[Digest, list[tuple[int, float, float]]] = {}
@@ -255,9 +261,9 @@ class Figures:
 
     def experiment(
         self,
-        run: Reading,
+        run: RunReading,
         name: str,
-        shares: Shares,
+        shares: ChoiceShares,
         predictions: Mapping[Digest, Array],
         option: str,
     ) -> tuple[Markup, int]:
@@ -367,7 +373,7 @@ class Figures:
 
         return self.draw("Errors side by side", (4.6, 1.2 + 0.26 * height), plot)
 
-    def gates(self, epochs: Sequence[Ended]) -> Markup:
+    def gates(self, epochs: Sequence[EndedEpoch]) -> Markup:
         """Comparisons on which challenger and incumbent disagreed, and what was erased and judged again, by epoch."""
         tried = [(ended.number, gate) for ended in epochs for gate in ended.gates]
 
@@ -417,7 +423,7 @@ class Figures:
     def judges(
         self,
         accuracy: Mapping[str, Mapping[int, Mapping[str, Any]]],
-        quality: Mapping[int, Calibration],
+        quality: Mapping[int, JudgeCalibration],
     ) -> Markup:
         """Right answers of judges by epoch, and how often came true what panels had said with each probability."""
 

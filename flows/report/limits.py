@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from lakatos.flows.branches.branch import origin_of
-from lakatos.flows.report.reader import Reading, mean_ceiling, open_pairs
+from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs
 
 FEW = 30
 """Trials or people below which the report calls them few."""
 
 
-def limits(run: Reading) -> list[str]:
+def limits(run: RunReading) -> list[str]:
     """What the result does not show, each from a fact of the run."""
     return [
         text
@@ -24,7 +24,7 @@ def limits(run: Reading) -> list[str]:
     ]
 
 
-def _limits_of_progress(run: Reading) -> list[str]:
+def _limits_of_progress(run: RunReading) -> list[str]:
     origin = origin_of(run.trace.journal.meta)
     found = [] if origin is None else [f"This run is a branch, {origin.words}."]
     if run.concluded is None:
@@ -37,7 +37,7 @@ def _limits_of_progress(run: Reading) -> list[str]:
     return found
 
 
-def _limits_of_people(run: Reading) -> list[str]:
+def _limits_of_people(run: RunReading) -> list[str]:
     if run.simulated:
         return [
             "Nobody took part. A computer answered by a hidden rule, so the result says whether the laboratory finds "
@@ -73,7 +73,7 @@ def _limits_of_people(run: Reading) -> list[str]:
     return found
 
 
-def _limits_of_evidence(run: Reading) -> list[str]:
+def _limits_of_evidence(run: RunReading) -> list[str]:
     found = []
     standing = next((line for line in run.board.standings if line.theory == run.leader), None)
     untouched = (
@@ -138,7 +138,7 @@ def _limits_of_evidence(run: Reading) -> list[str]:
     return found
 
 
-def _limits_of_search(run: Reading) -> list[str]:
+def _limits_of_search(run: RunReading) -> list[str]:
     found = []
     n_scored, n_tried = (
         len(run.board.standings),
@@ -158,7 +158,7 @@ def _limits_of_search(run: Reading) -> list[str]:
     return found
 
 
-def _limits_of_scope(run: Reading) -> list[str]:
+def _limits_of_scope(run: RunReading) -> list[str]:
     pooled = any(item.record.pooled for item in run.state.collected.values())
     ways = "combines published mechanisms"
     if run.config.theories.induction and not pooled:

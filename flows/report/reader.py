@@ -16,12 +16,12 @@ from lakatos.experiments.design import design_from_json
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Trials
-from lakatos.flows.run.records import EXPLORATORY, Concluded
+from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded
 from lakatos.flows.run.run import theory_of, trials_in
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.record import TheoryChecked, TheoryScored
-from lakatos.theories.score import Estimate, is_tie
+from lakatos.theories.score import ScoreEstimate, is_tie
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalPlace:
     """Where a record stands in the journal."""
 
     seq: int
@@ -41,7 +41,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Label:
+class TheoryLabel:
     """How the report calls a theory."""
 
     tag: str
@@ -59,7 +59,7 @@ class Label:
         return shortened(f"{self.tag} {self.name}", 30)
 
 
-class Reading:
+class RunReading:
     """A run as the report needs it."""
 
     def __init__(self, folder: Path, state: RunState, trace: Trace) -> None:
@@ -68,18 +68,18 @@ class Reading:
             trace.journal.meta["study"]
         )
         self.domain: Domain = DOMAINS[self.config.domain]
-        journal: dict[Digest, Entry] = {}
+        journal: dict[Digest, JournalPlace] = {}
         self.n_events, self.times = 0, ("", "")
         for event in trace.journal.events():
             self.n_events, self.times = event.seq, (self.times[0] or event.time_utc, event.time_utc)
             if event.kind != INTENT:
                 journal.setdefault(
-                    event.record_digest, Entry(event.seq, event.kind, event.time_utc)
+                    event.record_digest, JournalPlace(event.seq, event.kind, event.time_utc)
                 )
-        self.journal: Mapping[Digest, Entry] = journal
+        self.journal: Mapping[Digest, JournalPlace] = journal
 
     @property
-    def concluded(self) -> Concluded | None:
+    def concluded(self) -> CampaignConcluded | None:
         """The verdict, once there is one."""
         return self.state.concluded.record if self.state.concluded else None
 
@@ -136,19 +136,21 @@ class Reading:
         return {item.record.theory: item for item in items}
 
     @cached_property
-    def labels(self) -> dict[Digest, Label]:
+    def labels(self) -> dict[Digest, TheoryLabel]:
         """Names and tags of all theories."""
         numbers = Counter[str]()
         found = {}
         for digest, item in self.checked.items():
             letter = "T" if digest in self.state.theories else "R"
             numbers[letter] += 1
-            found[digest] = Label(f"{letter}{numbers[letter]}", " ".join(item.record.name.split()))
+            found[digest] = TheoryLabel(
+                f"{letter}{numbers[letter]}", " ".join(item.record.name.split())
+            )
         return found
 
-    def label(self, theory: Digest) -> Label:
+    def label(self, theory: Digest) -> TheoryLabel:
         """Name and tag of a theory, its digest where it has none."""
-        return self.labels.get(theory, Label("–", f"theory {theory[:8]}"))
+        return self.labels.get(theory, TheoryLabel("–", f"theory {theory[:8]}"))
 
     def marked(self, text: str, theories: Iterable[Digest]) -> str:
         """A record's text with the names of ``theories`` replaced by their tags where they are long."""
@@ -234,7 +236,7 @@ def wilson(share: Array, n: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class Shares:
+class ChoiceShares:
     """People's share of one option with its interval, ``(n_trials,)`` each; NaN where nobody answered."""
 
     share: Array
@@ -242,7 +244,7 @@ class Shares:
     high: Array
 
     @classmethod
-    def of(cls, trials: Trials, option: int = -1) -> Shares:
+    def of(cls, trials: Trials, option: int = -1) -> ChoiceShares:
         """Intervals count people, since answers of one person hang together; answers where people cannot be told."""
         share = np.asarray(trials.proportions[:, option])
         counts = trials.counts
@@ -260,13 +262,13 @@ def last_option(domain: Domain, n_options: int) -> str:
     )
 
 
-def scattered_option(run: Reading) -> str:
+def scattered_option(run: RunReading) -> str:
     """Whose shares are drawn against predictions: of two options the second's, of more every option's."""
     numbers = {run.trials(name).n_options for name in run.state.collected}
     return "each option" if max(numbers, default=2) > 2 else last_option(run.domain, 2)
 
 
-def mean_ceiling(run: Reading, experiments: Iterable[str]) -> float | None:
+def mean_ceiling(run: RunReading, experiments: Iterable[str]) -> float | None:
     """Noise ceiling averaged over experiments, as the scores are."""
     found = [
         value
@@ -276,12 +278,12 @@ def mean_ceiling(run: Reading, experiments: Iterable[str]) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-def run_scores(run: Reading) -> dict[tuple[Digest, str], TheoryScored]:
+def run_scores(run: RunReading) -> dict[tuple[Digest, str], TheoryScored]:
     """All scores without their own digests."""
     return {key: item.record for key, item in run.state.scores.items()}
 
 
-def open_pairs(run: Reading) -> list[tuple[PairPower, Estimate | None]]:
+def open_pairs(run: RunReading) -> list[tuple[PairPower, ScoreEstimate | None]]:
     """Pairs of rivals of designs that frozen predictions have not told apart, with their difference where there is one.
 
     Of a pair that several designs had, the last one's power.

@@ -26,11 +26,11 @@ from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.record import PairPower
 from lakatos.experiments.task import Design, Trials
 from lakatos.flows.report.explain import ended_epochs, quality_by_epoch
-from lakatos.flows.report.figures import Figures
+from lakatos.flows.report.figures import ReportFigures
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.reader import (
-    Reading,
-    Shares,
+    ChoiceShares,
+    RunReading,
     clean,
     last_option,
     mean_ceiling,
@@ -49,7 +49,7 @@ from lakatos.judges.errors import GateError
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.theories.account import at_limit
 from lakatos.theories.prior import Prior
-from lakatos.theories.score import Estimate, is_tie
+from lakatos.theories.score import ScoreEstimate, is_tie
 from lakatos.theories.scoreboard import prequential_advantage
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest
@@ -85,7 +85,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     place = folder / REPORT_FILE if out is None else Path(out)
     state, trace = read_state(folder)
     with trace:
-        page = render(Reading(folder, state, trace))
+        page = render(RunReading(folder, state, trace))
     write_whole(place, page.encode(), private=True)
     return place
 
@@ -93,7 +93,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 # --- what the template is given -------------------------------------------------------------------------------------
 
 
-def render(run: Reading) -> str:
+def render(run: RunReading) -> str:
     """The page."""
     environment = page_environment(TEMPLATES)
     environment.filters |= {
@@ -112,7 +112,7 @@ def render(run: Reading) -> str:
         "few": FEW_VERDICTS,
         "COIN": COIN,
     }
-    figures = Figures()
+    figures = ReportFigures()
     context = {
         "run": run,
         "state": run.state,
@@ -161,7 +161,7 @@ def interval(value: float | None, standard_error: float | None, digits: int = 4)
     """Two standard errors to each side, in words where there is no finite one."""
     if value is None or standard_error is None or not np.isfinite(standard_error):
         return "interval unknown"
-    low, high = Estimate(value, standard_error).interval
+    low, high = ScoreEstimate(value, standard_error).interval
     return f"{fixed(low, digits)} to {fixed(high, digits)}"
 
 
@@ -177,7 +177,7 @@ def percent_more(nats: float) -> str:
     return f"{abs(change):.1f} % {'more' if change >= 0 else 'less'}"
 
 
-def data_facts(run: Reading) -> dict[str, Any]:
+def data_facts(run: RunReading) -> dict[str, Any]:
     """Whose choices these are."""
     collected = [item.record for item in run.state.collected.values()]
     facts: dict[str, Any] = {
@@ -208,7 +208,7 @@ def guess(numbers: Sequence[int]) -> str:
     return " and ".join([f"a coin gets {fixed(COIN, 3)}"] * (2 in numbers or not numbers) + known)
 
 
-def winner_facts(run: Reading, figures: Figures) -> dict[str, Any] | None:
+def winner_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any] | None:
     """The leading theory: parameters, source, and its predictions beside the choices."""
     if run.leader is None:
         return None
@@ -251,7 +251,7 @@ def winner_facts(run: Reading, figures: Figures) -> dict[str, Any] | None:
     }
 
 
-def example_trial(run: Reading, leader: Digest) -> dict[str, Any] | None:
+def example_trial(run: RunReading, leader: Digest) -> dict[str, Any] | None:
     """The trial that speaks most for the leader against the best first rival; None without one that was asked.
 
     That is where the rival is further from what people chose than the leader by the most.
@@ -339,7 +339,7 @@ class PairFound:
     """What a design promised for a pair of rivals and what came of it."""
 
     promised: PairPower
-    difference: Estimate | None
+    difference: ScoreEstimate | None
     """First minus second on this experiment, by frozen predictions, nats per choice."""
 
     @property
@@ -348,7 +348,7 @@ class PairFound:
         return self.difference is not None and not is_tie(self.difference)
 
 
-def experiment_facts(run: Reading, figures: Figures, name: str) -> dict[str, Any]:
+def experiment_facts(run: RunReading, figures: ReportFigures, name: str) -> dict[str, Any]:
     """One experiment: choice of trials, preregistration, answers, and what they decided."""
     chosen = run.state.designs[name].record
     plan = run.state.preregistrations.get(name)
@@ -392,7 +392,7 @@ def experiment_facts(run: Reading, figures: Figures, name: str) -> dict[str, Any
     return facts
 
 
-def people_facts(run: Reading, name: str) -> dict[str, Any] | None:
+def people_facts(run: RunReading, name: str) -> dict[str, Any] | None:
     """Who took part, who was excluded by which rule, who withdrew; None where people do not answer one by one."""
     arrived = run.state.answers.get(name, ())
     withdrawn = len(set(run.state.withdrawn.get(name, ())))
@@ -410,14 +410,14 @@ def people_facts(run: Reading, name: str) -> dict[str, Any] | None:
     }
 
 
-def aligned(trials: Trials, design: Design) -> Shares:
+def aligned(trials: Trials, design: Design) -> ChoiceShares:
     """People's shares in the order of the design's trials, by content where a source returned them otherwise."""
-    shares = Shares.of(trials)
+    shares = ChoiceShares.of(trials)
     if trials.stimuli.keys == design.stimuli.keys:
         return shares
     place = {key: row for row, key in enumerate(trials.stimuli.keys)}
     rows = [place.get(key) for key in design.stimuli.keys]
-    return Shares(
+    return ChoiceShares(
         *(
             np.array([np.nan if row is None else values[row] for row in rows])
             for values in (shares.share, shares.low, shares.high)
@@ -434,17 +434,17 @@ def most_informative(design: Design) -> list[int]:
     )
 
 
-def achieved(run: Reading, pair: PairPower, experiment: str) -> Estimate | None:
+def achieved(run: RunReading, pair: PairPower, experiment: str) -> ScoreEstimate | None:
     """First minus second on one experiment, by the predictions that were frozen before it."""
     found = prequential_advantage(pair.first, pair.second, [experiment], run_scores(run))
     return found[0] if found else None
 
 
 def trial_caption(
-    run: Reading,
+    run: RunReading,
     row: int,
     design: Design,
-    shares: Shares | None,
+    shares: ChoiceShares | None,
     predictions: Mapping[Digest, Array] | None,
 ) -> dict[str, Any]:
     """What stands below the picture of a trial."""
@@ -466,7 +466,7 @@ def trial_caption(
 # --- failures, errors, checks ---------------------------------------------------------------------------------------
 
 
-def failure_facts(run: Reading) -> dict[str, Any]:
+def failure_facts(run: RunReading) -> dict[str, Any]:
     """Everything that did not work."""
     state = run.state
     errors = Counter[str]()
@@ -516,7 +516,7 @@ def verdict_facts(verdict: Verdict, resolved: Recorded[VerdictResolved] | None) 
     }
 
 
-def judging_facts(run: Reading, figures: Figures) -> dict[str, Any]:
+def judging_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any]:
     """Decisions about candidates, and how the judges changed."""
     epochs = ended_epochs(run.trace)
     decided = [item.record for item in run.state.decided.values()]
@@ -540,7 +540,7 @@ def judging_facts(run: Reading, figures: Figures) -> dict[str, Any]:
     }
 
 
-def bias_facts(run: Reading) -> list[tuple[str, str]]:
+def bias_facts(run: RunReading) -> list[tuple[str, str]]:
     """What can be said of each judge's preference for machine-written theories, in a sentence."""
     items = dev_items(run.state, run.trace.artifacts)
     found = []
@@ -552,7 +552,7 @@ def bias_facts(run: Reading) -> list[tuple[str, str]]:
     return found
 
 
-def error_facts(run: Reading, figures: Figures) -> dict[str, Any]:
+def error_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any]:
     """Mean squared errors of choice proportions, with the published ones beside them."""
     concluded = run.concluded
     rows: list[dict[str, Any]] = []
@@ -592,7 +592,7 @@ def error_facts(run: Reading, figures: Figures) -> dict[str, Any]:
     }
 
 
-def check_facts(run: Reading) -> dict[str, Any]:
+def check_facts(run: RunReading) -> dict[str, Any]:
     """How far the trace can be trusted, and how to see for oneself."""
     seq, head = run.trace.journal.head
     place = shlex.quote(str(run.folder))
@@ -617,7 +617,7 @@ def check_facts(run: Reading) -> dict[str, Any]:
 # --- family tree ----------------------------------------------------------------------------------------------------
 
 
-def family_tree(run: Reading) -> dict[str, Any] | None:
+def family_tree(run: RunReading) -> dict[str, Any] | None:
     """Places of all theories in a tree drawn like a history: one line each, columns for cycles."""
     if not run.checked:
         return None
@@ -682,7 +682,7 @@ def family_tree(run: Reading) -> dict[str, Any] | None:
     }
 
 
-def status_of(run: Reading, digest: Digest) -> str:
+def status_of(run: RunReading, digest: Digest) -> str:
     """How far a theory came."""
     if digest not in run.state.theories:
         return "refused"

@@ -11,11 +11,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakatos.flows.report.reader import Reading
+from lakatos.flows.report.reader import RunReading
 from lakatos.language_models.ledger import spending_of
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.theories.roles.record import CheckedStatement, Investigated, ModelsChosen, RoleAnswered
+from lakatos.theories.roles.record import (
+    CheckedStatement,
+    MatterInvestigated,
+    ModelsChosen,
+    RoleAnswered,
+)
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError
 
@@ -24,7 +29,7 @@ MOST_CHARACTERS = 8000
 
 
 @dataclass(frozen=True)
-class Utterance:
+class ModelUtterance:
     """One answer of a model in a role."""
 
     digest: Digest
@@ -34,13 +39,13 @@ class Utterance:
     """What came of each part: whether it was let through, and in words."""
     text: str
     """The answer; empty where there is none."""
-    looked: Investigated | None
+    looked: MatterInvestigated | None
     tools: tuple[str, ...]
     """Tools that it called first and that returned something."""
 
 
 @dataclass
-class Speaker:
+class ModelSpeaker:
     """One model over the whole run."""
 
     name: str
@@ -51,14 +56,14 @@ class Speaker:
     outcomes: Counter[str] = field(default_factory=Counter)
 
 
-def utterance_facts(run: Reading) -> dict[str, Any] | None:
+def utterance_facts(run: RunReading) -> dict[str, Any] | None:
     """Everything that models said in roles, by cycle; None where no model was asked."""
     chosen = [item.record for item in run.trace.records(ModelsChosen)]
     if not (chosen or run.state.answered):
         return None
     became = _became(run)
     looked = _looked(run)
-    cycles: dict[int, list[Utterance]] = defaultdict(list)
+    cycles: dict[int, list[ModelUtterance]] = defaultdict(list)
     for digest, item in run.state.answered.items():
         cycles[item.record.cycle].append(_utterance(run, digest, item.record, became, looked))
     spent = spending_of(run.trace.journal.events()).total
@@ -79,12 +84,12 @@ def utterance_facts(run: Reading) -> dict[str, Any] | None:
     }
 
 
-def _speakers(run: Reading) -> Iterator[Speaker]:
+def _speakers(run: RunReading) -> Iterator[ModelSpeaker]:
     """Models in the order in which they first answered, with what they were asked as participants too."""
-    found: dict[str, Speaker] = {}
+    found: dict[str, ModelSpeaker] = {}
     for item in run.trace.records(LanguageModelCalled):
         record = item.record
-        own = found.setdefault(record.model, Speaker(record.model))
+        own = found.setdefault(record.model, ModelSpeaker(record.model))
         own.served.add(
             f"{record.model_name} ({record.server})" if record.server else record.model_name
         )
@@ -96,14 +101,14 @@ def _speakers(run: Reading) -> Iterator[Speaker]:
 
 
 def _utterance(
-    run: Reading,
+    run: RunReading,
     digest: Digest,
     record: RoleAnswered,
     became: dict[Digest, list[tuple[bool, str]]],
-    looked: dict[Digest, Investigated],
-) -> Utterance:
+    looked: dict[Digest, MatterInvestigated],
+) -> ModelUtterance:
     before = looked.get(record.calls[0]) if record.calls else None
-    return Utterance(
+    return ModelUtterance(
         digest=digest,
         record=record,
         about=_about(run, record.subject),
@@ -114,7 +119,7 @@ def _utterance(
     )
 
 
-def _about(run: Reading, subject: str) -> str:
+def _about(run: RunReading, subject: str) -> str:
     """A subject in words: theories by tag and name."""
     first, _, rest = subject.partition(" ")
     if first not in run.checked:
@@ -123,7 +128,7 @@ def _about(run: Reading, subject: str) -> str:
     return " ".join(part for part in (label.tag, label.brief, rest) if part)
 
 
-def _text(run: Reading, record: RoleAnswered) -> str:
+def _text(run: RunReading, record: RoleAnswered) -> str:
     if record.answer is None:
         return ""
     try:
@@ -144,14 +149,14 @@ def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _looked(run: Reading) -> dict[Digest, Investigated]:
+def _looked(run: RunReading) -> dict[Digest, MatterInvestigated]:
     """By the first call of a conversation with tools."""
     return {
         item.record.calls[0]: item.record for item in run.state.investigated if item.record.calls
     }
 
 
-def _tools(run: Reading, results: Iterable[Digest]) -> Iterator[str]:
+def _tools(run: RunReading, results: Iterable[Digest]) -> Iterator[str]:
     for digest in dict.fromkeys(results):
         called = run.trace.get(digest, ToolCalled)
         try:
@@ -171,7 +176,7 @@ def _in_words(said: CheckedStatement) -> str:
     return f"{said.outcome}{why}: {said.text}"
 
 
-def _became(run: Reading) -> dict[Digest, list[tuple[bool, str]]]:
+def _became(run: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
     """What came of answers, by the digest of their record."""
     found: dict[Digest, list[tuple[bool, str]]] = defaultdict(list)
     state = run.state

@@ -14,21 +14,21 @@ from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.record import (
     AnswersArrived,
     DesignChosen,
-    Recruited,
+    PeopleRecruited,
     SealedOpened,
     TrialsCollected,
 )
 from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
-from lakatos.flows.report.reader import Reading, shortened
-from lakatos.flows.run.records import ACTS, Concluded, CycleClosed
+from lakatos.flows.report.reader import RunReading, shortened
+from lakatos.flows.run.records import ACTS, CampaignConcluded, CycleClosed
 from lakatos.flows.run.run import read_state, theory_of
 from lakatos.judges.judge import Verdict
 from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record
-from lakatos.traces.validity import Link, Validity
+from lakatos.traces.validity import Validity, ValidityLink
 
 RESPONSES = frozenset({"answers_arrived", "trials_collected", "sealed_opened"})
 """Kinds of records with what people answered."""
@@ -41,14 +41,14 @@ MOST_SHOWN = 12
 
 
 @dataclass(frozen=True)
-class Reason:
+class RecordReason:
     """A record, in words, and what it rests on as far as that leads to responses."""
 
     digest: Digest
     seq: int
     kind: str
     words: str
-    because: tuple[Reason, ...]
+    because: tuple[RecordReason, ...]
     again: bool = False
     """Whether it stands further up already, with what it rests on."""
     n_left: int = 0
@@ -56,7 +56,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Carried:
+class SupportingTrial:
     """A trial whose answers speak for the leader and against its rival."""
 
     experiment: str
@@ -75,19 +75,19 @@ class Carried:
 
 
 @dataclass(frozen=True)
-class Why:
+class WhyAnswer:
     """An answer."""
 
     claim: str
-    reason: Reason
+    reason: RecordReason
     n_people: int
     """People whose responses stand at the ends of the tree; 0 where people cannot be told apart."""
     n_responses: int
     by_machine: bool
     """Whether a computer gave the responses: a hidden rule, or a language model."""
-    carried: tuple[Carried, ...]
+    carried: tuple[SupportingTrial, ...]
     """Of a verdict, the trials that speak for it most."""
-    broken: tuple[Link, ...]
+    broken: tuple[ValidityLink, ...]
     """Why the record does not hold any more; empty where it does."""
 
     def lines(self, depth: int = 0) -> Iterator[str]:
@@ -95,7 +95,7 @@ class Why:
         yield from _lines(self.reason, "", "", depth or sys.maxsize)
 
 
-def why(folder: Path, claim: str = "verdict") -> Why:
+def why(folder: Path, claim: str = "verdict") -> WhyAnswer:
     """Walk from a claim to the responses that carry it.
 
     Args:
@@ -108,12 +108,12 @@ def why(folder: Path, claim: str = "verdict") -> Why:
     """
     state, trace = read_state(folder)
     with trace:
-        reading = Reading(folder, state, trace)
+        reading = RunReading(folder, state, trace)
         events = [event for event in trace.journal.events() if event.kind != INTENT]
         chosen = _chosen(reading, events, claim)
         validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
         by_digest = {event.record_digest: event for event in events}
-        telling = _Telling(reading, by_digest)
+        telling = _ReasonTree(reading, by_digest)
         seen: set[Digest] = set()
         reason = telling.reason(chosen, seen)
         ends = [by_digest[digest] for digest in seen if by_digest[digest].kind in RESPONSES]
@@ -124,18 +124,20 @@ def why(folder: Path, claim: str = "verdict") -> Why:
         )
         n_responses = sum(int(event.body["n_responses"]) for event in tables)
         record = trace.read(chosen).record
-        return Why(
+        return WhyAnswer(
             claim=claim,
             reason=reason,
             n_people=n_people,
             n_responses=n_responses or sum(int(event.body["n_answers"]) for event in arrived),
             by_machine=reading.simulated or bool(reading.model),
-            carried=tuple(_carried(reading, record)) if isinstance(record, Concluded) else (),
+            carried=tuple(_carried(reading, record))
+            if isinstance(record, CampaignConcluded)
+            else (),
             broken=tuple(validity.explain(chosen.record_digest)),
         )
 
 
-def _chosen(reading: Reading, events: list[Event], claim: str) -> Event:
+def _chosen(reading: RunReading, events: list[Event], claim: str) -> Event:
     by_digest = {event.record_digest: event for event in events}
     state = reading.state
     if claim == "verdict":
@@ -166,10 +168,10 @@ def _chosen(reading: Reading, events: list[Event], claim: str) -> Event:
         raise RunMissingError(f"nothing is called {claim!r}: {error} Theories: {there}.") from None
 
 
-class _Telling:
+class _ReasonTree:
     """Makes the tree: only what leads to responses, each record once."""
 
-    def __init__(self, reading: Reading, events: Mapping[Digest, Event]) -> None:
+    def __init__(self, reading: RunReading, events: Mapping[Digest, Event]) -> None:
         self.reading, self.events = reading, events
         self._leads: dict[Digest, bool] = {}
 
@@ -184,11 +186,11 @@ class _Telling:
                 self._leads[event.record_digest] = known
         return self._leads.get(digest, False)
 
-    def reason(self, event: Event, seen: set[Digest]) -> Reason:
+    def reason(self, event: Event, seen: set[Digest]) -> RecordReason:
         """The tree below a record; ``seen`` grows by all that stands in it."""
         words = words_of(self.reading, event)
         if event.record_digest in seen:
-            return Reason(event.record_digest, event.seq, event.kind, words, (), again=True)
+            return RecordReason(event.record_digest, event.seq, event.kind, words, (), again=True)
         seen.add(event.record_digest)
         cited = [
             self.events[digest] for digest in dict.fromkeys(event.inputs) if self.leads(digest)
@@ -200,12 +202,12 @@ class _Telling:
             if item not in shown and item.kind in RESPONSES:
                 seen.add(item.record_digest)
         because = tuple(self.reason(item, seen) for item in shown)
-        return Reason(
+        return RecordReason(
             event.record_digest, event.seq, event.kind, words, because, n_left=len(cited) - len(shown)
         )  # fmt: skip
 
 
-def _lines(reason: Reason, first: str, rest: str, depth: int) -> Iterator[str]:
+def _lines(reason: RecordReason, first: str, rest: str, depth: int) -> Iterator[str]:
     more = "  (as above)" if reason.again and reason.kind not in RESPONSES else ""
     words = reason.words if not first else shortened(reason.words, WIDTH)
     yield f"{first}{words}  [{reason.kind} {reason.seq}, #{reason.digest[:8]}]{more}"
@@ -223,13 +225,13 @@ def _lines(reason: Reason, first: str, rest: str, depth: int) -> Iterator[str]:
         yield f"{rest}└─ and {reason.n_left} more"
 
 
-def _below(reason: Reason) -> Iterator[Reason]:
+def _below(reason: RecordReason) -> Iterator[RecordReason]:
     for item in reason.because:
         yield item
         yield from _below(item)
 
 
-def words_of(reading: Reading, event: Event) -> str:
+def words_of(reading: RunReading, event: Event) -> str:
     """A record in a few words."""
     record = reading.trace.read(event).record
     tell = _WORDS.get(type(record))
@@ -245,11 +247,11 @@ def words_of(reading: Reading, event: Event) -> str:
     )
 
 
-def _theory(reading: Reading, digest: Digest) -> str:
+def _theory(reading: RunReading, digest: Digest) -> str:
     return reading.label(digest).name
 
 
-def _scored(reading: Reading, record: TheoryScored) -> str:
+def _scored(reading: RunReading, record: TheoryScored) -> str:
     n = record.frozen or record.left_out
     how = "with predictions frozen before" if record.frozen else "with its declared population"
     return (
@@ -258,14 +260,14 @@ def _scored(reading: Reading, record: TheoryScored) -> str:
     )
 
 
-def _collected(reading: Reading, record: TrialsCollected) -> str:
+def _collected(reading: RunReading, record: TrialsCollected) -> str:
     who = "simulated people" if reading.simulated else "people"
     if record.language_model:
         who = f"sessions of the language model {record.language_model}"
     return f"{record.n_responses} responses of {record.n_participants} {who} to experiment {record.experiment}"
 
 
-def _arrived(reading: Reading, record: AnswersArrived) -> str:
+def _arrived(reading: RunReading, record: AnswersArrived) -> str:
     who = (
         "a language model's session"
         if record.source == LANGUAGE_MODEL
@@ -276,19 +278,19 @@ def _arrived(reading: Reading, record: AnswersArrived) -> str:
     )
 
 
-def _diagnosis(reading: Reading, record: Diagnosis) -> str:
+def _diagnosis(reading: RunReading, record: Diagnosis) -> str:
     return f"{_theory(reading, record.loser)} lost to {_theory(reading, record.leader)}: {record.location}"
 
 
-def _verdict(reading: Reading, record: Verdict) -> str:
+def _verdict(reading: RunReading, record: Verdict) -> str:
     return (
         f"judges gave {_theory(reading, record.candidate)} a probability of {record.probability:.2f} against "
         f"{_theory(reading, record.incumbent)}"
     )
 
 
-_WORDS: dict[type[Record], Callable[[Reading, Any], str]] = {
-    Concluded: lambda reading, record: record.text,
+_WORDS: dict[type[Record], Callable[[RunReading, Any], str]] = {
+    CampaignConcluded: lambda reading, record: record.text,
     CycleClosed: lambda reading, record: (
         f"cycle {record.cycle} ended with {_theory(reading, record.leader)} in front"
     ),
@@ -298,7 +300,7 @@ _WORDS: dict[type[Record], Callable[[Reading, Any], str]] = {
         f"{record.n_responses} responses to {record.n_trials} sealed trials"
     ),
     AnswersArrived: _arrived,
-    Recruited: lambda reading, record: (
+    PeopleRecruited: lambda reading, record: (
         f"{record.n_participants} people were asked for experiment {record.experiment}"
     ),
     DesignChosen: lambda reading, record: (
@@ -313,7 +315,7 @@ _WORDS: dict[type[Record], Callable[[Reading, Any], str]] = {
 }
 
 
-def _carried(reading: Reading, record: Concluded) -> Iterator[Carried]:
+def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[SupportingTrial]:
     """Trials whose answers favour the leader most over the best first theory, or over the second."""
     rival = reading.best_seed or record.runner_up
     if rival is None:
@@ -337,7 +339,7 @@ def _carried(reading: Reading, record: Concluded) -> Iterator[Carried]:
                 shown = reading.domain.describe(trials.stimuli, int(row))
                 share = float(counts[row, 1] / n)
                 found.append(
-                    Carried(
+                    SupportingTrial(
                         name,
                         int(row) + 1,
                         shown,

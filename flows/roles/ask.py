@@ -18,8 +18,8 @@ from lakatos.flows.roles.investigate import investigate
 from lakatos.flows.roles.models import out_of_budget, roles_of
 from lakatos.flows.roles.outcomes import outcomes_of
 from lakatos.flows.run.model_settings import RolesConfig
-from lakatos.language_models.call import Called, served_version
-from lakatos.language_models.client import Request
+from lakatos.language_models.call import RecordedCall, served_version
+from lakatos.language_models.client import ModelRequest
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.errors import (
     BudgetExhaustedError,
@@ -28,14 +28,14 @@ from lakatos.language_models.errors import (
     PinnedRuleError,
 )
 from lakatos.language_models.ledger import NOTHING, worst_case
-from lakatos.language_models.pins import Rule, render
+from lakatos.language_models.pins import PinnedRule, render
 from lakatos.language_models.preflight import preflight
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.language_models.routing import Arm, Choice, choose
+from lakatos.language_models.routing import ModelChoice, RoutingArm, choose
 from lakatos.language_models.settings import Price
-from lakatos.language_models.structured import Answered, ask_for
+from lakatos.language_models.structured import TypedAnswer, ask_for
 from lakatos.theories.roles.exhibit import Exhibit
-from lakatos.theories.roles.question import Question, pinned_request, request_of
+from lakatos.theories.roles.question import RoleQuestion, pinned_request, request_of
 from lakatos.theories.roles.record import ModelsChosen, RoleAnswered
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.step import Recorded, StepContext
@@ -49,16 +49,16 @@ TYPICAL_TOKENS = 4000
 
 
 @dataclass(frozen=True)
-class Heard(Generic[T]):
+class RoleReply(Generic[T]):
     """What came of a question."""
 
-    question: Question[T]
+    question: RoleQuestion[T]
     answered: Recorded[RoleAnswered]
     value: T | None
     """None where there is no answer that could be read."""
     shown: tuple[Exhibit, ...]
     """What found room in the prompt."""
-    rules: tuple[Rule, ...]
+    rules: tuple[PinnedRule, ...]
 
 
 async def check_models(run: Run) -> None:
@@ -94,8 +94,8 @@ async def _look(run: Run) -> None:
 
 
 async def ask_stage(
-    run: Run, cycle: int, stage: str, questions: Sequence[Question[Any]], number: int = 0
-) -> list[Heard[Any]]:
+    run: Run, cycle: int, stage: str, questions: Sequence[RoleQuestion[Any]], number: int = 0
+) -> list[RoleReply[Any]]:
     """Ask all questions of a stage side by side; nothing where the budget does not cover them and the study goes on.
 
     Args:
@@ -116,7 +116,10 @@ async def ask_stage(
         run.progress.note(f"no model is asked to {stage} in cycle {cycle}: {chosen.record.reason}")
         return []
     place: dict[str, int | str] = {"cycle": cycle, "stage": stage, "number": number}
-    to = [_To(*parts) for parts in zip(chosen.record.choices, chosen.record.contexts, strict=True)]
+    to = [
+        _AskedModel(*parts)
+        for parts in zip(chosen.record.choices, chosen.record.contexts, strict=True)
+    ]
     pairs = list(zip(questions, to, strict=True))
     found = await asyncio.gather(
         *(_ask(run, place, question, who) for question, who in pairs), return_exceptions=True
@@ -132,10 +135,10 @@ async def ask_stage(
 
 
 @dataclass(frozen=True)
-class _To:
+class _AskedModel:
     """Who is asked."""
 
-    choice: Choice
+    choice: ModelChoice
     context_tokens: int
 
     @property
@@ -144,7 +147,7 @@ class _To:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _DraftReply:
     """Before it is written down."""
 
     outcome: str
@@ -152,13 +155,13 @@ class _Said:
     value: BaseModel | None
     calls: tuple[Digest, ...]
     shown: tuple[Exhibit, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[PinnedRule, ...]
     is_cut: bool = False
     """Whether its last call is not on record: what was sent was refused, or nothing was."""
 
 
 async def _choose(
-    run: Run, cycle: int, stage: str, questions: Sequence[Question[Any]], number: int
+    run: Run, cycle: int, stage: str, questions: Sequence[RoleQuestion[Any]], number: int
 ) -> Recorded[ModelsChosen]:
     """Decide who is asked, and whether the budget covers it; once."""
     roles, config = roles_of(run), run.config.roles
@@ -170,13 +173,13 @@ async def _choose(
 
     async def work(context: StepContext) -> ModelsChosen:
         await _look(run)
-        chosen: list[_To] = []
+        chosen: list[_AskedModel] = []
         worst = NOTHING
         for question in questions:
             role = question.role
             arms = [_arm(run, config, name) for name in config.models_of(role)]
             choice = choose(role, arms, context.rng, outcomes=outcomes)
-            who = _To(choice, roles.contexts[choice.model])
+            who = _AskedModel(choice, roles.contexts[choice.model])
             chosen.append(who)
             try:
                 request, _ = _request(run, question, who, cycle)
@@ -209,7 +212,9 @@ async def _choose(
     )
 
 
-async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], who: _To) -> _Said:
+async def _ask(
+    run: Run, place: dict[str, int | str], question: RoleQuestion[Any], who: _AskedModel
+) -> _DraftReply:
     """One question to one model; a call that the trace holds is not made again."""
     caller, rules = (
         roles_of(run).callers[who.model],
@@ -219,7 +224,7 @@ async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], w
     made: list[Digest] = []
     cited = list(question.inputs)
 
-    async def ask(request: Request, number: int) -> Called:
+    async def ask(request: ModelRequest, number: int) -> RecordedCall:
         sent = pinned_request(request, rules)
         called = await caller.ask(
             sent,
@@ -230,8 +235,8 @@ async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], w
         made.append(called.digest)
         return called
 
-    def cut(outcome: str, reason: str, calls: Sequence[Digest] = made) -> _Said:
-        return _Said(outcome, reason, None, tuple(calls), (), rules, is_cut=True)
+    def cut(outcome: str, reason: str, calls: Sequence[Digest] = made) -> _DraftReply:
+        return _DraftReply(outcome, reason, None, tuple(calls), (), rules, is_cut=True)
 
     try:
         looked = await investigate(
@@ -267,14 +272,18 @@ async def _ask(run: Run, place: dict[str, int | str], question: Question[Any], w
                 f"Nothing is lost: `lakatos resume {run.folder}` goes on from here."
             ) from error
         return cut("no_answer", type(error).__name__)
-    if isinstance(said, Answered):
-        return _Said("answered", "", said.value, tuple(made), shown, rules)
-    return _Said(said.reason, said.detail, None, tuple(made), shown, rules)
+    if isinstance(said, TypedAnswer):
+        return _DraftReply("answered", "", said.value, tuple(made), shown, rules)
+    return _DraftReply(said.reason, said.detail, None, tuple(made), shown, rules)
 
 
 def _write_down(
-    run: Run, place: dict[str, int | str], question: Question[Any], who: _To, said: _Said
-) -> Heard[Any]:
+    run: Run,
+    place: dict[str, int | str],
+    question: RoleQuestion[Any],
+    who: _AskedModel,
+    said: _DraftReply,
+) -> RoleReply[Any]:
     """The answer as a record, in the order of the questions."""
     answer = (
         None
@@ -302,10 +311,10 @@ def _write_down(
     # What did not come of the model, but of budget, server or room, is found again by the question alone.
     inputs = question.inputs if said.is_cut or not said.calls else said.calls
     answered = run.record(record, name="answer", inputs=inputs, position=_position(place, question))
-    return Heard(question, answered, said.value, said.shown, said.rules)
+    return RoleReply(question, answered, said.value, said.shown, said.rules)
 
 
-def _position(place: dict[str, int | str], question: Question[Any]) -> dict[str, int | str]:
+def _position(place: dict[str, int | str], question: RoleQuestion[Any]) -> dict[str, int | str]:
     return {
         **place,
         "task": question.prompt.name,
@@ -315,8 +324,12 @@ def _position(place: dict[str, int | str], question: Question[Any]) -> dict[str,
 
 
 def _request(
-    run: Run, question: Question[Any], who: _To, cycle: int, found: Sequence[Exhibit] = ()
-) -> tuple[Request, tuple[Exhibit, ...]]:
+    run: Run,
+    question: RoleQuestion[Any],
+    who: _AskedModel,
+    cycle: int,
+    found: Sequence[Exhibit] = (),
+) -> tuple[ModelRequest, tuple[Exhibit, ...]]:
     roles = roles_of(run)
     return request_of(
         question,
@@ -328,9 +341,9 @@ def _request(
     )
 
 
-def _arm(run: Run, config: RolesConfig, name: str) -> Arm:
+def _arm(run: Run, config: RolesConfig, name: str) -> RoutingArm:
     settings = roles_of(run).settings[name]
-    return Arm(
+    return RoutingArm(
         model=name,
         version=_version_now(run, name),
         expected_cost=_expected_cost(settings.price, config),

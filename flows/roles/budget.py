@@ -7,7 +7,7 @@ from pathlib import Path
 from lakatos.flows.roles.models import budget_in
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
-from lakatos.language_models.ledger import Amount, Budget, spending_of
+from lakatos.language_models.ledger import Budget, SpentAmount, spending_of
 from lakatos.theories.roles.record import BudgetRaised
 from lakatos.traces.step import Trace
 
@@ -25,7 +25,7 @@ def raise_budget(folder: Path, budget: Budget) -> None:
         trace.record(BudgetRaised(budget=budget), name="raise_budget", position={"number": number})
 
 
-def taken(folder: Path) -> tuple[Amount, Budget]:
+def taken(folder: Path) -> tuple[SpentAmount, Budget]:
     """What the language models of a run have taken, and the most that they may.
 
     Raises:

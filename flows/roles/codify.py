@@ -11,7 +11,7 @@ from lakatos.memory.errors import CodifierError
 from lakatos.theories.roles.answer import CodifiedTool
 from lakatos.theories.roles.exhibit import Exhibit
 from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import Question
+from lakatos.theories.roles.question import RoleQuestion
 from lakatos.traces.digest import Digest
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ async def codify(run: Run, bundle: PlanBundle) -> tuple[ToolDraft, Digest] | Non
     return None
 
 
-def codifier_question(bundle: PlanBundle, inputs: tuple[Digest, ...]) -> Question[CodifiedTool]:
+def codifier_question(bundle: PlanBundle, inputs: tuple[Digest, ...]) -> RoleQuestion[CodifiedTool]:
     """What a model is asked about a plan. Names in it may be a model's own, so the whole of it is data."""
-    return Question(
+    return RoleQuestion(
         role="codifier",
         prompt=read_prompt("codifier"),
         subject=bundle.signature,

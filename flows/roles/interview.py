@@ -15,18 +15,18 @@ from lakatos.experiments.participants.language_model import (
     MISSING,
     MISSING_IN_SCHEDULE,
     ROLE,
+    AskingSettings,
     LanguageModelParticipants,
-    Manner,
-    Session,
+    ModelSession,
 )
 from lakatos.experiments.participants.source import Recruitment
 from lakatos.experiments.preregistration import Preregistration
-from lakatos.experiments.record import ModelTakesPart, Recruited, SessionHeld
+from lakatos.experiments.record import ModelTakesPart, PeopleRecruited, SessionHeld
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.run import Run
-from lakatos.language_models.call import Called, served_version
-from lakatos.language_models.client import Request, Sampling
+from lakatos.language_models.call import RecordedCall, served_version
+from lakatos.language_models.client import ModelRequest, TokenSampling
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.errors import BudgetExhaustedError, LanguageModelError
 from lakatos.language_models.preflight import preflight
@@ -70,7 +70,7 @@ def words_of_missing_answers(run: Run) -> tuple[str, ...]:
 async def interview(
     run: Run,
     plan: Recorded[Preregistration],
-    asked: Recorded[Recruited],
+    asked: Recorded[PeopleRecruited],
     key: Digest,
     n_wanted: int,
 ) -> int:
@@ -95,11 +95,13 @@ async def interview(
         return n_held
     prepared = await _prepare(run, source, recruitment, asked)
     sampling, memory = prepared.record.sampling, prepared.record.memory
-    manner = Manner(sampling=sampling, context_tokens=prepared.record.context_tokens, memory=memory)
+    manner = AskingSettings(
+        sampling=sampling, context_tokens=prepared.record.context_tokens, memory=memory
+    )
     caller = roles_of(run).callers[run.config.participants.model]
 
-    async def one(place: int) -> Session:
-        async def ask(request: Request, where: Mapping[str, int | str]) -> Called:
+    async def one(place: int) -> ModelSession:
+        async def ask(request: ModelRequest, where: Mapping[str, int | str]) -> RecordedCall:
             position = {"experiment": name, "person": place, **where}
             return await caller.ask(request, role=ROLE, position=position, inputs=[prepared.digest])
 
@@ -111,7 +113,7 @@ async def interview(
     for failed in found:
         if isinstance(failed, BaseException):
             raise _explained(run, name, failed)
-    sessions = [session for session in found if isinstance(session, Session)]
+    sessions = [session for session in found if isinstance(session, ModelSession)]
     for session in sessions:
         _write_down(run, prepared, session)
     n_missing = sum(len(session.missing) for session in sessions)
@@ -126,7 +128,7 @@ async def _prepare(
     run: Run,
     source: LanguageModelParticipants,
     recruitment: Recruitment,
-    asked: Recorded[Recruited],
+    asked: Recorded[PeopleRecruited],
 ) -> Recorded[ModelTakesPart]:
     """Write down, once, which model takes part, what it reads and how it is asked."""
     people = run.config.participants
@@ -138,7 +140,7 @@ async def _prepare(
             model=people.model,
             model_version=settings.version,
             context_tokens=roles_of(run).contexts[people.model],
-            sampling=Sampling(temperature=people.temperature, max_tokens=people.max_tokens),
+            sampling=TokenSampling(temperature=people.temperature, max_tokens=people.max_tokens),
             memory=people.memory,
             language=source.page.language,
             texts=context.artifacts.put_json(source.shown(recruitment)),
@@ -153,7 +155,7 @@ async def _prepare(
     )
 
 
-def _write_down(run: Run, prepared: Recorded[ModelTakesPart], session: Session) -> None:
+def _write_down(run: Run, prepared: Recorded[ModelTakesPart], session: ModelSession) -> None:
     calls = dict.fromkeys(session.calls)
     called = [run.trace.get(digest, LanguageModelCalled) for digest in calls]
     run.record(

@@ -14,24 +14,29 @@ from typing import TYPE_CHECKING, Any
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.tools import names_exhibit, toolbox_of
 from lakatos.language_models.call import RecordedModel
-from lakatos.language_models.client import Sampling
-from lakatos.language_models.compaction import Extractive
-from lakatos.language_models.context import Context
-from lakatos.language_models.conversation import Conversation, Limits, Setting, converse
+from lakatos.language_models.client import TokenSampling
+from lakatos.language_models.compaction import ExtractiveCompactor
+from lakatos.language_models.context import RoleContext
+from lakatos.language_models.conversation import (
+    ConversationLimits,
+    ConversationSetting,
+    ToolConversation,
+    converse,
+)
 from lakatos.language_models.errors import (
     BudgetExhaustedError,
     ContextTooLongError,
     LanguageModelError,
     PinnedRuleError,
 )
-from lakatos.language_models.guard import Situation
-from lakatos.language_models.pins import Rule
-from lakatos.language_models.tool import Prepared, Returned, shown
+from lakatos.language_models.guard import GuardSituation
+from lakatos.language_models.pins import PinnedRule
+from lakatos.language_models.tool import PreparedCall, ToolResult, shown
 from lakatos.language_models.tool_record import ToolCalled, TracedTools
 from lakatos.theories.roles.exhibit import Exhibit, records_of
 from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import Question, context_of
-from lakatos.theories.roles.record import Investigated
+from lakatos.theories.roles.question import RoleQuestion, context_of
+from lakatos.theories.roles.record import MatterInvestigated
 from lakatos.theories.roles.typed_claim import facts_in
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext, Trace
@@ -48,23 +53,23 @@ DATA_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Looked:
+class InvestigationResult:
     """What came of looking into a matter."""
 
-    record: Investigated
+    record: MatterInvestigated
     exhibits: tuple[Exhibit, ...]
     """What tools returned, and what was noted."""
 
 
 async def investigate(
     run: Run,
-    question: Question[Any],
+    question: RoleQuestion[Any],
     *,
     model: str,
     context_tokens: int,
     position: Mapping[str, int | str],
-    rules: tuple[Rule, ...],
-) -> Looked | None:
+    rules: tuple[PinnedRule, ...],
+) -> InvestigationResult | None:
     """Let a model call tools about a question, once; None where the question or the study has none.
 
     Raises:
@@ -79,30 +84,30 @@ async def investigate(
     theories = (item.digest for item in run.state.theories.values())
     inputs = tuple(dict.fromkeys((*question.inputs, *answers, *theories)))
 
-    async def work(context: StepContext) -> Investigated:
+    async def work(context: StepContext) -> MatterInvestigated:
         return await _look(run, question, model, context_tokens, position, rules, inputs)
 
     done = await run.step(
-        "investigate", work, returns=Investigated, inputs=inputs, position=position
+        "investigate", work, returns=MatterInvestigated, inputs=inputs, position=position
     )
-    return Looked(done.record, _exhibits(run.trace, done))
+    return InvestigationResult(done.record, _exhibits(run.trace, done))
 
 
 async def _look(
     run: Run,
-    question: Question[Any],
+    question: RoleQuestion[Any],
     model: str,
     context_tokens: int,
     position: Mapping[str, int | str],
-    rules: tuple[Rule, ...],
+    rules: tuple[PinnedRule, ...],
     inputs: tuple[Digest, ...],
-) -> Investigated:
+) -> MatterInvestigated:
     roles, config = roles_of(run), run.config.roles
     speaker = RecordedModel(
         roles.callers[model], role=question.role, position=position, inputs=inputs
     )
     prompt = f"{question.prompt.text}\n\n{read_prompt(PROMPT).text}"
-    limits = Limits(
+    limits = ConversationLimits(
         max_rounds=config.tool_rounds,
         max_result_characters=MOST_CHARACTERS,
         context_tokens=context_tokens,
@@ -112,14 +117,14 @@ async def _look(
         context, exhibits = _context(
             question, names_exhibit(run), prompt, rules, sampling, toolbox.offers, limits
         )
-        setting = Setting(
+        setting = ConversationSetting(
             model=speaker,
             prompt=prompt,
             toolbox=toolbox,
             record=_in_turn(run, TracedTools(run.trace, position, inputs)),
-            compactor=Extractive(),
+            compactor=ExtractiveCompactor(),
             rules=rules,
-            situation=lambda: Situation(records=records_of(exhibits)),
+            situation=lambda: GuardSituation(records=records_of(exhibits)),
             sampling=sampling,
             limits=limits,
             secret=roles.secret,
@@ -141,14 +146,14 @@ async def _look(
 
 
 def _context(
-    question: Question[Any],
+    question: RoleQuestion[Any],
     names: Exhibit,
     prompt: str,
-    rules: tuple[Rule, ...],
-    sampling: Sampling,
+    rules: tuple[PinnedRule, ...],
+    sampling: TokenSampling,
     offers: Any,
-    limits: Limits,
-) -> tuple[Context, tuple[Exhibit, ...]]:
+    limits: ConversationLimits,
+) -> tuple[RoleContext, tuple[Exhibit, ...]]:
     """What the conversation begins with, half of the room being left for what tools return."""
     return context_of(
         question,
@@ -166,8 +171,8 @@ def _in_turn(run: Run, record: TracedTools) -> Any:
     """Calls one at a time: the laboratory keeps likelihoods that several threads must not change together."""
 
     async def recorder(
-        position: int, prepared: Prepared, work: Callable[[], Awaitable[Returned]]
-    ) -> tuple[str, Returned]:
+        position: int, prepared: PreparedCall, work: Callable[[], Awaitable[ToolResult]]
+    ) -> tuple[str, ToolResult]:
         async with roles_of(run).bench:
             return await record(position, prepared, work)
 
@@ -175,17 +180,17 @@ def _in_turn(run: Run, record: TracedTools) -> Any:
 
 
 def _record(
-    question: Question[Any],
+    question: RoleQuestion[Any],
     model: str,
     position: Mapping[str, int | str],
     calls: list[Digest],
-    said: Conversation | None,
+    said: ToolConversation | None,
     problem: str = "",
-) -> Investigated:
+) -> MatterInvestigated:
     uses = said.uses if said else ()
     problems = tuple(f"{item.said!r}: {item.problem}" for item in said.findings) if said else ()
     answered = said is not None and said.outcome == "answered"
-    return Investigated(
+    return MatterInvestigated(
         cycle=int(position["cycle"]),
         role=question.role,
         task=question.prompt.name,
@@ -206,7 +211,7 @@ def _record(
     )
 
 
-def _exhibits(trace: Trace, done: Recorded[Investigated]) -> tuple[Exhibit, ...]:
+def _exhibits(trace: Trace, done: Recorded[MatterInvestigated]) -> tuple[Exhibit, ...]:
     """What each different call returned, and notes that contradict none of it."""
     found: dict[tuple[str, Digest], Exhibit] = {}
     for digest in done.record.results:

@@ -6,12 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from lakatos.flows.errors import FlowError
-from lakatos.language_models.call import Caller
+from lakatos.language_models.call import ModelCaller
 from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.clients.openai import OpenAIModel
-from lakatos.language_models.ledger import Budget, Ledger
+from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.limit import RateLimit
-from lakatos.language_models.pins import Rule, active
+from lakatos.language_models.pins import PinnedRule, active
 from lakatos.language_models.settings import ModelSettings
 from lakatos.theories.roles.question import CONTEXT_TOKENS
 from lakatos.theories.roles.record import BudgetRaised
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from lakatos.flows.run.run import Run
 
 
-class Roles:
+class RoleModels:
     """The language models of a run, with its budget and its rules."""
 
     def __init__(self, run: Run) -> None:
         """Ask nobody yet."""
         self.settings: dict[str, ModelSettings] = dict(run.config.models)
-        self.ledger = Ledger.of(budget_in(run.trace, run.config.budget), run.trace.journal.events())
+        self.ledger = BudgetLedger.of(
+            budget_in(run.trace, run.config.budget), run.trace.journal.events()
+        )
         self.secret = digest_of({"secret": run.config.seed, "study": run.config.name})
         self.pins = pins_of(run.config.roles.rules)
         self.bench = asyncio.Lock()
@@ -40,7 +42,7 @@ class Roles:
             name: item.context_tokens or CONTEXT_TOKENS for name, item in self.settings.items()
         }
         self.callers = {
-            name: Caller(
+            name: ModelCaller(
                 CLIENTS[settings.client](settings),
                 run.trace,
                 self.ledger,
@@ -51,7 +53,7 @@ class Roles:
             for name, settings in self.settings.items()
         }
 
-    def rules(self, role: str, cycle: int) -> tuple[Rule, ...]:
+    def rules(self, role: str, cycle: int) -> tuple[PinnedRule, ...]:
         """What is pinned to a role's requests."""
         return active(self.pins, role, cycle)
 
@@ -85,6 +87,6 @@ def out_of_budget(run: Run, error: Exception) -> str:
     return "the budget does not cover it"
 
 
-def roles_of(run: Run) -> Roles:
+def roles_of(run: Run) -> RoleModels:
     """The language models of a run's study, connected once."""
-    return run.part(Roles)
+    return run.part(RoleModels)

@@ -11,7 +11,7 @@ from typing import Final
 
 from lakatos.flows.run.state import RunState
 from lakatos.judges.judge import VerdictResolved
-from lakatos.language_models.routing import Validated
+from lakatos.language_models.routing import ValidatedAnswer
 from lakatos.theories.roles.record import CaseRead, SuccessorTried
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
@@ -22,7 +22,7 @@ Spent = Callable[[str, Sequence[Digest]], float]
 """What calls to a model have cost."""
 
 
-def outcomes_of(state: RunState, spent: Spent) -> Iterator[Validated]:
+def outcomes_of(state: RunState, spent: Spent) -> Iterator[ValidatedAnswer]:
     """What came of each answer in each role, as far as it is known.
 
     | role | improved |
@@ -40,9 +40,9 @@ def outcomes_of(state: RunState, spent: Spent) -> Iterator[Validated]:
     """
     settled = _settled(state)
 
-    def credit(answer: Digest, improved: bool, record: Digest) -> Validated:
+    def credit(answer: Digest, improved: bool, record: Digest) -> ValidatedAnswer:
         answered = state.answered[answer].record
-        return Validated(
+        return ValidatedAnswer(
             role=answered.role,
             model=answered.model,
             version=answered.served,

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lakatos.flows.roles.ask import Heard, ask_stage
+from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.judges.answer import swap
-from lakatos.judges.judge import Submission
+from lakatos.judges.judge import JudgeSubmission
 from lakatos.judges.rubric import Rubric, RubricJudge
 from lakatos.judges.rubrics.language_model import (
     FOLDER,
@@ -29,7 +29,7 @@ from lakatos.judges.rubrics.language_model import (
 )
 from lakatos.theories.roles.exhibit import Exhibit
 from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import Question
+from lakatos.theories.roles.question import RoleQuestion
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.step import Recorded
 
@@ -50,7 +50,7 @@ def model_judge(
     """
     wording = rubric.wording
 
-    def find(submission: Submission) -> Found | None:
+    def find(submission: JudgeSubmission) -> Found | None:
         settled = now().settled_read.get((digest_of(submission.to_json()), wording))
         if settled is not None:
             return settled.record
@@ -73,7 +73,7 @@ def model_judge(
 async def read_pairs(
     run: Run,
     cycle: int,
-    submissions: Mapping[Digest, Submission],
+    submissions: Mapping[Digest, JudgeSubmission],
     rubric: Rubric,
     stage: str = "judge",
 ) -> list[Recorded[PairRead]]:
@@ -92,7 +92,7 @@ async def read_pairs(
     claims = [claim.text for claim in diagnosis.record.claims if claim.feature]
     further = [Exhibit("what the diagnosis of an earlier theory found", claims)] if claims else []
 
-    def cited(submission: Submission) -> tuple[Digest, ...]:
+    def cited(submission: JudgeSubmission) -> tuple[Digest, ...]:
         pair = (submission.candidate, submission.incumbent)
         scores = [
             run.state.scores[name, item].digest for name in pair for item in run.state.collected
@@ -129,7 +129,7 @@ async def read_settled(
     run: Run,
     cycle: int,
     stage: str,
-    submissions: Sequence[Submission],
+    submissions: Sequence[JudgeSubmission],
     rubric: Rubric,
     anchor: Digest,
     number: int = 0,
@@ -171,16 +171,16 @@ async def _ask(
     run: Run,
     cycle: int,
     stage: str,
-    submissions: Mapping[str, Submission],
+    submissions: Mapping[str, JudgeSubmission],
     rubric: Rubric,
     further: Sequence[Exhibit],
-    cited: Callable[[Submission], tuple[Digest, ...]],
+    cited: Callable[[JudgeSubmission], tuple[Digest, ...]],
     number: int = 0,
-) -> list[Heard[Any]]:
+) -> list[RoleReply[Any]]:
     """All readings of all pairs, side by side; A and B have no authors, and the candidate is B unless they swap."""
     answer, words, prompt = reading_type(rubric), task(rubric), read_prompt(PROMPT, FOLDER)
-    questions: list[Question[Any]] = [
-        Question(
+    questions: list[RoleQuestion[Any]] = [
+        RoleQuestion(
             role="judge",
             prompt=prompt,
             subject=f"{name} {'swapped' if swapped else 'as they are'}",
@@ -200,14 +200,14 @@ async def _ask(
     return await ask_stage(run, cycle, stage, questions, number)
 
 
-def _readings(heard: Sequence[Heard[Any]], name: str) -> list[tuple[Any, bool]]:
+def _readings(heard: Sequence[RoleReply[Any]], name: str) -> list[tuple[Any, bool]]:
     own = [
         item for item in heard if item.question.subject.startswith(name) and item.value is not None
     ]
     return [(item.value, item.question.subject.endswith("swapped")) for item in own]
 
 
-def _answers(heard: Sequence[Heard[Any]], name: str) -> list[Digest]:
+def _answers(heard: Sequence[RoleReply[Any]], name: str) -> list[Digest]:
     return [
         item.answered.digest
         for item in heard

@@ -18,7 +18,7 @@ import numpy as np
 
 from lakatos.flows.roles.models import out_of_budget, roles_of
 from lakatos.flows.run.memory_records import LessonsRecalled, LibraryTaken, TextsEmbedded
-from lakatos.flows.run.records import ACTS, RECORD_TYPES, Concluded
+from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignConcluded
 from lakatos.language_models.embedding import embed, most_embedding_cost
 from lakatos.language_models.errors import BudgetExhaustedError, LanguageModelError
 from lakatos.language_models.ledger import cost
@@ -28,17 +28,17 @@ from lakatos.memory.item import Fact
 from lakatos.memory.library import Library, Valid, library_from_bytes, load_library, rebuild
 from lakatos.memory.plan import Plan
 from lakatos.memory.recall import (
-    Embedded,
-    Lexical,
-    Nothing,
-    Recall,
+    EmbeddedRecall,
+    LessonRecall,
+    LexicalRecall,
     Recalled,
-    Situation,
+    RecallNothing,
+    RecallSituation,
     texts_compared,
 )
-from lakatos.memory.retirement import Standing
+from lakatos.memory.retirement import ToolStanding
 from lakatos.memory.tools import TOOLS
-from lakatos.theories.advocate import Start
+from lakatos.theories.advocate import SearchStart
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.record import Diagnosis
@@ -224,15 +224,15 @@ def cited(run: Run, *kinds: type) -> list[Digest]:
     return own + ([run.state.taken.digest] if run.state.taken else [])
 
 
-def recall_in(run: Run, *kinds: str) -> Recall:
+def recall_in(run: Run, *kinds: str) -> LessonRecall:
     """How a campaign recalls: not at all, or by shared words."""
     if run.config.memory.arm == "none":
-        return Nothing()
-    return Lexical(library_in(run), validity_in(run), kinds)
+        return RecallNothing()
+    return LexicalRecall(library_in(run), validity_in(run), kinds)
 
 
 def note_recalled(
-    run: Run, cycle: int, situation: Situation, found: Recalled
+    run: Run, cycle: int, situation: RecallSituation, found: Recalled
 ) -> Recorded[LessonsRecalled] | None:
     """Write down what came back; nothing where nothing did."""
     if not found.lessons:
@@ -253,7 +253,7 @@ def note_recalled(
     )
 
 
-def starts_of(recalled: Sequence[Fact], run: Run, known: set[object]) -> tuple[Start, ...]:
+def starts_of(recalled: Sequence[Fact], run: Run, known: set[object]) -> tuple[SearchStart, ...]:
     """Compositions that led in earlier campaigns of the domain, those that led in most of them first.
 
     Args:
@@ -261,7 +261,7 @@ def starts_of(recalled: Sequence[Fact], run: Run, known: set[object]) -> tuple[S
         run: The campaign, whose grammar reads them.
         known: Keys of compositions that are tried anyway.
     """
-    found: dict[object, tuple[int, Start]] = {}
+    found: dict[object, tuple[int, SearchStart]] = {}
     for fact in recalled:
         try:
             composition = composition_of(mechanisms_in(fact.statement), {})
@@ -270,7 +270,9 @@ def starts_of(recalled: Sequence[Fact], run: Run, known: set[object]) -> tuple[S
             continue
         if composition.key in known:
             continue
-        times, start = found.get(composition.key, (0, Start(None, composition, f"{LED} before")))
+        times, start = found.get(
+            composition.key, (0, SearchStart(None, composition, f"{LED} before"))
+        )
         found[composition.key] = (times + 1, start)
     ranked = sorted(found.values(), key=lambda item: -item[0])
     return tuple(start for _, start in ranked[:MOST_STARTS])
@@ -307,12 +309,12 @@ def mechanisms_in(text: str) -> dict[str, tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
-class Advice:
+class RevisionAdvice:
     """What memory says to whoever revises."""
 
     warnings: tuple[str, ...] = ()
     """Changes that failed in situations like this one."""
-    starts: tuple[Start, ...] = ()
+    starts: tuple[SearchStart, ...] = ()
     """Compositions that led before."""
     remedies: tuple[str, ...] = ()
     """Mechanisms that these have in common."""
@@ -320,10 +322,10 @@ class Advice:
     """Records behind it."""
 
 
-async def advise(run: Run, cycle: int, diagnosis: Diagnosis) -> Advice:
+async def advise(run: Run, cycle: int, diagnosis: Diagnosis) -> RevisionAdvice:
     """Recall pitfalls like this diagnosis, and what led before."""
     if run.config.memory.arm == "none":
-        return Advice()
+        return RevisionAdvice()
     library = library_in(run)
     pitfalls = library.recall(run.config.domain, diagnosis.location)
     failed = f"{diagnosis.location}; {LED}"
@@ -334,7 +336,7 @@ async def advise(run: Run, cycle: int, diagnosis: Diagnosis) -> Advice:
     facts = [item for lesson in back.lessons if isinstance(item := entries[lesson.lesson], Fact)]
     facts = [item for item in facts if item.subject.startswith(LED)]
     leader = run.theory(diagnosis.leader).composition or {}
-    return Advice(
+    return RevisionAdvice(
         warnings=tuple(item.mistake.split("; ")[-1] for item in pitfalls),
         starts=starts_of(facts, run, {composition_of(leader, {}).key} if leader else set()),
         remedies=remedies_of(facts, leader),
@@ -355,17 +357,17 @@ async def recall_about(
     if run.config.memory.arm == "none":
         return Recalled(lessons=()), None
     names = (run.state.name(diagnosis.leader), run.state.name(diagnosis.loser))
-    situation = Situation(domain=run.config.domain, stage=stage, rivals=names, failed=failed)
+    situation = RecallSituation(domain=run.config.domain, stage=stage, rivals=names, failed=failed)
     back = await recall_as_configured(run, cycle, situation, kinds, most)
     return back, note_recalled(run, cycle, situation, back)
 
 
 async def recall_as_configured(
-    run: Run, cycle: int, situation: Situation, kinds: tuple[str, ...], most: int
+    run: Run, cycle: int, situation: RecallSituation, kinds: tuple[str, ...], most: int
 ) -> Recalled:
     """By embeddings where the study names a model for them and it answers, else by shared words."""
     library, valid, model = library_in(run), validity_in(run), run.config.memory.embeddings
-    lexical = Lexical(library, valid, kinds)
+    lexical = LexicalRecall(library, valid, kinds)
     texts = texts_compared(library, situation, kinds)
     if not model or len(texts) < 2:
         return lexical.recall(situation, most)
@@ -406,10 +408,10 @@ async def recall_as_configured(
         run.progress.note(done.record.reason)
         return lexical.recall(situation, most)
     vectors = np.array(run.trace.artifacts.get_json(done.record.vectors), dtype=np.float64)
-    return Embedded(library, lambda texts: vectors, valid, kinds).recall(situation, most)
+    return EmbeddedRecall(library, lambda texts: vectors, valid, kinds).recall(situation, most)
 
 
-def led(run: Run, concluded: Recorded[Concluded]) -> Recorded[Fact] | None:
+def led(run: Run, concluded: Recorded[CampaignConcluded]) -> Recorded[Fact] | None:
     """The fact that a campaign leaves behind: which composition led, and whether it holds."""
     theory: Theory = run.theory(concluded.record.leader)
     if theory.composition is None:
@@ -429,7 +431,7 @@ def led(run: Run, concluded: Recorded[Concluded]) -> Recorded[Fact] | None:
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-def offers_in(run: Run) -> dict[str, tuple[ToolDraft, Standing]]:
+def offers_in(run: Run) -> dict[str, tuple[ToolDraft, ToolStanding]]:
     """Learned tools on offer in a campaign, with their record of success."""
     return (
         library_in(run).offers(TOOLS, validity_in(run)) if run.config.memory.arm == "tools" else {}

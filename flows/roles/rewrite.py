@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from lakatos.flows.roles.ask import ask_stage
 from lakatos.flows.roles.read_pairs import model_judge, read_settled
 from lakatos.judges.anchor import AnchorItem
-from lakatos.judges.answer import Answers, ask
-from lakatos.judges.item_response import Screen, Screening, ability_of, calibrate
+from lakatos.judges.answer import JudgeAnswers, ask
+from lakatos.judges.item_response import AdaptiveScreen, ChallengerScreening, ability_of, calibrate
 from lakatos.judges.judge import Judge
 from lakatos.judges.record import ChallengerScreened
 from lakatos.judges.rubric import Rubric, RubricJudge
@@ -33,7 +33,7 @@ from lakatos.judges.rubrics.language_model import (
 )
 from lakatos.theories.roles.exhibit import Exhibit
 from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import Question
+from lakatos.theories.roles.question import RoleQuestion
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.step import Recorded
 
@@ -75,7 +75,7 @@ async def rewrite(
     if not mistakes:
         return None
     rights = [own[place] for place in read if right[place]][: len(mistakes)]
-    question: Question[NewRubric] = Question(
+    question: RoleQuestion[NewRubric] = RoleQuestion(
         role="judge",
         prompt=read_prompt(REWRITING, FOLDER),
         subject=f"judge epoch {epoch}",
@@ -141,7 +141,7 @@ async def screened(
     items = calibrate(known)
     before = correct_where_read(ask(_reader(run, incumbent), submissions), dev)
     rng = np.random.default_rng([run.config.seed, epoch, 1])
-    asking = Screen(
+    asking = AdaptiveScreen(
         items, ability_of(items, before), rng, most=max(1, int(MOST_SCREENED * len(dev)))
     )
     reader = _reader(run, rubric)
@@ -166,12 +166,12 @@ async def screened(
     return judge, _write_down(run, epoch, judge, found, asking.incumbent.mean, len(dev), anchor)
 
 
-def correct(answers: Answers, items: Sequence[AnchorItem]) -> NDArray[np.bool_]:
+def correct(answers: JudgeAnswers, items: Sequence[AnchorItem]) -> NDArray[np.bool_]:
     """``(n_items,)`` whether each answer is right; a contradiction or a failure is not."""
     return np.asarray(answers.side == np.where([item.label for item in items], 1, -1), dtype=bool)
 
 
-def correct_where_read(answers: Answers, items: Sequence[AnchorItem]) -> NDArray[np.float64]:
+def correct_where_read(answers: JudgeAnswers, items: Sequence[AnchorItem]) -> NDArray[np.float64]:
     """The same as 1 and 0; NaN where there is no answer."""
     return np.where(
         np.isnan(answers.probability), np.nan, correct(answers, items).astype(np.float64)
@@ -182,7 +182,7 @@ def _write_down(
     run: Run,
     epoch: int,
     judge: RubricJudge,
-    found: Screening,
+    found: ChallengerScreening,
     before: float,
     n_dev: int,
     anchor: Digest,

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from lakatos.experiments.domains import DOMAINS
 from lakatos.flows.roles.codify import codifier_question
 from lakatos.judges.rubrics.language_model import FOLDER, PROMPT, PairReading, task
-from lakatos.language_models.client import Sampling
+from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.pins import active
 from lakatos.language_models.serving.shape import PromptShape
 from lakatos.language_models.structured import answer_schema
@@ -29,7 +29,7 @@ from lakatos.theories.roles.answer import (
 from lakatos.theories.roles.exhibit import Exhibit, trials_exhibit, variations_exhibit
 from lakatos.theories.roles.lens import LENSES
 from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import CONTEXT_TOKENS, Question, pinned_request, request_of
+from lakatos.theories.roles.question import CONTEXT_TOKENS, RoleQuestion, pinned_request, request_of
 from lakatos.theories.roles.rule import pins_of
 from lakatos.traces.digest import digest_of
 
@@ -102,21 +102,21 @@ def role_shapes(
             2.0,
         ),
     )
-    questions: list[tuple[Question[BaseModel], float]] = [
-        (Question(role, read_prompt(prompt), "shape", words, shown, answer, ()), share)
+    questions: list[tuple[RoleQuestion[BaseModel], float]] = [
+        (RoleQuestion(role, read_prompt(prompt), "shape", words, shown, answer, ()), share)
         for role, prompt, words, shown, answer, share in rows
     ]
-    judge: Question[BaseModel] = Question(
+    judge: RoleQuestion[BaseModel] = RoleQuestion(
         "judge", read_prompt(PROMPT, FOLDER), "shape", task(), (*claims, case), PairReading, ()
     )
     questions.append((judge, 12.0))
-    codifier: Question[Any] = codifier_question(_bundle(), ())
+    codifier: RoleQuestion[Any] = codifier_question(_bundle(), ())
     questions.append((codifier, 0.1))
     pins = pins_of()
     shapes = []
     for question, share in questions:
         rules = active(pins, question.role, 1)
-        sampling = Sampling(max_tokens=max_tokens)
+        sampling = TokenSampling(max_tokens=max_tokens)
         request, _ = request_of(
             question, rules, sampling, secret="shape", context_tokens=context_tokens
         )

@@ -10,7 +10,7 @@ from lakatos.flows.roles.remember import offers_in, recall_in
 from lakatos.language_models.tool import Toolbox
 from lakatos.memory.tools import caller_on, tools_on
 from lakatos.memory.use import LearnedTool
-from lakatos.theories.bench import Bench
+from lakatos.theories.bench import TheoryBench
 from lakatos.theories.roles.exhibit import Exhibit
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 BENCH_DRAWS = 256
 
 
-def bench_of(run: Run) -> Bench:
+def bench_of(run: Run) -> TheoryBench:
     """The run's theories and answers, as they are now; nothing that is sealed or hidden is on it."""
-    return Bench(
+    return TheoryBench(
         laboratory=run.laboratory,
         theories={digest: run.theory(digest) for digest in run.state.theories},
         answers={name: run.trials(name) for name in run.state.collected},

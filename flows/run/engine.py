@@ -61,15 +61,15 @@ _STOP_S = 2.0
 _declared: list[tuple[Literal["flow", "task"], str]] = []
 """Every flow and task there is, by name."""
 _engine: ContextVar[EngineName] = ContextVar("engine", default="none")
-_call: ContextVar[_Call] = ContextVar("call")
+_call: ContextVar[_EngineCall] = ContextVar("call")
 _title: ContextVar[str] = ContextVar("title", default="")
 
 
-class Label(str):
+class TaskLabel(str):
     """An argument that Prefect may show in the name of a flow run or task run, as whole numbers are."""
 
 
-class _Call:
+class _EngineCall:
     """One call of a decorated function on its way through Prefect, which sees neither arguments nor result."""
 
     def __init__(self, run: Callable[[], Awaitable[Any]], label: str) -> None:
@@ -103,11 +103,13 @@ def _decorator(
             if _engine.get() == "none":
                 return await function(*args, **kwargs)
             words = [
-                str(value) for value in (*args, *kwargs.values()) if type(value) in (int, Label)
+                str(value) for value in (*args, *kwargs.values()) if type(value) in (int, TaskLabel)
             ]
             if _call.get(None) is None and _title.get():
                 words.append(_title.get())
-            pending = _Call(functools.partial(function, *args, **kwargs), " ".join([name, *words]))
+            pending = _EngineCall(
+                functools.partial(function, *args, **kwargs), " ".join([name, *words])
+            )
             token = _call.set(pending)
             try:
                 await _prefect_object(kind, name)()
@@ -177,7 +179,7 @@ def warm_up(engine: EngineName = "prefect") -> None:
     """
     global _session
     if engine == "prefect" and _session is None:
-        _session = _Session()
+        _session = _PrefectSession()
         atexit.register(_session.stop)
 
 
@@ -212,7 +214,7 @@ def execute(
         TerminatedError: The same for SIGTERM.
         Exception: Whatever ``function`` raises, unchanged.
     """
-    with _Interrupts() as signals:
+    with _InterruptSignals() as signals:
         if engine == "none":
             return _run("none", function, args, signals)
         warm_up(engine)
@@ -248,7 +250,7 @@ def _titled(title: str) -> Iterator[None]:
 # -- running ---------------------------------------------------------------------------------------------------------
 
 
-class _Interrupts:
+class _InterruptSignals:
     """Turns the first Ctrl-C or SIGTERM into a cancellation of the main task. A context manager.
 
     A signal that is ignored, as in the background of a script, stays ignored.
@@ -294,7 +296,7 @@ class _Interrupts:
             signal.signal(number, signal.SIG_DFL if previous is None else previous)
 
 
-_interrupts: ContextVar[_Interrupts] = ContextVar("interrupts")
+_interrupts: ContextVar[_InterruptSignals] = ContextVar("interrupts")
 
 
 class _DaemonThreads(ThreadPoolExecutor):
@@ -324,7 +326,7 @@ def _run(
     engine: EngineName,
     function: Callable[..., Awaitable[R]],
     args: tuple[Any, ...],
-    signals: _Interrupts,
+    signals: _InterruptSignals,
 ) -> R:
     async def main() -> R:
         loop, this = asyncio.get_running_loop(), asyncio.current_task()
@@ -385,7 +387,7 @@ _FORGETFUL = {
 after a burst of tasks a flow run waited 14 s for Prefect's retries."""
 
 
-class _Session:
+class _PrefectSession:
     """Prefect, imported, and a server to talk to: the configured one, or a temporary one of its own."""
 
     def __init__(self) -> None:
@@ -630,7 +632,7 @@ def lasting_environment(
 
 
 _NAMES = "LAKATOS_SERVER_NAMES"
-_session: _Session | None = None
+_session: _PrefectSession | None = None
 
 
 def configured_server() -> str | None:

@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from lakatos.judges.decision import PAYOFFS, Payoffs
+from lakatos.judges.decision import PAYOFFS, DecisionPayoffs
 from lakatos.judges.gate import CERTIFIED, WORKING, GateSettings, Tier
 from lakatos.judges.transition import FIRST_CHECKPOINT, RATIO, RESCORE_SHARE
-from lakatos.language_models.client import Part
+from lakatos.language_models.client import FrozenPart
 
 FEWEST_ITEMS = 40
 """Of an anchor set that is built: fewer leave no part with every group in it."""
@@ -18,7 +18,7 @@ FINE = {"floor": 0.001, "target": 0.02}
 """Gains in the Brier score by which judges that are near each other in accuracy still differ."""
 
 
-class JudgesConfig(Part):
+class JudgesConfig(FrozenPart):
     """Who says, before people are asked, whether a successor is worth it; by default the rules of the laboratory."""
 
     panel: Literal["rules", "frozen", "evolving", "none"] = "rules"
@@ -79,7 +79,7 @@ class JudgesConfig(Part):
         return self.panel in ("frozen", "evolving")
 
     @property
-    def payoffs(self) -> Payoffs:
+    def payoffs(self) -> DecisionPayoffs:
         """Of what is done about a successor, before anything is known of refining."""
         return replace(PAYOFFS, cost=self.asking, refine_cost=self.refining)
 

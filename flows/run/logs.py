@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.markup import escape
 
-from lakatos.flows.run.progress import LeaderRow, Progress, SilentProgress, choose_progress
+from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress, choose_progress
 
 VARIABLE = "LAKATOS_LOG"
 
@@ -72,7 +72,7 @@ class JsonProgress(SilentProgress):
         self._write("finished", text=text)
 
 
-def progress(**always: Any) -> Progress:
+def progress(**always: Any) -> CampaignProgress:
     """Lines of JSON where they are asked for, else what suits the terminal.
 
     Args:

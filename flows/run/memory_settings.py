@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from lakatos.language_models.client import Part
+from lakatos.language_models.client import FrozenPart
 
 
-class MemoryConfig(Part):
+class MemoryConfig(FrozenPart):
     """What was learned before, and what is made of it."""
 
     arm: Literal["none", "text", "tools"] = "text"

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from lakatos.language_models.client import Part, Sampling
+from lakatos.language_models.client import FrozenPart, TokenSampling
 from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.ledger import Budget
 from lakatos.language_models.settings import ModelSettings
@@ -29,7 +29,7 @@ Models = Annotated[
 """One model of a study by its name, or several."""
 
 
-class RolesConfig(Part):
+class RolesConfig(FrozenPart):
     """Which model takes which role; a role without one is left to the laboratory's own search, or left out.
 
     With several models a bandit chooses for each question, by what came of their answers for their cost.
@@ -123,9 +123,9 @@ class RolesConfig(Part):
         """Whether any model is asked anything."""
         return any(True for _ in self.named)
 
-    def sampling(self) -> Sampling:
+    def sampling(self) -> TokenSampling:
         """How answers are drawn."""
-        return Sampling(temperature=self.temperature, max_tokens=self.max_tokens)
+        return TokenSampling(temperature=self.temperature, max_tokens=self.max_tokens)
 
 
 def with_names(value: Any) -> Any:

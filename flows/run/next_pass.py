@@ -38,7 +38,7 @@ Ended = Literal["concluded", "waiting"]
 
 
 @dataclass(frozen=True)
-class Look:
+class PendingWork:
     """What a run has to do, as far as can be told without opening it."""
 
     folder: Path
@@ -75,7 +75,7 @@ class Look:
         )[:16]
 
 
-def look(folder: Path) -> Look:
+def look(folder: Path) -> PendingWork:
     """Look whether a run has something to do; nothing is written, whoever else is at work.
 
     Raises:
@@ -89,7 +89,7 @@ def look(folder: Path) -> Look:
         mark = json.loads((folder / PASS_FILE).read_bytes())
         if (mark["seq"], mark["hash"]) == (seq, head) and mark["ended"] in ("concluded", "waiting"):
             ended, text = mark["ended"], str(mark["text"])
-    return Look(folder, seq, n_pending, last_batch, ended, text)
+    return PendingWork(folder, seq, n_pending, last_batch, ended, text)
 
 
 def mark_pass(folder: Path, ended: Ended, text: str) -> None:
@@ -152,7 +152,7 @@ def resource_of(folder: Path) -> str:
     return f"lakatos.run.{folder.name}"
 
 
-def announce(found: Look, attempt: int = 1) -> bool:
+def announce(found: PendingWork, attempt: int = 1) -> bool:
     """Tell the configured Prefect server that a run has something to do; without Prefect being imported.
 
     The same attempt for the same reason has the same event identifier, from whichever process. A server that cannot be
@@ -202,7 +202,7 @@ MOST_RETRY_S = 3600.0
 
 
 @dataclass
-class _Watched:
+class _WatchedRun:
     seen: str = ""
     """Signature at the last look."""
     since: float = 0.0
@@ -215,11 +215,11 @@ class _Watched:
 
 
 @dataclass
-class Watcher:
+class PassStarter:
     """Starts the next pass of every run that has something to do, once for everything that arrived together."""
 
     runs: Path
-    start: Callable[[Look], None]
+    start: Callable[[PendingWork], None]
     """Begins a pass and returns at once; what it raises is up to the caller of `tick`."""
     accepts: Callable[[Path], bool] = lambda folder: True
     """Whether a run may be worked on; paused runs are not."""
@@ -229,9 +229,9 @@ class Watcher:
     """Pause before the same reason starts a second pass; longer than a pass takes to begin."""
     now: Callable[[], float] = time.monotonic
     """A clock that does not jump."""
-    _watched: dict[Path, _Watched] = field(default_factory=dict)
+    _watched: dict[Path, _WatchedRun] = field(default_factory=dict)
 
-    def tick(self) -> list[Look]:
+    def tick(self) -> list[PendingWork]:
         """Look at every run once; returns the looks for which a pass was started."""
         begun = []
         for folder in runs_in(self.runs):
@@ -244,8 +244,12 @@ class Watcher:
         """Passes of a run that were started since one ended by itself."""
         return self._watched[folder].n_tries
 
-    def _visit(self, folder: Path) -> Look | None:
-        found, known, now = look(folder), self._watched.setdefault(folder, _Watched()), self.now()
+    def _visit(self, folder: Path) -> PendingWork | None:
+        found, known, now = (
+            look(folder),
+            self._watched.setdefault(folder, _WatchedRun()),
+            self.now(),
+        )
         if not found.due or (found.ended is not None and found.seq != known.seq):
             known.n_tries, known.next_try = 0, 0.0
         if not found.due:

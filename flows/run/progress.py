@@ -38,7 +38,7 @@ class LeaderRow:
     """Whether the theory cannot be told apart from the leader."""
 
 
-class Progress(Protocol):
+class CampaignProgress(Protocol):
     """Where a campaign says what it is doing. A context manager; leaving it ends the display."""
 
     def start(self, title: str, n_cycles: int) -> None:
@@ -87,7 +87,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-class _Clock:
+class _CycleClock:
     """Elapsed and estimated remaining time, from the cycles that ended."""
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -160,7 +160,7 @@ class PlainProgress:
         self, stream: TextIO | None = None, *, now: Callable[[], float] = time.monotonic
     ) -> None:
         self._stream = stream or sys.stderr
-        self._clock = _Clock(now)
+        self._clock = _CycleClock(now)
         self._shown: tuple[LeaderRow, ...] = ()
         self._rivals: tuple[str, ...] = ()
         self._waiting = ""
@@ -226,7 +226,7 @@ class LiveProgress:
         self, console: Console | None = None, *, now: Callable[[], float] = time.monotonic
     ) -> None:
         self._console = console or Console(stderr=True)
-        self._clock = _Clock(now)
+        self._clock = _CycleClock(now)
         self._title, self._cycle, self._stage, self._detail, self._waiting = "", 0, "", "", ""
         self._names: tuple[str, ...] = ()
         self._rows: tuple[LeaderRow, ...] = ()
@@ -346,7 +346,7 @@ class LiveProgress:
             self._live = None
 
 
-def choose_progress(*, quiet: bool = False) -> Progress:
+def choose_progress(*, quiet: bool = False) -> CampaignProgress:
     """A live display on a terminal, plain lines elsewhere, nothing when ``quiet``."""
     if quiet:
         return SilentProgress()

@@ -12,19 +12,19 @@ from lakatos.experiments.record import (
     DesignChosen,
     ModelTakesPart,
     MoreAsked,
+    PeopleRecruited,
     PersonExcluded,
     PersonWithdrawn,
-    Recruited,
     SealedOpened,
     SessionHeld,
     TrialsCollected,
 )
 from lakatos.flows.run.memory_records import MEMORY_RECORDS
-from lakatos.judges.anchor import Exposed
+from lakatos.judges.anchor import LabelsExposed
 from lakatos.judges.critic import CriticAnswered
 from lakatos.judges.decision import CandidateDecided
 from lakatos.judges.epoch import EpochOpened
-from lakatos.judges.erasure import Measured
+from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.record import (
@@ -237,7 +237,7 @@ EXPLORATORY = "all data, which the leader was fitted to: exploratory"
 """Basis of a verdict that claims nothing."""
 
 
-class Concluded(Record):
+class CampaignConcluded(Record):
     """The verdict."""
 
     kind: Literal["concluded"] = "concluded"
@@ -267,7 +267,7 @@ RECORD_TYPES: RecordTypes = {
     for record in (
         CampaignStarted,
         CycleClosed,
-        Concluded,
+        CampaignConcluded,
         ConfirmationFinished,
         ExclusionSensitivity,
         TruthCompared,
@@ -289,7 +289,7 @@ RECORD_TYPES: RecordTypes = {
         CandidateDecided,
         DesignChosen,
         Preregistration,
-        Recruited,
+        PeopleRecruited,
         MoreAsked,
         ConsentAsked,
         AnswersArrived,
@@ -303,12 +303,12 @@ RECORD_TYPES: RecordTypes = {
         PairRead,
         SettledRead,
         AnchorTaken,
-        Exposed,
+        LabelsExposed,
         JudgeBred,
         ChallengerScreened,
         JudgeSeated,
         PairDescribed,
-        Measured,
+        JudgeMeasured,
         EpochFrozen,
         JudgeAskedAgain,
         GateRegistered,
@@ -325,7 +325,7 @@ ACTS = frozenset(
         TheoryChecked,
         DesignChosen,
         Preregistration,
-        Recruited,
+        PeopleRecruited,
         MoreAsked,
         ConsentAsked,
         AnswersArrived,
@@ -333,7 +333,7 @@ ACTS = frozenset(
         SessionHeld,
         CollectionClosed,
         PersonWithdrawn,
-        Exposed,
+        LabelsExposed,
         EpochFrozen,
         JudgeAskedAgain,
         GateRegistered,

@@ -18,7 +18,7 @@ from lakatos.experiments.participants.table import get_trials
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import FlowError, RunMissingError
 from lakatos.flows.run.cluster import laboratory_of
-from lakatos.flows.run.progress import LeaderRow, Progress, SilentProgress
+from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress
 from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignStarted
 from lakatos.flows.run.source import make_source
 from lakatos.flows.run.state import RunState, advance
@@ -61,7 +61,7 @@ class Run:
         config: CampaignConfig,
         source: ParticipantSource,
         *,
-        progress: Progress | None,
+        progress: CampaignProgress | None,
         hidden: Theory | None,
         data: Path | None,
         n_workers: int,
@@ -204,7 +204,7 @@ def create_run(
     folder: Path,
     *,
     data: Path | None = None,
-    progress: Progress | None = None,
+    progress: CampaignProgress | None = None,
     n_workers: int = 2,
     sealed_rows: Mapping[str, Sequence[int]] | None = None,
 ) -> Run:
@@ -248,7 +248,11 @@ def create_run(
 
 
 def open_run(
-    folder: Path, *, data: Path | None = None, progress: Progress | None = None, n_workers: int = 2
+    folder: Path,
+    *,
+    data: Path | None = None,
+    progress: CampaignProgress | None = None,
+    n_workers: int = 2,
 ) -> Run:
     """Go on with the run in ``folder``.
 

@@ -13,7 +13,7 @@ from lakatos.experiments.archives.fetch import load_archive
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.participants import SOURCES
-from lakatos.experiments.participants.simulated import Behaviour, Respond
+from lakatos.experiments.participants.simulated import ResponseRule, SimulatedBehaviour
 from lakatos.experiments.participants.source import ParticipantSource, StudySettings
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.flows.errors import StudyError
@@ -52,7 +52,7 @@ def make_source(
     people = config.participants
     hidden = hidden_theory(config) if people.theory or people.program else None
 
-    def respond() -> Respond:
+    def respond() -> ResponseRule:
         assert hidden is not None  # a study of simulated people names a rule
         return _respond(config, hidden)
 
@@ -128,7 +128,7 @@ def _foldable(config: CampaignConfig, trials: tuple[Trials, ...]) -> tuple[Trial
     return trials
 
 
-def _respond(config: CampaignConfig, hidden: Theory) -> Respond:
+def _respond(config: CampaignConfig, hidden: Theory) -> ResponseRule:
     """How people choose who follow the hidden rule."""
     domain = DOMAINS[config.domain]
     sample = domain.candidates(config.space, np.random.default_rng(0), 50)
@@ -143,7 +143,7 @@ def _respond(config: CampaignConfig, hidden: Theory) -> Respond:
 
     def respond(
         stimuli: Stimuli, order: Array, rng: np.random.Generator, random_choice_share: float
-    ) -> Behaviour:
+    ) -> SimulatedBehaviour:
         n_drawn = 1 << max(len(order) - 1, 1).bit_length()
         drawn = draw_population(hidden.priors, n_drawn, rng)
         people = {name: values[: len(order)] for name, values in drawn.items()} or {

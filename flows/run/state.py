@@ -13,17 +13,17 @@ from lakatos.experiments.record import (
     ConsentAsked,
     DesignChosen,
     MoreAsked,
+    PeopleRecruited,
     PersonExcluded,
     PersonWithdrawn,
-    Recruited,
     SealedOpened,
     SessionHeld,
     TrialsCollected,
 )
 from lakatos.flows.run.memory_records import InquiryMade, LessonsRecalled, LibraryTaken
 from lakatos.flows.run.records import (
+    CampaignConcluded,
     CampaignStarted,
-    Concluded,
     ConfirmationFinished,
     CycleClosed,
     ExclusionSensitivity,
@@ -32,14 +32,14 @@ from lakatos.flows.run.records import (
     TruthCompared,
 )
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.judges.anchor import Exposed
+from lakatos.judges.anchor import LabelsExposed
 from lakatos.judges.critic import CriticAnswered
 from lakatos.judges.decision import CandidateDecided
 from lakatos.judges.epoch import EpochOpened
-from lakatos.judges.erasure import Measured
+from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided
 from lakatos.judges.judge import Verdict, VerdictResolved
-from lakatos.judges.ledger import Spending
+from lakatos.judges.ledger import AlphaSpending
 from lakatos.judges.record import (
     AnchorTaken,
     ChallengerScreened,
@@ -72,12 +72,12 @@ from lakatos.theories.record import (
 from lakatos.theories.roles.record import (
     CaseRead,
     ClaimAudited,
-    Investigated,
+    MatterInvestigated,
     RoleAnswered,
     SuccessorTried,
     TrialsProposed,
 )
-from lakatos.theories.score import Estimate
+from lakatos.theories.score import ScoreEstimate
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage, scoreboard
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
@@ -98,7 +98,7 @@ class RunState:
     """Rivals, in order of admission."""
     designs: Mapping[str, Recorded[DesignChosen]] = field(default_factory=dict)
     preregistrations: Mapping[str, Recorded[Preregistration]] = field(default_factory=dict)
-    recruited: Mapping[str, Recorded[Recruited]] = field(default_factory=dict)
+    recruited: Mapping[str, Recorded[PeopleRecruited]] = field(default_factory=dict)
     """By experiment."""
     wanted: Mapping[str, int] = field(default_factory=dict)
     """By experiment, people wanted by now, where more were asked for than planned."""
@@ -147,7 +147,7 @@ class RunState:
     judging: Epoch | None = None
     """Where the evolution of judges stands; None where they take no seats."""
     anchors: tuple[Recorded[AnchorTaken], ...] = ()
-    exposed: tuple[Exposed, ...] = ()
+    exposed: tuple[LabelsExposed, ...] = ()
     """Looks at labels of the anchor set."""
     bred: Mapping[Digest, Recorded[JudgeBred]] = field(default_factory=dict)
     """By the judge's version."""
@@ -155,7 +155,7 @@ class RunState:
     """In force, by slot."""
     pairs: Mapping[tuple[Digest, int], Recorded[PairDescribed]] = field(default_factory=dict)
     """By candidate and cycle."""
-    measured: Mapping[Digest, Recorded[Measured]] = field(default_factory=dict)
+    measured: Mapping[Digest, Recorded[JudgeMeasured]] = field(default_factory=dict)
     """By the digest of their record, those of judges that still have their seat."""
     n_measured: int = 0
     """All that were ever made."""
@@ -175,7 +175,7 @@ class RunState:
     """What others had learned before."""
     recalled: tuple[Recorded[LessonsRecalled], ...] = ()
     inquiries: tuple[Recorded[InquiryMade], ...] = ()
-    investigated: tuple[Recorded[Investigated], ...] = ()
+    investigated: tuple[Recorded[MatterInvestigated], ...] = ()
     """What language models looked into with the laboratory's tools."""
     displaced: frozenset[Digest] = frozenset()
     """Seats of judges that lost them: what they justified is doubted."""
@@ -188,7 +188,7 @@ class RunState:
     folds: tuple[Recorded[FoldFinished], ...] = ()
     confirmation: Recorded[ConfirmationFinished] | None = None
     sensitivity: Recorded[ExclusionSensitivity] | None = None
-    concluded: Recorded[Concluded] | None = None
+    concluded: Recorded[CampaignConcluded] | None = None
 
     def name(self, theory: Digest) -> str:
         """A theory's name, with the beginning of its digest where another of the pool has the same."""
@@ -207,7 +207,7 @@ class RunState:
             {name: item.record for name, item in self.sealed_scores.items()},
         )
 
-    def frozen_advantage(self, first: Digest, second: Digest) -> tuple[Estimate, int] | None:
+    def frozen_advantage(self, first: Digest, second: Digest) -> tuple[ScoreEstimate, int] | None:
         """`prequential_advantage` of one theory over another on all experiments so far."""
         scores = {key: item.record for key, item in self.scores.items()}
         return prequential_advantage(first, second, list(self.collected), scores)
@@ -245,7 +245,7 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(
                 state, preregistrations={**state.preregistrations, record.experiment: item}
             )
-        case Recruited():
+        case PeopleRecruited():
             return replace(state, recruited={**state.recruited, record.experiment: item})
         case MoreAsked():
             return replace(state, wanted={**state.wanted, record.experiment: record.n_participants})
@@ -315,7 +315,7 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, decided={**state.decided, record.candidate: item})
         case AnchorTaken():
             return replace(state, anchors=(*state.anchors, item))
-        case Exposed():
+        case LabelsExposed():
             return replace(state, exposed=(*state.exposed, record))
         case JudgeBred():
             return replace(state, bred={record.judge: item, **state.bred})
@@ -327,7 +327,7 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(seated, judging=_begun({**slots, record.slot: record.judge}, state))
         case PairDescribed():
             return replace(state, pairs={**state.pairs, (record.candidate, record.cycle): item})
-        case Measured():
+        case JudgeMeasured():
             if item.digest in state.measured:
                 return state
             again = any(record.subject in queued.record.queue for queued in state.refilled)
@@ -375,7 +375,7 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, taken=item)
         case LessonsRecalled():
             return replace(state, recalled=(*state.recalled, item))
-        case Investigated():
+        case MatterInvestigated():
             return replace(state, investigated=(*state.investigated, item))
         case InquiryMade():
             return replace(state, inquiries=(*state.inquiries, item))
@@ -395,7 +395,7 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, confirmation=item)
         case ExclusionSensitivity():
             return replace(state, sensitivity=item)
-        case Concluded():
+        case CampaignConcluded():
             return replace(state, concluded=item)
         case _ if type(record) in _LESSONS:
             return replace(state, library=state.library.with_record(item.digest, record))
@@ -408,8 +408,8 @@ _LESSONS = frozenset(LESSON_RECORDS.values())
 
 def _begun(slots: Mapping[str, Digest], state: RunState) -> Epoch:
     """The first epoch, with the error probability that the study allows."""
-    alpha = state.config.judges.alpha if state.config else Spending.alpha
-    return Epoch(slots=dict(slots), ledger=Spending(alpha))
+    alpha = state.config.judges.alpha if state.config else AlphaSpending.alpha
+    return Epoch(slots=dict(slots), ledger=AlphaSpending(alpha))
 
 
 def _without_displaced(state: RunState, committed: EpochCommitted) -> RunState:

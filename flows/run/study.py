@@ -31,16 +31,16 @@ from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.language_model import PAGE_KEYS
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of, read_condition
 from lakatos.experiments.quality import (
-    Alternation,
-    Comprehension,
-    Duplicate,
+    ComprehensionAttempts,
+    ConstantAlternation,
+    ExclusionRule,
     FailedChecks,
     FastAnswers,
     ImpossibleTimes,
-    Incomplete,
+    IncompleteAnswers,
     MissingAnswers,
     OneKey,
-    Rule,
+    RepeatedParticipation,
     TooFast,
 )
 from lakatos.experiments.task import Stimuli
@@ -65,11 +65,11 @@ OWN = "study"
 """Author of theories that a study brings along."""
 
 
-class _Section(BaseModel):
+class _ConfigSection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class TheoriesConfig(_Section):
+class TheoriesConfig(_ConfigSection):
     """Where the search starts and how far it goes in a cycle."""
 
     seeds: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ class TheoriesConfig(_Section):
         return self
 
 
-class CostConfig(_Section):
+class CostConfig(_ConfigSection):
     """What asking costs, in any one unit: money, or seconds of people's time."""
 
     per_participant: float = Field(0.0, ge=0)
@@ -129,7 +129,7 @@ class CostConfig(_Section):
     """Most that the trials asked of one person may cost, repetitions included; 0 for no limit but their number."""
 
 
-class StoppingConfig(_Section):
+class StoppingConfig(_ConfigSection):
     """When collection ends before everybody planned has answered."""
 
     rule: Literal["fixed", "bayes_factor"] = "fixed"
@@ -142,7 +142,7 @@ class StoppingConfig(_Section):
     """Further participants between two looks."""
 
 
-class DesignConfig(_Section):
+class DesignConfig(_ConfigSection):
     """What an experiment may cost and must achieve."""
 
     trials: int = Field(24, ge=1)
@@ -199,7 +199,7 @@ class DesignConfig(_Section):
         return forbidden
 
 
-class ParticipantsConfig(_Section):
+class ParticipantsConfig(_ConfigSection):
     """Who answers."""
 
     source: str = Field(json_schema_extra={"enum": list(SOURCES)})
@@ -274,7 +274,7 @@ class ParticipantsConfig(_Section):
         return self
 
 
-class ExclusionsConfig(_Section):
+class ExclusionsConfig(_ConfigSection):
     """Whose answers do not count, preregistered; a rule whose key is left out is not applied."""
 
     median_time_below_ms: float | None = Field(None, gt=0)
@@ -304,9 +304,12 @@ class ExclusionsConfig(_Section):
     """People asked in place of excluded ones, at most, in each experiment; 0 for none."""
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[ExclusionRule, ...]:
         """The rules in the order in which they are tried."""
-        found: list[Rule] = [self._incomplete, Duplicate(self.duplicates == "campaign")]
+        found: list[ExclusionRule] = [
+            self._incomplete,
+            RepeatedParticipation(self.duplicates == "campaign"),
+        ]
         if self.median_time_below_ms is not None:
             found.append(TooFast(self.median_time_below_ms))
         if self.impossible_times_above is not None:
@@ -316,18 +319,22 @@ class ExclusionsConfig(_Section):
         if self.one_side_above is not None:
             found.append(OneKey(self.one_side_above))
         if self.alternation_above is not None:
-            found.append(Alternation(self.alternation_above))
+            found.append(ConstantAlternation(self.alternation_above))
         if self.failed_checks_above is not None:
             found.append(FailedChecks(self.failed_checks_above))
         if self.comprehension_attempts_above is not None:
-            found.append(Comprehension(self.comprehension_attempts_above))
+            found.append(ComprehensionAttempts(self.comprehension_attempts_above))
         if self.missing_answers_above is not None:
             found.append(MissingAnswers(self.missing_answers_above))
         return tuple(found)
 
     @property
-    def _incomplete(self) -> Incomplete:
-        return Incomplete(True, self.partial_share) if self.partial == "keep" else Incomplete()
+    def _incomplete(self) -> IncompleteAnswers:
+        return (
+            IncompleteAnswers(True, self.partial_share)
+            if self.partial == "keep"
+            else IncompleteAnswers()
+        )
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -341,7 +348,7 @@ class ExclusionsConfig(_Section):
         return tuple(found)
 
 
-class ConfirmationConfig(_Section):
+class ConfirmationConfig(_ConfigSection):
     """A last, preregistered test of what the winner alone predicts, on new people."""
 
     participants: int = Field(0, ge=0)
@@ -360,7 +367,7 @@ class ConfirmationConfig(_Section):
         return participants
 
 
-class PrivacyConfig(_Section):
+class PrivacyConfig(_ConfigSection):
     """How long what people left behind is kept; `lakatos data expire` enforces it."""
 
     identifiers_days: int = Field(0, ge=0)
@@ -370,7 +377,7 @@ class PrivacyConfig(_Section):
     """Until the answers themselves are erased, as if the person had withdrawn; 0 for no limit."""
 
 
-class PageConfig(_Section):
+class PageConfig(_ConfigSection):
     """Web: how the page treats people, and what it says."""
 
     language: str = "en"
@@ -404,7 +411,7 @@ class PageConfig(_Section):
     """Sentences of your own, by language, laid out as in the packaged files."""
 
 
-class StopConfig(_Section):
+class StopConfig(_ConfigSection):
     """When the campaign ends."""
 
     cycles: int = Field(5, ge=1)
@@ -415,7 +422,7 @@ class StopConfig(_Section):
     """Cycles without improvement of the best score after which the campaign gives up."""
 
 
-class ValidationConfig(_Section):
+class ValidationConfig(_ConfigSection):
     """What stays hidden from the loop until the verdict."""
 
     sealed_share: float = Field(0.0, ge=0, lt=1)
@@ -443,7 +450,7 @@ class ValidationConfig(_Section):
         return folds
 
 
-class CampaignConfig(_Section):
+class CampaignConfig(_ConfigSection):
     """A study."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
@@ -640,7 +647,7 @@ _SECTIONS = ("models", "roles", "budget", "judges", "memory")
 _UNUSED = {name: CampaignConfig.model_fields[name].default for name in _SECTIONS}
 
 
-def _set(section: _Section, name: str) -> bool:
+def _set(section: _ConfigSection, name: str) -> bool:
     """Whether a study says something of its own there."""
     return bool(getattr(section, name) != type(section).model_fields[name].default)
 

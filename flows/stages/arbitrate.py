@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
-from lakatos.theories.diagnosis import Predictions, Residuals, diagnose
+from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures, diagnose
 from lakatos.theories.record import Diagnosis
 from lakatos.theories.score import learn_population
 from lakatos.traces.digest import Digest
@@ -32,7 +32,7 @@ async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
         trials = [run.trials(name) for name in experiments]
         theories = [run.theory(name) for name in names]
         predictions = [
-            Predictions(name, run.state.name(name), learn_population(own), own, scores[name])
+            TheoryPredictions(name, run.state.name(name), learn_population(own), own, scores[name])
             for name, own in zip(
                 names,
                 run.laboratory.evidence_of(theories, trials, run.config.theories.draws),
@@ -40,7 +40,7 @@ async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
             )
         ]
         residuals = [
-            Residuals(run.domain.features(item.stimuli), (run.state.collected[name].digest,))
+            TrialFeatures(run.domain.features(item.stimuli), (run.state.collected[name].digest,))
             for name, item in zip(experiments, trials, strict=True)
         ]
         return diagnose(

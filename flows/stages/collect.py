@@ -16,7 +16,7 @@ from lakatos.experiments.design import design_from_json
 from lakatos.experiments.errors import SourceError, TrialsError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
-from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
+from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
 from lakatos.experiments.participants.prolific.recruiter import lets_in
 from lakatos.experiments.participants.source import Recruitment
 from lakatos.experiments.participants.table import (
@@ -28,7 +28,7 @@ from lakatos.experiments.participants.table import (
     trials_of_people,
 )
 from lakatos.experiments.participants.web.source import WebParticipants
-from lakatos.experiments.participants.web.study import Experiment
+from lakatos.experiments.participants.web.study import PageExperiment
 from lakatos.experiments.participants.web.view import consent_of
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.quality import Exclusion, exclude, for_design
@@ -38,8 +38,8 @@ from lakatos.experiments.record import (
     ConsentAsked,
     DesignChosen,
     MoreAsked,
+    PeopleRecruited,
     PersonExcluded,
-    Recruited,
     SessionHeld,
     TrialsCollected,
 )
@@ -53,13 +53,13 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.preregister import frozen_theory
 from lakatos.theories.score import log_predictive, noise_ceiling
 from lakatos.traces.digest import Digest, digest_of
-from lakatos.traces.inbox import Batch
+from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import Recorded, StepContext, Trace
 
 
 @dataclass(frozen=True)
-class Waiting:
+class AnswersAwaited:
     """A pass ended because answers are missing; the next one goes on from there."""
 
     experiment: str
@@ -95,24 +95,26 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedPeople:
     """People who were asked, and what was frozen before."""
 
     plan: Recorded[Preregistration]
-    recruited: Recorded[Recruited]
+    recruited: Recorded[PeopleRecruited]
 
 
 @task(name="recruit")
-async def recruit(run: Run, cycle: int, plan: Recorded[Preregistration]) -> Recorded[Recruited]:
+async def recruit(
+    run: Run, cycle: int, plan: Recorded[Preregistration]
+) -> Recorded[PeopleRecruited]:
     """Ask for the people that ``plan`` needs, once; their responses arrive in the inbox."""
     design = _design(run, plan.record)
     run.progress.stage(
         cycle, "collect", f"{design.n_participants} people, {len(design.stimuli)} trials"
     )
 
-    def ask(context: StepContext) -> Recruited:
+    def ask(context: StepContext) -> PeopleRecruited:
         n_participants = deliver(run, plan.record, context.key)
-        return Recruited(
+        return PeopleRecruited(
             experiment=design.name,
             source=run.config.participants.source,
             n_participants=n_participants,
@@ -121,7 +123,7 @@ async def recruit(run: Run, cycle: int, plan: Recorded[Preregistration]) -> Reco
     found = await run.step(
         "recruit",
         ask,
-        returns=Recruited,
+        returns=PeopleRecruited,
         inputs=[plan.digest],
         position={"cycle": cycle, "experiment": design.name},
     )
@@ -129,14 +131,14 @@ async def recruit(run: Run, cycle: int, plan: Recorded[Preregistration]) -> Reco
     return found
 
 
-def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> Asked | None:
+def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> AskedPeople | None:
     """What was asked in this place already: it stays asked, whatever became of the evidence for asking it.
 
     The place is the ``number`` of an experiment in its cycle, or the name of an experiment.
     """
     if not run.config.by_person:
         return None
-    for item in run.trace.records(Recruited):
+    for item in run.trace.records(PeopleRecruited):
         event = run.trace.journal.find_record(item.digest)
         assert event is not None
         plan = run.trace.get(event.inputs[0], Preregistration)
@@ -148,7 +150,7 @@ def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> 
             if experiment
             else (chosen.cycle, chosen.number) == (cycle, number)
         ):
-            asked = Asked(Recorded(plan, event.inputs[0]), item)
+            asked = AskedPeople(Recorded(plan, event.inputs[0]), item)
             for known in (Recorded(chosen, frozen.inputs[0]), asked.plan, asked.recruited):
                 run.recall(known)
             record_consent(run, item, _design(run, plan))
@@ -159,8 +161,8 @@ def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> 
 
 @task(name="collect")
 async def collect(
-    run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[Recruited]
-) -> Recorded[TrialsCollected] | Waiting:
+    run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[PeopleRecruited]
+) -> Recorded[TrialsCollected] | AnswersAwaited:
     """Take the batches that arrived for an experiment and write its trial table, or say that people are missing."""
     if run.config.by_person:
         return await collect_people(run, cycle, plan, asked)
@@ -193,8 +195,8 @@ async def collect(
 
 
 async def collect_people(
-    run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[Recruited]
-) -> Recorded[TrialsCollected] | Waiting:
+    run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[PeopleRecruited]
+) -> Recorded[TrialsCollected] | AnswersAwaited:
     """Write down who arrived, exclude by the preregistered rules, and make the table of the others.
 
     A table that exists already is made anew where people withdrew or joined; all that rested on it is then stale.
@@ -216,7 +218,7 @@ async def collect_people(
         people = answers_of(run.trace, name)
         for item in people:
             run.recall(item)
-        waiting = Waiting(
+        waiting = AnswersAwaited(
             experiment=name,
             source=run.config.participants.source,
             n_completed=sum(item.record.status == "completed" for item in people),
@@ -286,9 +288,9 @@ def wanted_in(run: Run, experiment: str, design: Design) -> int:
 
 def replace_excluded(
     run: Run,
-    asked: Recorded[Recruited],
+    asked: Recorded[PeopleRecruited],
     design: Design,
-    waiting: Waiting,
+    waiting: AnswersAwaited,
     kept: Sequence[Recorded[AnswersArrived]],
 ) -> bool:
     """Ask for people in place of those who completed and are excluded, as far as the preregistered number goes.
@@ -337,7 +339,7 @@ def stop_command(folder: Path, experiment: str) -> str:
     """
     if not (folder / LEDGER_FILE).exists():
         return ""
-    with Ledger(folder / LEDGER_FILE) as ledger:
+    with PaymentLedger(folder / LEDGER_FILE) as ledger:
         if experiment not in ledger.experiments() or not lets_in(ledger.account(experiment)):
             return ""
     return command_to_stop(folder, experiment)
@@ -364,7 +366,7 @@ def take_answers(run: Run) -> None:
     pending = [batch for batch in run.trace.inbox.pending() if "person" in batch.json()]
     if not pending:
         return
-    asked = {item.record.experiment: item for item in run.trace.records(Recruited)}
+    asked = {item.record.experiment: item for item in run.trace.records(PeopleRecruited)}
     sessions = {
         (item.record.experiment, item.record.person): [item.digest]
         for item in run.trace.records(SessionHeld)
@@ -433,7 +435,7 @@ def answers_of(trace: Trace, *experiments: str) -> list[Recorded[AnswersArrived]
 
 
 def close_collection(
-    run: Run, waiting: Waiting, reason: str, *, n_decided: int = 0
+    run: Run, waiting: AnswersAwaited, reason: str, *, n_decided: int = 0
 ) -> Recorded[CollectionClosed]:
     """Go on with the people who have answered; ``n_decided`` of them by a preregistered rule, 0 without one."""
     return run.trace.record(
@@ -452,7 +454,7 @@ def close_collection(
 def stop_early(
     run: Run,
     plan: Recorded[Preregistration],
-    waiting: Waiting,
+    waiting: AnswersAwaited,
     kept: Sequence[Recorded[AnswersArrived]],
 ) -> Recorded[CollectionClosed] | None:
     """End a collection whose preregistered Bayes factor was reached at a look, before everybody planned had answered.
@@ -513,7 +515,7 @@ def before_stop(
     return list(people)
 
 
-def waiting_in(state: RunState) -> Waiting | None:
+def waiting_in(state: RunState) -> AnswersAwaited | None:
     """What a run waits for, by its records."""
     for name, asked in state.recruited.items():
         people = state.answers.get(name, ())
@@ -521,16 +523,16 @@ def waiting_in(state: RunState) -> Waiting | None:
         stale = name in state.collected or name in state.closed or name in state.withdrawn
         wanted = state.wanted.get(name, asked.record.n_participants)
         if state.config and state.config.by_person and not stale and n_completed < wanted:
-            return Waiting(name, asked.record.source, n_completed, len(people), wanted)
+            return AnswersAwaited(name, asked.record.source, n_completed, len(people), wanted)
     return None
 
 
-def record_consent(run: Run, asked: Recorded[Recruited], design: Design) -> None:
+def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -> None:
     """Write down, in every language, the text that people of an experiment agree to."""
     if not isinstance(run.source, WebParticipants):
         return
     source = run.source
-    experiment = Experiment(
+    experiment = PageExperiment(
         key_of(run.trace, asked), source.domain.name, design, source.seed, source.page, source.texts
     )
     for language in sorted(source.texts):
@@ -667,14 +669,14 @@ def _design(run: Run, plan: Preregistration) -> Design:
     return design_from_json(run.trace.artifacts.get_json(plan.design))
 
 
-def key_of(trace: Trace, asked: Recorded[Recruited]) -> Digest:
+def key_of(trace: Trace, asked: Recorded[PeopleRecruited]) -> Digest:
     """Of the step that asked."""
     event = trace.journal.find_record(asked.digest)
     assert event is not None
     return event.key
 
 
-def _arrived(run: Run, experiment: str) -> list[Batch]:
+def _arrived(run: Run, experiment: str) -> list[InboxBatch]:
     """Batches of an experiment that wait in the inbox."""
     return [
         batch for batch in run.trace.inbox.pending() if batch.json()["experiment"] == experiment

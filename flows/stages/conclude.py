@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.records import EXPLORATORY, Concluded, CrossValidated, ErrorOnTrials
+from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded, CrossValidated, ErrorOnTrials
 from lakatos.flows.run.run import Run, fits_of
 from lakatos.flows.stages.compare import compare_truth, map_theories
-from lakatos.theories.record import SealedScored, Units
-from lakatos.theories.score import Estimate, log_predictive, paired_difference, squared_errors
+from lakatos.theories.record import SealedScored, UnitLogPredictives
+from lakatos.theories.score import ScoreEstimate, log_predictive, paired_difference, squared_errors
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -61,7 +61,7 @@ async def score_sealed(run: Run) -> None:
             theory=name,
             experiments=opened.record.experiments,
             n_draws=n_draws,
-            scores=tuple(Units.of(log_predictive(item)) for item in evidence),
+            scores=tuple(UnitLogPredictives.of(log_predictive(item)) for item in evidence),
             squared=tuple(tuple(item.tolist()) for item in squared),
         )
 
@@ -71,7 +71,7 @@ async def score_sealed(run: Run) -> None:
 
 
 @task(name="conclude")
-async def conclude(run: Run) -> Recorded[Concluded]:
+async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     """Say which theory leads, on what evidence, and by how much."""
     run.progress.stage(len(run.state.cycles), "verdict", "")
     opened = run.state.sealed
@@ -89,7 +89,7 @@ async def conclude(run: Run) -> Recorded[Concluded]:
         for item in run.state.collected
     ]
 
-    def work(context: StepContext) -> Concluded:
+    def work(context: StepContext) -> CampaignConcluded:
         board = run.state.board()
         leader = board.leader.theory
         seeds = [line.theory for line in board.standings if line.theory in run.state.seeds]
@@ -100,7 +100,7 @@ async def conclude(run: Run) -> Recorded[Concluded]:
         holds = basis != EXPLORATORY and interval is not None and interval[0] > 0
         cross_validated = _cross_validated(run)
         stop = run.state.cycles[-1].record.stop
-        return Concluded(
+        return CampaignConcluded(
             leader=leader,
             runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
             holds=holds,
@@ -131,7 +131,7 @@ async def conclude(run: Run) -> Recorded[Concluded]:
             cross_validated=cross_validated,
         )
 
-    return await run.step("conclude", work, returns=Concluded, inputs=inputs)
+    return await run.step("conclude", work, returns=CampaignConcluded, inputs=inputs)
 
 
 def _errors(run: Run, name: Digest) -> ErrorOnTrials:
@@ -173,7 +173,7 @@ def _errors(run: Run, name: Digest) -> ErrorOnTrials:
 
 def _advantage(
     run: Run, leader: Digest, rivals: Sequence[Digest]
-) -> tuple[Digest | None, Estimate | None, str, int]:
+) -> tuple[Digest | None, ScoreEstimate | None, str, int]:
     """The first rival that comes closest to the leader on the most trustworthy data there are, and by how much.
 
     The leader was chosen on the same data, so it counts how many theories it was chosen from. That it must beat every
@@ -240,7 +240,7 @@ def _text(
     run: Run,
     leader: Digest,
     rival: Digest | None,
-    advantage: Estimate | None,
+    advantage: ScoreEstimate | None,
     n_compared: int,
     basis: str,
     holds: bool,

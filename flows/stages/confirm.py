@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.power import power_of_people, recovery_power
 from lakatos.experiments.record import DesignChosen, PairPower
-from lakatos.experiments.task import Design, Offer, Stimuli, identities
+from lakatos.experiments.task import Design, Stimuli, StimulusOffer, identities
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.records import ConfirmationFinished
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.collect import Asked, Waiting, collect, recruit, standing
+from lakatos.flows.stages.collect import AnswersAwaited, AskedPeople, collect, recruit, standing
 from lakatos.flows.stages.design import DESIGN_DRAWS, differing
 from lakatos.flows.stages.preregister import CONFIRMATION, preregister
 from lakatos.flows.stages.score import score
@@ -31,7 +31,7 @@ SIMULATED = 64
 
 
 @task(name="confirm")
-async def confirm(run: Run) -> Recorded[ConfirmationFinished] | Waiting | None:
+async def confirm(run: Run) -> Recorded[ConfirmationFinished] | AnswersAwaited | None:
     """Ask new people the trials on which the winner and its best rival differ most, and say what came out.
 
     Returns:
@@ -44,9 +44,9 @@ async def confirm(run: Run) -> Recorded[ConfirmationFinished] | Waiting | None:
     if asked is None:
         chosen = await choose(run, cycle)
         plan = await preregister(run, cycle, chosen)
-        asked = Asked(plan, await recruit(run, cycle, plan))
+        asked = AskedPeople(plan, await recruit(run, cycle, plan))
     collected = await collect(run, cycle, asked.plan, asked.recruited)
-    if isinstance(collected, Waiting):
+    if isinstance(collected, AnswersAwaited):
         return collected
     leader, rival = run.state.designs[CONFIRMATION].record.rivals
     await score(
@@ -85,7 +85,7 @@ async def choose(run: Run, cycle: int) -> Recorded[DesignChosen]:
 
 
 @dataclass(frozen=True)
-class Contrast:
+class ConfirmationContrast:
     """A test of the winner against one rival."""
 
     rival: Digest
@@ -100,7 +100,7 @@ def choose_trials(
     """The best rival that the planned people can tell from the winner, else the one that they nearly can."""
     settings = run.config.confirmation
     offers = run.source.offers(context.rng, run.config.design.candidates)
-    contrasts: list[Contrast] = []
+    contrasts: list[ConfirmationContrast] = []
     for rival in rivals:
         contrasts.append(contrast(run, context, offers, leader, rival))
         if min(contrasts[-1].power) >= run.config.design.power:
@@ -140,8 +140,8 @@ def choose_trials(
 
 
 def contrast(
-    run: Run, context: StepContext, offers: Sequence[Offer], leader: Digest, rival: Digest
-) -> Contrast:
+    run: Run, context: StepContext, offers: Sequence[StimulusOffer], leader: Digest, rival: Digest
+) -> ConfirmationContrast:
     """The trials on which two theories, as the data have taught them, differ most, and the power to tell them apart."""
     settings, repetitions = run.config.confirmation, repetitions_of(run)
     theories = [run.theory(leader), run.theory(rival)]
@@ -176,7 +176,9 @@ def contrast(
         table = recovery_power(
             answers, repetitions, settings.participants, context.rng, n_simulations=200
         )
-    return Contrast(rival, stimuli, (float(table.power[0, 1]), float(table.power[1, 0])))
+    return ConfirmationContrast(
+        rival, stimuli, (float(table.power[0, 1]), float(table.power[1, 0]))
+    )
 
 
 def repetitions_of(run: Run) -> int:

@@ -31,14 +31,14 @@ from lakatos.memory.draft import ToolDraft, bundle_of
 from lakatos.memory.errors import CodifierError, ToolRejectedError
 from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from lakatos.memory.library import Library, Pitfall, Valid, pitfall_from_overturned
-from lakatos.memory.plan import Call, Plan, Step
-from lakatos.memory.recurrence import Economy
+from lakatos.memory.plan import Call, Plan, PlanStep
+from lakatos.memory.recurrence import ToolEconomy
 from lakatos.memory.retirement import OFFERED
 from lakatos.memory.runner import ToolSandbox
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.validation import validate_tool
 from lakatos.theories.grammar import Grammar
-from lakatos.theories.roles.record import Investigated
+from lakatos.theories.roles.record import MatterInvestigated
 from lakatos.theories.score import is_tie
 from lakatos.theories.scoreboard import advantage_on
 from lakatos.traces.digest import Digest, canonical_json
@@ -130,7 +130,7 @@ async def reflect(run: Run, cycle: int) -> None:
     await write_lessons(run, cycle)
 
 
-def _learn_of_role(run: Run, cycle: int, investigated: Recorded[Investigated]) -> None:
+def _learn_of_role(run: Run, cycle: int, investigated: Recorded[MatterInvestigated]) -> None:
     """The plan of a conversation in which a model called tools, and how learned ones did in it."""
     looked = investigated.record
     study = study_of(run.config.name, run.config.seed)
@@ -177,7 +177,9 @@ def plan_of(run: Run, made: Recorded[InquiryMade]) -> Plan | None:
         return plan_of_calls(
             run.config.domain, study, situation, calls, run.trace.artifacts, TOOLS, paid
         )
-    steps = tuple(Step.model_validate(item) for item in run.trace.artifacts.get_json(record.plan))
+    steps = tuple(
+        PlanStep.model_validate(item) for item in run.trace.artifacts.get_json(record.plan)
+    )
     return Plan(
         domain=run.config.domain,
         study=study,
@@ -307,7 +309,7 @@ def outdated(library: Library, valid: Valid) -> list[Digest]:
     return [signature for signature, gone in found.items() if gone]
 
 
-def economy_of(library: Library) -> Callable[[Plan], Economy]:
+def economy_of(library: Library) -> Callable[[Plan], ToolEconomy]:
     """What a tool costs and saves, in calls that somebody has to decide on.
 
     One use makes one call of as many as its plan has. It is written in one, and tried by running its plan twice.
@@ -315,8 +317,8 @@ def economy_of(library: Library) -> Callable[[Plan], Economy]:
     n_validated, n_refused = len(library.all(ToolValidated)), len(library.all(ToolRefused))
     p_ok = (1 + n_validated) / (2 + n_validated + n_refused)
 
-    def economy(plan: Plan) -> Economy:
-        return Economy(saving=len(plan.steps) - 1, build=1, validation=2, p_ok=p_ok)
+    def economy(plan: Plan) -> ToolEconomy:
+        return ToolEconomy(saving=len(plan.steps) - 1, build=1, validation=2, p_ok=p_ok)
 
     return economy
 

@@ -14,9 +14,9 @@ from lakatos.judges.critic import (
     PROBABILITIES,
     SHARES,
     STANDARD_ERRORS,
-    Critic,
     CriticAnswered,
-    Heard,
+    CriticProfile,
+    CriticsHeard,
     fit_critic,
     grade,
     judge_critic,
@@ -24,9 +24,9 @@ from lakatos.judges.critic import (
     recovery_critic,
     transitions,
 )
-from lakatos.judges.decision import ASK, FEWEST, REFINE, CandidateDecided, Payoffs, decide
+from lakatos.judges.decision import ASK, FEWEST, REFINE, CandidateDecided, DecisionPayoffs, decide
 from lakatos.judges.judge import Verdict
-from lakatos.theories.score import Estimate
+from lakatos.theories.score import ScoreEstimate
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -40,7 +40,7 @@ SAMPLE = 25
 
 
 async def decide_on(
-    run: Run, verdict: Recorded[Verdict], advantage: Estimate, *, has_place: bool = False
+    run: Run, verdict: Recorded[Verdict], advantage: ScoreEstimate, *, has_place: bool = False
 ) -> Recorded[CandidateDecided]:
     """Hear critics about a candidate until it is clear whether to ask people, and say why.
 
@@ -84,7 +84,7 @@ async def decide_on(
     return decided
 
 
-def critics_of(run: Run) -> list[Critic]:
+def critics_of(run: Run) -> list[CriticProfile]:
     """Every judge of the panel, the fit to old data, and simulated recovery, by name as in their records."""
     judges = [judge_critic(judge.name, judge.digest) for judge in epoch_of(run).judges]
     settings = {
@@ -97,7 +97,7 @@ def critics_of(run: Run) -> list[Critic]:
     return sorted(critics, key=lambda critic: critic.name)
 
 
-def _past(run: Run) -> tuple[list[Heard], list[Digest]]:
+def _past(run: Run) -> tuple[list[CriticsHeard], list[Digest]]:
     """What critics said about earlier candidates whose fate people have settled, and the records that say so."""
     past, sources = [], []
     for decided in run.state.decided.values():
@@ -106,7 +106,7 @@ def _past(run: Run) -> tuple[list[Heard], list[Digest]]:
         if resolved is None:
             continue
         past.append(
-            Heard(
+            CriticsHeard(
                 record.family,
                 record.heard,
                 record.critics,
@@ -149,10 +149,10 @@ def refining(state: RunState) -> tuple[float, float]:
 async def _decide(
     run: Run,
     verdict: Verdict,
-    payoffs: Payoffs,
-    critics: Sequence[Critic],
+    payoffs: DecisionPayoffs,
+    critics: Sequence[CriticProfile],
     answers: dict[str, int],
-    past: Sequence[Heard],
+    past: Sequence[CriticsHeard],
     inputs: Sequence[Digest],
     *,
     first: bool = True,

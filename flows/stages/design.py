@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.design import (
-    Information,
+    DesignInformation,
     both_sides,
     choose_trials,
     design_to_json,
@@ -36,12 +36,12 @@ from lakatos.experiments.power import (
 from lakatos.experiments.proposal import are_forbidden, costs_of
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.stopping import StoppingPlan, operate, plan_looks
-from lakatos.experiments.task import Design, Offer, Stimuli, identities, with_random_sides
+from lakatos.experiments.task import Design, Stimuli, StimulusOffer, identities, with_random_sides
 from lakatos.experiments.variation import HasMoves
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.record import Units
+from lakatos.theories.record import UnitLogPredictives
 from lakatos.theories.score import is_tie
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
@@ -63,7 +63,7 @@ ELSEWHERE = 400
 
 
 @dataclass(frozen=True)
-class Rival:
+class DesignRival:
     """A theory in a design search, with the people that the answers so far have taught."""
 
     digest: Digest
@@ -162,7 +162,9 @@ def distance(run: Run, first: Digest, second: Digest) -> float:
     return apart
 
 
-def _apart_along_sequences(first: Sequence[Units], second: Sequence[Units]) -> float:
+def _apart_along_sequences(
+    first: Sequence[UnitLogPredictives], second: Sequence[UnitLogPredictives]
+) -> float:
     """Difference of probabilities that would explain how people's log scores differ.
 
     At even odds a log ratio of two answers' probabilities has the variance ``4 d**2`` when they differ by ``d``.
@@ -219,7 +221,7 @@ def search_design(
     run: Run, context: StepContext, cycle: int, number: int, names: Sequence[Digest]
 ) -> DesignChosen:
     """Look at every offer, choose trials by expected information, keep the most informative offer with power."""
-    rivals = [Rival(name, run.theory(name)) for name in names]
+    rivals = [DesignRival(name, run.theory(name)) for name in names]
     question = _question(run, rivals)
     offers = [
         _with_proposals(run, context, item, cycle, number) for item in _offers(run, context, cycle)
@@ -229,7 +231,7 @@ def search_design(
         offers, people = _schedules(run, context, question, offers)
     elif len(offers) > 1:
         offers = _most_informative_first(run, context, question, offers)
-    best: Planned | None = None
+    best: PlannedDesign | None = None
     for offer, scores in zip(offers, people, strict=True):
         proposed = bool(run.config.design.proposed) and (cycle, number) == (1, 1)
         rows, information, random = _choose(run, context, question, offer, proposed=proposed)
@@ -271,10 +273,10 @@ def search_design(
 
 
 @dataclass(frozen=True)
-class Question:
+class DesignQuestion:
     """What an experiment is to decide."""
 
-    rivals: tuple[Rival, ...]
+    rivals: tuple[DesignRival, ...]
     open_pairs: tuple[Pair, ...]
     """Pairs of rivals that data have not settled, of which at least one is to be told apart."""
     log_prior: Array
@@ -292,12 +294,12 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedDesign:
     """A design with everything that simulation says about it."""
 
     design: Design
     n_candidates: int
-    information: Information
+    information: DesignInformation
     powers: tuple[PairPower, ...]
     accepted: bool
     reason: str
@@ -306,7 +308,7 @@ class Planned:
     stopping_text: str
 
 
-def _question(run: Run, rivals: Sequence[Rival]) -> Question:
+def _question(run: Run, rivals: Sequence[DesignRival]) -> DesignQuestion:
     """Which pairs are open, and whether all rivals count or the two best that are not told apart."""
     every = list(combinations(range(len(rivals)), 2))
     pairs = [
@@ -316,10 +318,10 @@ def _question(run: Run, rivals: Sequence[Rival]) -> Question:
     if run.config.design.focus == "leaders":
         pairs = pairs[:1]
         log_prior = pair_prior(len(rivals), pairs[0])
-    return Question(tuple(rivals), tuple(pairs), log_prior)
+    return DesignQuestion(tuple(rivals), tuple(pairs), log_prior)
 
 
-def _offers(run: Run, context: StepContext, cycle: int) -> list[Offer]:
+def _offers(run: Run, context: StepContext, cycle: int) -> list[StimulusOffer]:
     """What can be asked, without what the study forbids."""
     settings = run.config.design
     offers = list(run.source.offers(context.rng, settings.candidates))
@@ -354,7 +356,9 @@ def _offers(run: Run, context: StepContext, cycle: int) -> list[Offer]:
     return kept
 
 
-def _with_proposals(run: Run, context: StepContext, offer: Offer, cycle: int, number: int) -> Offer:
+def _with_proposals(
+    run: Run, context: StepContext, offer: StimulusOffer, cycle: int, number: int
+) -> StimulusOffer:
     """An offer to new people with the trials that advocates proposed and simulation bore out."""
     proposals = run.state.proposals(cycle, number)
     if offer.archive or not proposals:
@@ -372,8 +376,8 @@ def _with_proposals(run: Run, context: StepContext, offer: Offer, cycle: int, nu
 
 
 def _most_informative_first(
-    run: Run, context: StepContext, question: Question, offers: list[Offer]
-) -> list[Offer]:
+    run: Run, context: StepContext, question: DesignQuestion, offers: list[StimulusOffer]
+) -> list[StimulusOffer]:
     """Offers in the order of what all their trials together would say."""
     answers = run.laboratory.answers_of(
         question.theories, [offer.stimuli for offer in offers], DESIGN_DRAWS
@@ -394,11 +398,11 @@ def _most_informative_first(
 
 
 def _schedules(
-    run: Run, context: StepContext, question: Question, offers: list[Offer]
-) -> tuple[list[Offer], list[Array | None]]:
+    run: Run, context: StepContext, question: DesignQuestion, offers: list[StimulusOffer]
+) -> tuple[list[StimulusOffer], list[Array | None]]:
     """Schedules in the order of what they say, with simulated people; many are first tried on a few people each."""
 
-    def ranked(schedules: list[Offer], n_people: int) -> list[tuple[Offer, Array]]:
+    def ranked(schedules: list[StimulusOffer], n_people: int) -> list[tuple[StimulusOffer, Array]]:
         scores = [
             _simulated_people(run, context, question, offer.stimuli, 1, n_people)
             for offer in schedules
@@ -414,7 +418,12 @@ def _schedules(
 
 
 def _choose(
-    run: Run, context: StepContext, question: Question, offer: Offer, *, proposed: bool
+    run: Run,
+    context: StepContext,
+    question: DesignQuestion,
+    offer: StimulusOffer,
+    *,
+    proposed: bool,
 ) -> tuple[Stimuli, tuple[float, ...], tuple[int, ...]]:
     """Trials to ask, what each was expected to add, and the places of those drawn at random."""
     settings = run.config.design
@@ -474,13 +483,13 @@ def _plan(
     run: Run,
     context: StepContext,
     number: str,
-    question: Question,
-    offer: Offer,
+    question: DesignQuestion,
+    offer: StimulusOffer,
     stimuli: Stimuli,
     information: tuple[float, ...],
     random: tuple[int, ...],
     people: Array | None,
-) -> Planned:
+) -> PlannedDesign:
     """How many people to ask, when to stop, and whether that tells an open pair apart."""
     settings = run.config.design
     repetitions = offer.repetitions or settings.repetitions
@@ -543,7 +552,7 @@ def _plan(
         found = operate(stopping, people, context.rng, ties=ties)
         text = f"{stopping.to_text()}. By simulation: {found.to_text(names)}."
     costs = _costs(run, stimuli, repetitions)
-    return Planned(
+    return PlannedDesign(
         design=plan,
         n_candidates=len(offer.stimuli),
         information=worth,
@@ -556,7 +565,7 @@ def _plan(
     )
 
 
-def _n_people(run: Run, offer: Offer) -> int:
+def _n_people(run: Run, offer: StimulusOffer) -> int:
     """People that a design asks for, 0 where the number is to be found."""
     wanted = run.config.design.participants
     if (
@@ -569,8 +578,8 @@ def _n_people(run: Run, offer: Offer) -> int:
 def _power(
     run: Run,
     context: StepContext,
-    question: Question,
-    offer: Offer,
+    question: DesignQuestion,
+    offer: StimulusOffer,
     answers: Sequence[Array],
     repetitions: int,
     people: Array | None,
@@ -609,7 +618,7 @@ def _power(
     )
 
 
-def _both_sides(run: Run, offer: Offer) -> bool:
+def _both_sides(run: Run, offer: StimulusOffer) -> bool:
     """Whether each trial is shown with its options on either side, equally often."""
     design = run.config.design
     return design.sides == "both" and not (
@@ -629,7 +638,7 @@ def _costs(run: Run, stimuli: Stimuli, repetitions: int) -> Array:
     )
 
 
-def _answers(run: Run, question: Question, stimuli: Stimuli) -> list[Array]:
+def _answers(run: Run, question: DesignQuestion, stimuli: Stimuli) -> list[Array]:
     """Per rival ``(n_draws, n_trials, n_options)``, a few thousand trials at a time."""
     size = len(stimuli) if run.domain.sequential else CHUNK
     parts = [
@@ -643,7 +652,7 @@ def _answers(run: Run, question: Question, stimuli: Stimuli) -> list[Array]:
 def _simulated_people(
     run: Run,
     context: StepContext,
-    question: Question,
+    question: DesignQuestion,
     stimuli: Stimuli,
     repetitions: int,
     n_people: int,

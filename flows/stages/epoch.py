@@ -23,29 +23,29 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.judges.anchor import (
     SHARES,
-    Access,
     AnchorItem,
     AnchorSet,
-    Exposed,
+    LabelAccess,
+    LabelsExposed,
     Part,
     check_disjoint,
     components,
     split,
     without,
 )
-from lakatos.judges.answer import Answers, ask
+from lakatos.judges.answer import JudgeAnswers, ask
 from lakatos.judges.bias import BiasReport, bias_report
 from lakatos.judges.canary import N_ITEMS, canary
-from lakatos.judges.critic import PROBABILITIES, STANDARD_ERRORS, Heard, grade
-from lakatos.judges.description import Scored, describe, favoured
+from lakatos.judges.critic import PROBABILITIES, STANDARD_ERRORS, CriticsHeard, grade
+from lakatos.judges.description import ScoredExperiment, describe, favoured
 from lakatos.judges.epoch import EpochOpened, JudgeEpoch, freeze
-from lakatos.judges.erasure import Measured, Measurements
+from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements
 from lakatos.judges.errors import AnchorError, EpochMismatchError
 from lakatos.judges.feature import FEATURES, features_of
 from lakatos.judges.gate import (
     GateDecided,
     GateRegistered,
-    Pair,
+    JudgePair,
     decide,
     refold,
     refusal_of,
@@ -53,12 +53,12 @@ from lakatos.judges.gate import (
 )
 from lakatos.judges.ground_truth import SETTLED, simulated_items, strata
 from lakatos.judges.hard_case import trap
-from lakatos.judges.judge import Judge, Submission
+from lakatos.judges.judge import Judge, JudgeSubmission
 from lakatos.judges.program import (
-    Factor,
-    Program,
+    JudgeProgram,
+    ProgramFactor,
     ProgramJudge,
-    Term,
+    ProgramTerm,
     breed,
     fit,
     gain_of_breeding,
@@ -98,7 +98,7 @@ _OF_AN_END = frozenset(
     kind_of(record)
     for record in (
         AnchorTaken,
-        Exposed,
+        LabelsExposed,
         SettledRead,
         ChallengerScreened,
         JudgeBred,
@@ -141,7 +141,7 @@ async def seat_judges(run: Run) -> None:
         asked, labels = [item.submission for item in dev], [item.label for item in dev]
         if slot != PROGRAM:
             return calibrated(slot, asked, labels)
-        first = Program((Term((Factor("advantage_z"),)),))
+        first = JudgeProgram((ProgramTerm((ProgramFactor("advantage_z"),)),))
         return ProgramJudge(fit(first, labelled(asked, labels, readable(dev))), slot)
 
     for slot in (PROGRAM, *RULES):
@@ -210,7 +210,7 @@ def judge_from(
         config = now().config
         assert config is not None
         return model_judge(config, now, Rubric.from_json(value["rubric"]), must=must)
-    return ProgramJudge(Program.from_json(value["program"]), record.slot)
+    return ProgramJudge(JudgeProgram.from_json(value["program"]), record.slot)
 
 
 def rubric_of(run: Run) -> Rubric:
@@ -390,7 +390,7 @@ def _dev(
     run: Run, anchor: AnchorSet, taken: Recorded[AnchorTaken], epoch: int
 ) -> tuple[AnchorItem, ...]:
     """The dev part with its labels; the look is recorded."""
-    items, access = Access(run.state.exposed).read(anchor, "dev", "breed", [])
+    items, access = LabelAccess(run.state.exposed).read(anchor, "dev", "breed", [])
     run.record(
         access.exposed[-1], name="expose dev", inputs=[taken.digest], position={"epoch": epoch}
     )
@@ -400,7 +400,7 @@ def _dev(
 # --- what judges see and say ----------------------------------------------------------------------------------------
 
 
-def submission_of(run: Run, candidate: Digest, incumbent: Digest) -> Submission:
+def submission_of(run: Run, candidate: Digest, incumbent: Digest) -> JudgeSubmission:
     """A candidate against the incumbent as judges see them, on all answers so far."""
     own, other = (
         [scored(run, name, item) for item in run.state.collected] for name in (candidate, incumbent)
@@ -415,17 +415,19 @@ def submission_of(run: Run, candidate: Digest, incumbent: Digest) -> Submission:
     )
 
 
-def scored(run: Run, theory: Digest, experiment: str) -> Scored:
+def scored(run: Run, theory: Digest, experiment: str) -> ScoredExperiment:
     """What a theory made of an experiment, from its record."""
     record = run.state.scores[theory, experiment].record
     shares = np.asarray(record.proportions).reshape(
         -1, 1 if record.n_options == 2 else record.n_options
     )
     whole = np.hstack([1 - shares, shares]) if record.n_options == 2 else shares
-    return Scored(record.left_out.scores, whole, run.trials(experiment).proportions)
+    return ScoredExperiment(record.left_out.scores, whole, run.trials(experiment).proportions)
 
 
-def measure(run: Run, cycle: int, submission: Submission, inputs: Sequence[Digest]) -> list[Digest]:
+def measure(
+    run: Run, cycle: int, submission: JudgeSubmission, inputs: Sequence[Digest]
+) -> list[Digest]:
     """Write down what the judges with a seat are shown, and what those that evolve say; what a verdict then cites.
 
     Args:
@@ -466,11 +468,11 @@ def lasting(run: Run, candidate: Digest, cycle: int, otherwise: Sequence[Digest]
 
 
 def _measure(
-    run: Run, slot: str, artifact: Digest, submission: Submission, pair: Digest
-) -> Recorded[Measured]:
+    run: Run, slot: str, artifact: Digest, submission: JudgeSubmission, pair: Digest
+) -> Recorded[JudgeMeasured]:
     seat, epoch = run.state.seats[slot], epoch_of(run).number
     (judge,) = (judge for judge in epoch_of(run).judges if judge.name == slot)
-    said = Measured(
+    said = JudgeMeasured(
         subject=artifact, task=TASK, seat=seat.digest, epoch=epoch, value=judge.judge(submission)
     )
     position: dict[str, int | str] = {"slot": slot, "epoch": epoch}
@@ -478,7 +480,7 @@ def _measure(
 
 
 @dataclass(frozen=True)
-class Outcome:
+class VerdictOutcome:
     """What the first experiment after a verdict said."""
 
     experiment: str
@@ -490,7 +492,7 @@ class Outcome:
     """Scores behind it."""
 
 
-def outcome(run: Run, pair: PairDescribed) -> Outcome | None:
+def outcome(run: Run, pair: PairDescribed) -> VerdictOutcome | None:
     """What people's data have said about a pair since; None while they have not spoken."""
     later = [
         name
@@ -501,12 +503,12 @@ def outcome(run: Run, pair: PairDescribed) -> Outcome | None:
     if not later or any((name, later[0]) not in run.state.scores for name in names):
         return None
     value, in_errors = favoured(*([scored(run, name, later[0])] for name in names))
-    return Outcome(
+    return VerdictOutcome(
         later[0], value, in_errors, tuple(run.state.scores[name, later[0]].digest for name in names)
     )
 
 
-def rescored(run: Run, versions: Mapping[str, Digest]) -> tuple[list[Heard], list[Digest]]:
+def rescored(run: Run, versions: Mapping[str, Digest]) -> tuple[list[CriticsHeard], list[Digest]]:
     """Candidates of displaced judges that were judged again, with what became of them, and the records behind it.
 
     Args:
@@ -534,13 +536,13 @@ def rescored(run: Run, versions: Mapping[str, Digest]) -> tuple[list[Heard], lis
             answers[asked[place].record.critic] = asked[place].record.level
             sources.append(asked[place].digest)
         own = {name: versions[name] for name in answers}
-        found.append(Heard(run.config.domain, answers, own, then.advantage > 0, said.digest))
+        found.append(CriticsHeard(run.config.domain, answers, own, then.advantage > 0, said.digest))
     return found, sources
 
 
-def submission_in(artifacts: ArtifactStore, pair: PairDescribed) -> Submission:
+def submission_in(artifacts: ArtifactStore, pair: PairDescribed) -> JudgeSubmission:
     """What judges were shown."""
-    return Submission.from_json(artifacts.get_json(pair.submission))
+    return JudgeSubmission.from_json(artifacts.get_json(pair.submission))
 
 
 # --- the end of an epoch --------------------------------------------------------------------------------------------
@@ -820,7 +822,7 @@ async def _rewrite(
         return None
     rubric, cited = found
     items = labelled([item.submission for item in dev], [item.label for item in dev], readable(dev))
-    start = Program((Term((Factor("advantage_z"),)),))
+    start = JudgeProgram((ProgramTerm((ProgramFactor("advantage_z"),)),))
     bred = breed(start, items, np.random.default_rng([run.config.seed, epoch]))
     programs = [ProgramJudge(program) for program in bred[:N_CALIBRATING]]
     others: list[Judge] = [
@@ -865,7 +867,7 @@ async def _challenge(
     made = [run.state.bred[judge].record.made for judge in (incumbent.digest, challenger.digest)]
 
     def put(context: StepContext) -> GateRegistered:
-        pair = Pair(
+        pair = JudgePair(
             *(ask(judge, anchor.submissions("confirm")) for judge in (incumbent, challenger))
         )
         put_answers(context.artifacts, pair)
@@ -885,7 +887,7 @@ async def _challenge(
     )
     items: Sequence[AnchorItem] = ()
     if not refusal_of(registered.record):
-        items, access = Access(run.state.exposed).read(
+        items, access = LabelAccess(run.state.exposed).read(
             anchor, "confirm", "gate", [incumbent.digest, challenger.digest]
         )
         run.record(
@@ -903,14 +905,14 @@ async def _challenge(
     )
 
 
-def put_answers(artifacts: ArtifactStore, pair: Pair) -> Digest:
+def put_answers(artifacts: ArtifactStore, pair: JudgePair) -> Digest:
     """Keep both judges' answers under the digest that the registration names."""
     return artifacts.put_json([pair.incumbent.to_json(), pair.challenger.to_json()])
 
 
-def answers_of(artifacts: ArtifactStore, registration: GateRegistered) -> Pair:
+def answers_of(artifacts: ArtifactStore, registration: GateRegistered) -> JudgePair:
     """Both judges' answers to the confirm items."""
-    return Pair(*map(Answers.from_json, artifacts.get_json(registration.answers)))
+    return JudgePair(*map(JudgeAnswers.from_json, artifacts.get_json(registration.answers)))
 
 
 def _incumbent(run: Run, slot: str) -> Judge:
@@ -922,9 +924,9 @@ def _incumbent(run: Run, slot: str) -> Judge:
 def _to_rescore(run: Run) -> list[Digest]:
     """Submissions that lost what was said about them; where candidates are still rivals, first."""
     validity = Validity(run.trace.journal.events(), roots=run.trace.artifacts.has, acts=ACTS)
-    known = Measurements(validity)
+    known = JudgeMeasurements(validity)
     assert run.state.judging is not None
-    for item in run.trace.records(Measured):
+    for item in run.trace.records(JudgeMeasured):
         known.add(item.digest, item.record, run.state.judging.number)
     wanted = {
         item.record.submission: float(item.record.candidate in run.state.pool)

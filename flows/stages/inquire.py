@@ -25,9 +25,9 @@ from lakatos.memory.draft import ToolDraft
 from lakatos.memory.errors import PlanError, ToolFailedError
 from lakatos.memory.item import PlanUsed
 from lakatos.memory.library import Library, Valid, holds
-from lakatos.memory.plan import Argument, Plan, Step, fill
-from lakatos.memory.retirement import Standing
-from lakatos.memory.signature import Form, canonical_form
+from lakatos.memory.plan import Plan, PlanStep, StepArgument, fill
+from lakatos.memory.retirement import ToolStanding
+from lakatos.memory.signature import PlanForm, canonical_form
 from lakatos.memory.tools import TOOLS, caller_on
 from lakatos.memory.use import run_tool
 from lakatos.theories.errors import SandboxUnavailableError
@@ -51,19 +51,21 @@ LOOKED_BACK = 20
 """Inquiries by which that is judged."""
 
 
-def step(tool: str, **arguments: Any) -> Step:
+def step(tool: str, **arguments: Any) -> PlanStep:
     """One call of an inquiry's plan; ``{"step": 0, "place": [...]}`` stands for a part of an earlier result."""
     verb = TOOLS[tool]
     given = {**verb.arguments.model_construct().model_dump(mode="json"), **arguments}
     kinds = verb.kinds()
-    made = tuple(Argument(name=name, kind=kinds[name], value=given[name]) for name in sorted(given))
-    return Step(tool=tool, arguments=made, reading=verb.reading)
+    made = tuple(
+        StepArgument(name=name, kind=kinds[name], value=given[name]) for name in sorted(given)
+    )
+    return PlanStep(tool=tool, arguments=made, reading=verb.reading)
 
 
-def sounding(run: Run, names: Sequence[Digest]) -> list[Step]:
+def sounding(run: Run, names: Sequence[Digest]) -> list[PlanStep]:
     """The plan of `SOUND_OUT`."""
     settings = run.config.design
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     for rival in names[1 : 1 + NEAREST]:
         pair = [names[0], rival]
         place = len(steps)
@@ -88,7 +90,7 @@ def sounding(run: Run, names: Sequence[Digest]) -> list[Step]:
     return steps
 
 
-def examining(run: Run, leader: Digest) -> list[Step]:
+def examining(run: Run, leader: Digest) -> list[PlanStep]:
     """The plan of `EXAMINE`."""
     experiments = list(run.state.collected)
     n_people = max(run.trials(experiments[-1]).n_participants, 16)
@@ -124,7 +126,12 @@ async def sound_out(run: Run, cycle: int, number: int) -> None:
 
 
 async def _propose(
-    run: Run, cycle: int, number: int, pair: tuple[Digest, Digest], found: Found, place: int
+    run: Run,
+    cycle: int,
+    number: int,
+    pair: tuple[Digest, Digest],
+    found: InquiryResults,
+    place: int,
 ) -> Recorded[TrialsProposed]:
     """The trials of one searched design, if they have power."""
     searched, recovered = found.results[place], found.results[place + 1]
@@ -172,7 +179,7 @@ async def examine_leader(
 
 
 @dataclass(frozen=True)
-class Found:
+class InquiryResults:
     """What an inquiry brought."""
 
     made: Recorded[InquiryMade]
@@ -181,8 +188,13 @@ class Found:
 
 
 async def inquire(
-    run: Run, cycle: int, number: int, name: str, steps: Sequence[Step], inputs: Sequence[Digest]
-) -> Found | None:
+    run: Run,
+    cycle: int,
+    number: int,
+    name: str,
+    steps: Sequence[PlanStep],
+    inputs: Sequence[Digest],
+) -> InquiryResults | None:
     """Follow a plan, by a learned tool where one is on offer, and write down what came of it.
 
     Returns:
@@ -210,7 +222,7 @@ async def inquire(
             position=position,
         )
         return None
-    calls = Calls(run, position, tuple(inputs))
+    calls = InquiryCalls(run, position, tuple(inputs))
     results, tool, problem = await follow(run, form, steps, calls)
     made = made.model_copy(
         update={
@@ -223,7 +235,7 @@ async def inquire(
         }
     )
     kept = run.record(made, name="inquire", inputs=[*inputs, *calls.made], position=position)
-    return None if problem else Found(kept, results)
+    return None if problem else InquiryResults(kept, results)
 
 
 def _remedies(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -233,7 +245,7 @@ def _remedies(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(remedy for item in real for remedy in item["remedies"]))
 
 
-def record_of(library: Library, form: Form, valid: Valid) -> tuple[int, int]:
+def record_of(library: Library, form: PlanForm, valid: Valid) -> tuple[int, int]:
     """How often a plan was followed lately, and how often it brought something."""
     counts = library.counting(valid)
     known = [
@@ -247,7 +259,7 @@ def record_of(library: Library, form: Form, valid: Valid) -> tuple[int, int]:
 # --- following a plan -----------------------------------------------------------------------------------------------
 
 
-class Calls:
+class InquiryCalls:
     """Calls of one inquiry, each a step; what was computed in this pass is not computed twice."""
 
     def __init__(
@@ -284,7 +296,7 @@ class Calls:
 
         return (await self._step(work, name)).record
 
-    async def use(self, draft: ToolDraft, form: Form) -> Recorded[ToolCalled]:
+    async def use(self, draft: ToolDraft, form: PlanForm) -> Recorded[ToolCalled]:
         """A learned tool's use as a step; what it calls is part of it."""
 
         def work(context: StepContext) -> ToolCalled:
@@ -320,7 +332,7 @@ class Calls:
 
 
 async def follow(
-    run: Run, form: Form, steps: Sequence[Step], calls: Calls
+    run: Run, form: PlanForm, steps: Sequence[PlanStep], calls: InquiryCalls
 ) -> tuple[list[Any], str, str]:
     """Results by step, the learned tool that gave them, and why there are none.
 
@@ -345,7 +357,12 @@ async def follow(
 
 
 async def _follow_tool(
-    run: Run, form: Form, steps: Sequence[Step], calls: Calls, draft: ToolDraft, standing: Standing
+    run: Run,
+    form: PlanForm,
+    steps: Sequence[PlanStep],
+    calls: InquiryCalls,
+    draft: ToolDraft,
+    standing: ToolStanding,
 ) -> tuple[list[Any], str, str]:
     used = await calls.use(draft, form)
     worked = used.record.outcome == "returned"
@@ -384,7 +401,7 @@ def _study(run: Run) -> str:
     return study_of(run.config.name, run.config.seed)
 
 
-def _note_use(run: Run, calls: Calls, used: PlanUsed) -> None:
+def _note_use(run: Run, calls: InquiryCalls, used: PlanUsed) -> None:
     evidence = tuple(calls.made)
     run.record(
         used.model_copy(update={"evidence": evidence}),
@@ -394,7 +411,7 @@ def _note_use(run: Run, calls: Calls, used: PlanUsed) -> None:
     )
 
 
-async def _follow_text(steps: Sequence[Step], calls: Calls) -> tuple[list[Any], str]:
+async def _follow_text(steps: Sequence[PlanStep], calls: InquiryCalls) -> tuple[list[Any], str]:
     results: list[Any] = []
     for item in steps:
         try:
@@ -410,7 +427,7 @@ async def _follow_text(steps: Sequence[Step], calls: Calls) -> tuple[list[Any], 
     return results, ""
 
 
-def _by_step(form: Form, lines: Sequence[Any], n_steps: int) -> list[Any]:
+def _by_step(form: PlanForm, lines: Sequence[Any], n_steps: int) -> list[Any]:
     """Results of a form's operations in the order of the plan's own steps."""
     results: list[Any] = [None] * n_steps
     for operation, line in zip(form.operations, lines, strict=True):

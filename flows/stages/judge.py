@@ -25,8 +25,13 @@ from lakatos.judges.decision import VERIFY
 from lakatos.judges.epoch import rank
 from lakatos.judges.judge import Verdict
 from lakatos.theories.complexity import form_of_source
-from lakatos.theories.record import SearchFinished, Submitted, TheoryAdmitted, TheoryCompared
-from lakatos.theories.score import Estimate, is_tie, paired_difference
+from lakatos.theories.record import (
+    SearchFinished,
+    SuccessorSubmitted,
+    TheoryAdmitted,
+    TheoryCompared,
+)
+from lakatos.theories.score import ScoreEstimate, is_tie, paired_difference
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -87,7 +92,7 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
 
 
 def _placed(
-    run: Run, submissions: Sequence[Submitted], advantages: Mapping[Digest, Estimate]
+    run: Run, submissions: Sequence[SuccessorSubmitted], advantages: Mapping[Digest, ScoreEstimate]
 ) -> list[Digest]:
     """Candidates that are asked about at no cost: an experiment compares several with the leader in any case.
 
@@ -156,7 +161,7 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
     )
 
 
-def _advantage(run: Run, first: Digest, second: Digest) -> Estimate:
+def _advantage(run: Run, first: Digest, second: Digest) -> ScoreEstimate:
     """Of the first theory over the second, on all data so far, each experiment predicted from the others."""
     own, other = (
         [run.state.scores[name, item].record for item in run.state.collected]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lakatos.experiments.task import Stimuli
-from lakatos.flows.roles.ask import Heard, ask_stage
+from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.roles.remember import recall_about
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.memory_records import LessonsRecalled
@@ -15,7 +15,7 @@ from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.memory.recall import MOST
 from lakatos.theories.advocate import GrammarAdvocate
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.record import Diagnosis, Submitted
+from lakatos.theories.record import Diagnosis, SuccessorSubmitted
 from lakatos.theories.roles.answer import Audit, CaseReading, Statement, Steelman, Successor
 from lakatos.theories.roles.exhibit import (
     MOST_EXPERIMENTS,
@@ -30,7 +30,7 @@ from lakatos.theories.roles.exhibit import (
 )
 from lakatos.theories.roles.lens import LENSES
 from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import Question
+from lakatos.theories.roles.question import RoleQuestion
 from lakatos.theories.roles.record import (
     CaseRead,
     CheckedStatement,
@@ -39,7 +39,7 @@ from lakatos.theories.roles.record import (
     SuccessorTried,
 )
 from lakatos.theories.roles.statement import checked, conjecture
-from lakatos.theories.roles.tryout import Tried, program_of, try_program
+from lakatos.theories.roles.tryout import TriedProgram, program_of, try_program
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -50,7 +50,7 @@ MOST_TRIED = 8
 
 
 @dataclass(frozen=True)
-class Case:
+class CycleCase:
     """What all roles of a cycle read."""
 
     leader: Digest
@@ -113,7 +113,7 @@ async def propose(
     )
 
 
-def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> Case:
+def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> CycleCase:
     """The case file and the evidence behind it, as exhibits."""
     record = diagnosis.record
     pair = (record.loser, record.leader)
@@ -131,18 +131,18 @@ def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> Case:
         inputs += [collected.digest, *(item.digest for item in scores)]
     names = {theory: run.state.name(theory) for theory in pair}
     file = case_exhibit(record, diagnosis.digest, names)
-    return Case(record.leader, record.loser, file, tuple(evidence), tuple(inputs))
+    return CycleCase(record.leader, record.loser, file, tuple(evidence), tuple(inputs))
 
 
-async def _read(run: Run, cycle: int, case: Case) -> list[Recorded[CaseRead]]:
+async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead]]:
     """The arbiter's reading of the case, and the rival's case by the leader's advocate, held against the records."""
     roles = run.config.roles
     leader, loser = (run.state.name(name) for name in (case.leader, case.loser))
     sources = _sources(run, case)
-    questions: list[Question[CaseReading] | Question[Steelman]] = []
+    questions: list[RoleQuestion[CaseReading] | RoleQuestion[Steelman]] = []
     if roles.arbiter:
         questions.append(
-            Question(
+            RoleQuestion(
                 role="arbiter",
                 prompt=read_prompt("arbiter"),
                 subject=case.loser,
@@ -155,7 +155,7 @@ async def _read(run: Run, cycle: int, case: Case) -> list[Recorded[CaseRead]]:
         )
     if roles.advocate and "steelman" in roles.lenses and roles.reviser:
         questions.append(
-            Question(
+            RoleQuestion(
                 role="advocate",
                 prompt=read_prompt("steelman"),
                 subject=case.loser,
@@ -182,7 +182,7 @@ async def _read(run: Run, cycle: int, case: Case) -> list[Recorded[CaseRead]]:
     ]
 
 
-def _statements(heard: Heard[CaseReading] | Heard[Steelman]) -> list[CheckedStatement]:
+def _statements(heard: RoleReply[CaseReading] | RoleReply[Steelman]) -> list[CheckedStatement]:
     """What was said, each statement with what came of computing its claims."""
     value = heard.value
     assert value is not None
@@ -191,8 +191,8 @@ def _statements(heard: Heard[CaseReading] | Heard[Steelman]) -> list[CheckedStat
 
 
 def _mending(
-    heard: Heard[CaseReading] | Heard[Steelman], found: Sequence[CheckedStatement]
-) -> Question[CaseReading] | Question[Steelman] | None:
+    heard: RoleReply[CaseReading] | RoleReply[Steelman], found: Sequence[CheckedStatement]
+) -> RoleQuestion[CaseReading] | RoleQuestion[Steelman] | None:
     """One more chance for statements that do not count, each with what is wrong with it."""
     refused = [
         f"{item.text} ({item.outcome}: {'; '.join(item.problems) or 'it makes no claim that can be computed'})"
@@ -211,7 +211,7 @@ def _mending(
     )
 
 
-def _sources(run: Run, case: Case) -> tuple[Exhibit, Exhibit]:
+def _sources(run: Run, case: CycleCase) -> tuple[Exhibit, Exhibit]:
     """The loser's and the leader's."""
     return theory_exhibit(run.theory(case.loser), "the loser"), theory_exhibit(
         run.theory(case.leader), "the leader"
@@ -221,10 +221,10 @@ def _sources(run: Run, case: Case) -> tuple[Exhibit, Exhibit]:
 def _believed(
     run: Run,
     cycle: int,
-    case: Case,
-    heard: Heard[CaseReading] | Heard[Steelman],
+    case: CycleCase,
+    heard: RoleReply[CaseReading] | RoleReply[Steelman],
     first: Sequence[CheckedStatement],
-    mended: Heard[CaseReading] | Heard[Steelman] | None,
+    mended: RoleReply[CaseReading] | RoleReply[Steelman] | None,
 ) -> Recorded[CaseRead]:
     """What was said: statements that hold at once, and in place of the others those of the second try."""
     value = heard.value
@@ -270,10 +270,10 @@ async def _learned(
 
 def _writing(
     run: Run,
-    case: Case,
+    case: CycleCase,
     read: Sequence[Recorded[CaseRead]],
     learned: Recorded[LessonsRecalled] | None,
-) -> list[Question[Successor]]:
+) -> list[RoleQuestion[Successor]]:
     """One question for each lens."""
     by_task = {item.record.task: item for item in read}
     arbiter, steelman = by_task.get("arbiter"), by_task.get("steelman")
@@ -287,7 +287,7 @@ def _writing(
         lens = LENSES[name]
         own = _opinion("the strongest case for the loser", steelman) if name == "steelman" else []
         questions.append(
-            Question(
+            RoleQuestion(
                 role="reviser",
                 prompt=read_prompt("reviser"),
                 subject=name,
@@ -353,14 +353,14 @@ def _stimuli(run: Run) -> Stimuli:
 
 
 async def _try_all(
-    run: Run, cycle: int, heard: Sequence[Heard[Successor]], attempt: int
+    run: Run, cycle: int, heard: Sequence[RoleReply[Successor]], attempt: int
 ) -> list[Recorded[SuccessorTried]]:
     """Check and fit what was written, one after another, so that the second of two equal sources is a duplicate."""
     return [await _try_one(run, cycle, item, attempt) for item in heard if item.value is not None]
 
 
 async def _try_one(
-    run: Run, cycle: int, heard: Heard[Successor], attempt: int
+    run: Run, cycle: int, heard: RoleReply[Successor], attempt: int
 ) -> Recorded[SuccessorTried]:
     answer, answered = heard.value, heard.answered
     assert answer is not None
@@ -397,8 +397,8 @@ async def _try_one(
 
 def _tried_record(
     context: StepContext,
-    found: Tried,
-    heard: Heard[Successor],
+    found: TriedProgram,
+    heard: RoleReply[Successor],
     cycle: int,
     attempt: int,
     change: str,
@@ -436,11 +436,11 @@ def _parents(run: Run, lens: str) -> tuple[Digest, ...]:
 
 
 def _repairs(
-    run: Run, case: Case, tried: Sequence[Recorded[SuccessorTried]]
-) -> list[Question[Successor]]:
+    run: Run, case: CycleCase, tried: Sequence[Recorded[SuccessorTried]]
+) -> list[RoleQuestion[Successor]]:
     """One more chance for what the checks refused, with the refusal's own words."""
     return [
-        Question(
+        RoleQuestion(
             role="reviser",
             prompt=read_prompt("repair"),
             subject=item.record.lens,
@@ -465,13 +465,13 @@ async def _audit(
     """What the words of each claim predict, tried on its code."""
     if not run.config.roles.auditor:
         return []
-    questions: list[Question[Audit]] = []
+    questions: list[RoleQuestion[Audit]] = []
     theories: dict[str, tuple[Recorded[SuccessorTried], Theory]] = {}
     for item in passed:
         theory = read_program(_program(run, item.record))
         theories[theory.digest] = (item, theory)
         questions.append(
-            Question(
+            RoleQuestion(
                 role="auditor",
                 prompt=read_prompt("auditor"),
                 subject=theory.digest,
@@ -494,7 +494,7 @@ async def _audit(
 
 
 async def _audit_one(
-    run: Run, cycle: int, heard: Heard[Audit], item: Recorded[SuccessorTried], theory: Theory
+    run: Run, cycle: int, heard: RoleReply[Audit], item: Recorded[SuccessorTried], theory: Theory
 ) -> Recorded[ClaimAudited]:
     value, fitted = heard.value, theory.digest
     assert value is not None
@@ -535,10 +535,10 @@ def _program(run: Run, record: SuccessorTried) -> TheoryProgram:
     return TheoryProgram(source, f"language model {record.model}", record.parents)
 
 
-def _submitted(record: SuccessorTried) -> Submitted:
+def _submitted(record: SuccessorTried) -> SuccessorSubmitted:
     assert record.fitted is not None
     assert record.criterion is not None
-    return Submitted(
+    return SuccessorSubmitted(
         source=record.fitted,
         author=f"language model {record.model}",
         parents=record.parents,

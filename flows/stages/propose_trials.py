@@ -11,14 +11,14 @@ from lakatos.experiments.errors import ExperimentError
 from lakatos.experiments.power import power_of_people, recovery_power
 from lakatos.experiments.proposal import check_proposal
 from lakatos.experiments.task import Stimuli
-from lakatos.flows.roles.ask import Heard, ask_stage
+from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import DESIGN_DRAWS, PEOPLE, leading_rivals, sample_of_space
 from lakatos.theories.roles.answer import ProposedTrials, stimuli_of, trials_type, varied
 from lakatos.theories.roles.exhibit import Exhibit, theory_exhibit
 from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import Question
+from lakatos.theories.roles.question import RoleQuestion
 from lakatos.theories.roles.record import TrialsProposed
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -54,7 +54,9 @@ async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[Tri
     ]
 
 
-def _question(run: Run, own: Digest, rival: Digest, sample: Stimuli) -> Question[ProposedTrials]:
+def _question(
+    run: Run, own: Digest, rival: Digest, sample: Stimuli
+) -> RoleQuestion[ProposedTrials]:
     theories = [run.theory(own), run.theory(rival)]
     shares = [
         run.laboratory.proportions(theory, sample, DESIGN_DRAWS)[:, -1] for theory in theories
@@ -77,7 +79,7 @@ def _question(run: Run, own: Digest, rival: Digest, sample: Stimuli) -> Question
     inputs += [
         run.state.scores[name, item].digest for name in (own, rival) for item in run.state.collected
     ]
-    return Question(
+    return RoleQuestion(
         role="advocate",
         prompt=read_prompt("experiment"),
         subject=own,
@@ -105,7 +107,12 @@ def _plain(array: NDArray[Any], row: int) -> Any:
 
 
 async def _try(
-    run: Run, cycle: int, number: int, heard: Heard[ProposedTrials], rival: Digest, sample: Stimuli
+    run: Run,
+    cycle: int,
+    number: int,
+    heard: RoleReply[ProposedTrials],
+    rival: Digest,
+    sample: Stimuli,
 ) -> Recorded[TrialsProposed]:
     """Check the trials as those that a study proposes, then simulate people who follow either theory."""
     own, value = heard.question.subject, heard.value

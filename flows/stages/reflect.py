@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lakatos.flows.roles.ask import Heard, ask_stage
+from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.roles.remember import LED, study_of
 from lakatos.flows.run.memory_records import LessonsWritten
 from lakatos.flows.stages.propose import case_of
-from lakatos.language_models.pins import Rule
+from lakatos.language_models.pins import PinnedRule
 from lakatos.memory.item import Fact
 from lakatos.memory.library import Pitfall
 from lakatos.memory.recall import lesson_text
@@ -17,7 +17,7 @@ from lakatos.theories.record import Diagnosis
 from lakatos.theories.roles.answer import Reflection, WrittenFact, WrittenPitfall
 from lakatos.theories.roles.exhibit import Exhibit, records_of
 from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import Question
+from lakatos.theories.roles.question import RoleQuestion
 from lakatos.theories.roles.record import CheckedStatement
 from lakatos.theories.roles.statement import contradictions
 from lakatos.traces.digest import Digest
@@ -42,7 +42,7 @@ async def write_lessons(run: Run, cycle: int) -> None:
             _keep(run, cycle, heard, heard.value)
 
 
-def _question(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Question[Reflection]:
+def _question(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> RoleQuestion[Reflection]:
     case, state = case_of(run, diagnosis), run.state
     designs = [
         item
@@ -66,7 +66,7 @@ def _question(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Question[
         lesson_text(item) for _, item in state.library.lessons() if isinstance(item, Fact | Pitfall)
     ]
     before = [Exhibit("lessons on record", known[-MOST_SHOWN:])] if known else []
-    return Question(
+    return RoleQuestion(
         role="reflector",
         prompt=read_prompt("reflector"),
         subject=f"cycle {cycle}",
@@ -77,7 +77,7 @@ def _question(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> Question[
     )
 
 
-def _keep(run: Run, cycle: int, heard: Heard[Reflection], value: Reflection) -> None:
+def _keep(run: Run, cycle: int, heard: RoleReply[Reflection], value: Reflection) -> None:
     records = records_of(heard.shown)
     said: tuple[WrittenPitfall | WrittenFact, ...] = (*value.pitfalls, *value.facts)
     held = [_held(item, heard.rules, records) for item in said]
@@ -104,7 +104,7 @@ def _keep(run: Run, cycle: int, heard: Heard[Reflection], value: Reflection) -> 
 
 
 def _held(
-    item: WrittenPitfall | WrittenFact, rules: Sequence[Rule], records: Mapping[str, Any]
+    item: WrittenPitfall | WrittenFact, rules: Sequence[PinnedRule], records: Mapping[str, Any]
 ) -> CheckedStatement:
     """A lesson with every reason why it is not kept; nothing in it is computed, so one that is kept is not checked."""
     texts = [text for name, text in item.model_dump().items() if name != "cites"]

@@ -17,16 +17,16 @@ from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.flows.stages.epoch import lasting
 from lakatos.flows.stages.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
-from lakatos.theories.advocate import Brief, GrammarAdvocate, Proposal, Start
+from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchProposal, SearchStart
 from lakatos.theories.complexity import code_length, why_unreadable
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import Evaluated
+from lakatos.theories.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.induction.induce import induce
 from lakatos.theories.record import (
     Diagnosis,
     SearchFinished,
-    Submitted,
+    SuccessorSubmitted,
     TheoryAdmitted,
     TheoryChecked,
 )
@@ -67,7 +67,7 @@ async def revise(
         *advice.remedies,
     )
     strategy = await choose_strategy(run, cycle)
-    brief = Brief(
+    brief = AdvocateBrief(
         starts=(*_starts(run, diagnosis.record), *advice.starts),
         remedies=tuple(dict.fromkeys(remedies)),
         warnings=advice.warnings,
@@ -101,17 +101,17 @@ async def revise(
 
 def search(
     run: Run,
-    brief: Brief,
+    brief: AdvocateBrief,
     trials: Sequence[Trials],
     context: StepContext,
     strategy: StrategyChosen | None = None,
-) -> Proposal:
+) -> SearchProposal:
     """The grammar advocate's search on the answers so far, under a strategy where one was chosen."""
     grammar = run.family.grammar
 
     def evaluate(
         items: Sequence[tuple[Composition, Digest | None]],
-    ) -> list[Evaluated | TheoryError]:
+    ) -> list[EvaluatedComposition | TheoryError]:
         return run.laboratory.evaluate(grammar, items, trials, n_draws=FITTING_DRAWS)
 
     def validate(items: Sequence[Composition]) -> list[tuple[UnitScores, ...] | TheoryError]:
@@ -127,7 +127,7 @@ def search(
 
 def induced(
     run: Run, trials: Sequence[Trials], best: float, context: StepContext
-) -> tuple[Submitted, ...]:
+) -> tuple[SuccessorSubmitted, ...]:
     """Rules found in the answers themselves that predict left-out trials nearly as well as the search's best fits all.
 
     Args:
@@ -139,7 +139,7 @@ def induced(
     if any(item.pooled for item in trials):
         return ()
     return tuple(
-        Submitted(
+        SuccessorSubmitted(
             source=context.artifacts.put(item.source.encode()),
             author=INDUCTION,
             parents=(),
@@ -150,25 +150,28 @@ def induced(
     )
 
 
-def _starts(run: Run, diagnosis: Diagnosis) -> tuple[Start, ...]:
+def _starts(run: Run, diagnosis: Diagnosis) -> tuple[SearchStart, ...]:
     """Leader and loser, each with its advocate, what is to be refined, and what came out best of the last search."""
     starts = []
     wanting = [item.record.candidate for item in refined(run.state, diagnosis.cycle - 1)]
     for name in dict.fromkeys((diagnosis.leader, diagnosis.loser, *wanting)):
         literal = run.theory(name).composition
         if literal is not None:
-            starts.append(Start(name, composition_of(literal, {})))
+            starts.append(SearchStart(name, composition_of(literal, {})))
     if run.state.searches:
         attempts = run.trace.artifacts.get_json(run.state.searches[-1].record.attempts)
         for attempt in attempts[:KEPT]:
             if not attempt["error"]:
                 composition = composition_of(attempt["composition"], {})
-                starts.append(Start(attempt["parent"], composition, attempt["change"]))
+                starts.append(SearchStart(attempt["parent"], composition, attempt["change"]))
     return tuple(starts)
 
 
 def _record(
-    context: StepContext, cycle: int, proposal: Proposal, further: Sequence[Submitted]
+    context: StepContext,
+    cycle: int,
+    proposal: SearchProposal,
+    further: Sequence[SuccessorSubmitted],
 ) -> SearchFinished:
     attempts = [
         {
@@ -186,7 +189,7 @@ def _record(
             continue
         program = attempt.evaluated.theory.program
         submissions.append(
-            Submitted(
+            SuccessorSubmitted(
                 source=context.artifacts.put(program.source.encode()),
                 author=program.author,
                 parents=program.parents,

@@ -14,7 +14,13 @@ from lakatos.judges.judge import VerdictResolved, resolve
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fit import Scored
 from lakatos.theories.prior import Prior
-from lakatos.theories.record import ENGINE, TheoryFailed, TheoryFitted, TheoryScored, Units
+from lakatos.theories.record import (
+    ENGINE,
+    TheoryFailed,
+    TheoryFitted,
+    TheoryScored,
+    UnitLogPredictives,
+)
 from lakatos.theories.score import UnitScores, log_predictive, proportion_error, telling
 from lakatos.theories.scoreboard import advantage_on
 from lakatos.traces.digest import Digest
@@ -65,7 +71,7 @@ async def fit(run: Run, theories: Sequence[Digest]) -> None:
         starts = [run.theory(name).priors if name in run.state.fits else {} for name in names]
         return run.laboratory.people_of([run.form(name) for name in names], starts, trials)
 
-    together, pooled = _Together(learn, stale), all(item.pooled for item in trials)
+    together, pooled = _JointScores(learn, stale), all(item.pooled for item in trials)
     for name in stale:
         last = run.state.fits.get(name)
         inputs = [
@@ -130,7 +136,7 @@ async def _score_all(
     names = [name for name in theories if name in run.state.theories]
     experiments = list(run.state.collected)
     trials = [run.trials(name) for name in experiments]
-    left_out = _Together(
+    left_out = _JointScores(
         lambda wanted: run.laboratory.scores_of(
             [run.theory(name) for name in wanted], trials, n_draws
         ),
@@ -138,7 +144,7 @@ async def _score_all(
     )
     found = []
     for place, experiment in enumerate(experiments):
-        ahead = _Together(
+        ahead = _JointScores(
             partial(_scores_of_frozen, run, experiment, n_draws),
             _foretellers(run, experiment, names),
         )
@@ -154,7 +160,7 @@ A = TypeVar("A")
 R = TypeVar("R", bound=Record)
 
 
-class _Together(Generic[A]):
+class _JointScores(Generic[A]):
     """Answers about theories: the first that is wanted brings those of all the others with it."""
 
     def __init__(
@@ -201,8 +207,8 @@ async def _score_one(
     experiment: str,
     n_draws: int,
     place: int,
-    left_out: _Together[list[Scored]],
-    ahead: _Together[UnitScores],
+    left_out: _JointScores[list[Scored]],
+    ahead: _JointScores[UnitScores],
 ) -> Recorded[TheoryScored] | None:
     trials, collected = run.trials(experiment), run.state.collected[experiment]
     fitted, before = run.state.fits[name], run.state.scores.get((name, experiment))
@@ -222,7 +228,7 @@ async def _score_one(
         error, correlation = proportion_error(scored.mean, trials)
         frozen = before.record.frozen if before else None
         if before is None and name in run.state.preregistrations[experiment].record.rivals:
-            frozen = Units.of(ahead.of(name))
+            frozen = UnitLogPredictives.of(ahead.of(name))
         return TheoryScored(
             theory=name,
             experiment=experiment,
@@ -230,7 +236,7 @@ async def _score_one(
             engine=ENGINE,
             n_draws=n_draws,
             fit=fitted.digest,
-            left_out=Units.of(scored.left_out),
+            left_out=UnitLogPredictives.of(scored.left_out),
             frozen=frozen,
             proportions=tuple(telling(scored.mean).ravel().tolist()),
             error=error,

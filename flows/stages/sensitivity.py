@@ -14,7 +14,7 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.stages.collect import answers_of, before_stop, erased
 from lakatos.theories.record import TheoryScored
 from lakatos.theories.score import (
-    Estimate,
+    ScoreEstimate,
     UnitScores,
     log_predictive,
     mean_over_units,
@@ -89,7 +89,7 @@ async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
 
 
 def describe(
-    n_excluded: int, leader: str, leader_without: str, own: Estimate, other: Estimate
+    n_excluded: int, leader: str, leader_without: str, own: ScoreEstimate, other: ScoreEstimate
 ) -> str:
     """What the exclusions change, in a sentence."""
     low, high = other.interval

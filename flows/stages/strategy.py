@@ -12,22 +12,22 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.stages.epoch import outcome
 from lakatos.judges.record import StrategyChosen
 from lakatos.judges.strategy import (
-    Achieved,
-    Credit,
-    Strategy,
+    SearchStrategy,
+    StrategyCredit,
+    StrategyResult,
     choose,
     credit,
     may_widen,
     recombine,
     vary,
 )
-from lakatos.theories.advocate import Brief, GrammarAdvocate
+from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate
 from lakatos.theories.grammar import Grammar
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.validity import Validity
 
-FIRST = Strategy({}, "", GrammarAdvocate.afresh)
+FIRST = SearchStrategy({}, "", GrammarAdvocate.afresh)
 """Prefers nothing, and explores as much as the advocate does by itself."""
 CROSSED = 0.25
 """Share of new strategies that are recombined of two; the others are one step away from one."""
@@ -74,19 +74,22 @@ async def choose_strategy(run: Run, cycle: int) -> Recorded[StrategyChosen] | No
     )
 
 
-def strategies(chosen: Sequence[Recorded[StrategyChosen]]) -> dict[Digest, Strategy]:
+def strategies(chosen: Sequence[Recorded[StrategyChosen]]) -> dict[Digest, SearchStrategy]:
     """All strategies so far, by version; the first one is always among them."""
     found = {FIRST.digest: FIRST}
     for item in chosen:
         record = item.record
-        own = Strategy(record.preferences, record.prompt, record.exploration, record.parents)
+        own = SearchStrategy(record.preferences, record.prompt, record.exploration, record.parents)
         found.setdefault(own.digest, own)
     return found
 
 
 def credits_of(
-    run: Run, known: Mapping[Digest, Strategy], achieved: Sequence[Achieved], validity: Validity
-) -> dict[Digest, Credit]:
+    run: Run,
+    known: Mapping[Digest, SearchStrategy],
+    achieved: Sequence[StrategyResult],
+    validity: Validity,
+) -> dict[Digest, StrategyCredit]:
     """What became of each strategy's theories and their descendants."""
     by_cycle = {item.record.cycle: item.record.strategy for item in run.state.strategies}
     name = GrammarAdvocate.name
@@ -102,33 +105,38 @@ def credits_of(
     }
 
 
-def outcomes(run: Run) -> tuple[list[Achieved], list[Digest]]:
+def outcomes(run: Run) -> tuple[list[StrategyResult], list[Digest]]:
     """What people's data said about each successor that was judged, and the records behind it.
 
     Where judges have seats these are the data themselves, which no displaced judge takes away; else settled verdicts.
     """
-    found: list[Achieved] = []
+    found: list[StrategyResult] = []
     records: list[Digest] = []
     for pair in run.state.pairs.values():
         then = outcome(run, pair.record)
         if then is not None:
             found.append(
-                Achieved(pair.record.candidate, then.experiment, then.advantage > 0, pair.digest)
+                StrategyResult(
+                    pair.record.candidate, then.experiment, then.advantage > 0, pair.digest
+                )
             )
             records += [pair.digest, *then.records]
     if not run.config.judges.seated:
         for digest, item in run.state.resolved.items():
             candidate = run.state.verdicts[digest].record.candidate
             found.append(
-                Achieved(candidate, item.record.experiment, item.record.favoured, item.digest)
+                StrategyResult(candidate, item.record.experiment, item.record.favoured, item.digest)
             )
             records.append(item.digest)
     return found, records
 
 
 def preferring(
-    brief: Brief, grammar: Grammar, preferences: Mapping[str, float], rng: np.random.Generator
-) -> Brief:
+    brief: AdvocateBrief,
+    grammar: Grammar,
+    preferences: Mapping[str, float],
+    rng: np.random.Generator,
+) -> AdvocateBrief:
     """The brief with mechanisms drawn by preference: those liked are sought like remedies, those disliked avoided.
 
     Args:

@@ -36,9 +36,9 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.report.report import fixed, interval, percent_more, plural, signed
 from lakatos.flows.report.templating import page_environment
 from lakatos.flows.view import page
-from lakatos.flows.view.check import Checks, last_audit
-from lakatos.flows.view.outline import Wanted
-from lakatos.flows.view.watch import UNREADABLE, Look, Observatory, Watch
+from lakatos.flows.view.check import NewestAudits, last_audit
+from lakatos.flows.view.outline import WantedEvents
+from lakatos.flows.view.watch import UNREADABLE, RunMoment, RunObservatory, RunWatch
 from lakatos.flows.view.words import address, group_of, kind_words, meaning, summary
 from lakatos.traces.digest import is_digest
 from lakatos.traces.errors import TraceError
@@ -65,7 +65,7 @@ HEADERS: Final = {
 
 
 @dataclass(frozen=True)
-class Access:
+class ViewAccess:
     """Who may read."""
 
     token: str = ""
@@ -94,31 +94,31 @@ def _same(given: str, wanted: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
 
 
-def create_app(place: Path, access: Access | None = None) -> FastAPI:
+def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
     """The server.
 
     Args:
         place: Folder of a run, or of several.
         access: Who may read; whoever reaches the server by default.
     """
-    allowed = access or Access()
-    observatory, checks, templates = Observatory(place), Checks(), _templates()
+    allowed = access or ViewAccess()
+    observatory, checks, templates = RunObservatory(place), NewestAudits(), _templates()
     app = FastAPI(title="Lakatos: observatory", openapi_url=None, docs_url=None, redoc_url=None)
     app.state.observatory, app.state.checks = observatory, checks
-    app.add_middleware(_Guard, access=allowed)
+    app.add_middleware(_ViewGuard, access=allowed)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
 
     def shown(template: str, code: int = 200, /, **values: Any) -> HTMLResponse:
         return HTMLResponse(templates.get_template(template).render(**values), status_code=code)
 
-    def found(name: str) -> Watch:
+    def found(name: str) -> RunWatch:
         watch = observatory.watch(name)
         if watch is None:
             raise HTTPException(404, f"There is no run {name!r} here.")
         return watch
 
     def run_page(
-        name: str, template: str, here: str, make: Callable[[Look], dict[str, Any] | None]
+        name: str, template: str, here: str, make: Callable[[RunMoment], dict[str, Any] | None]
     ) -> HTMLResponse:
         look = found(name).look()
         values = make(look)
@@ -133,14 +133,14 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
         if observatory.single and len(runs) == 1:
             return RedirectResponse(address(runs[0][0], ""), 303)
         version = " ".join(
-            f"{name}:{look.seq if isinstance(look, Look) else 0}" for name, look in runs
+            f"{name}:{look.seq if isinstance(look, RunMoment) else 0}" for name, look in runs
         )
         cards = [
             (
                 name,
                 look,
-                page.now(look) if isinstance(look, Look) else "",
-                page.who(look) if isinstance(look, Look) else "",
+                page.now(look) if isinstance(look, RunMoment) else "",
+                page.who(look) if isinstance(look, RunMoment) else "",
             )
             for name, look in runs
         ]
@@ -157,7 +157,8 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
         return JSONResponse(
             {
                 "version": " ".join(
-                    f"{name}:{look.seq if isinstance(look, Look) else 0}" for name, look in runs
+                    f"{name}:{look.seq if isinstance(look, RunMoment) else 0}"
+                    for name, look in runs
                 )
             }
         )
@@ -169,7 +170,7 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
         return JSONResponse({"version": _version(look, checks), "seq": look.seq, "now": page.now(look),
                              "progress": look.progress})  # fmt: skip
 
-    pages: dict[str, tuple[str, Callable[[Look], dict[str, Any] | None]]] = {
+    pages: dict[str, tuple[str, Callable[[RunMoment], dict[str, Any] | None]]] = {
         "": ("story.html", page.story),
         "theories": ("theories.html", page.theories),
         "experiments": ("experiments.html", page.experiments),
@@ -233,7 +234,7 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
         before: str = "",
         calls: str = "",
     ) -> Response:
-        wanted = Wanted(q.strip()[:200], kind[:80], _number(cycle), bool(begun))
+        wanted = WantedEvents(q.strip()[:200], kind[:80], _number(cycle), bool(begun))
         return run_page(
             name,
             "trace.html",
@@ -313,10 +314,10 @@ def create_app(place: Path, access: Access | None = None) -> FastAPI:
     for kind in (TraceError, FlowError, *UNREADABLE, OSError):
         app.add_exception_handler(kind, partial(_unreadable, problem))
 
-    def _version(look: Look, checks: Checks) -> str:
+    def _version(look: RunMoment, checks: NewestAudits) -> str:
         return f"{look.seq}:{look.progress}:{checks.version(look.watch.name)}"
 
-    def _common(look: Look, here: str) -> dict[str, Any]:
+    def _common(look: RunMoment, here: str) -> dict[str, Any]:
         name = look.watch.name
         return {
             "look": look,
@@ -356,7 +357,7 @@ def _endpoint(simple: Callable[[str], Response]) -> Callable[[Request], Awaitabl
     return endpoint
 
 
-def _kinds(look: Look) -> list[tuple[str, str, int, str]]:
+def _kinds(look: RunMoment) -> list[tuple[str, str, int, str]]:
     return [
         (kind, kind_words(kind), len(seqs), meaning(kind))
         for kind, seqs in sorted(look.outline.by_kind.items())
@@ -388,10 +389,10 @@ def _templates() -> Environment:
     return environment
 
 
-class _Guard:
+class _ViewGuard:
     """Headers on every response, and who may ask for what."""
 
-    def __init__(self, app: Any, access: Access) -> None:
+    def __init__(self, app: Any, access: ViewAccess) -> None:
         self.app, self.access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

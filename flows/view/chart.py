@@ -28,7 +28,7 @@ def both(draw: Callable[[int], Markup]) -> Markup:
 
 
 @dataclass(frozen=True)
-class Scale:
+class ChartScale:
     """A straight map from values to places."""
 
     low: float
@@ -75,7 +75,7 @@ def number(value: float) -> str:
 
 
 @dataclass
-class Canvas:
+class SvgCanvas:
     """An SVG in the making; everything that is written is escaped."""
 
     title: str
@@ -162,7 +162,7 @@ def linked(body: Markup, link: str, words: str) -> Markup:
 
 
 def across(
-    canvas: Canvas, scale: Scale, top: float, bottom: float, label: str, most: int = 6
+    canvas: SvgCanvas, scale: ChartScale, top: float, bottom: float, label: str, most: int = 6
 ) -> None:
     """A horizontal axis with lines over the height of the chart."""
     for value in ticks(min(scale.low, scale.high), max(scale.low, scale.high), most):
@@ -173,7 +173,7 @@ def across(
 
 
 def upwards(
-    canvas: Canvas, scale: Scale, left: float, right: float, label: str, most: int = 6
+    canvas: SvgCanvas, scale: ChartScale, left: float, right: float, label: str, most: int = 6
 ) -> None:
     """A vertical axis with lines over the width of the chart."""
     for value in ticks(min(scale.low, scale.high), max(scale.low, scale.high), most):
@@ -187,7 +187,7 @@ def upwards(
 
 
 @dataclass(frozen=True)
-class Line:
+class ScoreLine:
     """One theory's scores."""
 
     name: str
@@ -199,15 +199,15 @@ class Line:
     """Whether in a colour of its own."""
 
 
-def history(lines: Sequence[Line], ceilings: Mapping[int, float], width: int) -> Markup:
+def history(lines: Sequence[ScoreLine], ceilings: Mapping[int, float], width: int) -> Markup:
     """Scores at the end of every cycle with intervals, and the noise ceiling."""
     cycles = sorted({cycle for line in lines for cycle, _, _ in line.points})
     values = [end for line in lines for _, score, half in line.points for end in
               ((score - half, score + half) if line.shown and np.isfinite(half) else (score,))]  # fmt: skip
     height, left, right, top, bottom = 330.0, 62.0, width - 46.0, 14.0, 276.0
-    canvas = Canvas("Scores of the theories at the end of every cycle", width, height)
-    y = Scale(*spread([*values, *ceilings.values()]), bottom, top)
-    x = Scale(cycles[0] - 0.5, cycles[-1] + 0.5, left, right)
+    canvas = SvgCanvas("Scores of the theories at the end of every cycle", width, height)
+    y = ChartScale(*spread([*values, *ceilings.values()]), bottom, top)
+    x = ChartScale(cycles[0] - 0.5, cycles[-1] + 0.5, left, right)
     upwards(canvas, y, left, right, "nats per choice (higher is better)")
     step = max(1, -(-len(cycles) // (16 if width == WIDE else 8)))
     for cycle in cycles[::step]:
@@ -260,7 +260,7 @@ def history(lines: Sequence[Line], ceilings: Mapping[int, float], width: int) ->
 
 
 @dataclass(frozen=True)
-class Place:
+class MapPlace:
     """A theory on the map."""
 
     tag: str
@@ -272,7 +272,7 @@ class Place:
     """0 leader, 1 first rivals, 2 others."""
 
 
-def chart_map(places: Sequence[Place], width: int) -> Markup:
+def chart_map(places: Sequence[MapPlace], width: int) -> Markup:
     """Theories as points: the nearer, the more alike their people choose."""
     left, right, top = 62, width - 16, 12
     xs, ys = spread([item.x for item in places], 0.12), spread([item.y for item in places], 0.12)
@@ -281,11 +281,11 @@ def chart_map(places: Sequence[Place], width: int) -> Markup:
     height = min(max((ys[1] - ys[0]) / unit, 150), 400)
     bottom = top + height
     x_middle, y_middle = sum(xs) / 2, sum(ys) / 2
-    x = Scale(
+    x = ChartScale(
         x_middle - unit * (right - left) / 2, x_middle + unit * (right - left) / 2, left, right
     )
-    y = Scale(y_middle - unit * height / 2, y_middle + unit * height / 2, bottom, top)
-    canvas = Canvas("Map of the theories by what their people choose", width, bottom + 42)
+    y = ChartScale(y_middle - unit * height / 2, y_middle + unit * height / 2, bottom, top)
+    canvas = SvgCanvas("Map of the theories by what their people choose", width, bottom + 42)
     upwards(canvas, y, left, right, "the same, at right angles", 4)
     across(canvas, x, top, bottom, "difference of choice proportions", 6 if width == WIDE else 4)
     used: list[tuple[float, float]] = []
@@ -306,10 +306,10 @@ def chart_interval(
 ) -> Markup:
     """A difference with its interval on an axis that shows zero; ``names`` of who is ahead to the left and right."""
     left, right = 20, width - 20
-    canvas = Canvas(
+    canvas = SvgCanvas(
         f"{number(value)} {unit}, 95% interval {number(low)} to {number(high)}", width, 112
     )
-    x = Scale(*spread([0.0, low, high, value], 0.18), left, right)
+    x = ChartScale(*spread([0.0, low, high, value], 0.18), left, right)
     across(canvas, x, 26, 70, unit, 6 if width == WIDE else 4)
     canvas.line(x(0), 20, x(0), 70, "zero")
     for place, text, anchor in (
@@ -333,7 +333,7 @@ def chart_interval(
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredTrial:
     """One trial: what people chose, and what rivals had said."""
 
     number: int
@@ -346,14 +346,16 @@ class Answered:
 
 
 def predictions(
-    trials: Sequence[Answered], rivals: Sequence[str], option: str, width: int
+    trials: Sequence[AnsweredTrial], rivals: Sequence[str], option: str, width: int
 ) -> Markup:
     """People's share on every trial between what the rivals had said, frozen before anybody was asked."""
     row = 8 + 7 * max(len(rivals), 1)
     left, right, top = 44, width - 14, 10
     bottom = top + row * len(trials)
-    canvas = Canvas("Choices and the predictions frozen before them, by trial", width, bottom + 42)
-    x = Scale(0.0, 1.0, left + 4, right - 4)
+    canvas = SvgCanvas(
+        "Choices and the predictions frozen before them, by trial", width, bottom + 42
+    )
+    x = ChartScale(0.0, 1.0, left + 4, right - 4)
     for place in range(0, len(trials), 2):
         canvas.add(
             '<rect x="{}" y="{}" width="{}" height="{}" class="band"/>',
@@ -393,8 +395,8 @@ def scatter(x_values: Array, y_values: Array, low: Array, high: Array, first: ND
     """Predicted and observed shares; filled where the prediction came before the answers."""
     side = min(width, 430)
     left, right, top, bottom = 56, side - 12, 12, side - 56
-    canvas = Canvas("Choices against predictions", side, side)
-    x, y = Scale(-0.02, 1.02, left, right), Scale(-0.02, 1.02, bottom, top)
+    canvas = SvgCanvas("Choices against predictions", side, side)
+    x, y = ChartScale(-0.02, 1.02, left, right), ChartScale(-0.02, 1.02, bottom, top)
     across(canvas, x, top, bottom, f"predicted share choosing {option}", 5)
     upwards(canvas, y, left, right, "observed share", 5)
     canvas.line(x(0), y(0), x(1), y(1), "zero")
@@ -407,7 +409,7 @@ def scatter(x_values: Array, y_values: Array, low: Array, high: Array, first: ND
 
 
 @dataclass(frozen=True)
-class Pair:
+class RivalPair:
     """What a design promised for two rivals, and what came of it."""
 
     first: str
@@ -420,17 +422,17 @@ class Pair:
     high: float = 0.0
 
 
-def pairs_chart(pairs: Sequence[Pair], width: int) -> Markup:
+def pairs_chart(pairs: Sequence[RivalPair], width: int) -> Markup:
     """Power that was promised, and the difference that was then found, for every pair of rivals."""
     row, top, names = 30, 34, 92
     bottom = top + row * len(pairs)
     middle = names + (width - names) * 0.36
-    canvas = Canvas("Power promised and difference found, by pair of rivals", width, bottom + 42)
-    power = Scale(0.0, 1.0, names + 4, middle - 14)
+    canvas = SvgCanvas("Power promised and difference found, by pair of rivals", width, bottom + 42)
+    power = ChartScale(0.0, 1.0, names + 4, middle - 14)
     ends = [
         end for pair in pairs if pair.value is not None for end in (pair.low, pair.high, pair.value)
     ]
-    found = Scale(*spread([0.0, *ends]), middle + 10, width - 14)
+    found = ChartScale(*spread([0.0, *ends]), middle + 10, width - 14)
     canvas.text(names + 4, 14, "power promised", "small strong")
     canvas.text(middle + 10, 14, "difference found", "small strong")
     across(canvas, power, top - 8, bottom, "probability", 2 if width == NARROW else 4)
@@ -461,8 +463,8 @@ def reliability(points: Sequence[tuple[float, float, float, float, int]], width:
     """How often candidates won that had been given a probability: probability, share, its interval, and how many."""
     side = min(width, 380)
     left, right, top, bottom = 56, side - 12, 12, side - 56
-    canvas = Canvas("Judges' probabilities against what people's data then said", side, side)
-    x, y = Scale(0.0, 1.0, left, right), Scale(0.0, 1.0, bottom, top)
+    canvas = SvgCanvas("Judges' probabilities against what people's data then said", side, side)
+    x, y = ChartScale(0.0, 1.0, left, right), ChartScale(0.0, 1.0, bottom, top)
     across(canvas, x, top, bottom, "probability that the panel gave", 5)
     upwards(canvas, y, left, right, "share that the data favoured", 5)
     canvas.line(x(0), y(0), x(1), y(1), "zero")
@@ -482,8 +484,8 @@ def reliability(points: Sequence[tuple[float, float, float, float, int]], width:
 def bars(rows: Sequence[tuple[str, float, str]], unit: str, width: int) -> Markup:
     """Amounts side by side: name, amount, words."""
     row, names = 26, 178 if width == WIDE else 118
-    canvas = Canvas(f"Amounts in {unit}", width, row * len(rows) + 46)
-    x = Scale(
+    canvas = SvgCanvas(f"Amounts in {unit}", width, row * len(rows) + 46)
+    x = ChartScale(
         0.0, max((value for _, value, _ in rows), default=1.0) * 1.02 or 1.0, names, width - 76
     )
     across(canvas, x, 4, row * len(rows) + 4, unit, 5 if width == WIDE else 3)

@@ -14,20 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from lakatos.flows.report.reader import Entry
+from lakatos.flows.report.reader import JournalPlace
 from lakatos.traces.digest import Digest, is_digest
 from lakatos.traces.errors import JournalError
 from lakatos.traces.journal import INTENT
 from lakatos.traces.stores.sqlite import problem_of, read_apart
-from lakatos.traces.stores.store import Row
+from lakatos.traces.stores.store import EventRow
 
-COLUMNS: Final = ", ".join(Row._fields)
+COLUMNS: Final = ", ".join(EventRow._fields)
 BATCH: Final = 500
 """Numbers in one query."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedEvents:
     """Which events a reader of the journal looks for."""
 
     text: str = ""
@@ -60,7 +60,7 @@ class Wanted:
         return parts, values
 
 
-class Outline:
+class JournalOutline:
     """The events of one journal by kind, and their contents on demand."""
 
     def __init__(self, path: Path) -> None:
@@ -114,23 +114,23 @@ class Outline:
         known = (self.by_kind.get(kind, []) for kind in kinds)
         return sorted(seq for seqs in known for seq in seqs[bisect_left(seqs, after + 1) :])
 
-    def rows(self, seqs: Sequence[int]) -> Iterator[Row]:
+    def rows(self, seqs: Sequence[int]) -> Iterator[EventRow]:
         """Events by number, in the given order as far as there are such."""
         for start in range(0, len(seqs), BATCH):
             batch = seqs[start : start + BATCH]
             marks = ",".join("?" * len(batch))
-            found = {row[0]: Row._make(row) for row in self.read(
+            found = {row[0]: EventRow._make(row) for row in self.read(
                 f"SELECT {COLUMNS} FROM event WHERE seq IN ({marks})", *batch)}  # fmt: skip
             yield from (found[seq] for seq in batch if seq in found)
 
-    def row(self, seq: int) -> Row | None:
+    def row(self, seq: int) -> EventRow | None:
         """One event."""
         return next(self.rows([seq]), None)
 
-    def place(self, digests: Iterable[Digest]) -> dict[Digest, Entry]:
+    def place(self, digests: Iterable[Digest]) -> dict[Digest, JournalPlace]:
         """Where records stand, of those that there are."""
         wanted = [digest for digest in dict.fromkeys(digests) if is_digest(digest)]
-        found: dict[Digest, Entry] = {}
+        found: dict[Digest, JournalPlace] = {}
         for start in range(0, len(wanted), BATCH):
             batch = wanted[start : start + BATCH]
             marks = ",".join("?" * len(batch))
@@ -139,15 +139,15 @@ class Outline:
                 f"AND kind <> 'intent' ORDER BY seq",
                 *batch,
             ):
-                found.setdefault(digest, Entry(seq, kind, time))
+                found.setdefault(digest, JournalPlace(seq, kind, time))
         return found
 
-    def search(self, wanted: Wanted, before: int, most: int) -> list[Row]:
+    def search(self, wanted: WantedEvents, before: int, most: int) -> list[EventRow]:
         """Events below number ``before`` that are looked for, newest first."""
         parts, values = wanted.condition()
         where = " AND ".join(["seq < ?", *parts])
         return [
-            Row._make(row)
+            EventRow._make(row)
             for row in self.read(
                 f"SELECT {COLUMNS} FROM event WHERE {where} ORDER BY seq DESC LIMIT ?",
                 before,
@@ -177,12 +177,12 @@ class Outline:
             )
         ]
 
-    def whose(self, kind: str, values: Mapping[str, object], most: int = 100_000) -> list[Row]:
+    def whose(self, kind: str, values: Mapping[str, object], most: int = 100_000) -> list[EventRow]:
         """Records of a kind with these values in their fields, in order."""
         parts = [f"json_extract(body, '$.{field}') = ?" for field in values]
         where = " AND ".join(["kind = ?", *parts])
         return [
-            Row._make(row)
+            EventRow._make(row)
             for row in self.read(
                 f"SELECT {COLUMNS} FROM event WHERE {where} ORDER BY seq LIMIT ?",
                 kind,

@@ -20,8 +20,8 @@ from lakatos.experiments.record import DesignChosen
 from lakatos.flows.report.explain import ended_epochs
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.reader import (
-    Reading,
-    Shares,
+    ChoiceShares,
+    RunReading,
     clean,
     last_option,
     mean_ceiling,
@@ -47,9 +47,9 @@ from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.run.source import hidden_theory
 from lakatos.flows.run.study import OWN
 from lakatos.flows.view import chart
-from lakatos.flows.view.outline import Wanted
-from lakatos.flows.view.search import Searched, search_calls
-from lakatos.flows.view.watch import UNREADABLE, Look
+from lakatos.flows.view.outline import WantedEvents
+from lakatos.flows.view.search import CallsFound, search_calls
+from lakatos.flows.view.watch import UNREADABLE, RunMoment
 from lakatos.flows.view.words import (
     STEPS,
     address,
@@ -66,12 +66,12 @@ from lakatos.language_models.ledger import spending_of
 from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from lakatos.memory.library import Library, Pitfall
 from lakatos.memory.plan import Plan
-from lakatos.memory.retirement import Standing
+from lakatos.memory.retirement import ToolStanding
 from lakatos.theories.record import Diagnosis, TheoryChecked
 from lakatos.traces.digest import Digest, is_digest
 from lakatos.traces.errors import ArtifactMissingError
 from lakatos.traces.journal import INTENT, event_of
-from lakatos.traces.stores.store import Row
+from lakatos.traces.stores.store import EventRow
 
 FIRST_PICTURES: Final = 6
 MOST_PICTURES: Final = 60
@@ -94,7 +94,7 @@ MOST_TEXT: Final = 200_000
 # --- all pages ------------------------------------------------------------------------------------------------------
 
 
-def sections(look: Look) -> list[tuple[str, str, int | None]]:
+def sections(look: RunMoment) -> list[tuple[str, str, int | None]]:
     """The run's pages: address, name, and how many there are of what it shows."""
     name, state = look.watch.name, look.state
     to = partial(address, name)
@@ -112,7 +112,7 @@ def sections(look: Look) -> list[tuple[str, str, int | None]]:
     ]  # fmt: skip
 
 
-def now(look: Look) -> str:
+def now(look: RunMoment) -> str:
     """What the run does at the moment."""
     match look.progress:
         case "concluded":
@@ -128,7 +128,7 @@ def now(look: Look) -> str:
     return f"cycle {min(len(look.state.cycles) + 1, cycles)} of at most {cycles}: {doing}"
 
 
-def who(look: Reading) -> str:
+def who(look: RunReading) -> str:
     """Whose choices these are, in two words."""
     if look.model:
         return "language model"
@@ -141,7 +141,7 @@ def who(look: Reading) -> str:
 
 
 @dataclass(frozen=True)
-class Chapter:
+class CycleChapter:
     """What was tried in one cycle."""
 
     number: int
@@ -154,7 +154,7 @@ class Chapter:
     """Whether another theory led at its end than before."""
 
 
-def chapters(look: Look) -> list[Chapter]:
+def chapters(look: RunMoment) -> list[CycleChapter]:
     """The run cycle by cycle."""
     state = look.state
     closed = {item.record.cycle: item.record for item in state.cycles}
@@ -164,7 +164,7 @@ def chapters(look: Look) -> list[Chapter]:
         before = closed.get(number - 1)
         end = closed.get(number)
         found.append(
-            Chapter(
+            CycleChapter(
                 number=number,
                 experiments=[
                     (
@@ -188,7 +188,7 @@ def chapters(look: Look) -> list[Chapter]:
     return found
 
 
-def whose(look: Look) -> dict[str, Any]:
+def whose(look: RunMoment) -> dict[str, Any]:
     """Whose choices these are, with the source of published ones."""
     people, collected = (
         look.config.participants,
@@ -211,7 +211,7 @@ def whose(look: Look) -> dict[str, Any]:
     }
 
 
-def first_trial(look: Look) -> tuple[Markup, str] | None:
+def first_trial(look: RunMoment) -> tuple[Markup, str] | None:
     """The trial that told most in the first experiment, as participants saw it, and its experiment."""
     for name, item in look.state.designs.items():
         if item.record.accepted:
@@ -220,7 +220,7 @@ def first_trial(look: Look) -> tuple[Markup, str] | None:
     return None
 
 
-def story(look: Look) -> dict[str, Any]:
+def story(look: RunMoment) -> dict[str, Any]:
     """The discovery from first rivals to verdict."""
     concluded, state = look.concluded, look.state
     strip = Markup("")
@@ -252,14 +252,14 @@ def story(look: Look) -> dict[str, Any]:
     }
 
 
-def shortened_source(look: Look) -> Markup:
+def shortened_source(look: RunMoment) -> Markup:
     """The leader as a program."""
     if look.leader is None or look.leader not in look.state.theories:
         return Markup("")
     return coloured(clean(look.theory(look.leader).program.source))
 
 
-def limits_part(look: Look) -> dict[str, Any]:
+def limits_part(look: RunMoment) -> dict[str, Any]:
     """What the result does not show; needs every score, so that it comes after the page."""
     found = look.watch.kept(("limits", look.seq), lambda: limits(look.with_scores()))
     return {"limits": [text.replace(" (section 6)", "") for text in found]}
@@ -268,7 +268,7 @@ def limits_part(look: Look) -> dict[str, Any]:
 # --- theories -------------------------------------------------------------------------------------------------------
 
 
-def family(look: Look) -> dict[str, Any]:
+def family(look: RunMoment) -> dict[str, Any]:
     """Every theory on a line of its own in order of arrival, with rails from parents to children."""
     places = {digest: row for row, digest in enumerate(look.checked)}
     cycles = sorted({item.record.cycle for item in look.checked.values()})
@@ -319,7 +319,7 @@ def family(look: Look) -> dict[str, Any]:
     }
 
 
-def theories(look: Look) -> dict[str, Any]:
+def theories(look: RunMoment) -> dict[str, Any]:
     """Family tree and map."""
     return {
         "family": family(look),
@@ -328,13 +328,13 @@ def theories(look: Look) -> dict[str, Any]:
     }
 
 
-def theory_map(look: Look) -> Markup:
+def theory_map(look: RunMoment) -> Markup:
     """Where theories lie by what their people choose."""
     if look.state.map is None:
         return Markup("")
     found = look.state.map.record
     places = [
-        chart.Place(
+        chart.MapPlace(
             tag=look.label(name).tag,
             name=look.label(name).name,
             link=address(look.watch.name, "theory", name),
@@ -348,7 +348,7 @@ def theory_map(look: Look) -> Markup:
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedLine:
     """One line of a difference between two programs."""
 
     sign: str
@@ -358,28 +358,28 @@ class Changed:
     text: str
 
 
-def difference(before: str, after: str, around: int = 3) -> list[Changed]:
+def difference(before: str, after: str, around: int = 3) -> list[ChangedLine]:
     """Lines taken out, put in, and some around them."""
     old, new = clean(before).splitlines(), clean(after).splitlines()
-    lines: list[Changed] = []
+    lines: list[ChangedLine] = []
     for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(
         around
     ):
         if lines or group[0][1] > 0:
-            lines.append(Changed("@", None, None, ""))
+            lines.append(ChangedLine("@", None, None, ""))
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":
                 lines += [
-                    Changed(" ", i + 1, j + 1, old[i])
+                    ChangedLine(" ", i + 1, j + 1, old[i])
                     for i, j in zip(range(i1, i2), range(j1, j2), strict=True)
                 ]
             else:
-                lines += [Changed("-", i + 1, None, old[i]) for i in range(i1, i2)]
-                lines += [Changed("+", None, j + 1, new[j]) for j in range(j1, j2)]
+                lines += [ChangedLine("-", i + 1, None, old[i]) for i in range(i1, i2)]
+                lines += [ChangedLine("+", None, j + 1, new[j]) for j in range(j1, j2)]
     return lines
 
 
-def source_of(look: Look, digest: Digest) -> str:
+def source_of(look: RunMoment, digest: Digest) -> str:
     """A theory's program; empty where the artifact is gone."""
     try:
         return look.trace.artifacts.get(digest).decode(errors="replace")
@@ -387,7 +387,7 @@ def source_of(look: Look, digest: Digest) -> str:
         return ""
 
 
-def theory(look: Look, digest: Digest) -> dict[str, Any] | None:
+def theory(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
     """One theory: claim, program, what was changed, how it did, what was said about it; None if there is none."""
     item = look.checked.get(digest)
     failed = [entry for entry in look.state.failed if entry.record.theory == digest]
@@ -458,7 +458,7 @@ def theory(look: Look, digest: Digest) -> dict[str, Any] | None:
     }
 
 
-def theory_scatter(look: Look, digest: Digest, experiments: Sequence[str]) -> Markup:
+def theory_scatter(look: RunMoment, digest: Digest, experiments: Sequence[str]) -> Markup:
     """Predicted and observed shares on all trials that were scored."""
     parts: list[tuple[Any, ...]] = []
     for name in experiments:
@@ -469,7 +469,7 @@ def theory_scatter(look: Look, digest: Digest, experiments: Sequence[str]) -> Ma
             continue
         predicted = np.asarray(record.proportions).reshape(len(trials.stimuli), -1)
         for option in range(-predicted.shape[1], 0):
-            shares = Shares.of(trials, option)
+            shares = ChoiceShares.of(trials, option)
             first = np.full(len(predicted), record.frozen is not None)
             parts.append((predicted[:, option], shares.share, shares.low, shares.high, first))
     if not parts:
@@ -484,14 +484,14 @@ def theory_scatter(look: Look, digest: Digest, experiments: Sequence[str]) -> Ma
 # --- leaderboard ----------------------------------------------------------------------------------------------------
 
 
-def history(look: Look) -> Markup:
+def history(look: RunMoment) -> Markup:
     """Scores at the end of every cycle."""
     if not look.state.cycles:
         return Markup("")
     return look.watch.kept(("history", len(look.state.cycles), look.leader), lambda: _history(look))
 
 
-def _history(look: Look) -> Markup:
+def _history(look: RunMoment) -> Markup:
     cycles = [item.record for item in look.state.cycles]
     points: dict[Digest, list[tuple[int, float, float]]] = {}
     for record in cycles:
@@ -507,7 +507,7 @@ def _history(look: Look) -> Markup:
     ]
     shown = list(dict.fromkeys(shown))[:MOST_LINES]
     lines = [
-        chart.Line(
+        chart.ScoreLine(
             name=look.label(name).name,
             tag=look.label(name).tag,
             link=address(look.watch.name, "theory", name),
@@ -535,7 +535,7 @@ def _history(look: Look) -> Markup:
     )
 
 
-def leaderboard(look: Look, cycle: int | None) -> dict[str, Any]:
+def leaderboard(look: RunMoment, cycle: int | None) -> dict[str, Any]:
     """Standings at the end of a cycle, the last one by default."""
     closed = {item.record.cycle: item for item in look.state.cycles}
     number = cycle if cycle in closed else max(closed, default=None)
@@ -546,7 +546,7 @@ def leaderboard(look: Look, cycle: int | None) -> dict[str, Any]:
 # --- experiments ----------------------------------------------------------------------------------------------------
 
 
-def experiments(look: Look) -> dict[str, Any]:
+def experiments(look: RunMoment) -> dict[str, Any]:
     """All experiments, newest last."""
     return {
         "rows": [
@@ -556,7 +556,7 @@ def experiments(look: Look) -> dict[str, Any]:
     }
 
 
-def experiment(look: Look, name: str) -> dict[str, Any] | None:
+def experiment(look: RunMoment, name: str) -> dict[str, Any] | None:
     """One experiment: what was chosen and why, as shown to people, and what they answered; None if there is none."""
     item = look.state.designs.get(name)
     if item is None:
@@ -603,7 +603,7 @@ def experiment(look: Look, name: str) -> dict[str, Any] | None:
     return facts
 
 
-def power_chart(look: Look, pairs: Sequence[PairFound]) -> Markup:
+def power_chart(look: RunMoment, pairs: Sequence[PairFound]) -> Markup:
     """Power promised and difference found."""
     rows = []
     for pair in pairs:
@@ -611,7 +611,7 @@ def power_chart(look: Look, pairs: Sequence[PairFound]) -> Markup:
         known = found is not None and math.isfinite(found.standard_error)
         low, high = found.interval if found is not None and known else (0.0, 0.0)
         rows.append(
-            chart.Pair(
+            chart.RivalPair(
                 first=look.label(pair.promised.first).tag,
                 second=look.label(pair.promised.second).tag,
                 promised=min(pair.promised.power_first, pair.promised.power_second),
@@ -625,9 +625,9 @@ def power_chart(look: Look, pairs: Sequence[PairFound]) -> Markup:
 
 
 def predictions_chart(
-    look: Look,
+    look: RunMoment,
     chosen: DesignChosen,
-    shares: Shares | None,
+    shares: ChoiceShares | None,
     predicted: Mapping[Digest, Any],
     option: str,
 ) -> tuple[Markup, int, list[Digest]]:
@@ -645,7 +645,7 @@ def predictions_chart(
         return Markup(""), 0, rivals
     random = set(look.design(chosen).random_coverage)
     trials = [
-        chart.Answered(
+        chart.AnsweredTrial(
             number=int(row) + 1,
             random=int(row) in random,
             share=float(shares.share[row]) if shares is not None else math.nan,
@@ -662,12 +662,12 @@ def predictions_chart(
 # --- diagnoses, judges, memory --------------------------------------------------------------------------------------
 
 
-def diagnoses(look: Look) -> dict[str, Any]:
+def diagnoses(look: RunMoment) -> dict[str, Any]:
     """Case files, newest first."""
     return {"cases": list(reversed(list(enumerate(look.state.diagnoses))))}
 
 
-def diagnosis(look: Look, number: int) -> dict[str, Any] | None:
+def diagnosis(look: RunMoment, number: int) -> dict[str, Any] | None:
     """One case file with its evidence; None if there is none."""
     if not 0 <= number < len(look.state.diagnoses):
         return None
@@ -687,7 +687,7 @@ def diagnosis(look: Look, number: int) -> dict[str, Any] | None:
     }
 
 
-def evidence(look: Look, digests: Sequence[Digest]) -> list[tuple[str, Digest]]:
+def evidence(look: RunMoment, digests: Sequence[Digest]) -> list[tuple[str, Digest]]:
     """Cited records and artifacts: words and digest."""
     look.journal_entries.learn(digests)
     entries = {digest: look.journal.get(digest) for digest in digests}
@@ -697,7 +697,7 @@ def evidence(look: Look, digests: Sequence[Digest]) -> list[tuple[str, Digest]]:
     ]
 
 
-def judges(look: Look) -> dict[str, Any]:
+def judges(look: RunMoment) -> dict[str, Any]:
     """Verdicts and how they came out, decisions, and how the panel changed."""
     state = look.state
     verdicts = [
@@ -733,7 +733,7 @@ def judges(look: Look) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Lean:
+class JudgeLean:
     """How far a judge's probabilities lie above what then happened, on average."""
 
     name: str
@@ -757,7 +757,7 @@ class Lean:
         )
 
 
-def lean(settled: Sequence[Mapping[str, Any]]) -> list[Lean]:
+def lean(settled: Sequence[Mapping[str, Any]]) -> list[JudgeLean]:
     """Calibration in the large, for the panel and for every judge, on verdicts that data have settled."""
     given: dict[str, list[tuple[float, float]]] = {}
     for item in settled:
@@ -772,12 +772,12 @@ def lean(settled: Sequence[Mapping[str, Any]]) -> list[Lean]:
             float(np.std(excess, ddof=1) / np.sqrt(len(excess))) if len(excess) > 1 else math.inf
         )
         found.append(
-            Lean(name, len(pairs), float(table[:, 0].mean()), float(table[:, 1].mean()), error)
+            JudgeLean(name, len(pairs), float(table[:, 0].mean()), float(table[:, 1].mean()), error)
         )
     return found
 
 
-def epochs_part(look: Look) -> dict[str, Any]:
+def epochs_part(look: RunMoment) -> dict[str, Any]:
     """Ends of judge epochs with what was erased; reads the whole journal, so that it comes after the page."""
     if not look.state.committed:
         return {"ended": []}
@@ -793,10 +793,10 @@ class ToolUsed:
     validated: Sequence[Any]
     withdrawn: Sequence[Any]
     uses: Sequence[tuple[Digest, PlanUsed]]
-    standing: Standing
+    standing: ToolStanding
 
 
-def memory(look: Look) -> dict[str, Any]:
+def memory(look: RunMoment) -> dict[str, Any]:
     """Lessons, tools and their use in this run."""
     library: Library = look.library()
     look.journal_entries.learn(digest for digest, _ in library.entries)
@@ -869,7 +869,7 @@ def place_of(position: str) -> str:
     )
 
 
-def line_of(look: Look, row: Row) -> EventLine:
+def line_of(look: RunMoment, row: EventRow) -> EventLine:
     """An event in the timeline."""
     try:
         body = json.loads(row.body)
@@ -883,11 +883,11 @@ def line_of(look: Look, row: Row) -> EventLine:
 
 
 def trace(
-    look: Look, wanted: Wanted, before: int | None, calls_before: int | None
+    look: RunMoment, wanted: WantedEvents, before: int | None, calls_before: int | None
 ) -> dict[str, Any]:
     """The timeline, newest first, of what is looked for; texts of language models are searched too."""
     rows = look.outline.search(wanted, before or look.seq + 1, PAGE + 1)
-    calls: Searched | None = None
+    calls: CallsFound | None = None
     if wanted.text and wanted.kind in ("", "language_model_called"):
         calls = search_calls(look, wanted.text, calls_before)
     kinds = sorted(
@@ -904,7 +904,7 @@ def trace(
     }
 
 
-def record(look: Look, seq: int) -> dict[str, Any] | None:
+def record(look: RunMoment, seq: int) -> dict[str, Any] | None:
     """One event with all it says, what it rests on and what rests on it; None if there is none."""
     row = look.outline.row(seq)
     if row is None:
@@ -937,7 +937,7 @@ def record(look: Look, seq: int) -> dict[str, Any] | None:
     }
 
 
-def pages_of(look: Look, kind: str, body: Mapping[str, Any]) -> list[tuple[str, str]]:
+def pages_of(look: RunMoment, kind: str, body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Pages that show what a record is about: address and words."""
     if not isinstance(body, Mapping):
         return []
@@ -963,7 +963,7 @@ def pages_of(look: Look, kind: str, body: Mapping[str, Any]) -> list[tuple[str, 
     return found
 
 
-def conversation(look: Look, body: Mapping[str, Any]) -> dict[str, Any]:
+def conversation(look: RunMoment, body: Mapping[str, Any]) -> dict[str, Any]:
     """What a language model was sent and what it answered."""
     found: dict[str, Any] = {"messages": [], "answer": None, "missing": []}
     for part in ("request", "completion"):
@@ -979,7 +979,7 @@ def conversation(look: Look, body: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def artifact(look: Look, digest: Digest) -> dict[str, Any] | None:
+def artifact(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
     """What an artifact holds; None if there is none."""
     if not look.trace.artifacts.has(digest):
         return None
@@ -1037,7 +1037,7 @@ def duration(value: float | None) -> str:
     return f"{value / 3600:.1f} h" if value < 172_800 else f"{value / 86_400:.1f} days"
 
 
-def cost(look: Look) -> dict[str, Any]:
+def cost(look: RunMoment) -> dict[str, Any]:
     """What was spent, at once where that is soon found."""
     return (
         {"total": None}
@@ -1046,12 +1046,12 @@ def cost(look: Look) -> dict[str, Any]:
     )
 
 
-def cost_part(look: Look) -> dict[str, Any]:
+def cost_part(look: RunMoment) -> dict[str, Any]:
     """What was spent: time by step, tokens by role, money, people."""
     return look.watch.kept(("cost", look.seq), lambda: _cost(look))
 
 
-def _cost(look: Look) -> dict[str, Any]:
+def _cost(look: RunMoment) -> dict[str, Any]:
     steps = [
         tuple(row)
         for row in look.outline.read(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lakatos.flows.report.reader import clean
-from lakatos.flows.view.watch import UNREADABLE, Look
+from lakatos.flows.view.watch import UNREADABLE, RunMoment
 
 MOST_HITS: Final = 50
 SECONDS: Final = 1.0
@@ -18,7 +18,7 @@ AROUND: Final = 90
 
 
 @dataclass(frozen=True)
-class Hit:
+class CallHit:
     """A call in which the words occur."""
 
     seq: int
@@ -32,10 +32,10 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Searched:
+class CallsFound:
     """What was found, and how far it was looked."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[CallHit, ...]
     n_read: int
     n_calls: int
     go_on: int | None
@@ -43,8 +43,8 @@ class Searched:
 
 
 def search_calls(
-    look: Look, text: str, before: int | None, *, clock: Callable[[], float] = time.monotonic
-) -> Searched:
+    look: RunMoment, text: str, before: int | None, *, clock: Callable[[], float] = time.monotonic
+) -> CallsFound:
     """Look through the prompts and answers of calls, newest first, for as long as a request may take.
 
     Args:
@@ -58,7 +58,7 @@ def search_calls(
         for seq in reversed(look.outline.seqs("language_model_called"))
         if before is None or seq < before
     ]
-    hits: list[Hit] = []
+    hits: list[CallHit] = []
     started, n_read = clock(), 0
     for start in range(0, len(seqs), 50):
         if n_read and (clock() - started > SECONDS or len(hits) >= MOST_HITS):
@@ -72,7 +72,7 @@ def search_calls(
                     hits.append(hit_of(row_seq, item.record, part, content, place, len(text)))
                     break
     left = seqs[n_read:]
-    return Searched(
+    return CallsFound(
         tuple(hits),
         n_read,
         look.outline.count("language_model_called"),
@@ -80,7 +80,7 @@ def search_calls(
     )
 
 
-def texts_of(look: Look, record: Any) -> list[tuple[str, str]]:
+def texts_of(look: RunMoment, record: Any) -> list[tuple[str, str]]:
     """Prompt and answer of a call, as far as they are there."""
     found = []
     for part, digest in (("prompt", record.request), ("answer", record.completion)):
@@ -95,8 +95,8 @@ def texts_of(look: Look, record: Any) -> list[tuple[str, str]]:
     return found
 
 
-def hit_of(seq: int, record: Any, part: str, content: str, place: int, length: int) -> Hit:
+def hit_of(seq: int, record: Any, part: str, content: str, place: int, length: int) -> CallHit:
     """A place with what stands around it."""
     end = place + length
     cut = [content[max(0, place - AROUND) : place], content[place:end], content[end : end + AROUND]]
-    return Hit(seq, record.model, record.role, part, *(clean(piece) for piece in cut))
+    return CallHit(seq, record.model, record.role, part, *(clean(piece) for piece in cut))

@@ -15,13 +15,13 @@ from typing import Any, Final, TypeVar, cast
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import FlowError
-from lakatos.flows.report.reader import Entry, Reading
+from lakatos.flows.report.reader import JournalPlace, RunReading
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import check_run, has_run, trials_in
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.collect import Waiting, waiting_in
-from lakatos.flows.view.outline import Outline
+from lakatos.flows.stages.collect import AnswersAwaited, waiting_in
+from lakatos.flows.view.outline import JournalOutline
 from lakatos.memory.library import RECORDS as LESSONS
 from lakatos.memory.library import Library
 from lakatos.traces.digest import Digest
@@ -30,7 +30,7 @@ from lakatos.traces.journal import INTENT, Event, event_of
 from lakatos.traces.place import run_folders
 from lakatos.traces.record import Record, Tombstone, kind_of
 from lakatos.traces.step import JOURNAL_FILE, Recorded, Trace
-from lakatos.traces.stores.store import Row
+from lakatos.traces.stores.store import EventRow
 from lakatos.traces.validity import ERASES, Validity
 
 T = TypeVar("T")
@@ -64,19 +64,19 @@ UNREADABLE: Final = (TraceError, AssertionError, ValueError, KeyError, TypeError
 """What reading a damaged or a newer journal can raise; the page then says so and shows the rest."""
 
 
-class Entries(Mapping[Digest, Entry]):
+class JournalPlaces(Mapping[Digest, JournalPlace]):
     """Where records stand in the journal, looked up when asked for."""
 
-    def __init__(self, outline: Outline) -> None:
+    def __init__(self, outline: JournalOutline) -> None:
         self._outline = outline
-        self._found: dict[Digest, Entry | None] = {}
+        self._found: dict[Digest, JournalPlace | None] = {}
 
     def learn(self, digests: Iterable[Digest]) -> None:
         """Look many up at once."""
         unknown = [digest for digest in digests if digest not in self._found]
         self._found |= dict.fromkeys(unknown) | self._outline.place(unknown)
 
-    def __getitem__(self, digest: Digest) -> Entry:
+    def __getitem__(self, digest: Digest) -> JournalPlace:
         self.learn([digest])
         if (entry := self._found[digest]) is None:
             raise KeyError(digest)
@@ -89,11 +89,11 @@ class Entries(Mapping[Digest, Entry]):
         return self._outline.n_records
 
 
-class Look(Reading):
+class RunMoment(RunReading):
     """A run at one moment."""
 
     def __init__(
-        self, watch: Watch, state: RunState
+        self, watch: RunWatch, state: RunState
     ) -> None:  # the journal is not read from its beginning again
         self.watch, self.state = watch, state
         self.folder, self.trace = watch.folder, watch.trace
@@ -105,7 +105,7 @@ class Look(Reading):
         self.seq, self.hash, last = watch.outline.last()
         first = watch.outline.row(1)
         self.n_events, self.times = watch.outline.n_events, (first.time_utc if first else "", last)
-        self.journal = Entries(watch.outline)
+        self.journal = JournalPlaces(watch.outline)
         self.faults = tuple(watch.faults)
 
     @property
@@ -131,9 +131,9 @@ class Look(Reading):
         return super().checked
 
     @property
-    def journal_entries(self) -> Entries:
+    def journal_entries(self) -> JournalPlaces:
         """`journal` as what it is."""
-        return cast(Entries, self.journal)
+        return cast(JournalPlaces, self.journal)
 
     def valid(self, digest: Digest) -> bool:
         """Whether a record still holds."""
@@ -149,22 +149,22 @@ class Look(Reading):
         rows = self.outline.whose(kind_of(record_type), values)
         return [item for item in self.watch.parsed_rows(rows) if self.valid(item.digest)]
 
-    def with_scores(self, **values: object) -> Look:
+    def with_scores(self, **values: object) -> RunMoment:
         """With the scores of one experiment or theory; with all of them where nothing is named."""
         from lakatos.theories.record import TheoryScored
 
         found = self.of(TheoryScored, **values) if values else self.records(TheoryScored)
         scores = {(item.record.theory, item.record.experiment): item for item in found}
-        return Look(self.watch, replace(self.state, scores=scores))
+        return RunMoment(self.watch, replace(self.state, scores=scores))
 
-    def with_people(self, experiment: str) -> Look:
+    def with_people(self, experiment: str) -> RunMoment:
         """With the answers of the people of one experiment."""
         from lakatos.experiments.record import AnswersArrived, PersonExcluded
 
         arrived = self.of(AnswersArrived, experiment=experiment)
         excluded = self.of(PersonExcluded, experiment=experiment)
         state = replace(self.state, answers={experiment: tuple(arrived)}, excluded=tuple(excluded))
-        return Look(self.watch, state)
+        return RunMoment(self.watch, state)
 
     def trials(self, experiment: str) -> Trials:
         """Answers of an experiment."""
@@ -179,7 +179,7 @@ class Look(Reading):
         return Library(tuple({item.digest: item.record for item in items}.items()))
 
     @cached_property
-    def waiting(self) -> Waiting | None:
+    def waiting(self) -> AnswersAwaited | None:
         """Whom the run waits for; nobody where it has ended."""
         if self.concluded or not self.config.by_person:
             return None
@@ -200,7 +200,7 @@ class Look(Reading):
 
 
 @dataclass
-class Watch:
+class RunWatch:
     """One run that is followed; safe to use from several threads."""
 
     name: str
@@ -214,22 +214,22 @@ class Watch:
     def __post_init__(self) -> None:
         check_run(self.folder)
         self.trace = Trace.open(self.folder, RECORD_TYPES, read_only=True)
-        self.outline = Outline(self.folder / JOURNAL_FILE)
+        self.outline = JournalOutline(self.folder / JOURNAL_FILE)
         self._guard = threading.RLock()
         self._state = RunState()
         self._folded: list[Recorded[Record]] = []
         self._parsed: dict[int, Recorded[Any]] = {}
         self._kept: dict[Hashable, Any] = {}
         self._making: dict[Hashable, threading.Lock] = {}
-        self._look: Look | None = None
+        self._look: RunMoment | None = None
         self._looked = 0.0
 
-    def look(self) -> Look:
+    def look(self) -> RunMoment:
         """The run as it is now."""
         with self._guard:
             if self._look is None or time.monotonic() - self._looked > FRESH_S:
                 if self._follow() or self._look is None:
-                    self._look = Look(self, self._ordered())
+                    self._look = RunMoment(self, self._ordered())
                 self._looked = time.monotonic()
             return self._look
 
@@ -262,7 +262,7 @@ class Watch:
         known |= fresh
         return [known[seq] for seq in wanted if seq in known]
 
-    def parsed_rows(self, rows: Iterable[Row]) -> list[Recorded[Any]]:
+    def parsed_rows(self, rows: Iterable[EventRow]) -> list[Recorded[Any]]:
         """Records that were fetched already."""
         with self._guard:
             return [item for row in rows if (item := self._parsed.get(row.seq) or self._read(row))]
@@ -285,7 +285,7 @@ class Watch:
                     del self._kept[next(iter(self._kept))]
             return value
 
-    def _read(self, row: Row) -> Recorded[Any] | None:
+    def _read(self, row: EventRow) -> Recorded[Any] | None:
         try:
             return self.trace.read(event_of(row))
         except UNREADABLE as error:
@@ -349,7 +349,7 @@ class Watch:
             first,
         ):
             with suppress(TraceError):
-                yield event_of(Row._make(row))
+                yield event_of(EventRow._make(row))
 
     def _ordered(self) -> RunState:
         """Experiments in the order in which people were asked, as `lakatos.flows.run.run.read_state` has them."""
@@ -362,13 +362,13 @@ class Watch:
         return replace(state, collected={name: state.collected[name] for name in order})
 
 
-class Observatory:
+class RunObservatory:
     """All runs of a folder, or one run and those of its folds."""
 
     def __init__(self, place: Path) -> None:
         self.place = Path(place)
         self.single = has_run(self.place)
-        self._watched: dict[str, Watch] = {}
+        self._watched: dict[str, RunWatch] = {}
         self._guard = threading.Lock()
 
     def folders(self) -> dict[str, Path]:
@@ -386,7 +386,7 @@ class Observatory:
                     names[f"{name}~fold-{fold.name}"] = fold
         return names
 
-    def watch(self, name: str) -> Watch | None:
+    def watch(self, name: str) -> RunWatch | None:
         """The run of that name; None if there is none.
 
         Raises:
@@ -401,12 +401,12 @@ class Observatory:
             if folder is None:
                 self._watched.pop(name, None)
                 return None
-            self._watched[name] = Watch(name, folder)
+            self._watched[name] = RunWatch(name, folder)
             return self._watched[name]
 
-    def all(self) -> list[tuple[str, Look | str]]:
+    def all(self) -> list[tuple[str, RunMoment | str]]:
         """Every run, or why it cannot be read."""
-        found: list[tuple[str, Look | str]] = []
+        found: list[tuple[str, RunMoment | str]] = []
         for name in self.folders():
             try:
                 watch = self.watch(name)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from lakatos.flows.report.reader import Reading, clean, shortened
+from lakatos.flows.report.reader import RunReading, clean, shortened
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.traces.digest import is_digest
 from lakatos.traces.journal import INTENT
@@ -110,7 +110,7 @@ def meaning(kind: str) -> str:
     )
 
 
-def summary(run: Reading, kind: str, body: Mapping[str, Any], name: str = "") -> str:
+def summary(run: RunReading, kind: str, body: Mapping[str, Any], name: str = "") -> str:
     """An event in a line."""
     try:
         return shortened(_summary(run, kind, body, name), 220)
@@ -118,7 +118,7 @@ def summary(run: Reading, kind: str, body: Mapping[str, Any], name: str = "") ->
         return ""
 
 
-def _summary(run: Reading, kind: str, body: Mapping[str, Any], name: str) -> str:
+def _summary(run: RunReading, kind: str, body: Mapping[str, Any], name: str) -> str:
     def tag(field: str = "theory") -> str:
         return run.label(body[field]).short
 

@@ -18,9 +18,15 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from lakatos.judges.errors import VerdictError
-from lakatos.judges.judge import Submission
-from lakatos.judges.program import Factor, Labelled, Program, Term, fit
-from lakatos.judges.rubric import Dimension, Reading, Rubric, RubricJudge
+from lakatos.judges.judge import JudgeSubmission
+from lakatos.judges.program import (
+    JudgeProgram,
+    LabelledComparisons,
+    ProgramFactor,
+    ProgramTerm,
+    fit,
+)
+from lakatos.judges.rubric import Rubric, RubricDimension, RubricJudge, RubricReading
 from lakatos.traces.digest import Digest, Fingerprint, digest_of
 from lakatos.traces.record import Record
 
@@ -40,7 +46,7 @@ _LEVELS = {
 
 RUBRIC = Rubric(
     dimensions=tuple(
-        Dimension(name, question, _LEVELS, WEIGHT)
+        RubricDimension(name, question, _LEVELS, WEIGHT)
         for name, question in (
             (
                 "advantage",
@@ -123,7 +129,7 @@ def _said(levels: Mapping[int, str]) -> str:
     return words.replace("the incumbent", "A").replace("the candidate", "B")
 
 
-def exhibits(submission: Submission) -> list[tuple[str, dict[str, Any]]]:
+def exhibits(submission: JudgeSubmission) -> list[tuple[str, dict[str, Any]]]:
     """What a model reads of a pair, by title: claims and numbers, nothing that tells who wrote them."""
     numbers = {
         "lead_of_B_in_nats_per_choice": submission.advantage,
@@ -173,7 +179,7 @@ def rewritten(answer: NewRubric) -> Rubric | None:
         return None
     return Rubric(
         tuple(
-            Dimension(
+            RubricDimension(
                 item.name,
                 item.question,
                 {
@@ -204,11 +210,11 @@ def weighed(rubric: Rubric, levels: Sequence[Mapping[str, int]], labels: Sequenc
         len(labels), len(names)
     )
     outcomes = np.asarray(labels, dtype=np.float64)
-    both = Labelled(
+    both = LabelledComparisons(
         tuple(names), np.concatenate([table, -table]), np.concatenate([outcomes, 1 - outcomes]),
         np.full(2 * len(outcomes), 0.5),
     )  # fmt: skip
-    fitted = fit(Program(tuple(Term((Factor(name),)) for name in names)), both)
+    fitted = fit(JudgeProgram(tuple(ProgramTerm((ProgramFactor(name),)) for name in names)), both)
     weight = {term.factors[0].feature: term.weight for term in fitted.terms}
     return replace(
         rubric,
@@ -259,7 +265,7 @@ class RecordedReader:
 
     version: Digest
     """Of model, prompt, decoding and repeats."""
-    find: Callable[[Submission], Found | None]
+    find: Callable[[JudgeSubmission], Found | None]
     must: bool = False
     """Whether a missing reading is a failure; otherwise it is level 0 on every dimension, which is even odds."""
 
@@ -269,7 +275,7 @@ class RecordedReader:
         code = [inspect.getsource(part) for part in (task, exhibits, combined)]
         return digest_of({"version": self.version, "code": code})
 
-    def read(self, rubric: Rubric, submission: Submission) -> Reading:
+    def read(self, rubric: Rubric, submission: JudgeSubmission) -> RubricReading:
         """The recorded reading.
 
         Raises:
@@ -277,18 +283,18 @@ class RecordedReader:
         """
         found = self.find(submission)
         if found is not None:
-            return Reading(found.levels, found.evidence)
+            return RubricReading(found.levels, found.evidence)
         if self.must:
             raise VerdictError(
                 f"no reading of {submission.candidate[:8]} by this rubric could be had."
             )
         silent: Mapping[str, str] = {item.name: "there is no reading" for item in rubric.dimensions}
-        return Reading({item.name: 0 for item in rubric.dimensions}, silent)
+        return RubricReading({item.name: 0 for item in rubric.dimensions}, silent)
 
 
 def make_judge(
     version: Digest,
-    find: Callable[[Submission], Found | None],
+    find: Callable[[JudgeSubmission], Found | None],
     rubric: Rubric = RUBRIC,
     *,
     must: bool = False,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from lakatos.judges.judge import Submission
+from lakatos.judges.judge import JudgeSubmission
 from lakatos.traces.digest import Digest, digest_of
 
 WEAKEST, STRONGEST = 0.02, 0.98
@@ -50,7 +50,7 @@ class ParsimonyJudge:
             }
         )
 
-    def judge(self, submission: Submission) -> float:
+    def judge(self, submission: JudgeSubmission) -> float:
         """Probability that people's next data favour the candidate."""
         if submission.distance < self.nearest:
             return 0.5

@@ -17,7 +17,7 @@ import numpy as np
 
 from lakatos.judges.answer import swap
 from lakatos.judges.errors import VerdictError
-from lakatos.judges.judge import Submission
+from lakatos.judges.judge import JudgeSubmission
 from lakatos.traces.digest import Digest, digest_of
 
 PREDICTIONS = "extra_predictions"
@@ -25,27 +25,27 @@ PREDICTIONS = "extra_predictions"
 
 
 @dataclass(frozen=True)
-class Rule:
+class LevelRule:
     """A check."""
 
     meaning: str
-    measure: Callable[[Submission], float]
+    measure: Callable[[JudgeSubmission], float]
     """Changes its sign when candidate and incumbent change places."""
     bounds: tuple[float, ...]
     """Where one level passes into the next; symmetric about 0."""
 
 
-def claim(submission: Submission) -> float:
+def claim(submission: JudgeSubmission) -> float:
     """Statements tried on the code and found true, beyond the incumbent's: contradicted claims are refused before."""
     return submission.features.get(PREDICTIONS, 0.0)
 
 
-def duplicate(submission: Submission) -> float:
+def duplicate(submission: JudgeSubmission) -> float:
     """Root mean square distance of the predicted shares, with the sign of the advantage so far."""
     return float(np.sign(submission.advantage)) * submission.distance
 
 
-def discrimination(submission: Submission) -> float:
+def discrimination(submission: JudgeSubmission) -> float:
     """The same distance in standard errors of a share of as many answers as there were.
 
     Below about two, an experiment of that size could not tell the two apart on any one share.
@@ -53,10 +53,12 @@ def discrimination(submission: Submission) -> float:
     return 2 * duplicate(submission) * float(np.sqrt(max(submission.n_choices, 1)))
 
 
-RULES: Mapping[str, Rule] = {
-    "claim": Rule("does the code do what the claim says", claim, (-0.5, 0.5)),
-    "duplicate": Rule("is it a duplicate in behaviour", duplicate, (-0.05, -0.005, 0.005, 0.05)),
-    "discrimination": Rule(
+RULES: Mapping[str, LevelRule] = {
+    "claim": LevelRule("does the code do what the claim says", claim, (-0.5, 0.5)),
+    "duplicate": LevelRule(
+        "is it a duplicate in behaviour", duplicate, (-0.05, -0.005, 0.005, 0.05)
+    ),
+    "discrimination": LevelRule(
         "can an experiment tell it from the incumbent", discrimination, (-6.0, -2.0, 2.0, 6.0)
     ),
 }
@@ -84,7 +86,7 @@ class RuleJudge:
             }
         )
 
-    def judge(self, submission: Submission) -> float:
+    def judge(self, submission: JudgeSubmission) -> float:
         """Probability that people's next data favour the candidate."""
         return self.table[level(RULES[self.name], submission)]
 
@@ -111,7 +113,7 @@ class RuleJudge:
         return cls(name, table)
 
 
-def level(rule: Rule, submission: Submission) -> int:
+def level(rule: LevelRule, submission: JudgeSubmission) -> int:
     """Number of the level, from the least to the most favourable.
 
     Raises:
@@ -125,7 +127,9 @@ def level(rule: Rule, submission: Submission) -> int:
     return bisect_right(rule.bounds, value)
 
 
-def calibrated(name: str, submissions: Sequence[Submission], labels: Sequence[bool]) -> RuleJudge:
+def calibrated(
+    name: str, submissions: Sequence[JudgeSubmission], labels: Sequence[bool]
+) -> RuleJudge:
     """A rule judge whose levels have the probabilities of settled comparisons.
 
     Args:

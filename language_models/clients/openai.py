@@ -22,13 +22,13 @@ import httpx2
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lakatos.language_models.client import (
-    Completion,
-    Message,
-    Request,
+    ChatMessage,
+    ModelCompletion,
+    ModelRequest,
     TokenLogProbability,
+    TokenUsage,
     ToolCall,
     ToolOffer,
-    Usage,
 )
 from lakatos.language_models.errors import (
     ContextTooLongError,
@@ -77,7 +77,7 @@ class OpenAIModel:
         """Digest of what the study declares; what the server says of itself comes with each answer."""
         return self.settings.version
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
         """Send the request once.
 
         Raises:
@@ -242,7 +242,7 @@ class OpenAIModel:
         return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
-def body_of_request(settings: ModelSettings, request: Request) -> dict[str, Any]:
+def body_of_request(settings: ModelSettings, request: ModelRequest) -> dict[str, Any]:
     """A request as arguments of ``chat.completions.create``."""
     sampling = request.sampling
     body: dict[str, Any] = {
@@ -268,7 +268,7 @@ def body_of_request(settings: ModelSettings, request: Request) -> dict[str, Any]
     return body
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: ChatMessage) -> dict[str, Any]:
     said: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         said["tool_calls"] = [
@@ -295,72 +295,72 @@ def _tool(offer: ToolOffer) -> dict[str, Any]:
     return {"type": "function", "function": described}
 
 
-class _Said(BaseModel):
+class _WirePart(BaseModel):
     """Part of an answer: what we read is checked, whatever else the server adds is passed over."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
 
-class _Function(_Said):
+class _CalledFunction(_WirePart):
     name: str
     arguments: str = ""
 
 
-class _Call(_Said):
+class _WireCall(_WirePart):
     id: str | None = None
-    function: _Function
+    function: _CalledFunction
 
 
-class _Spoken(_Said):
+class _WireMessage(_WirePart):
     content: str | None = None
     refusal: str | None = None
-    tool_calls: list[_Call] | None = None
+    tool_calls: list[_WireCall] | None = None
 
 
-class _Alternative(_Said):
+class _TokenAlternative(_WirePart):
     token: str
     logprob: float
 
 
-class _Token(_Alternative):
-    top_logprobs: list[_Alternative] | None = None
+class _ScoredToken(_TokenAlternative):
+    top_logprobs: list[_TokenAlternative] | None = None
 
 
-class _Tokens(_Said):
-    content: list[_Token] | None = None
+class _ScoredTokens(_WirePart):
+    content: list[_ScoredToken] | None = None
 
 
-class _Choice(_Said):
-    message: _Spoken
+class _WireChoice(_WirePart):
+    message: _WireMessage
     finish_reason: str | None = None
-    logprobs: _Tokens | None = None
+    logprobs: _ScoredTokens | None = None
 
 
-class _PromptDetails(_Said):
+class _PromptDetails(_WirePart):
     cached_tokens: int | None = None
 
 
-class _Usage(_Said):
+class _WireUsage(_WirePart):
     prompt_tokens: int = Field(ge=0)
     completion_tokens: int = Field(0, ge=0)
     prompt_tokens_details: _PromptDetails | None = None
 
 
-class _Answer(_Said):
+class _WireAnswer(_WirePart):
     model: str = ""
     system_fingerprint: str | None = None
-    choices: list[_Choice] = Field(min_length=1)
-    usage: _Usage | None = None
+    choices: list[_WireChoice] = Field(min_length=1)
+    usage: _WireUsage | None = None
 
 
-def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Completion:
+def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> ModelCompletion:
     """Read an answer of the protocol; halves of characters are replaced, infinities become the least that is written.
 
     Raises:
         ServerFailedError: It is none.
     """
     try:
-        read = _Answer.model_validate(_whole_characters(dict(answer)))
+        read = _WireAnswer.model_validate(_whole_characters(dict(answer)))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
@@ -369,7 +369,7 @@ def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Compl
         ) from None
     choice, usage = read.choices[0], read.usage
     details = usage.prompt_tokens_details if usage is not None else None
-    return Completion(
+    return ModelCompletion(
         content=choice.message.content or "",
         tool_calls=tuple(
             ToolCall(
@@ -383,9 +383,9 @@ def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Compl
         refusal=choice.message.refusal or "",
         model_name=read.model,
         server=read.system_fingerprint or "",
-        usage=Usage()
+        usage=TokenUsage()
         if usage is None
-        else Usage(
+        else TokenUsage(
             n_prompt_tokens=usage.prompt_tokens,
             n_cached_tokens=(details.cached_tokens or 0) if details else 0,
             n_completion_tokens=usage.completion_tokens,

@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from pydantic import ValidationError
 
-from lakatos.language_models.client import Completion, LanguageModel, Request
+from lakatos.language_models.client import LanguageModel, ModelCompletion, ModelRequest
 from lakatos.language_models.errors import ExchangeFileError, UnknownExchangeError
 from lakatos.language_models.settings import ModelSettings
 from lakatos.traces.digest import Digest, canonical_json, digest_of
@@ -23,7 +23,7 @@ from lakatos.traces.digest import Digest, canonical_json, digest_of
 _MOST_LINES: Final = 40
 
 
-def request_digest(request: Request) -> Digest:
+def request_digest(request: ModelRequest) -> Digest:
     """The name of a request: all that decides its answer."""
     return digest_of(request.model_dump(mode="json"))
 
@@ -45,7 +45,7 @@ class RecorderModel:
         """Of the model behind."""
         return self._model.version
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
         """Ask, write the exchange down, and answer."""
         completion = await self._model.complete(request)
         exchange = {
@@ -68,8 +68,8 @@ class PlayerModel:
             ExchangeFileError: A line is no exchange, or was changed.
         """
         self.name, self._path = name, Path(path)
-        self._requests: dict[Digest, Request] = {}
-        self._answers: dict[Digest, deque[Completion]] = defaultdict(deque)
+        self._requests: dict[Digest, ModelRequest] = {}
+        self._answers: dict[Digest, deque[ModelCompletion]] = defaultdict(deque)
         try:
             lines = self._path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
@@ -79,8 +79,10 @@ class PlayerModel:
         for number, line in enumerate(lines, 1):
             try:
                 exchange = json.loads(line)
-                request = Request.model_validate_json(canonical_json(exchange["request"]))
-                completion = Completion.model_validate_json(canonical_json(exchange["completion"]))
+                request = ModelRequest.model_validate_json(canonical_json(exchange["request"]))
+                completion = ModelCompletion.model_validate_json(
+                    canonical_json(exchange["completion"])
+                )
                 digest = exchange["digest"]
             except (KeyError, TypeError, ValueError, ValidationError) as error:
                 raise ExchangeFileError(
@@ -101,7 +103,7 @@ class PlayerModel:
         """The player of the file that the settings name."""
         return cls(Path(settings.exchanges), name=settings.name)
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
         """The recorded answer; the last one again when a request is repeated more often than it was recorded.
 
         Raises:
@@ -117,12 +119,12 @@ class PlayerModel:
             f"{self._difference(request)}\nRecord it with `RecorderModel`, or undo the change of the request."
         )
 
-    def _difference(self, request: Request) -> str:
+    def _difference(self, request: ModelRequest) -> str:
         asked = _lines(request)
         if not self._requests:
             return "Nothing is recorded."
 
-        def likeness(item: Request) -> float:
+        def likeness(item: ModelRequest) -> float:
             return difflib.SequenceMatcher(None, asked, _lines(item), autojunk=False).quick_ratio()
 
         nearest = max(self._requests.values(), key=likeness)
@@ -133,7 +135,7 @@ class PlayerModel:
         return "The nearest differs in:\n" + "\n".join(diff[:_MOST_LINES]) + more
 
 
-def _lines(request: Request) -> list[str]:
+def _lines(request: ModelRequest) -> list[str]:
     return json.dumps(
         request.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False
     ).splitlines()

@@ -11,30 +11,35 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from lakatos.language_models.client import Completion, Request, TokenLogProbability, Usage
+from lakatos.language_models.client import (
+    ModelCompletion,
+    ModelRequest,
+    TokenLogProbability,
+    TokenUsage,
+)
 from lakatos.language_models.clients.openai import OpenAIModel, finite, json_object
 from lakatos.language_models.errors import RequestRefusedError
 
 
-class _Echo(BaseModel):
+class _EchoPart(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
 
-class _Logs(_Echo):
+class _EchoLogs(_EchoPart):
     tokens: list[str]
     token_logprobs: list[float | None]
     text_offset: list[int]
 
 
-class _EchoChoice(_Echo):
-    logprobs: _Logs
+class _EchoChoice(_EchoPart):
+    logprobs: _EchoLogs
 
 
-class _EchoUsage(_Echo):
+class _EchoUsage(_EchoPart):
     prompt_tokens: int
 
 
-class _Echoed(_Echo):
+class _EchoAnswer(_EchoPart):
     model: str = ""
     system_fingerprint: str | None = None
     choices: list[_EchoChoice] = Field(min_length=1)
@@ -48,7 +53,7 @@ class ScoringModel(OpenAIModel):
     again as any other call.
     """
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
         """Score the last message.
 
         Raises:
@@ -73,7 +78,7 @@ class ScoringModel(OpenAIModel):
         async with self.sending():
             async with asyncio.timeout(self.settings.timeout_s):
                 response = await self.connection().completions.with_raw_response.create(**body)
-            read = _Echoed.model_validate(json_object(response.text))
+            read = _EchoAnswer.model_validate(json_object(response.text))
             logs = read.choices[0].logprobs
             places = list(zip(logs.tokens, logs.token_logprobs, logs.text_offset, strict=True))
         end = len(before) + len(action)
@@ -82,12 +87,12 @@ class ScoringModel(OpenAIModel):
             raise RequestRefusedError(
                 "a token lies across the beginning of the action; let the action begin with a new line or a space."
             )
-        return Completion(
+        return ModelCompletion(
             content=action,
             finish_reason="stop",
             model_name=read.model,
             server=read.system_fingerprint or "",
-            usage=Usage(
+            usage=TokenUsage(
                 n_prompt_tokens=read.usage.prompt_tokens if read.usage else 0, n_completion_tokens=1
             ),
             log_probabilities=tuple(

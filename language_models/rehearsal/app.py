@@ -1,6 +1,6 @@
 """The rehearsal's pages: what vLLM serves under ``/v1``, with its shapes and its words for errors.
 
-A fault is drawn by `Misbehaviour`, or asked for in a single request by the field ``rehearsal`` of its body:
+A fault is drawn by `ServerMisbehaviour`, or asked for in a single request by the field ``rehearsal`` of its body:
 ``extra={"rehearsal": "refusal"}``.
 """
 
@@ -18,8 +18,8 @@ import numpy as np
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
-from lakatos.language_models.client import Part
-from lakatos.language_models.rehearsal.fault import FAULTS, INJECTION, Fault, Misbehaviour
+from lakatos.language_models.client import FrozenPart
+from lakatos.language_models.rehearsal.fault import FAULTS, INJECTION, Fault, ServerMisbehaviour
 from lakatos.language_models.rehearsal.nonsense import (
     UnsupportedSchemaError,
     as_text,
@@ -42,7 +42,7 @@ _BLOCK: Final = 16
 _MOST_ALTERNATIVES: Final = 20
 
 
-class RehearsalSettings(Part):
+class RehearsalSettings(FrozenPart):
     """What is pretended."""
 
     model: str = "rehearsal"
@@ -51,14 +51,14 @@ class RehearsalSettings(Part):
     context_tokens: int = 8192
     version: str = "0.32.0"
     seed: int = 0
-    misbehaviour: Misbehaviour = Misbehaviour()
+    misbehaviour: ServerMisbehaviour = ServerMisbehaviour()
     token_s: float = 0.0
     """Time that each token of an answer takes."""
     overhead_s: float = 0.0
     """Time that each answer takes besides."""
 
 
-class _State:
+class _RehearsalState:
     """What a server keeps between requests."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ def create_app(settings: RehearsalSettings | None = None, answer: Answer | None 
         answer: Writes the content of answers where it knows better than chance, for instance by role.
     """
     settings = settings or RehearsalSettings()
-    state = _State()
+    state = _RehearsalState()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.rehearsal = state
     fingerprint = f"vllm-{settings.version}-{digest_of([settings.model, settings.context_tokens, settings.seed])[:8]}"
@@ -198,7 +198,7 @@ def _echoed(
 async def _chat(
     body: dict[str, Any],
     settings: RehearsalSettings,
-    state: _State,
+    state: _RehearsalState,
     answer: Answer | None,
     fingerprint: str,
 ) -> Response:
@@ -435,7 +435,7 @@ def _call_text(call: Mapping[str, Any]) -> str:
     return f'<tool_call>\n{{"name": {json.dumps(function["name"])}, "arguments": {function["arguments"]}}}\n</tool_call>'
 
 
-def _cached(prompt: list[str], state: _State) -> int:
+def _cached(prompt: list[str], state: _RehearsalState) -> int:
     """Tokens at the start of a prompt, in whole blocks, that an earlier one had; remembers this one."""
     n_cached, hashed = 0, hashlib.sha256()
     for start in range(0, len(prompt) - _BLOCK + 1, _BLOCK):

@@ -7,7 +7,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 from pydantic import Field, field_validator
 
-from lakatos.language_models.client import Part
+from lakatos.language_models.client import FrozenPart
 from lakatos.traces.digest import Digest, digest_of
 
 Transient = Literal[
@@ -45,7 +45,7 @@ INJECTION: Final = (
 )
 
 
-class Misbehaviour(Part):
+class ServerMisbehaviour(FrozenPart):
     """How often what goes wrong; each try of each request draws anew, and the same seed draws the same."""
 
     rates: dict[Fault, float] = Field(default_factory=dict)

@@ -22,7 +22,7 @@ STARTUP_S = 30.0
 
 
 @dataclass(frozen=True)
-class Served:
+class RehearsalServer:
     """A running server: what a test needs to know of it."""
 
     base_url: str
@@ -45,7 +45,7 @@ def free_port() -> int:
 @contextmanager
 def running(
     settings: RehearsalSettings | None = None, answer: Answer | None = None, port: int | None = None
-) -> Iterator[Served]:
+) -> Iterator[RehearsalServer]:
     """A rehearsal in a thread of this process, on a free port unless one is given.
 
     Raises:
@@ -64,7 +64,7 @@ def running(
                     f"the rehearsal did not start on port {port} within {STARTUP_S:g} s."
                 )
             time.sleep(0.01)
-        yield Served(f"http://127.0.0.1:{port}/v1", settings.model, app=app)
+        yield RehearsalServer(f"http://127.0.0.1:{port}/v1", settings.model, app=app)
     finally:
         server.should_exit = True
         thread.join(timeout=STARTUP_S)
@@ -73,7 +73,7 @@ def running(
 @contextmanager
 def running_process(
     settings: RehearsalSettings | None = None, port: int | None = None
-) -> Iterator[Served]:
+) -> Iterator[RehearsalServer]:
     """A rehearsal in a process of its own.
 
     Raises:
@@ -90,7 +90,7 @@ def running_process(
                     f"the rehearsal did not start on port {port} within {STARTUP_S:g} s."
                 )
             time.sleep(0.05)
-        yield Served(f"http://127.0.0.1:{port}/v1", settings.model, process=process)
+        yield RehearsalServer(f"http://127.0.0.1:{port}/v1", settings.model, process=process)
     finally:
         process.terminate()
         process.wait(timeout=STARTUP_S)

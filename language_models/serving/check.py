@@ -15,11 +15,17 @@ from typing import Literal
 import httpx
 from pydantic import ValidationError
 
-from lakatos.language_models.client import Completion, Message, Request, Sampling, ToolOffer
+from lakatos.language_models.client import (
+    ChatMessage,
+    ModelCompletion,
+    ModelRequest,
+    TokenSampling,
+    ToolOffer,
+)
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.errors import ContextTooLongError, LanguageModelError, ModelAbsentError
 from lakatos.language_models.serving.load import (
-    Timed,
+    TimedCall,
     body_of,
     http_client,
     quantiles_s,
@@ -34,7 +40,7 @@ State = Literal["works", "fails", "partly", "unknown"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class ServingFinding:
     """One thing that was tried."""
 
     role: str
@@ -45,7 +51,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Figures:
+class CallFigures:
     """How fast one role's calls are answered, one at a time."""
 
     role: str
@@ -64,14 +70,14 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Report:
+class ServingReport:
     """All that was found."""
 
     model: str
     server: str
     """Version as it names itself."""
-    findings: tuple[Finding, ...]
-    figures: tuple[Figures, ...]
+    findings: tuple[ServingFinding, ...]
+    figures: tuple[CallFigures, ...]
 
     @property
     def serves(self) -> bool:
@@ -81,7 +87,7 @@ class Report:
 
 async def check(
     settings: ModelSettings, shapes: Sequence[PromptShape] = REPRESENTATIVE, *, n_calls: int = 5
-) -> Report:
+) -> ServingReport:
     """Try everything that the shapes need, and time them.
 
     Args:
@@ -105,7 +111,9 @@ async def check(
             )
         context = item.get("max_model_len")
         findings = [
-            Finding("", "model", "works", f"{settings.model}, context {context or 'not told'}")
+            ServingFinding(
+                "", "model", "works", f"{settings.model}, context {context or 'not told'}"
+            )
         ]
         async with http_client(settings) as client:
             server = await _version(settings, client)
@@ -117,10 +125,10 @@ async def check(
                 figures += [figure] if figure else []
     finally:
         await model.close()
-    return Report(settings.model, server, tuple(findings), tuple(figures))
+    return ServingReport(settings.model, server, tuple(findings), tuple(figures))
 
 
-def judge_structured(shape: PromptShape, completion: Completion) -> Finding:
+def judge_structured(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
     """Whether the content parses as the shape's answer."""
     assert shape.answer is not None
     feature = "structured output"
@@ -133,7 +141,7 @@ def judge_structured(shape: PromptShape, completion: Completion) -> Finding:
     except ValueError as error:
         if completion.finish_reason == "length":
             n = shape.request.sampling.max_tokens
-            return Finding(
+            return ServingFinding(
                 shape.role,
                 feature,
                 "partly",
@@ -143,30 +151,32 @@ def judge_structured(shape: PromptShape, completion: Completion) -> Finding:
         if isinstance(error, ValidationError):
             first = error.errors(include_url=False, include_input=False)[0]
             wrong = f"{'.'.join(map(str, first['loc'])) or 'the whole'}: {first['msg']}"
-        return Finding(shape.role, feature, "fails", f"{wrong}; began {completion.content[:60]!r}")
-    return Finding(shape.role, feature, "works", f"fits {shape.answer.__name__}{raw}")
+        return ServingFinding(
+            shape.role, feature, "fails", f"{wrong}; began {completion.content[:60]!r}"
+        )
+    return ServingFinding(shape.role, feature, "works", f"fits {shape.answer.__name__}{raw}")
 
 
-def judge_tools(shape: PromptShape, completion: Completion) -> Finding:
+def judge_tools(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
     """Whether a tool was called that is offered, with the arguments it takes."""
     feature, offers = "tool calls", {offer.name: offer for offer in shape.request.tools}
     if not completion.tool_calls:
         if completion.finish_reason == "length":
-            return Finding(
+            return ServingFinding(
                 shape.role, feature, "partly", "the answer was cut off before a call was whole"
             )
         forced = shape.request.tool_choice == "required"
         text = f"no call; finished with {completion.finish_reason!r}"
-        return Finding(shape.role, feature, "fails" if forced else "partly", text)
+        return ServingFinding(shape.role, feature, "fails" if forced else "partly", text)
     for call in completion.tool_calls:
         if call.name not in offers:
-            return Finding(
+            return ServingFinding(
                 shape.role, feature, "fails", f"called {call.name!r}, which was not offered"
             )
         if wrong := wrong_arguments(offers[call.name], call.arguments):
-            return Finding(shape.role, feature, "fails", f"{call.name}: {wrong}")
+            return ServingFinding(shape.role, feature, "fails", f"{call.name}: {wrong}")
     names = ", ".join(f"{call.name}({call.arguments})" for call in completion.tool_calls)
-    return Finding(shape.role, feature, "works", names[:120])
+    return ServingFinding(shape.role, feature, "works", names[:120])
 
 
 def wrong_arguments(offer: ToolOffer, arguments: str) -> str:
@@ -184,18 +194,18 @@ def wrong_arguments(offer: ToolOffer, arguments: str) -> str:
     return ""
 
 
-def judge_log_probabilities(shape: PromptShape, completion: Completion) -> Finding:
+def judge_log_probabilities(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
     """Whether each token has a log probability and as many alternatives as asked, which are probabilities together."""
     feature, wanted = "log probabilities", shape.request.n_log_probabilities
     tokens = completion.log_probabilities
     if not tokens:
-        return Finding(shape.role, feature, "fails", "none came back")
+        return ServingFinding(shape.role, feature, "fails", "none came back")
     if any(token.log_probability > 1e-6 for token in tokens):
-        return Finding(shape.role, feature, "fails", "a log probability is above 0")
+        return ServingFinding(shape.role, feature, "fails", "a log probability is above 0")
     fewest = min(len(token.alternatives) for token in tokens)
     # A grammar leaves few tokens possible; the others have probability 0 and may be left out.
     if fewest < 1:
-        return Finding(
+        return ServingFinding(
             shape.role,
             feature,
             "fails",
@@ -203,10 +213,10 @@ def judge_log_probabilities(shape: PromptShape, completion: Completion) -> Findi
         )
     largest = max(sum(math.exp(value) for _, value in token.alternatives) for token in tokens)
     if largest > 1.001:
-        return Finding(
+        return ServingFinding(
             shape.role, feature, "fails", f"alternatives sum to {largest:.3f} at a token"
         )
-    return Finding(
+    return ServingFinding(
         shape.role,
         feature,
         "works",
@@ -214,7 +224,7 @@ def judge_log_probabilities(shape: PromptShape, completion: Completion) -> Findi
     )
 
 
-def figures_of(role: str, calls: Sequence[Timed]) -> Figures | None:
+def figures_of(role: str, calls: Sequence[TimedCall]) -> CallFigures | None:
     """Figures of calls that were answered; None if none was."""
     good = [call for call in calls if not call.error]
     if not good:
@@ -226,7 +236,7 @@ def figures_of(role: str, calls: Sequence[Timed]) -> Figures | None:
     ]
     later = good[1:]
     n_later = sum(call.n_prompt_tokens for call in later)
-    return Figures(
+    return CallFigures(
         role,
         len(good),
         good[0].n_prompt_tokens,
@@ -244,15 +254,15 @@ async def _try(
     client: httpx.AsyncClient,
     shape: PromptShape,
     n_calls: int,
-) -> tuple[list[Finding], Figures | None]:
+) -> tuple[list[ServingFinding], CallFigures | None]:
     before = await read_metrics(settings.base_url, client)
     try:
         first, again = await model.complete(shape.request), await model.complete(shape.request)
     except LanguageModelError as error:
-        return [Finding(shape.role, "answer", "fails", str(error))], None
+        return [ServingFinding(shape.role, "answer", "fails", str(error))], None
     if first.finish_reason == "length":
         found = [
-            Finding(
+            ServingFinding(
                 shape.role,
                 "answer",
                 "partly",
@@ -260,7 +270,9 @@ async def _try(
             )
         ]
     else:
-        found = [Finding(shape.role, "answer", "works", f"finished with {first.finish_reason!r}")]
+        found = [
+            ServingFinding(shape.role, "answer", "works", f"finished with {first.finish_reason!r}")
+        ]
     if shape.answer is not None:
         found.append(judge_structured(shape, first))
     if shape.request.tools:
@@ -269,9 +281,9 @@ async def _try(
         found.append(judge_log_probabilities(shape, first))
     same = _said(first) == _said(again)
     found.append(
-        Finding(shape.role, "seed", "works", "twice the same")
+        ServingFinding(shape.role, "seed", "works", "twice the same")
         if same
-        else Finding(
+        else ServingFinding(
             shape.role,
             "seed",
             "partly",
@@ -285,24 +297,28 @@ async def _try(
     if cached or hits:
         text = f"{cached} of {again.usage.n_prompt_tokens} tokens of the second prompt"
         text += f"; /metrics: {hits:.0f} of {asked:.0f} hit" if after else ""
-        found.append(Finding(shape.role, "prefix cache", "works", text))
+        found.append(ServingFinding(shape.role, "prefix cache", "works", text))
     else:
         text = "no hit on the second sending" if after else "the server says nothing about it"
-        found.append(Finding(shape.role, "prefix cache", "partly" if after else "unknown", text))
+        found.append(
+            ServingFinding(shape.role, "prefix cache", "partly" if after else "unknown", text)
+        )
     calls, _ = await time_calls(client, settings, variants(shape.request, n_calls), 1)
     if failed := [call.error for call in calls if call.error]:
         found.append(
-            Finding(shape.role, "streaming", "fails", f"{len(failed)} of {len(calls)}: {failed[0]}")
+            ServingFinding(
+                shape.role, "streaming", "fails", f"{len(failed)} of {len(calls)}: {failed[0]}"
+            )
         )
     return found, figures_of(shape.role, calls)
 
 
-def _said(completion: Completion) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _said(completion: ModelCompletion) -> tuple[str, tuple[tuple[str, str], ...]]:
     return completion.content, tuple((call.name, call.arguments) for call in completion.tool_calls)
 
 
 _PROSE = (
-    Message(
+    ChatMessage(
         role="user", content="Write two sentences about rain, in plain English. No JSON, no lists."
     ),
 )
@@ -311,14 +327,14 @@ _WORD = "zq7x"
 
 async def _probes(
     model: OpenAIModel, settings: ModelSettings, client: httpx.AsyncClient, context: object
-) -> list[Finding]:
+) -> list[ServingFinding]:
     schema = {
         "type": "object",
         "properties": {"word": {"type": "string", "enum": [_WORD]}},
         "required": ["word"],
         "additionalProperties": False,
     }
-    asked = Request(messages=_PROSE, sampling=Sampling(temperature=0.0, max_tokens=64))
+    asked = ModelRequest(messages=_PROSE, sampling=TokenSampling(temperature=0.0, max_tokens=64))
     found = []
     try:
         answer = await model.complete(asked.model_copy(update={"answer_schema": schema}))
@@ -328,9 +344,9 @@ async def _probes(
             if kept
             else f"not enforced: {answer.content[:60]!r}"
         )
-        found.append(Finding("", "schema is enforced", "works" if kept else "fails", text))
+        found.append(ServingFinding("", "schema is enforced", "works" if kept else "fails", text))
     except LanguageModelError as error:
-        found.append(Finding("", "schema is enforced", "fails", str(error)))
+        found.append(ServingFinding("", "schema is enforced", "fails", str(error)))
     old = await client.post(
         f"{settings.base_url.rstrip('/')}/chat/completions",
         json=body_of(settings, asked) | {"guided_json": schema},
@@ -339,31 +355,35 @@ async def _probes(
         old.json()["choices"][0]["message"]["content"] or ""
     ):
         found.append(
-            Finding(
+            ServingFinding(
                 "", "old name guided_json", "works", "ignored without an error, so it is never sent"
             )
         )
     else:
         text = "refused" if old.status_code != 200 else "still understood"
-        found.append(Finding("", "old name guided_json", "works", text))
+        found.append(ServingFinding("", "old name guided_json", "works", text))
     if isinstance(context, int):
-        long = (Message(role="user", content="rain " * (context + 8)),)
+        long = (ChatMessage(role="user", content="rain " * (context + 8)),)
         try:
             await model.complete(asked.model_copy(update={"messages": long}))
             found.append(
-                Finding("", "too long a prompt", "fails", "was answered, so part of it was dropped")
+                ServingFinding(
+                    "", "too long a prompt", "fails", "was answered, so part of it was dropped"
+                )
             )
         except ContextTooLongError:
-            found.append(Finding("", "too long a prompt", "works", "refused with the right error"))
+            found.append(
+                ServingFinding("", "too long a prompt", "works", "refused with the right error")
+            )
         except LanguageModelError as error:
             found.append(
-                Finding(
+                ServingFinding(
                     "", "too long a prompt", "partly", f"refused as {type(error).__name__}: {error}"
                 )
             )
     metrics = await read_metrics(settings.base_url, client)
     found.append(
-        Finding(
+        ServingFinding(
             "",
             "metrics",
             "works" if metrics else "unknown",

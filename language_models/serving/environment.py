@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lakatos.language_models.serving.errors import InstallationError
-from lakatos.language_models.serving.flags import Flag, read_flags
+from lakatos.language_models.serving.flags import ServerFlag, read_flags
 from lakatos.language_models.serving.profile import Runtime
 from lakatos.traces.home import cache_home
 
@@ -43,7 +43,7 @@ print(json.dumps({"vllm": metadata.version(sys.argv[1]), "torch": torch.__versio
 
 
 @dataclass(frozen=True)
-class Environment:
+class ServingEnvironment:
     """vLLM as it is installed for one runtime."""
 
     runtime: Runtime
@@ -58,7 +58,7 @@ class Environment:
         """Its interpreter."""
         return _python(self.folder)
 
-    def flags(self) -> dict[str, Flag]:
+    def flags(self) -> dict[str, ServerFlag]:
         """The flags that this vLLM knows, from its own ``--help``."""
         return read_flags((self.folder / _HELP).read_text(encoding="utf-8"))
 
@@ -83,7 +83,7 @@ def environment_folder(runtime: Runtime) -> Path:
     return environments_folder() / f"{runtime}-{digest[:12]}"
 
 
-def find_environment(runtime: Runtime) -> Environment:
+def find_environment(runtime: Runtime) -> ServingEnvironment:
     """The installed environment of the present lock.
 
     Raises:
@@ -100,10 +100,10 @@ def find_environment(runtime: Runtime) -> Environment:
         raise InstallationError(
             f"{folder} has lost its Python; run `lakatos models install --runtime {runtime}` again."
         )
-    return Environment(runtime, folder, about["vllm"], about["torch"])
+    return ServingEnvironment(runtime, folder, about["vllm"], about["torch"])
 
 
-def install(runtime: Runtime, progress: Callable[[str], None] = print) -> Environment:
+def install(runtime: Runtime, progress: Callable[[str], None] = print) -> ServingEnvironment:
     """Make the environment by its lock, every file checked against its hash, and see that it works.
 
     Args:
@@ -128,7 +128,7 @@ def install(runtime: Runtime, progress: Callable[[str], None] = print) -> Enviro
     return found
 
 
-def _install(runtime: Runtime, folder: Path, progress: Callable[[str], None]) -> Environment:
+def _install(runtime: Runtime, folder: Path, progress: Callable[[str], None]) -> ServingEnvironment:
     if folder.exists():
         progress("an installation that did not end is removed")
         shutil.rmtree(folder)

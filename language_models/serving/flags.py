@@ -22,7 +22,7 @@ GONE = re.compile(
 
 
 @dataclass(frozen=True)
-class Flag:
+class ServerFlag:
     """One flag as the server describes it."""
 
     name: str
@@ -33,9 +33,9 @@ class Flag:
     """The server says that it is ignored or about to go."""
 
 
-def read_flags(help_text: str) -> dict[str, Flag]:
+def read_flags(help_text: str) -> dict[str, ServerFlag]:
     """Every name in the output of ``--help=all``, aliases and negations included."""
-    found: dict[str, Flag] = {}
+    found: dict[str, ServerFlag] = {}
     headings = list(HEADING.finditer(help_text))
     for number, match in enumerate(headings):
         end = headings[number + 1].start() if number + 1 < len(headings) else len(help_text)
@@ -46,13 +46,15 @@ def read_flags(help_text: str) -> dict[str, Flag]:
         takes_value = bool(choices or re.search(r"--?[\w-]+ \S", re.sub(r", -", ",-", bare)))
         for name in NAME.findall(bare):
             gone = any(name in line for line in _sentences(body) if GONE.search(line))
-            found[name] = Flag(
+            found[name] = ServerFlag(
                 name, takes_value, tuple(choices[1].split(",")) if choices else (), gone
             )
     return found
 
 
-def check_flags(asked: Mapping[str, str | None], known: Mapping[str, Flag], version: str) -> None:
+def check_flags(
+    asked: Mapping[str, str | None], known: Mapping[str, ServerFlag], version: str
+) -> None:
     """Raise unless the server knows every flag and, where it lists them, every value.
 
     Args:
@@ -70,7 +72,7 @@ def check_flags(asked: Mapping[str, str | None], known: Mapping[str, Flag], vers
         )
 
 
-def _what_is_wrong(name: str, value: str | None, known: Mapping[str, Flag]) -> str:
+def _what_is_wrong(name: str, value: str | None, known: Mapping[str, ServerFlag]) -> str:
     flag = known.get(name)
     if flag is None:
         return f"it has no flag {name}{_closest(name, known)}"

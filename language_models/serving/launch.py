@@ -8,15 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lakatos.language_models.serving.environment import MODULE, Environment, process_environment
+from lakatos.language_models.serving.environment import (
+    MODULE,
+    ServingEnvironment,
+    process_environment,
+)
 from lakatos.language_models.serving.errors import ProfileError
 from lakatos.language_models.serving.flags import check_flags
-from lakatos.language_models.serving.profile import Profile, Speculation, is_folder
+from lakatos.language_models.serving.profile import ServingProfile, SpeculationSettings, is_folder
 from lakatos.language_models.settings import ModelSettings
 
 
 @dataclass(frozen=True)
-class Launch:
+class ServerLaunch:
     """All that starting a server takes."""
 
     command: tuple[str, ...]
@@ -31,7 +35,7 @@ class Launch:
     start_timeout_s: float
 
 
-def prepare(profile: Profile, environment: Environment) -> Launch:
+def prepare(profile: ServingProfile, environment: ServingEnvironment) -> ServerLaunch:
     """The command for a profile, checked against what the installed vLLM says it knows.
 
     Raises:
@@ -57,12 +61,12 @@ def prepare(profile: Profile, environment: Environment) -> Launch:
         variables["VLLM_API_KEY"] = key
     words = [word for name, value in flags.items() for word in (name, *_words(value))]
     command = (str(environment.python), "-m", MODULE, *words)
-    return Launch(
+    return ServerLaunch(
         command, variables, profile.base_url, profile.asked_name, key, profile.start_timeout_s
     )
 
 
-def vllm_flags(profile: Profile) -> dict[str, str | tuple[str, ...] | None]:
+def vllm_flags(profile: ServingProfile) -> dict[str, str | tuple[str, ...] | None]:
     """VLLM's flags for a profile: a value, several, or None for a flag that takes none."""
     parallel, memory = profile.parallel, profile.memory
     structured: dict[str, Any] = {"backend": profile.structured_output}
@@ -139,7 +143,7 @@ def vllm_flags(profile: Profile) -> dict[str, str | tuple[str, ...] | None]:
     return found
 
 
-def _speculation(speculation: Speculation) -> dict[str, Any]:
+def _speculation(speculation: SpeculationSettings) -> dict[str, Any]:
     asked: dict[str, Any] = {
         "method": speculation.method,
         "num_speculative_tokens": speculation.n_tokens,
@@ -156,7 +160,7 @@ def _speculation(speculation: Speculation) -> dict[str, Any]:
     return asked
 
 
-def _key(profile: Profile) -> str | None:
+def _key(profile: ServingProfile) -> str | None:
     if profile.api_key_variable is None:
         return None
     key = os.environ.get(profile.api_key_variable)
@@ -179,7 +183,7 @@ def _lines(flags: Mapping[str, str | tuple[str, ...] | None]) -> dict[str, str |
     }
 
 
-def settings_of(profile: Profile) -> ModelSettings:
+def settings_of(profile: ServingProfile) -> ModelSettings:
     """How a study asks for the model that a profile serves."""
     return ModelSettings(
         name=profile.name or profile.asked_name,

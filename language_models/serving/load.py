@@ -13,14 +13,14 @@ from typing import Any
 import httpx
 import numpy as np
 
-from lakatos.language_models.client import Request
+from lakatos.language_models.client import ModelRequest
 from lakatos.language_models.clients.openai import body_of_request
-from lakatos.language_models.serving.metrics import Metrics, read_metrics
+from lakatos.language_models.serving.metrics import ServerMetrics, read_metrics
 from lakatos.language_models.settings import ModelSettings
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedCall:
     """One call as the one who asked saw it."""
 
     first_token_s: float
@@ -44,14 +44,16 @@ def http_client(settings: ModelSettings, n_connections: int = 128) -> httpx.Asyn
     )
 
 
-def body_of(settings: ModelSettings, request: Request) -> dict[str, Any]:
+def body_of(settings: ModelSettings, request: ModelRequest) -> dict[str, Any]:
     """A request as it goes over the line."""
     body = body_of_request(settings, request)
     further: dict[str, Any] = body.pop("extra_body", {})
     return body | further
 
 
-async def time_call(client: httpx.AsyncClient, settings: ModelSettings, request: Request) -> Timed:
+async def time_call(
+    client: httpx.AsyncClient, settings: ModelSettings, request: ModelRequest
+) -> TimedCall:
     """Ask once and read the answer as it is written."""
     body = body_of(settings, request) | {"stream": True, "stream_options": {"include_usage": True}}
     usage: dict[str, Any] = {}
@@ -61,7 +63,7 @@ async def time_call(client: httpx.AsyncClient, settings: ModelSettings, request:
         async with client.stream("POST", url, json=body) as response:
             if response.status_code != 200:
                 said = (await response.aread()).decode("utf-8", "replace")[:300]
-                return Timed(
+                return TimedCall(
                     0.0, time.perf_counter() - begun, 0, 0, 0, f"{response.status_code}: {said}"
                 )
             async for line in response.aiter_lines():
@@ -69,7 +71,7 @@ async def time_call(client: httpx.AsyncClient, settings: ModelSettings, request:
                     continue
                 chunk = json.loads(line[6:])
                 if "error" in chunk:
-                    return Timed(
+                    return TimedCall(
                         0.0, time.perf_counter() - begun, 0, 0, 0, str(chunk["error"])[:300]
                     )
                 usage = chunk.get("usage") or usage
@@ -79,9 +81,11 @@ async def time_call(client: httpx.AsyncClient, settings: ModelSettings, request:
                 ):
                     first = time.perf_counter() - begun
     except (httpx.HTTPError, ValueError) as error:
-        return Timed(0.0, time.perf_counter() - begun, 0, 0, 0, f"{type(error).__name__}: {error}")
+        return TimedCall(
+            0.0, time.perf_counter() - begun, 0, 0, 0, f"{type(error).__name__}: {error}"
+        )
     total = time.perf_counter() - begun
-    return Timed(
+    return TimedCall(
         first or total,
         total,
         usage.get("completion_tokens", 0),
@@ -93,11 +97,11 @@ async def time_call(client: httpx.AsyncClient, settings: ModelSettings, request:
 async def time_calls(
     client: httpx.AsyncClient,
     settings: ModelSettings,
-    requests: Sequence[Request],
+    requests: Sequence[ModelRequest],
     n_in_flight: int,
-    watch: Callable[[Metrics], None] | None = None,
+    watch: Callable[[ServerMetrics], None] | None = None,
     watch_every_s: float = 0.1,
-) -> tuple[list[Timed], float]:
+) -> tuple[list[TimedCall], float]:
     """Ask all, so many at a time.
 
     Args:
@@ -113,7 +117,7 @@ async def time_calls(
     """
     free = asyncio.Semaphore(n_in_flight)
 
-    async def one(request: Request) -> Timed:
+    async def one(request: ModelRequest) -> TimedCall:
         async with free:
             return await time_call(client, settings, request)
 
@@ -132,7 +136,7 @@ async def time_calls(
     return list(found), time.perf_counter() - begun
 
 
-def variants(request: Request, n: int) -> list[Request]:
+def variants(request: ModelRequest, n: int) -> list[ModelRequest]:
     """The same request under ``n`` seeds."""
     return [
         request.model_copy(update={"seed": request.seed + 1000 * number}) for number in range(n)

@@ -20,7 +20,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Metrics:
+class ServerMetrics:
     """Samples by name and labels."""
 
     samples: Mapping[tuple[str, Labels], float] = field(default_factory=dict)
@@ -51,9 +51,9 @@ class Metrics:
         )
         return {value: self.total(name, **{label: value}) for value in values}
 
-    def since(self, earlier: Metrics) -> Metrics:
+    def since(self, earlier: ServerMetrics) -> ServerMetrics:
         """What was counted after ``earlier``; gauges lose their meaning."""
-        return Metrics(
+        return ServerMetrics(
             {key: value - earlier.samples.get(key, 0.0) for key, value in self.samples.items()}
         )
 
@@ -82,7 +82,7 @@ class Metrics:
         return lower
 
 
-def parse_metrics(text: str) -> Metrics:
+def parse_metrics(text: str) -> ServerMetrics:
     """Read Prometheus's text format; lines that are none of its samples are passed over."""
     found: dict[tuple[str, Labels], float] = {}
     for line in text.splitlines():
@@ -96,7 +96,7 @@ def parse_metrics(text: str) -> Metrics:
             sorted((name, _unescape(text)) for name, text in _LABEL.findall(match[2] or ""))
         )
         found[match[1], labels] = value
-    return Metrics(found)
+    return ServerMetrics(found)
 
 
 def metrics_url(base_url: str) -> str:
@@ -104,13 +104,13 @@ def metrics_url(base_url: str) -> str:
     return base_url.rstrip("/").removesuffix("/v1") + "/metrics"
 
 
-async def read_metrics(base_url: str, client: httpx.AsyncClient) -> Metrics:
+async def read_metrics(base_url: str, client: httpx.AsyncClient) -> ServerMetrics:
     """The metrics of a server; empty where it shows none."""
     try:
         response = await client.get(metrics_url(base_url))
     except httpx.HTTPError:
-        return Metrics()
-    return parse_metrics(response.text) if response.status_code == 200 else Metrics()
+        return ServerMetrics()
+    return parse_metrics(response.text) if response.status_code == 200 else ServerMetrics()
 
 
 def _unescape(text: str) -> str:

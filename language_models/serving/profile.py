@@ -23,13 +23,13 @@ Count = Annotated[int, Field(ge=1)]
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-class Section(BaseModel):
+class ProfileSection(BaseModel):
     """Frozen, and refuses names that it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Parallel(Section):
+class ParallelSettings(ProfileSection):
     """How the model is spread over devices; their number is the product of the three."""
 
     tensor: Count = 1
@@ -42,7 +42,7 @@ class Parallel(Section):
     """Spread the experts of a mixture over devices instead of cutting each of them."""
 
 
-class Memory(Section):
+class ServerMemory(ProfileSection):
     """What the server may take."""
 
     gpu_fraction: Annotated[float, Field(gt=0, le=0.98)] | None = None
@@ -55,7 +55,7 @@ class Memory(Section):
     """Numbers of the cache."""
 
 
-class Adapter(Section):
+class LoraAdapter(ProfileSection):
     """A LoRA adapter; it is asked for by its name in place of the model's."""
 
     name: str
@@ -63,7 +63,7 @@ class Adapter(Section):
     """Folder, relative to the profile, or a name on the hub."""
 
 
-class Speculation(Section):
+class SpeculationSettings(ProfileSection):
     """Speculative decoding. Measure before it is kept: `lakatos models speculation`.
 
     References:
@@ -100,7 +100,7 @@ class Speculation(Section):
         return self
 
 
-class Profile(Section):
+class ServingProfile(ProfileSection):
     """A model and how it is served."""
 
     name: str = ""
@@ -123,8 +123,8 @@ class Profile(Section):
     """Tokens of prompt and answer together; the model's own limit by default."""
     max_requests: Annotated[int, Field(ge=1, le=4096)] = 64
     """Answered at the same time; further ones wait in the server."""
-    parallel: Parallel = Parallel()
-    memory: Memory = Memory()
+    parallel: ParallelSettings = ParallelSettings()
+    memory: ServerMemory = ServerMemory()
     structured_output: Literal["auto", "xgrammar", "guidance", "outlines", "lm-format-enforcer"] = (
         "xgrammar"
     )
@@ -139,9 +139,9 @@ class Profile(Section):
     """File, relative to the profile; the model's own by default."""
     chat_template_arguments: dict[str, bool | int | str] = {}
     """Such as `enable_thinking = false`."""
-    adapters: tuple[Adapter, ...] = ()
+    adapters: tuple[LoraAdapter, ...] = ()
     max_adapter_rank: Literal[1, 8, 16, 32, 64, 128, 256, 320, 512] = 16
-    speculation: Speculation | None = None
+    speculation: SpeculationSettings | None = None
     n_log_probabilities: Annotated[int, Field(ge=0, le=100)] = 20
     """Most that a request may ask for at each token."""
     eager: bool = False
@@ -243,7 +243,7 @@ def ready_profiles() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def load_profile(named: str | Path) -> Profile:
+def load_profile(named: str | Path) -> ServingProfile:
     """Read a ready profile by its name, or any by its path.
 
     Raises:
@@ -262,14 +262,14 @@ def load_profile(named: str | Path) -> Profile:
     return parse_profile(content, path)
 
 
-def parse_profile(content: dict[str, Any], path: Path) -> Profile:
+def parse_profile(content: dict[str, Any], path: Path) -> ServingProfile:
     """A profile from what its file says; folders in it become absolute.
 
     Raises:
         ProfileError: It says what a profile cannot say.
     """
     try:
-        profile = Profile.model_validate({"name": path.stem, **content})
+        profile = ServingProfile.model_validate({"name": path.stem, **content})
     except ValidationError as error:
         raise ProfileError(f"{path}: {'; '.join(map(_explain, error.errors()))}.") from error
     base = path.parent
@@ -298,13 +298,17 @@ def _explain(error: Any) -> str:
     place = ".".join(map(str, error["loc"]))
     text = error["msg"].removeprefix("Value error, ")
     if error["type"] == "extra_forbidden":
-        sections: dict[str, type[Section]] = {
-            "parallel": Parallel,
-            "memory": Memory,
-            "speculation": Speculation,
-            "adapters": Adapter,
+        sections: dict[str, type[ProfileSection]] = {
+            "parallel": ParallelSettings,
+            "memory": ServerMemory,
+            "speculation": SpeculationSettings,
+            "adapters": LoraAdapter,
         }
-        section = sections.get(error["loc"][0], Profile) if len(error["loc"]) > 1 else Profile
+        section = (
+            sections.get(error["loc"][0], ServingProfile)
+            if len(error["loc"]) > 1
+            else ServingProfile
+        )
         text = f"unknown name; there are: {', '.join(section.model_fields)}"
     elif error["type"] == "missing":
         text = "is missing"

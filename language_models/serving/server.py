@@ -25,7 +25,7 @@ import httpx
 
 from lakatos.language_models.serving.environment import last_line
 from lakatos.language_models.serving.errors import ServerError
-from lakatos.language_models.serving.launch import Launch
+from lakatos.language_models.serving.launch import ServerLaunch
 
 Progress = Callable[[str], None]
 
@@ -95,7 +95,7 @@ CAUSES: Final = (
 
 
 @dataclass(frozen=True)
-class Restarts:
+class RestartPolicy:
     """When a server that died is started again."""
 
     limit: int = 5
@@ -110,13 +110,13 @@ class Restarts:
         return float(min(self.first_wait_s * 2.0 ** (n_deaths - 1), self.longest_wait_s))
 
 
-class Server:
+class ModelServer:
     """One server process with all its children.
 
     The group ends with the laboratory: on Linux its leader is told to stop when the starting thread dies.
     """
 
-    def __init__(self, launch: Launch, log: Path) -> None:
+    def __init__(self, launch: ServerLaunch, log: Path) -> None:
         """Start the process; it is not ready then.
 
         Args:
@@ -206,9 +206,11 @@ class Server:
 
 
 @contextmanager
-def served(launch: Launch, log: Path, progress: Progress = lambda _: None) -> Iterator[Server]:
+def served(
+    launch: ServerLaunch, log: Path, progress: Progress = lambda _: None
+) -> Iterator[ModelServer]:
     """A server that is ready, for as long as the block lasts."""
-    server = Server(launch, log)
+    server = ModelServer(launch, log)
     try:
         server.wait_until_ready(progress)
         yield server
@@ -217,12 +219,12 @@ def served(launch: Launch, log: Path, progress: Progress = lambda _: None) -> It
 
 
 def supervise(
-    launch: Launch,
+    launch: ServerLaunch,
     log: Path,
     *,
-    restarts: Restarts | None = None,
+    restarts: RestartPolicy | None = None,
     progress: Progress = lambda _: None,
-    ready: Callable[[Server], None] = lambda _: None,
+    ready: Callable[[ModelServer], None] = lambda _: None,
     look_every_s: float = 5.0,
     n_silent: int = 6,
 ) -> None:
@@ -240,9 +242,9 @@ def supervise(
     Raises:
         ServerError: The first start failed, which starting again would not mend, or it died too often.
     """
-    policy, n_deaths, was_ready = restarts or Restarts(), 0, False
+    policy, n_deaths, was_ready = restarts or RestartPolicy(), 0, False
     while True:
-        server = Server(launch, log)
+        server = ModelServer(launch, log)
         begun = time.monotonic()
         try:
             try:
@@ -300,7 +302,7 @@ def _bare(line: str) -> str:
     return line if len(line) <= 300 else line[:300] + "..."
 
 
-def _watch(server: Server, look_every_s: float, n_silent: int) -> str:
+def _watch(server: ModelServer, look_every_s: float, n_silent: int) -> str:
     """Wait until the server is dead or silent; returns which."""
     silent = 0
     while True:
@@ -314,7 +316,7 @@ def _watch(server: Server, look_every_s: float, n_silent: int) -> str:
             return f"the server died with status {code}: {cause_of(server.said)}"
 
 
-def _refuse_taken_port(launch: Launch) -> None:
+def _refuse_taken_port(launch: ServerLaunch) -> None:
     place = urlsplit(launch.base_url)
     with socket.socket(
         socket.AF_INET6 if ":" in (place.hostname or "") else socket.AF_INET

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from lakatos.language_models.client import Message, Request, Sampling, ToolOffer
+from lakatos.language_models.client import ChatMessage, ModelRequest, TokenSampling, ToolOffer
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class PromptShape:
     """A prompt as one role sends it."""
 
     role: str
-    request: Request
+    request: ModelRequest
     answer: type[BaseModel] | None = None
     """What the content must parse as; the request carries its schema."""
     share: float = 1.0
@@ -63,11 +63,11 @@ _TRIALS = "\n".join(
     f"{0.1 * (1 + number % 9):.1f}; chosen second {(37 * number) % 100} %"
     for number in range(1, 25)
 )
-_SYSTEM = Message(role="system", content=_CONTRACT)
+_SYSTEM = ChatMessage(role="system", content=_CONTRACT)
 
 
-def _asks(text: str) -> tuple[Message, ...]:
-    return _SYSTEM, Message(role="user", content=f"DATA\n{_TRIALS}\nEND OF DATA\n{text}")
+def _asks(text: str) -> tuple[ChatMessage, ...]:
+    return _SYSTEM, ChatMessage(role="user", content=f"DATA\n{_TRIALS}\nEND OF DATA\n{text}")
 
 
 def _tool(name: str, description: str, **properties: object) -> ToolOffer:
@@ -86,11 +86,11 @@ _THEORY = {"type": "string", "enum": ["leader", "rival"]}
 REPRESENTATIVE: Sequence[PromptShape] = (
     PromptShape(
         "advocate",
-        Request(
+        ModelRequest(
             messages=_asks(
                 "Propose a theory that explains these choices better, in the form asked for."
             ),
-            sampling=Sampling(temperature=0.9, max_tokens=1024),
+            sampling=TokenSampling(temperature=0.9, max_tokens=1024),
             seed=1,
             answer_schema=ProposedTheory.model_json_schema(),
         ),
@@ -99,11 +99,11 @@ REPRESENTATIVE: Sequence[PromptShape] = (
     ),
     PromptShape(
         "arbiter",
-        Request(
+        ModelRequest(
             messages=_asks(
                 "Which trial should be looked at next to tell the leader from its rival? Call one tool."
             ),
-            sampling=Sampling(temperature=0.3, max_tokens=256),
+            sampling=TokenSampling(temperature=0.3, max_tokens=256),
             seed=2,
             tools=(
                 _tool(
@@ -120,11 +120,11 @@ REPRESENTATIVE: Sequence[PromptShape] = (
     ),
     PromptShape(
         "judge",
-        Request(
+        ModelRequest(
             messages=_asks(
                 "Will the first or the second theory predict the next choices better? Say how sure."
             ),
-            sampling=Sampling(temperature=0.0, max_tokens=256),
+            sampling=TokenSampling(temperature=0.0, max_tokens=256),
             seed=3,
             answer_schema=Judgement.model_json_schema(),
             n_log_probabilities=5,

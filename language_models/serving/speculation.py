@@ -27,7 +27,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from lakatos.language_models.serving.load import http_client, quantiles_s, time_calls, variants
-from lakatos.language_models.serving.metrics import Metrics, read_metrics
+from lakatos.language_models.serving.metrics import ServerMetrics, read_metrics
 from lakatos.language_models.serving.shape import PromptShape
 from lakatos.language_models.settings import ModelSettings
 
@@ -39,7 +39,7 @@ WORST_TAIL: Final = 1.1
 
 
 @dataclass(frozen=True)
-class Acceptance:
+class DraftAcceptance:
     """What became of drafted tokens."""
 
     n_drafts: int
@@ -61,7 +61,7 @@ class Acceptance:
 
 
 @dataclass(frozen=True)
-class Latencies:
+class CallLatencies:
     """Calls of one type of prompt, under the study's load."""
 
     role: str
@@ -72,7 +72,7 @@ class Latencies:
     n_tokens: int
     """Of all answers."""
     n_failed: int
-    acceptance: Acceptance
+    acceptance: DraftAcceptance
 
     @property
     def median_s(self) -> float:
@@ -86,7 +86,7 @@ class Latencies:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SpeculationVerdict:
     """What to do, and why."""
 
     advice: Advice
@@ -101,7 +101,7 @@ class Verdict:
     reason: str
 
 
-def acceptance_of(counted: Metrics) -> Acceptance:
+def acceptance_of(counted: ServerMetrics) -> DraftAcceptance:
     """Acceptance from what a server counted between two looks."""
     name = "vllm:spec_decode_num_{}_total"
     n_drafts = counted.total(name.format("drafts"))
@@ -109,7 +109,7 @@ def acceptance_of(counted: Metrics) -> Acceptance:
     by_position = (
         tuple(positions[key] / n_drafts for key in sorted(positions, key=int)) if n_drafts else ()
     )
-    return Acceptance(
+    return DraftAcceptance(
         int(n_drafts),
         int(counted.total(name.format("draft_tokens"))),
         int(counted.total(name.format("accepted_tokens"))),
@@ -119,7 +119,7 @@ def acceptance_of(counted: Metrics) -> Acceptance:
 
 async def measure(
     settings: ModelSettings, shapes: Sequence[PromptShape], *, n_calls: int, n_in_flight: int
-) -> list[Latencies]:
+) -> list[CallLatencies]:
     """Ask each shape's prompt under many seeds, one shape after the other, so that counts belong to one shape.
 
     Args:
@@ -141,7 +141,7 @@ async def measure(
             after = await read_metrics(settings.base_url, client)
             good = [call for call in calls if not call.error]
             found.append(
-                Latencies(
+                CallLatencies(
                     shape.role,
                     shape.share,
                     tuple(call.total_s for call in good),
@@ -154,11 +154,11 @@ async def measure(
 
 
 def recommend(
-    without: Sequence[Latencies],
-    with_it: Sequence[Latencies],
+    without: Sequence[CallLatencies],
+    with_it: Sequence[CallLatencies],
     rng: np.random.Generator,
     n_resamples: int = 4000,
-) -> Verdict:
+) -> SpeculationVerdict:
     """Apply the rule of this module.
 
     Args:
@@ -207,15 +207,15 @@ def recommend(
         )
     else:
         why = "calls are not faster beyond chance, or the slowest are slower, and few drafts are accepted"
-    return Verdict(advice, ratio, (low, high), tail, accepted, f"{why} ({figures})")
+    return SpeculationVerdict(advice, ratio, (low, high), tail, accepted, f"{why} ({figures})")
 
 
-def _mix(measured: Sequence[Latencies], share: Array) -> float:
+def _mix(measured: Sequence[CallLatencies], share: Array) -> float:
     return float(share @ [np.mean(item.total_s) for item in measured])
 
 
 def _resampled(
-    measured: Sequence[Latencies],
+    measured: Sequence[CallLatencies],
     share: Array,
     rng: np.random.Generator,
     n: int,
@@ -228,7 +228,7 @@ def _resampled(
     return found
 
 
-def _tail(measured: Sequence[Latencies], share: Array) -> float:
+def _tail(measured: Sequence[CallLatencies], share: Array) -> float:
     """99th percentile of the mix: each call weighs its shape's share over the shape's number of calls."""
     values = np.concatenate([item.total_s for item in measured])
     weights = np.concatenate(
@@ -242,14 +242,16 @@ def _tail(measured: Sequence[Latencies], share: Array) -> float:
     return float(values[order][min(place, values.size - 1)])
 
 
-def _pooled(measured: Sequence[Latencies]) -> float:
+def _pooled(measured: Sequence[CallLatencies]) -> float:
     n_drafted = sum(item.acceptance.n_drafted for item in measured)
     return (
         sum(item.acceptance.n_accepted for item in measured) / n_drafted if n_drafted else math.nan
     )
 
 
-def table(without: Sequence[Latencies], with_it: Sequence[Latencies]) -> list[Mapping[str, str]]:
+def table(
+    without: Sequence[CallLatencies], with_it: Sequence[CallLatencies]
+) -> list[Mapping[str, str]]:
     """One row for each shape, as text."""
     return [
         {

@@ -11,14 +11,14 @@ from typing import Any
 from lakatos.language_models.errors import ToolError
 from lakatos.memory.plan import Call
 from lakatos.memory.recall import RecallArguments, Recalled, recall
-from lakatos.memory.verb import BoundVerb, Verb
+from lakatos.memory.verb import BoundVerb, LaboratoryVerb
 from lakatos.theories import bench
-from lakatos.theories.bench import Bench
+from lakatos.theories.bench import TheoryBench
 
-TOOLS: dict[str, Verb] = {
+TOOLS: dict[str, LaboratoryVerb] = {
     verb.name: verb
     for verb in (
-        Verb(
+        LaboratoryVerb(
             "simulate",
             "Simulates people who follow a theory through the trials of a design; gives a digest that names their "
             "answers and can be used as an experiment.",
@@ -27,7 +27,7 @@ TOOLS: dict[str, Verb] = {
             bench.Simulated,
             frozenset({"reads", "computes"}),
         ),
-        Verb(
+        LaboratoryVerb(
             "compare_predictions",
             "Says how far apart the choice proportions of two or more theories are on the trials of a design, and on "
             "which trial most.",
@@ -36,7 +36,7 @@ TOOLS: dict[str, Verb] = {
             bench.Compared,
             frozenset({"reads", "computes"}),
         ),
-        Verb(
+        LaboratoryVerb(
             "score",
             "Scores theories on experiments: nats per choice of the answers given, best first, with paired "
             "differences to the best.",
@@ -45,7 +45,7 @@ TOOLS: dict[str, Verb] = {
             bench.Scored,
             frozenset({"reads", "computes"}),
         ),
-        Verb(
+        LaboratoryVerb(
             "search_design",
             "Searches trials whose answers are expected to say most about which of two or more theories is right; "
             "gives a digest that names the design. It registers and asks nothing.",
@@ -54,7 +54,7 @@ TOOLS: dict[str, Verb] = {
             bench.Searched,
             frozenset({"reads", "computes"}),
         ),
-        Verb(
+        LaboratoryVerb(
             "recover",
             "Says by simulation with which power a design recovers each theory against each other one.",
             bench.recover,
@@ -62,7 +62,7 @@ TOOLS: dict[str, Verb] = {
             bench.Recovered,
             frozenset({"reads", "computes"}),
         ),
-        Verb(
+        LaboratoryVerb(
             "analyse_residuals",
             "Says which properties of trials, people or order a theory gets wrong in experiments, with calibrated "
             "confidence and what a correction would gain.",
@@ -71,7 +71,7 @@ TOOLS: dict[str, Verb] = {
             bench.Misfits,
             frozenset({"reads", "computes"}),
         ),
-        Verb(
+        LaboratoryVerb(
             "check_predictions",
             "Compares statistics of experiments' answers with those of data sets simulated by a theory; the most "
             "surprising first, not adjusted for their number.",
@@ -80,7 +80,7 @@ TOOLS: dict[str, Verb] = {
             bench.Checks,
             frozenset({"reads", "computes"}),
         ),
-        Verb(
+        LaboratoryVerb(
             "recall",
             "Recalls what was learned in situations like this one: at most a few plans, facts and pitfalls, each with "
             "the records behind it.",
@@ -93,12 +93,12 @@ TOOLS: dict[str, Verb] = {
 }
 
 
-def tools_on(workbench: Bench, memory: Any) -> tuple[BoundVerb, ...]:
+def tools_on(workbench: TheoryBench, memory: Any) -> tuple[BoundVerb, ...]:
     """All verbs, bound: those of theories to a workbench, `recall` to what recalls (`memory.recall.Recall`)."""
     return tuple(verb.on(memory if verb.name == "recall" else workbench) for verb in TOOLS.values())
 
 
-def caller_on(workbench: Bench, memory: Any) -> Call:
+def caller_on(workbench: TheoryBench, memory: Any) -> Call:
     """Makes calls of the verbs, for validation and for plans that are followed without a model."""
 
     def call(name: str, arguments: Mapping[str, Any]) -> Any:

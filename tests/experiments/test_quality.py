@@ -5,14 +5,14 @@ import pytest
 
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.quality import (
-    Alternation,
-    Comprehension,
-    Duplicate,
+    ComprehensionAttempts,
+    ConstantAlternation,
     FailedChecks,
     FastAnswers,
     ImpossibleTimes,
-    Incomplete,
+    IncompleteAnswers,
     OneKey,
+    RepeatedParticipation,
     TooFast,
     are_impossible,
     exclude,
@@ -33,14 +33,14 @@ USUAL = PersonAnswers(
     source="web",
 )
 ALL = (
-    Incomplete(),
-    Duplicate(),
+    IncompleteAnswers(),
+    RepeatedParticipation(),
     TooFast(300),
     FastAnswers(200, 0.2),
     OneKey(0.9),
-    Alternation(0.9),
+    ConstantAlternation(0.9),
     FailedChecks(0),
-    Comprehension(2),
+    ComprehensionAttempts(2),
 )
 
 
@@ -69,13 +69,17 @@ def test_nobody_is_excluded_for_usual_answers():
         ),
         ({"response_time_ms": (100.0, 150.0, 900.0, 900.0)}, FastAnswers(200, 0.4), 0.5),
         ({"response": (1, 1, 1, 1)}, OneKey(0.9), 1.0),
-        ({"response": (0, 1, 0, 1)}, Alternation(0.9), 1.0),
+        ({"response": (0, 1, 0, 1)}, ConstantAlternation(0.9), 1.0),
         ({"checks": (False, True, False)}, FailedChecks(1), 2.0),
-        ({"comprehension_attempts": 4}, Comprehension(2), 4.0),
-        ({"status": "partial"}, Incomplete(), 4.0),
-        ({"status": "returned"}, Incomplete(keep_partial=True), 4.0),
-        ({"status": "stopped"}, Incomplete(), 4.0),
-        ({"status": "stopped"}, Incomplete(keep_partial=True, least_share=0.5, n_asked=9), 4.0),
+        ({"comprehension_attempts": 4}, ComprehensionAttempts(2), 4.0),
+        ({"status": "partial"}, IncompleteAnswers(), 4.0),
+        ({"status": "returned"}, IncompleteAnswers(keep_partial=True), 4.0),
+        ({"status": "stopped"}, IncompleteAnswers(), 4.0),
+        (
+            {"status": "stopped"},
+            IncompleteAnswers(keep_partial=True, least_share=0.5, n_asked=9),
+            4.0,
+        ),
     ],
 )
 def test_each_rule_gives_the_number_that_decided(changes, rule, value):
@@ -97,10 +101,10 @@ def test_each_rule_gives_the_number_that_decided(changes, rule, value):
         ({"response_time_ms": ()}, FastAnswers(200, 0.0)),
         ({"response": (1, 1, 1, 0)}, OneKey(0.75)),
         ({"checks": (False,)}, FailedChecks(1)),
-        ({"status": "partial"}, Incomplete(keep_partial=True)),
-        ({"status": "stopped"}, Incomplete(keep_partial=True, least_share=0.5, n_asked=8)),
-        ({"status": "completed"}, Incomplete(keep_partial=True, least_share=0.5, n_asked=9)),
-        ({"trial": (0,), "response": (0,), "response_time_ms": ()}, Alternation(0.1)),
+        ({"status": "partial"}, IncompleteAnswers(keep_partial=True)),
+        ({"status": "stopped"}, IncompleteAnswers(keep_partial=True, least_share=0.5, n_asked=8)),
+        ({"status": "completed"}, IncompleteAnswers(keep_partial=True, least_share=0.5, n_asked=9)),
+        ({"trial": (0,), "response": (0,), "response_time_ms": ()}, ConstantAlternation(0.1)),
     ],
 )
 def test_at_its_limit_or_without_the_measure_a_rule_lets_people_stay(changes, rule):
@@ -108,18 +112,21 @@ def test_at_its_limit_or_without_the_measure_a_rule_lets_people_stay(changes, ru
 
 
 def test_only_the_first_time_of_a_person_counts():
-    found = exclude([USUAL, replace(USUAL, person="bb"), USUAL, USUAL], [Duplicate()])
+    found = exclude([USUAL, replace(USUAL, person="bb"), USUAL, USUAL], [RepeatedParticipation()])
     assert [(item.place, item.value) for item in found] == [(2, 1.0), (3, 2.0)]
 
 
 def test_who_left_before_the_first_trial_may_come_back():
     left = replace(USUAL, status="partial", trial=(), response=(), response_time_ms=())
-    assert [item.place for item in exclude([left, USUAL], [Incomplete(), Duplicate()])] == [0]
+    assert [
+        item.place
+        for item in exclude([left, USUAL], [IncompleteAnswers(), RepeatedParticipation()])
+    ] == [0]
 
 
 def test_earlier_experiments_count_only_where_the_rule_says_so():
-    assert exclude([USUAL], [Duplicate()], earlier=["aa"]) == []
-    (found,) = exclude([USUAL], [Duplicate(in_campaign=True)], earlier=["aa"])
+    assert exclude([USUAL], [RepeatedParticipation()], earlier=["aa"]) == []
+    (found,) = exclude([USUAL], [RepeatedParticipation(in_campaign=True)], earlier=["aa"])
     assert found.value == 1.0
 
 
@@ -154,7 +161,7 @@ def test_every_broken_rule_is_told():
         ),
         (FailedChecks(1), "People who failed more than 1 attention check are excluded."),
         (
-            Comprehension(2),
+            ComprehensionAttempts(2),
             "People who needed more than 2 attempts at the comprehension check are excluded.",
         ),
     ],

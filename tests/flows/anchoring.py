@@ -11,7 +11,7 @@ import numpy as np
 
 from lakatos.judges.anchor import AnchorItem
 from lakatos.judges.feature import FEATURES
-from lakatos.judges.judge import Submission
+from lakatos.judges.judge import JudgeSubmission
 from lakatos.traces.digest import digest_of
 
 OF_EVIDENCE = (
@@ -39,7 +39,7 @@ def known_items(n: int = 500, seed: int = 1, weight: float = 3.0) -> list[Anchor
         )
         found.append(
             AnchorItem(
-                submission=Submission(
+                submission=JudgeSubmission(
                     candidate=digest_of(["candidate", seed, number]),
                     incumbent=digest_of(["incumbent", seed, number]),
                     advantage=advantage,

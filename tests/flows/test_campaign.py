@@ -13,7 +13,7 @@ import pytest
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.places import find_run, new_folder
-from lakatos.flows.run.records import RECORD_TYPES, Concluded
+from lakatos.flows.run.records import RECORD_TYPES, CampaignConcluded
 from lakatos.flows.run.run import Run, create_run, read_state
 from lakatos.flows.run.source import hidden_theory
 from lakatos.flows.start import resume_run, run_study
@@ -215,7 +215,7 @@ def test_a_run_cut_short_after_its_verdict_leaves_its_lessons_all_the_same(
         patch.setattr("lakatos.flows.campaign.crystallise", cut_short)
         with pytest.raises(KeyboardInterrupt):
             run_study(study, tmp_path / "cut", n_workers=1)
-    assert records(tmp_path / "cut", Concluded)
+    assert records(tmp_path / "cut", CampaignConcluded)
     assert not records(tmp_path / "cut", Fact)
     resume_run(tmp_path / "cut", n_workers=1)
     assert form(tmp_path / "cut") == form(tmp_path / "whole")

@@ -20,7 +20,7 @@ from lakatos.flows.report.explain import ended_epochs, explain
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import resume_run, run_study
-from lakatos.judges.erasure import Measured
+from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.judge import Verdict
 from lakatos.judges.rubrics.language_model import NAME, RUBRIC
 from lakatos.language_models.rehearsal.app import RehearsalSettings
@@ -116,7 +116,7 @@ def test_what_it_said_before_is_erased_and_what_it_says_afterwards_is_read_anew(
     folder, _ = turned
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
-        measured = list(trace.records(Measured))
+        measured = list(trace.records(JudgeMeasured))
         verdicts = list(trace.records(Verdict))
         ended = ended_epochs(trace)
     state, trace = read_state(folder)

@@ -15,7 +15,7 @@ from lakatos.flows.start import run_study
 from lakatos.memory.draft import ToolDraft
 from lakatos.memory.item import Fact, PlanUsed
 from lakatos.memory.library import Library, Pitfall, always, library_from_bytes
-from lakatos.memory.recall import Lexical, Situation
+from lakatos.memory.recall import LexicalRecall, RecallSituation
 from lakatos.memory.retirement import SHADOWS
 from lakatos.memory.runner import ToolSandbox
 from lakatos.memory.tools import TOOLS
@@ -88,8 +88,8 @@ def test_what_it_justified_is_flagged_and_counts_half_and_what_data_justified_do
     facts = facts_of(library)
     assert facts[LIKED] in library.doubted
     assert facts[MEASURED] not in library.doubted
-    found = Lexical(library, kinds=("fact",)).recall(
-        Situation(domain=DOMAIN, failed="the best cue")
+    found = LexicalRecall(library, kinds=("fact",)).recall(
+        RecallSituation(domain=DOMAIN, failed="the best cue")
     )
     by_lesson = {item.lesson: item for item in found.lessons}
     liked, measured = by_lesson[facts[LIKED]], by_lesson[facts[MEASURED]]

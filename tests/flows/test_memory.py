@@ -36,7 +36,7 @@ from lakatos.memory.errors import (
 from lakatos.memory.item import Fact, ToolRefused, ToolValidated
 from lakatos.memory.library import Library
 from lakatos.memory.plan import Plan
-from lakatos.memory.recall import Lexical, Situation
+from lakatos.memory.recall import LexicalRecall, RecallSituation
 from lakatos.memory.runner import ToolSandbox
 from lakatos.memory.signature import canonical_form
 from lakatos.memory.tools import TOOLS
@@ -131,7 +131,7 @@ def test_what_a_displaced_judge_justified_is_flagged_and_comes_back_last(runs):
     with_facts(runs, *facts, seat=1)
     library = rebuild_library(runs)
     assert len(library.doubted) == 1
-    found = Lexical(library).recall(Situation(domain=DOMAIN, failed="conflict matters"))
+    found = LexicalRecall(library).recall(RecallSituation(domain=DOMAIN, failed="conflict matters"))
     assert [item.note for item in found.lessons] == [
         "",
         "unverified: what it rested on was displaced",

@@ -10,7 +10,7 @@ import pytest
 from lakatos.flows.roles.remember import keep_library, library_path, rebuild_library
 from lakatos.flows.run.run import open_run, read_state
 from lakatos.flows.start import resume_run, run_study
-from lakatos.language_models.client import Usage
+from lakatos.language_models.client import TokenUsage
 from lakatos.language_models.embedding import embed
 from lakatos.language_models.errors import LanguageModelError
 from lakatos.language_models.settings import ModelSettings
@@ -174,7 +174,7 @@ def test_embeddings_come_from_any_endpoint_that_speaks_the_protocol(endpoint):
     settings = ModelSettings(name="e", model="x", base_url=endpoint)
     found = embed(settings, ["conflict conflict", "noise"])
     assert np.array_equal(found.vectors, [[2, 0, 1], [0, 1, 1]])
-    assert found.usage == Usage(n_prompt_tokens=3)
+    assert found.usage == TokenUsage(n_prompt_tokens=3)
 
 
 def test_an_endpoint_that_is_not_there_says_what_happens_instead():

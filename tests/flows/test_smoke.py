@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.report.report import write_report
-from lakatos.flows.run.records import Concluded
+from lakatos.flows.run.records import CampaignConcluded
 from lakatos.flows.start import run_study
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -20,7 +20,7 @@ def test_the_shortest_campaign_reaches_a_verdict_that_passes_its_audit_and_is_re
 ) -> None:
     folder = tmp_path / "smoke"
     verdict = run_study(small_study(**SHORT), folder, engine="none", n_workers=1)
-    assert isinstance(verdict, Concluded)
+    assert isinstance(verdict, CampaignConcluded)
     found = audit(folder, n_workers=1)
     assert found.passed, [item for item in found.findings if not item.passed]
     assert escape(verdict.text) in write_report(folder).read_text(encoding="utf-8")

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lakatos.judges.anchor import AnchorItem
-from lakatos.judges.answer import Answers
-from lakatos.judges.judge import Submission
+from lakatos.judges.answer import JudgeAnswers
+from lakatos.judges.judge import JudgeSubmission
 from lakatos.traces.digest import digest_of
 from lakatos.traces.journal import Event
 
 
 def submission(name, **features):
-    return Submission(
+    return JudgeSubmission(
         candidate=digest_of(["candidate", name]),
         incumbent=digest_of(["incumbent", name]),
         advantage=0.01,
@@ -40,7 +40,7 @@ def answers(judge, probability):
     p = np.asarray(probability, dtype=float)
     failures = {int(place): "no answer" for place in np.flatnonzero(np.isnan(p))}
     side = np.where(np.isnan(p), 0, np.sign(np.nan_to_num(p, nan=0.5) - 0.5)).astype(int)
-    return Answers(digest_of(judge), p, side, failures)
+    return JudgeAnswers(digest_of(judge), p, side, failures)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from lakatos.judges.anchor import (
     SHARES,
-    Access,
     AnchorItem,
     AnchorSet,
+    LabelAccess,
     check_disjoint,
     components,
     split,
@@ -116,7 +116,7 @@ def test_a_set_reads_back_with_its_version_and_any_change_is_another_version():
 
 def test_every_look_at_labels_is_recorded_with_who_was_judged_by_them():
     anchor = split(many(40), seed=1)
-    items, access = Access().read(anchor, "confirm", "gate", [digest_of("a"), digest_of("b")])
+    items, access = LabelAccess().read(anchor, "confirm", "gate", [digest_of("a"), digest_of("b")])
     assert items == anchor.parts["confirm"]
     record = access.exposed[-1]
     assert (record.part, record.purpose, record.n_items) == ("confirm", "gate", len(items))
@@ -130,12 +130,12 @@ def test_confirm_is_never_read_to_breed_judges():
     with pytest.raises(
         AnchorError, match="confirm part of the anchor set may not be read to breed"
     ):
-        Access().read(split(many(40), seed=1), "confirm", "breed", [])
+        LabelAccess().read(split(many(40), seed=1), "confirm", "breed", [])
 
 
 def test_the_vault_opens_once():
     anchor = split(many(40), seed=1)
-    _, access = Access().read(anchor, "vault", "report", [digest_of("a")])
+    _, access = LabelAccess().read(anchor, "vault", "report", [digest_of("a")])
     with pytest.raises(VaultError, match=f"was opened before, for judges {digest_of('a')[:8]}"):
         access.read(anchor, "vault", "report", [digest_of("b")])
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakatos.judges.answer import Answers, ask, swap
+from lakatos.judges.answer import JudgeAnswers, ask, swap
 from lakatos.judges.canary import canary
 from lakatos.judges.errors import GateError, VerdictError
 from lakatos.judges.feature import FEATURES, features_of, swapped
-from lakatos.judges.rubric import Dimension, Reading, Rubric, RubricJudge
+from lakatos.judges.rubric import Rubric, RubricDimension, RubricJudge, RubricReading
 from lakatos.judges.rubrics.parsimony import ParsimonyJudge
 from lakatos.traces.digest import digest_of
 from tests.judges.support import Scripted, answers, submission
@@ -80,7 +80,7 @@ def test_a_swapped_submission_has_the_features_swapped():
 
 def test_answers_read_back_as_they_were_written():
     found = answers("a", [0.2, float("nan"), 0.8])
-    again = Answers.from_json(found.to_json())
+    again = JudgeAnswers.from_json(found.to_json())
     assert again.to_json() == found.to_json()
     assert again.failures == {1: "no answer"}
 
@@ -96,7 +96,7 @@ def test_a_judge_without_chance_drifts_with_any_change():
 
 def taking(sides, failures=None):
     sides = np.array(sides)
-    return Answers(digest_of("a"), np.where(sides > 0, 0.8, 0.2), sides, failures or {})
+    return JudgeAnswers(digest_of("a"), np.where(sides > 0, 0.8, 0.2), sides, failures or {})
 
 
 def test_a_judge_that_varies_drifts_where_the_answer_of_before_stands_alone_too_often():
@@ -145,13 +145,13 @@ def test_the_canary_compares_the_same_items():
 
 RUBRIC = Rubric(
     (
-        Dimension(
+        RubricDimension(
             "fit",
             "Which predicts the answers so far better?",
             {-1: "incumbent", 0: "alike", 1: "candidate"},
             2.0,
         ),
-        Dimension("scope", "Which says more?", {-1: "incumbent", 0: "alike", 1: "candidate"}),
+        RubricDimension("scope", "Which says more?", {-1: "incumbent", 0: "alike", 1: "candidate"}),
     )
 )
 
@@ -160,7 +160,7 @@ RUBRIC = Rubric(
 class Fixed:
     """A reader that always reads the same."""
 
-    reading: Reading
+    reading: RubricReading
     model: str = "m"
 
     @property
@@ -174,20 +174,20 @@ class Fixed:
 def test_levels_become_log_odds():
     judge = RubricJudge(
         RUBRIC,
-        Fixed(Reading({"fit": 1, "scope": -1}, {"fit": "ahead by 0.1", "scope": "no times"})),
+        Fixed(RubricReading({"fit": 1, "scope": -1}, {"fit": "ahead by 0.1", "scope": "no times"})),
     )
     assert judge.judge(submission(1)) == pytest.approx(1 / (1 + np.exp(-1)))
 
 
 def test_every_dimension_needs_a_defined_level_and_evidence():
     cases = [
-        (Reading({"fit": 1}, {"fit": "ahead"}), "gave 'scope' the level None"),
+        (RubricReading({"fit": 1}, {"fit": "ahead"}), "gave 'scope' the level None"),
         (
-            Reading({"fit": 1, "scope": 3}, {"fit": "ahead", "scope": "x"}),
+            RubricReading({"fit": 1, "scope": 3}, {"fit": "ahead", "scope": "x"}),
             "gave 'scope' the level 3",
         ),
         (
-            Reading({"fit": 1, "scope": 0}, {"fit": "ahead", "scope": " "}),
+            RubricReading({"fit": 1, "scope": 0}, {"fit": "ahead", "scope": " "}),
             "gave no evidence for 'scope'",
         ),
     ]
@@ -199,10 +199,10 @@ def test_every_dimension_needs_a_defined_level_and_evidence():
 
 
 def test_a_rubric_judges_version_is_its_rubric_and_its_reader_and_not_its_name():
-    reader = Fixed(Reading({}, {}))
+    reader = Fixed(RubricReading({}, {}))
     judge = RubricJudge(RUBRIC, reader)
     assert RubricJudge(RUBRIC, reader, name="renamed").digest == judge.digest
-    assert RubricJudge(RUBRIC, Fixed(Reading({}, {}), model="n")).digest != judge.digest
+    assert RubricJudge(RUBRIC, Fixed(RubricReading({}, {}), model="n")).digest != judge.digest
     assert RubricJudge(Rubric(RUBRIC.dimensions[:1]), reader).digest != judge.digest
     assert RubricJudge(Rubric(RUBRIC.dimensions, "Be strict."), reader).digest != judge.digest
 

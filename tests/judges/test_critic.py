@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from lakatos.judges.critic import (
     STARTING_WEIGHT,
-    Critic,
-    Heard,
-    Panel,
+    CriticPanel,
+    CriticProfile,
+    CriticsHeard,
     drift,
     grade,
     learn,
@@ -19,13 +19,13 @@ from lakatos.judges.critic import (
 from lakatos.judges.errors import CriticError
 from lakatos.traces.digest import digest_of
 
-ONE = Critic("one", digest_of("one"), ("no", "yes"), 1.0)
-TWO = Critic("two", digest_of("two"), ("no", "yes"), 1.0)
+ONE = CriticProfile("one", digest_of("one"), ("no", "yes"), 1.0)
+TWO = CriticProfile("two", digest_of("two"), ("no", "yes"), 1.0)
 VERSIONS = {"one": ONE.version, "two": TWO.version}
 
 
 def heard(index, answers, favoured, family="risky", versions=VERSIONS):
-    return Heard(
+    return CriticsHeard(
         family, answers, {name: versions[name] for name in answers}, favoured, digest_of([index])
     )
 
@@ -67,7 +67,7 @@ def test_each_critics_own_table_is_its_posterior_mean_however_critics_depend_on_
 
 
 def test_before_anything_is_known_the_starting_tables_speak():
-    started = Critic("one", ONE.version, ("no", "yes"), 1.0, start=((0.7, 0.3), (0.2, 0.8)))
+    started = CriticProfile("one", ONE.version, ("no", "yes"), 1.0, start=((0.7, 0.3), (0.2, 0.8)))
     learned = learn([], [started, TWO], "risky", weight=4.0)
     assert learned.panel.only((0,)).table == pytest.approx(np.array(started.start))
     assert learned.belief((1, None)) == pytest.approx(0.8 / 1.1)
@@ -81,7 +81,7 @@ def test_a_starting_table_that_outvotes_the_data_or_does_not_fit_is_refused():
     with pytest.raises(CriticError, match="two rows of 2"):
         learn(
             [],
-            [Critic("one", ONE.version, ("no", "yes"), 1.0, start=((0.5, 0.5), (1.0, 0.0)))],
+            [CriticProfile("one", ONE.version, ("no", "yes"), 1.0, start=((0.5, 0.5), (1.0, 0.0)))],
             "risky",
         )
     with pytest.raises(CriticError, match="has 2 levels; a record holds 5"):
@@ -131,7 +131,7 @@ def test_tables_are_probabilities_and_asking_in_any_order_gives_one_belief(seed,
 
 def test_leaving_critics_out_sums_over_what_they_would_say():
     table = np.random.default_rng(1).dirichlet(np.ones(12), size=(4, 2)).reshape(4, 2, 2, 3, 2)
-    panel = Panel(("a", "b", "c"), (1, 2, 3), table)
+    panel = CriticPanel(("a", "b", "c"), (1, 2, 3), table)
     some = panel.only((0, 2))
     assert (some.names, some.costs) == (("a", "c"), (1, 3))
     assert some.probability((1, 0)) == pytest.approx(panel.probability((1, None, 0)))

@@ -7,15 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakatos.judges.critic import Critic, FreshPanel, Heard, Panel, fit_critic, judge_critic, learn
+from lakatos.judges.critic import (
+    CriticPanel,
+    CriticProfile,
+    CriticsHeard,
+    FreshPanel,
+    fit_critic,
+    judge_critic,
+    learn,
+)
 from lakatos.judges.decision import (
     FEWEST,
     FORCED,
     PAYOFFS,
     CandidateDecided,
-    Payoffs,
-    Problem,
-    Threshold,
+    DecisionPayoffs,
+    DecisionProblem,
+    ThresholdPolicy,
     action_values,
     always,
     best_value,
@@ -40,7 +48,9 @@ def both(belief):
 
 def one_critic(hit, false_alarm, cost=2.0):
     """One critic that passes a share ``hit`` of winners and ``false_alarm`` of losers."""
-    return Panel(("test",), (cost,), np.array([[1 - false_alarm, false_alarm], [1 - hit, hit]]))
+    return CriticPanel(
+        ("test",), (cost,), np.array([[1 - false_alarm, false_alarm], [1 - hit, hit]])
+    )
 
 
 def copying(rho, hit=0.85, false_alarm=0.35):
@@ -61,14 +71,16 @@ def test_the_values_with_none_to_five_tests_are_the_published_ones():
         "quit": np.zeros(3),
         **{f"patch {cause}": 200 * np.eye(3)[cause] - 23 for cause in range(3)},
     }
-    problem = Problem(ends, FreshPanel(("A", "B", "C"), (1.0, 1.0, 1.0), tables))
+    problem = DecisionProblem(ends, FreshPanel(("A", "B", "C"), (1.0, 1.0, 1.0), tables))
     values = [float(best_value(problem, np.full(3, 1 / 3), n_tests)) for n_tests in range(6)]
     assert values == pytest.approx([43.67, 89.33, 130.33, 141.10, 151.09, 157.32], abs=0.005)
 
 
 def test_where_only_verified_candidates_pay_the_published_values_come_out():
     def problem(cost):
-        payoffs = Payoffs(gain=100, loss=np.inf, cost=cost, refine_cost=10, mends=0.07, breaks=0.06)
+        payoffs = DecisionPayoffs(
+            gain=100, loss=np.inf, cost=cost, refine_cost=10, mends=0.07, breaks=0.06
+        )
         return ship_or_quit(one_critic(0.95, 0.05), payoffs)
 
     values = best_value(problem(30), both(BELIEFS[:6]))
@@ -90,13 +102,15 @@ def test_verifying_up_to_three_times_costs_what_was_published():
     assert [chain(b) for b in BELIEFS[:6]] == pytest.approx(
         [-80.6, -64.2, -44.6, -11.8, 20.9, 53.6], abs=0.06
     )
-    payoffs = Payoffs(gain=100, loss=np.inf, cost=30, refine_cost=10, mends=0.07, breaks=0.06)
+    payoffs = DecisionPayoffs(
+        gain=100, loss=np.inf, cost=30, refine_cost=10, mends=0.07, breaks=0.06
+    )
     best = best_value(ship_or_quit(one_critic(0.95, 0.05), payoffs), both(BELIEFS[:6]))
     assert (best > [chain(b) for b in BELIEFS[:6]]).all()
 
 
 def test_where_unverified_candidates_may_be_adopted_the_published_values_come_out():
-    payoffs = Payoffs(gain=100, loss=100, cost=5, refine_cost=10, mends=0.24, breaks=0.02)
+    payoffs = DecisionPayoffs(gain=100, loss=100, cost=5, refine_cost=10, mends=0.24, breaks=0.02)
     problem = ship_or_quit(one_critic(0.85, 0.35), payoffs)
     values = best_value(problem, both(BELIEFS))
     assert values == pytest.approx([26.7, 32.8, 40.4, 56.0, 71.6, 87.2, 94.0], abs=0.06)
@@ -106,7 +120,9 @@ def test_where_unverified_candidates_may_be_adopted_the_published_values_come_ou
 
 @given(st.floats(0.001, 0.999), st.floats(0.1, 99), st.floats(1, 99))
 def test_verify_against_ship_and_against_quit_follow_their_closed_forms(belief, cost, loss):
-    problem = ship_or_quit(Panel((), (), np.ones(2)), Payoffs(gain=100, loss=loss, cost=cost))
+    problem = ship_or_quit(
+        CriticPanel((), (), np.ones(2)), DecisionPayoffs(gain=100, loss=loss, cost=cost)
+    )
     values = action_values(problem, both(belief))
     if abs(loss * (1 - belief) - cost) > 1e-6:
         assert (values["verify"] > values["ship"]) == (loss * (1 - belief) > cost)
@@ -116,7 +132,7 @@ def test_verify_against_ship_and_against_quit_follow_their_closed_forms(belief, 
 
 def test_a_critic_that_nearly_always_passes_is_never_worth_its_cost():
     syntax = one_critic(0.99, 0.98, cost=1.0)
-    problem = ship_or_quit(syntax, Payoffs(gain=100, loss=np.inf, cost=30))
+    problem = ship_or_quit(syntax, DecisionPayoffs(gain=100, loss=np.inf, cost=30))
     for belief in np.linspace(0.05, 0.95, 91):
         weights = syntax.weights(both(belief), (1,))
         assert 0 <= weights[1] / weights.sum() - belief < 0.01
@@ -158,9 +174,9 @@ def test_critics_that_repeat_each_other_cost_the_naive_product_what_was_publishe
     assert naive_and_joint(1.0) == pytest.approx([-1.0, 8.5], abs=0.06)
     # Asking one after the other saves the second question after most first answers.
     for rho, both_asked in ((0.0, 11.1), (0.5, 9.5), (1.0, 8.5)):
-        panel = Panel(("a", "b"), (1.0, 1.0), copying(rho))
+        panel = CriticPanel(("a", "b"), (1.0, 1.0), copying(rho))
         assert (
-            best_value(ship_or_quit(panel, Payoffs(gain=100, loss=100, cost=30)), both(0.3))
+            best_value(ship_or_quit(panel, DecisionPayoffs(gain=100, loss=100, cost=30)), both(0.3))
             > both_asked
         )
 
@@ -195,7 +211,7 @@ def brute_force(panel, prior, payoffs, steps, seen):
 def test_the_recursion_agrees_with_brute_force_on_random_problems(seed):
     rng = np.random.default_rng(seed)
     table = rng.dirichlet(np.full(6, 0.5), size=2).reshape(2, 2, 3)
-    panel = Panel(("a", "b"), tuple(rng.uniform(0, 5, 2)), table)
+    panel = CriticPanel(("a", "b"), tuple(rng.uniform(0, 5, 2)), table)
     payoffs = (
         100.0,
         rng.uniform(0, 150),
@@ -204,7 +220,7 @@ def test_the_recursion_agrees_with_brute_force_on_random_problems(seed):
         rng.uniform(0, 0.5),
         rng.uniform(0, 0.3),
     )
-    problem = ship_or_quit(panel, Payoffs(*payoffs))
+    problem = ship_or_quit(panel, DecisionPayoffs(*payoffs))
     belief = rng.uniform(0.02, 0.98)
     value = best_value(problem, both(belief), 2)
     assert value == pytest.approx(
@@ -219,10 +235,10 @@ def test_the_recursion_agrees_with_brute_force_on_random_problems(seed):
 @given(st.integers(0, 10_000))
 def test_values_are_convex_in_the_belief_and_no_policy_beats_the_plan(seed):
     rng = np.random.default_rng(seed)
-    panel = Panel(("a", "b"), (1.0, 2.0), rng.dirichlet(np.ones(4), size=2).reshape(2, 2, 2))
+    panel = CriticPanel(("a", "b"), (1.0, 2.0), rng.dirichlet(np.ones(4), size=2).reshape(2, 2, 2))
     problem = ship_or_quit(
         panel,
-        Payoffs(
+        DecisionPayoffs(
             100,
             rng.uniform(20, 150),
             rng.uniform(1, 60),
@@ -236,7 +252,7 @@ def test_values_are_convex_in_the_belief_and_no_policy_beats_the_plan(seed):
     assert (np.diff(values, 2) >= -1e-9).all()
     for policy in (
         *(always(problem, name) for name in ("quit", "ship", "verify")),
-        Threshold(0, 1, "quit", "verify").policy(problem),
+        ThresholdPolicy(0, 1, "quit", "verify").policy(problem),
     ):
         assert (
             worth_of(policy, problem, grid, problem, grid, retries=False) <= values + 1e-9
@@ -248,14 +264,15 @@ def test_side_by_side_problems_equal_one_after_the_other():
     tables = np.stack([one_critic(rate, 1 - rate).table for rate in rates])
     together = best_value(
         ship_or_quit(
-            Panel(("test",), (2.0,), tables), Payoffs(100.0, 100.0, costs, 10.0, 0.2, 0.1)
+            CriticPanel(("test",), (2.0,), tables),
+            DecisionPayoffs(100.0, 100.0, costs, 10.0, 0.2, 0.1),
         ),
         both([0.2, 0.5, 0.7]),
     )
     for index, belief in enumerate((0.2, 0.5, 0.7)):
         alone = ship_or_quit(
             one_critic(rates[index], 1 - rates[index]),
-            Payoffs(100, 100, costs[index], 10, 0.2, 0.1),
+            DecisionPayoffs(100, 100, costs[index], 10, 0.2, 0.1),
         )
         assert best_value(alone, both(belief)) == pytest.approx(together[index])
 
@@ -264,12 +281,14 @@ def test_the_single_threshold_is_the_best_of_all_rules_with_one_cut():
     rng = np.random.default_rng(5)
     for _ in range(50):
         table = rng.dirichlet(np.ones(3), size=2)
-        panel = Panel(("a",), (1.0,), table)
-        problem = ship_or_quit(panel, Payoffs(100, 80, rng.uniform(5, 60)))
+        panel = CriticPanel(("a",), (1.0,), table)
+        problem = ship_or_quit(panel, DecisionPayoffs(100, 80, rng.uniform(5, 60)))
         rule = single_threshold(problem, 0.4, [table])
         names = ("quit", "ship", "verify")
-        rules = [Threshold(None, 0, name, name) for name in names]
-        rules += [Threshold(0, cut, low, high) for cut in (1, 2) for low in names for high in names]
+        rules = [ThresholdPolicy(None, 0, name, name) for name in names]
+        rules += [
+            ThresholdPolicy(0, cut, low, high) for cut in (1, 2) for low in names for high in names
+        ]
         worths = [
             float(worth_of(r.policy(problem), problem, both(0.4), problem, both(0.4)))
             for r in rules
@@ -279,8 +298,8 @@ def test_the_single_threshold_is_the_best_of_all_rules_with_one_cut():
         ) == pytest.approx(max(worths))
 
 
-EVEN = Payoffs(gain=100, loss=100, cost=30)
-CRITIC = Critic("fit", digest_of("fit"), ("behind", "ahead"), 1.0)
+EVEN = DecisionPayoffs(gain=100, loss=100, cost=30)
+CRITIC = CriticProfile("fit", digest_of("fit"), ("behind", "ahead"), 1.0)
 
 
 def past(n, rng):
@@ -288,7 +307,9 @@ def past(n, rng):
     for index in range(n):
         wins = bool(rng.random() < 0.4)
         level = int(rng.random() < (0.85 if wins else 0.3))
-        rows.append(Heard("risky", {"fit": level}, {"fit": CRITIC.version}, wins, digest_of(index)))
+        rows.append(
+            CriticsHeard("risky", {"fit": level}, {"fit": CRITIC.version}, wins, digest_of(index))
+        )
     return rows
 
 
@@ -301,7 +322,7 @@ def test_few_past_candidates_leave_the_decision_to_what_is_known_beforehand_and_
     assert "refine" not in decide(PAYOFFS, few, (1,), rng, forced=0).values
     assert "refine" in decide(PAYOFFS, many, (1,), rng, forced=0).values
     # A critic of a new version has been heard about nobody, and does not enter the plan of the others.
-    new = Critic("judge", digest_of("new judge"), ("no", "yes"), 0.0)
+    new = CriticProfile("judge", digest_of("new judge"), ("no", "yes"), 0.0)
     decided = decide(EVEN, learn(past(60, rng), [CRITIC, new], "risky"), (None, 1), rng, forced=0)
     assert decided.rule == "plan"
     assert "ask judge" not in decided.values
@@ -309,7 +330,7 @@ def test_few_past_candidates_leave_the_decision_to_what_is_known_beforehand_and_
 
 def test_a_candidate_that_has_a_place_in_the_next_experiment_is_verified_whatever_the_values_say():
     lost = [
-        Heard("risky", {"fit": 1}, {"fit": CRITIC.version}, False, digest_of(index))
+        CriticsHeard("risky", {"fit": 1}, {"fit": CRITIC.version}, False, digest_of(index))
         for index in range(40)
     ]
     learned = learn(lost, [CRITIC], "risky")
@@ -322,7 +343,7 @@ def test_a_candidate_that_has_a_place_in_the_next_experiment_is_verified_whateve
         "verify: the next experiment compares as many with the leader anyway"
     )
     won = [
-        Heard("risky", {"fit": 1}, {"fit": CRITIC.version}, True, digest_of(index))
+        CriticsHeard("risky", {"fit": 1}, {"fit": CRITIC.version}, True, digest_of(index))
         for index in range(40)
     ]
     assert (
@@ -344,7 +365,7 @@ def test_the_sentence_names_the_action_its_reason_and_every_value():
 
 def test_a_twentieth_of_candidates_is_verified_whatever_the_values_say():
     learned = learn(past(100, np.random.default_rng(3)), [CRITIC], "risky")
-    hopeless = Payoffs(gain=1, loss=100, cost=50)
+    hopeless = DecisionPayoffs(gain=1, loss=100, cost=50)
     drawn = [
         decide(hopeless, learned, (None,), np.random.default_rng(seed)).rule for seed in range(2000)
     ]
@@ -385,7 +406,9 @@ def test_the_same_past_and_seed_give_the_same_decision_whose_record_reads_back()
 def test_payoffs_that_are_no_numbers_are_refused():
     learned = learn(past(40, np.random.default_rng(4)), [CRITIC], "risky")
     with pytest.raises(DecisionError, match="finite gains and costs"):
-        decide(Payoffs(gain=np.nan, loss=1, cost=1), learned, (None,), np.random.default_rng(1))
+        decide(
+            DecisionPayoffs(gain=np.nan, loss=1, cost=1), learned, (None,), np.random.default_rng(1)
+        )
 
 
 def test_a_campaign_without_a_past_asks_people_where_its_judge_gives_more_than_even_odds():

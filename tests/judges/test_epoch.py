@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from lakatos.judges.epoch import freeze, rank
 from lakatos.judges.errors import EpochMismatchError, VerdictError
-from lakatos.judges.judge import Submission, Verdict, resolve
+from lakatos.judges.judge import JudgeSubmission, Verdict, resolve
 from lakatos.judges.rubrics import RUBRICS
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.record import body_of, parse_record
 
 CANDIDATE, INCUMBENT, EPOCH = digest_of("candidate"), digest_of("incumbent"), digest_of("epoch")
-SUBMISSION = Submission(CANDIDATE, INCUMBENT, 0.01, 0.01, 1, 500, 0.1)
+SUBMISSION = JudgeSubmission(CANDIDATE, INCUMBENT, 0.01, 0.01, 1, 500, 0.1)
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Fixed:
     def digest(self) -> Digest:
         return digest_of([self.name, self.opinion])
 
-    def judge(self, submission: Submission) -> float:
+    def judge(self, submission: JudgeSubmission) -> float:
         return self.opinion
 
 

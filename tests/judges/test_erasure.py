@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakatos.judges.erasure import Measured, Measurements
+from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements
 from lakatos.judges.errors import EpochMismatchError, MeasurementError
 from lakatos.traces.digest import digest_of
 from lakatos.traces.validity import Validity
@@ -12,7 +12,7 @@ THEORY, OTHER = digest_of("theory"), digest_of("other")
 
 
 def measured(subject=THEORY, seat="seat A", value=1.0, epoch=0, sample=0, task="favoured"):
-    return Measured(
+    return JudgeMeasured(
         subject=subject, task=task, seat=digest_of(seat), epoch=epoch, sample=sample, value=value
     )
 
@@ -80,7 +80,7 @@ def test_one_record_erases_several_seats_or_none():
 
 def table():
     validity = Validity([event("seat A"), event("seat B")])
-    return validity, Measurements(validity)
+    return validity, JudgeMeasurements(validity)
 
 
 def add(validity, scores, name, item, inputs=(), epoch=0):

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from lakatos.judges.anchor import Access, split
-from lakatos.judges.answer import Answers
+from lakatos.judges.anchor import LabelAccess, split
+from lakatos.judges.answer import JudgeAnswers
 from lakatos.judges.errors import GateError, LedgerError, ReplayError
 from lakatos.judges.gate import (
     CERTIFIED,
     WORKING,
     GateDecided,
     GateRegistered,
-    Pair,
+    JudgePair,
     brier_gains,
     challenge,
     decide,
@@ -20,7 +20,7 @@ from lakatos.judges.gate import (
     register,
     replay,
 )
-from lakatos.judges.ledger import FalseDiscovery, Spending
+from lakatos.judges.ledger import AlphaSpending, FalseDiscovery
 from lakatos.judges.paired import exact_p, fewest_wins, most_lost
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of, parse_record
@@ -52,7 +52,7 @@ def pair(n_won=40, n_lost=0, n_both=280):
     incumbent, challenger = np.zeros(400, dtype=bool), np.zeros(400, dtype=bool)
     incumbent[both] = incumbent[lost] = True
     challenger[both] = challenger[won] = True
-    return Pair(judged("incumbent", incumbent), judged("challenger", challenger))
+    return JudgePair(judged("incumbent", incumbent), judged("challenger", challenger))
 
 
 def put(settings=CERTIFIED, found=None, ledger=None, anchor=ANCHOR):
@@ -62,13 +62,13 @@ def put(settings=CERTIFIED, found=None, ledger=None, anchor=ANCHOR):
         slot="program",
         epoch=3,
         anchor=anchor,
-        ledger=ledger or Spending(),
+        ledger=ledger or AlphaSpending(),
         seed=7,
     )
 
 
 def run(settings=CERTIFIED, found=None, ledger=None):
-    found, ledger = found or pair(), ledger or Spending()
+    found, ledger = found or pair(), ledger or AlphaSpending()
     registration = put(settings, found, ledger)
     return decide(registration, found, [] if refusal_of(registration) else ITEMS, ledger)
 
@@ -80,7 +80,7 @@ def test_a_clearly_better_challenger_replaces_and_the_record_says_why():
     assert decided.p_value == exact_p(50, 10)
     assert decided.gain == 0.1
     assert decided.reason.startswith("gain +0.100 on 400 items (50 won, 10 lost), p = ")
-    assert ledger.spent == (decided.level,) == (Spending().level,)
+    assert ledger.spent == (decided.level,) == (AlphaSpending().level,)
     assert parse_record("gate_decided", body_of(decided), {"gate_decided": GateDecided}) == decided
 
 
@@ -88,12 +88,12 @@ def test_an_equal_challenger_is_kept_out_and_still_costs():
     decided, ledger = run(found=pair(20, 20))
     assert decided.verdict == "keep"
     assert "not convincing" in decided.reason
-    assert ledger.level < Spending().level
-    assert decided.debit == Spending().level
+    assert ledger.level < AlphaSpending().level
+    assert decided.debit == AlphaSpending().level
 
 
 def test_the_verdict_is_that_of_the_exact_test_at_the_ledgers_level():
-    needed = fewest_wins(60, Spending().level)
+    needed = fewest_wins(60, AlphaSpending().level)
     for wins, verdict in ((needed, "replace"), (needed - 1, "keep")):
         assert (
             run(CERTIFIED.model_copy(update={"floor": 0.0, "margin": 1.0}), pair(wins, 60 - wins))[
@@ -116,7 +116,9 @@ def test_a_gain_bought_by_one_stratum_does_not_replace():
     incumbent, challenger = np.ones(400, dtype=bool), np.ones(400, dtype=bool)
     incumbent[np.flatnonzero(machine)[:80]] = False
     challenger[np.flatnonzero(~machine)[:20]] = False
-    decided, _ = run(found=Pair(judged("incumbent", incumbent), judged("challenger", challenger)))
+    decided, _ = run(
+        found=JudgePair(judged("incumbent", incumbent), judged("challenger", challenger))
+    )
     assert decided.verdict == "keep"
     assert "may lose more than 0.05 in origin=human" in decided.reason
     harmed = {row.stratum: row for row in decided.strata}
@@ -129,14 +131,14 @@ def test_without_power_nothing_is_decided_and_no_label_is_read():
     decided, ledger = run(settings)
     assert decided.verdict == "underpowered"
     assert "above the target of 0.02; more confirm items are needed" in decided.reason
-    assert (decided.n, decided.debit, ledger) == (0, 0.0, Spending())
+    assert (decided.n, decided.debit, ledger) == (0, 0.0, AlphaSpending())
 
 
 def test_too_many_failures_mean_no_decision():
     found = pair(50, 10)
     broken = found.challenger.probability.copy()
     broken[:9] = np.nan
-    decided, _ = run(found=Pair(found.incumbent, answers("challenger", broken)))
+    decided, _ = run(found=JudgePair(found.incumbent, answers("challenger", broken)))
     assert decided.verdict == "error"
     assert "9 of 400 items have no answer from one of the judges, more than 2%" in decided.reason
 
@@ -145,15 +147,17 @@ def test_few_failures_are_excluded_pairwise_and_counted_for_nobody():
     found = pair(50, 10)
     broken = found.challenger.probability.copy()
     broken[:8] = np.nan
-    decided, _ = run(found=Pair(found.incumbent, answers("challenger", broken)))
+    decided, _ = run(found=JudgePair(found.incumbent, answers("challenger", broken)))
     assert (decided.n, decided.n_excluded) == (392, 8)
     assert decided.verdict == "replace"
 
 
 def test_a_side_not_taken_is_wrong_and_never_a_win():
     found = pair(0, 0, 400)
-    undecided = Answers(digest_of("challenger"), np.full(400, 0.5), np.zeros(400, dtype=int), {})
-    decided, _ = run(WORKING, Pair(found.incumbent, undecided))
+    undecided = JudgeAnswers(
+        digest_of("challenger"), np.full(400, 0.5), np.zeros(400, dtype=int), {}
+    )
+    decided, _ = run(WORKING, JudgePair(found.incumbent, undecided))
     assert (decided.wins, decided.losses) == (0, 400)
 
 
@@ -182,39 +186,39 @@ def test_a_decision_comes_out_again_from_its_records(test):
 def test_other_answers_or_other_items_than_registered_are_refused():
     registration = put()
     with pytest.raises(GateError, match="answers are not those registered"):
-        decide(registration, pair(41), ITEMS, Spending())
+        decide(registration, pair(41), ITEMS, AlphaSpending())
     with pytest.raises(GateError, match="not the registered confirm part"):
-        decide(registration, pair(), ITEMS[:-1], Spending())
+        decide(registration, pair(), ITEMS[:-1], AlphaSpending())
     turned = [*ITEMS[:-1], item(399, not ITEMS[-1].label, origin=ITEMS[-1].strata["origin"])]
     with pytest.raises(GateError, match="not the registered confirm part"):
-        decide(registration, pair(), turned, Spending())
+        decide(registration, pair(), turned, AlphaSpending())
 
 
 def test_the_loss_test_may_aim_at_what_a_calibrated_challenger_would_gain():
     # Far apart: if the challenger is right about itself, the gain is 0.36, and 20 items find it.
     incumbent, challenger = answers("incumbent", [0.2] * 20), answers("challenger", [0.8] * 20)
     settings = CERTIFIED.model_copy(update={"test": "loss", "target": 0.001})
-    registration = put(settings, Pair(incumbent, challenger))
+    registration = put(settings, JudgePair(incumbent, challenger))
     assert registration.expected == pytest.approx(0.36)
     # Its spread: a gain of 0.6 with probability 0.8, else a loss of 0.6.
     assert registration.minimum_detectable == pytest.approx(
         0.48 / np.sqrt(20) * (1.8753 + 0.8416), rel=1e-3
     )
     assert refusal_of(registration) == ""
-    close = Pair(answers("incumbent", [0.5] * 20), answers("challenger", [0.55] * 20))
+    close = JudgePair(answers("incumbent", [0.5] * 20), answers("challenger", [0.55] * 20))
     assert "above the target of 0.0025" in refusal_of(put(settings, close))
 
 
 def test_a_judge_does_not_challenge_itself():
     found = pair()
     with pytest.raises(GateError, match="the same judge"):
-        put(found=Pair(found.incumbent, found.incumbent))
+        put(found=JudgePair(found.incumbent, found.incumbent))
 
 
 def test_an_emptied_ledger_refuses_a_test():
     registration = put()
     with pytest.raises(LedgerError, match="is left after 1 tests"):
-        decide(registration, pair(), ITEMS, Spending().debit(0.049, replaced=False))
+        decide(registration, pair(), ITEMS, AlphaSpending().debit(0.049, replaced=False))
 
 
 def test_a_whole_challenge_leaves_records_and_reads_labels_only_where_it_decides():
@@ -228,37 +232,53 @@ def test_a_whole_challenge_leaves_records_and_reads_labels_only_where_it_decides
     incumbent, challenger = (Scripted(knowing(share), version=str(share)) for share in (0.6, 0.9))
     settings = CERTIFIED.model_copy(update={"target": 0.2})
     found = challenge(
-        settings, incumbent, challenger, anchor, Access(), Spending(), slot="s", epoch=0, seed=1
+        settings,
+        incumbent,
+        challenger,
+        anchor,
+        LabelAccess(),
+        AlphaSpending(),
+        slot="s",
+        epoch=0,
+        seed=1,
     )
     assert found.decided.verdict == "replace"
     assert [record.part for record in found.access.exposed] == ["confirm"]
     assert found.access.exposed[0].judges == (incumbent.digest, challenger.digest)
     weak = settings.model_copy(update={"target": 0.01})
     refused = challenge(
-        weak, incumbent, challenger, anchor, Access(), Spending(), slot="s", epoch=0, seed=1
+        weak,
+        incumbent,
+        challenger,
+        anchor,
+        LabelAccess(),
+        AlphaSpending(),
+        slot="s",
+        epoch=0,
+        seed=1,
     )
     assert refused.decided.verdict == "underpowered"
-    assert (refused.access, refused.ledger) == (Access(), Spending())
+    assert (refused.access, refused.ledger) == (LabelAccess(), AlphaSpending())
 
 
 def test_the_working_tier_spends_nothing_and_is_never_underpowered():
     decided, ledger = run(WORKING.model_copy(update={"target": 0.001}))
     assert decided.verdict == "replace"
     assert decided.tier == "working"
-    assert (decided.debit, ledger) == (0.0, Spending())
+    assert (decided.debit, ledger) == (0.0, AlphaSpending())
 
 
 def test_a_ledger_is_the_fold_of_its_decisions():
-    ledger, decisions = Spending(), []
+    ledger, decisions = AlphaSpending(), []
     for found in (pair(20, 20), pair(50, 10), pair(10, 10)):
         decided, ledger = run(found=found, ledger=ledger)
         decisions.append(decided)
-    assert refold(Spending(), decisions) == ledger
+    assert refold(AlphaSpending(), decisions) == ledger
     assert len(ledger.spent) == sum(decided.debit > 0 for decided in decisions)
 
 
 def test_brier_gains_are_squared_errors_against_the_label():
-    found = Pair(answers("a", [0.6, 0.6]), answers("b", [0.9, 0.9]))
+    found = JudgePair(answers("a", [0.6, 0.6]), answers("b", [0.9, 0.9]))
     gains = brier_gains(found, [item(1, True), item(2, False)])
     assert gains == pytest.approx([0.4**2 - 0.1**2, 0.6**2 - 0.9**2])
 
@@ -271,10 +291,12 @@ def test_the_loss_test_sees_what_right_and_wrong_do_not():
     sure = np.where(right, 0.9, 0.6)
     challenger = answers("challenger", 0.5 + np.where(right == LABELS, 1, -1) * (sure - 0.5))
     settings = CERTIFIED.model_copy(update={"test": "loss", "floor": 0.01})
-    decided, _ = run(settings, Pair(incumbent, challenger))
+    decided, _ = run(settings, JudgePair(incumbent, challenger))
     assert (decided.wins, decided.losses) == (0, 0)
     assert decided.verdict == "replace"
-    assert decided.gain == pytest.approx(brier_gains(Pair(incumbent, challenger), ITEMS).mean())
+    assert decided.gain == pytest.approx(
+        brier_gains(JudgePair(incumbent, challenger), ITEMS).mean()
+    )
 
 
 def null_paths(settings, new_ledger, n_paths, rng, n_tests=10):
@@ -286,7 +308,7 @@ def null_paths(settings, new_ledger, n_paths, rng, n_tests=10):
             incumbent, challenger = (
                 judged(name, rng.random(400) < 0.8) for name in ("incumbent", "challenger")
             )
-            found = Pair(incumbent, challenger)
+            found = JudgePair(incumbent, challenger)
             registration = register(
                 settings, found, slot="s", epoch=0, anchor=ANCHOR, ledger=ledger, seed=1
             )
@@ -305,5 +327,5 @@ def test_certified_replacements_are_false_in_at_most_alpha_of_campaigns(test):
         update={"test": test, "floor": 0.0, "strata": (), "target": 1.0}
     )
     n_paths = 200
-    found = null_paths(settings, Spending, n_paths, np.random.default_rng(11))
+    found = null_paths(settings, AlphaSpending, n_paths, np.random.default_rng(11))
     assert found <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_paths)

@@ -9,7 +9,7 @@ from lakatos.experiments.archives.fetch import load_archive
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Trials
 from lakatos.judges.anchor import AnchorItem, components
-from lakatos.judges.description import Scored, describe, favoured
+from lakatos.judges.description import ScoredExperiment, describe, favoured
 from lakatos.judges.errors import AnchorError
 from lakatos.judges.feature import FEATURES, features_of
 from lakatos.judges.ground_truth import archived_items, machine_theory, simulated_items
@@ -133,12 +133,12 @@ def test_published_counts_give_items_without_people(laboratory, data_folder):
 def test_the_description_by_hand():
     one, other = (read_program(FAMILY.program(name)) for name in ("hyperbolic", "exponential"))
     observed = np.array([[0.4, 0.6], [0.2, 0.8]])
-    own = Scored(
+    own = ScoredExperiment(
         UnitScores(np.array([-1.0, -3.0]), np.array([2.0, 2.0])),
         np.array([[0.4, 0.6], [0.3, 0.7]]),
         observed,
     )
-    rival = Scored(
+    rival = ScoredExperiment(
         UnitScores(np.array([-2.0, -2.5]), np.array([2.0, 2.0])), np.full((2, 2), 0.5), observed
     )
     found = describe(one, other, [own], [rival], machine_written=(True, False))

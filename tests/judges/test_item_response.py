@@ -9,8 +9,8 @@ from scipy.stats import spearmanr
 from lakatos.judges.errors import MeasurementError
 from lakatos.judges.item_response import (
     ABILITIES,
-    Ability,
-    Items,
+    CalibratedItems,
+    JudgeAbility,
     ability_of,
     allowed_items,
     calibrate,
@@ -23,7 +23,7 @@ from lakatos.judges.item_response import (
 
 
 def some_items(n, rng):
-    return Items(np.exp(rng.normal(0.0, 0.35, n)), rng.normal(0.4, 1.0, n))
+    return CalibratedItems(np.exp(rng.normal(0.0, 0.35, n)), rng.normal(0.4, 1.0, n))
 
 
 def answered(items, abilities, rng):
@@ -33,7 +33,7 @@ def answered(items, abilities, rng):
 
 
 def test_probability_and_information_are_those_of_the_formula():
-    items = Items(np.array([2.0]), np.array([-1.0]))
+    items = CalibratedItems(np.array([2.0]), np.array([-1.0]))
     assert items.difficulty == pytest.approx([0.5])
     assert probability(items, 0.5) == pytest.approx([0.5])
     # A quarter of the squared slope where the odds are even.
@@ -44,7 +44,7 @@ def test_probability_and_information_are_those_of_the_formula():
 
 @given(st.floats(-3, 3), st.floats(0.2, 3), st.floats(-2, 2))
 def test_information_is_the_variance_of_the_score(ability, slope, intercept):
-    items = Items(np.array([slope]), np.array([intercept]))
+    items = CalibratedItems(np.array([slope]), np.array([intercept]))
     step = 1e-5
     up, down, p = (float(probability(items, ability + shift)[0]) for shift in (step, -step, 0.0))
     score = [
@@ -63,7 +63,7 @@ def test_without_answers_ability_is_the_prior():
 
 
 def test_one_answer_moves_ability_as_bayes_rule_says():
-    items = Items(np.array([1.5]), np.array([0.3]))
+    items = CalibratedItems(np.array([1.5]), np.array([0.3]))
     prior = np.exp(-(ABILITIES**2) / 2)
     weights = prior / (1 + np.exp(-(1.5 * ABILITIES + 0.3)))
     assert ability_of(items, np.array([1.0])).mean == pytest.approx(
@@ -117,7 +117,7 @@ def test_items_over_their_cap_are_not_asked():
     assert allowed_items(np.array([0, 1]), 0, 0.25).tolist() == [True, False]
     rng = np.random.default_rng(5)
     items, allowed = some_items(30, rng), np.arange(30) < 12
-    found = screen(items, lambda _: True, Ability(3.9, 0.1), rng, most=30, allowed=allowed)
+    found = screen(items, lambda _: True, JudgeAbility(3.9, 0.1), rng, most=30, allowed=allowed)
     assert set(found.asked) <= set(range(12))
 
 
@@ -125,7 +125,7 @@ def test_screening_reads_ability_off_what_was_asked():
     rng = np.random.default_rng(9)
     items = some_items(60, rng)
     answers = answered(items, np.array([0.4]), rng)[0]
-    found = screen(items, lambda item: bool(answers[item]), Ability(0.0, 0.2), rng, most=60)
+    found = screen(items, lambda item: bool(answers[item]), JudgeAbility(0.0, 0.2), rng, most=60)
     only = np.full(60, np.nan)
     only[list(found.asked)] = answers[list(found.asked)]
     again = ability_of(items, only)
@@ -137,7 +137,7 @@ def test_screening_reads_ability_off_what_was_asked():
 def test_screening_is_rarely_wrong_and_asks_a_fraction():
     rng = np.random.default_rng(6)
     items = some_items(200, rng)
-    incumbent = Ability(0.0, 0.15)
+    incumbent = JudgeAbility(0.0, 0.15)
     counts = dict.fromkeys(("better", "worse", "unclear"), 0)
     asked = []
     for _ in range(150):
@@ -165,7 +165,7 @@ def test_adaptive_items_leave_less_error_than_random_ones():
             screen(
                 items,
                 lambda item, row=row: bool(row[item]),
-                Ability(0.0, 0.1),
+                JudgeAbility(0.0, 0.1),
                 rng,
                 most=25,
                 sure=1.0,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lakatos.judges.judge import Submission
+from lakatos.judges.judge import JudgeSubmission
 from lakatos.judges.rubrics.language_model import (
     RUBRIC,
     WEIGHT,
@@ -16,7 +16,7 @@ from lakatos.judges.rubrics.language_model import (
 
 NAMES = [item.name for item in RUBRIC.dimensions]
 CANDIDATE, INCUMBENT = "a" * 64, "b" * 64
-SUBMISSION = Submission(CANDIDATE, INCUMBENT, 0.1, 0.01, 0, 100, 0.1)
+SUBMISSION = JudgeSubmission(CANDIDATE, INCUMBENT, 0.1, 0.01, 0, 100, 0.1)
 
 
 def reading(**levels: int):
@@ -82,7 +82,7 @@ def test_a_recorded_reading_becomes_odds_and_none_even_odds():
     expected = 1 / (1 + np.exp(-odds))
     judge = judge_of({"advantage": 2, "generality": 1, "process": 0, "coverage": 0})
     assert judge.judge(SUBMISSION) == pytest.approx(expected)
-    unread = Submission(INCUMBENT, CANDIDATE, 0.1, 0.01, 0, 100, 0.1)
+    unread = JudgeSubmission(INCUMBENT, CANDIDATE, 0.1, 0.01, 0, 100, 0.1)
     assert judge.judge(unread) == 0.5
 
 

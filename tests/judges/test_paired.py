@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, fisher_exact
 
 from lakatos.judges.errors import LedgerError
-from lakatos.judges.ledger import FalseDiscovery, Spending, n_transcripts
+from lakatos.judges.ledger import AlphaSpending, FalseDiscovery, n_transcripts
 from lakatos.judges.paired import (
     betting_e_values,
     exact_p,
@@ -197,7 +197,7 @@ def test_the_published_rule_promotes_whoever_has_one_more_right_answer(rights):
 
 
 def test_spending_follows_the_series_and_sums_to_alpha():
-    ledger, levels = Spending(0.05), []
+    ledger, levels = AlphaSpending(0.05), []
     for _ in range(10):
         levels.append(ledger.level)
         ledger = ledger.debit(ledger.level, replaced=False)
@@ -210,7 +210,7 @@ def test_spending_follows_the_series_and_sums_to_alpha():
 
 
 def test_the_ledger_never_goes_negative_and_keeping_costs_as_much():
-    ledger = Spending(0.05).debit(0.04, replaced=False)
+    ledger = AlphaSpending(0.05).debit(0.04, replaced=False)
     assert ledger.left == pytest.approx(0.01)
     with pytest.raises(LedgerError, match=r"level 0.02 was asked for, and 0.01 of 0.05 is left"):
         ledger.debit(0.02, replaced=True)

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from lakatos.judges.judge import Submission
+from lakatos.judges.judge import JudgeSubmission
 from lakatos.judges.rubrics.parsimony import STRONGEST, WEAKEST, ParsimonyJudge
 from lakatos.traces.digest import digest_of
 
 JUDGE = ParsimonyJudge()
-LEVEL = Submission(digest_of("a"), digest_of("b"), 0.0, 0.01, 0, 1000, 0.1)
+LEVEL = JudgeSubmission(digest_of("a"), digest_of("b"), 0.0, 0.01, 0, 1000, 0.1)
 submissions = st.builds(
-    Submission,
+    JudgeSubmission,
     st.just(LEVEL.candidate),
     st.just(LEVEL.incumbent),
     st.floats(-1, 1),

@@ -6,11 +6,11 @@ from scipy.special import expit, logit
 
 from lakatos.judges.errors import VerdictError
 from lakatos.judges.program import (
-    Factor,
-    Labelled,
-    Program,
+    JudgeProgram,
+    LabelledComparisons,
+    ProgramFactor,
     ProgramJudge,
-    Term,
+    ProgramTerm,
     breed,
     criterion,
     fit,
@@ -23,10 +23,10 @@ from lakatos.judges.program import (
 )
 from tests.judges.support import submission
 
-PROGRAM = Program(
+PROGRAM = JudgeProgram(
     (
-        Term((Factor("advantage_z", "saturating", 2.0),), 1.5),
-        Term((Factor("a"), Factor("b", "square", 2.0)), -1.0),
+        ProgramTerm((ProgramFactor("advantage_z", "saturating", 2.0),), 1.5),
+        ProgramTerm((ProgramFactor("a"), ProgramFactor("b", "square", 2.0)), -1.0),
     ),
     0.25,
 )
@@ -39,7 +39,7 @@ def test_a_program_is_a_sum_of_products_of_features():
 
 
 def test_it_is_never_sure():
-    sure = ProgramJudge(Program((Term((Factor("a"),), 100.0),)))
+    sure = ProgramJudge(JudgeProgram((ProgramTerm((ProgramFactor("a"),), 100.0),)))
     assert sure.judge_all([submission(1, a=1.0), submission(2, a=-1.0)]).tolist() == [0.99, 0.01]
 
 
@@ -51,9 +51,9 @@ def test_a_missing_or_infinite_feature_is_an_error_that_names_it():
 
 def test_the_version_follows_the_program_and_not_its_name():
     changed = [
-        Program(PROGRAM.terms, 0.3),
-        Program((PROGRAM.terms[0],), 0.25),
-        Program((Term(PROGRAM.terms[0].factors, 1.6), PROGRAM.terms[1]), 0.25),
+        JudgeProgram(PROGRAM.terms, 0.3),
+        JudgeProgram((PROGRAM.terms[0],), 0.25),
+        JudgeProgram((ProgramTerm(PROGRAM.terms[0].factors, 1.6), PROGRAM.terms[1]), 0.25),
     ]
     versions = {ProgramJudge(program).digest for program in (PROGRAM, *changed)}
     assert len(versions) == 4
@@ -61,27 +61,32 @@ def test_the_version_follows_the_program_and_not_its_name():
 
 
 def test_a_program_reads_back_and_a_bad_one_is_refused():
-    assert Program.from_json(PROGRAM.to_json()) == PROGRAM
+    assert JudgeProgram.from_json(PROGRAM.to_json()) == PROGRAM
     bad = PROGRAM.to_json()
     bad["terms"][0]["factors"][0]["transform"] = "__import__"
     with pytest.raises(VerdictError, match="not one or two factors bent by one of"):
-        Program.from_json(bad)
+        JudgeProgram.from_json(bad)
     with pytest.raises(VerdictError, match="no finite number"):
-        Program.from_json(PROGRAM.to_json() | {"bias": float("nan")})
+        JudgeProgram.from_json(PROGRAM.to_json() | {"bias": float("nan")})
 
 
 def world(n, rng, *, style=0.0):
     """Comparisons whose label follows one feature, two that do not matter, and one more by ``style``."""
     values = rng.normal(size=(n, 4))
     labels = rng.random(n) < expit(2 * values[:, 0] + style * values[:, 3])
-    return Labelled(
+    return LabelledComparisons(
         ("good", "noise", "other noise", "style"), values, labels.astype(float), np.ones(n)
     )
 
 
 def test_fitted_weights_solve_the_penalised_equations():
     items = world(300, np.random.default_rng(1))
-    program = fit(Program((Term((Factor("good"),)), Term((Factor("noise"),)))), items)
+    program = fit(
+        JudgeProgram(
+            (ProgramTerm((ProgramFactor("good"),)), ProgramTerm((ProgramFactor("noise"),)))
+        ),
+        items,
+    )
     p = expit(log_odds(program, items.features, items.values))
     weights = {term.factors[0].feature: term.weight for term in program.terms}
     assert (items.labels - p).sum() == pytest.approx(0, abs=1e-5)
@@ -95,30 +100,32 @@ def test_weights_count_items_as_if_they_were_repeated():
     rng = np.random.default_rng(2)
     items = world(60, rng)
     counts = rng.integers(1, 4, size=60)
-    repeated = Labelled(
+    repeated = LabelledComparisons(
         items.features,
         np.repeat(items.values, counts, axis=0),
         np.repeat(items.labels, counts),
         np.ones(counts.sum()),
     )
-    weighted = Labelled(items.features, items.values, items.labels, counts.astype(float))
-    program = Program((Term((Factor("good"),)),))
+    weighted = LabelledComparisons(items.features, items.values, items.labels, counts.astype(float))
+    program = JudgeProgram((ProgramTerm((ProgramFactor("good"),)),))
     assert fit(program, weighted).bias == pytest.approx(fit(program, repeated).bias, abs=1e-6)
     assert criterion(PROGRAM_GOOD, weighted) == pytest.approx(criterion(PROGRAM_GOOD, repeated))
 
 
-PROGRAM_GOOD = Program((Term((Factor("good"),), 1.0),))
+PROGRAM_GOOD = JudgeProgram((ProgramTerm((ProgramFactor("good"),), 1.0),))
 
 
 def test_separable_labels_give_finite_weights():
     values = np.linspace(-1, 1, 40)[:, None]
-    items = Labelled(("good",), values, (values[:, 0] > 0).astype(float), np.ones(40))
+    items = LabelledComparisons(("good",), values, (values[:, 0] > 0).astype(float), np.ones(40))
     assert np.isfinite(fit(PROGRAM_GOOD, items).terms[0].weight)
 
 
 def test_breeding_finds_the_feature_that_matters_and_drops_the_style():
     items = world(400, np.random.default_rng(3))
-    biased = Program((Term((Factor("good"),), 2.0), Term((Factor("style"),), 1.0)))
+    biased = JudgeProgram(
+        (ProgramTerm((ProgramFactor("good"),), 2.0), ProgramTerm((ProgramFactor("style"),), 1.0))
+    )
     best = breed(biased, items, np.random.default_rng(4))[0]
     assert "style" not in best.features
     assert "good" in best.features
@@ -173,8 +180,8 @@ def test_breeding_pays_where_another_feature_matters_and_not_where_none_does():
         rng = np.random.default_rng(5)
         values = rng.normal(size=(200, len(names)))
         labels = rng.random(200) < expit(values[:, 0] + weight * values[:, -1])
-        items = Labelled(names, values, labels.astype(float), np.ones(200))
-        start = Program((Term((Factor("advantage_z"),)),))
+        items = LabelledComparisons(names, values, labels.astype(float), np.ones(200))
+        start = JudgeProgram((ProgramTerm((ProgramFactor("advantage_z"),)),))
         best = breed(start, items, np.random.default_rng(1))[0]
         in_sample = criterion(best, items) - criterion(fit(start, items), items)
         assert in_sample > 0  # on the items that chose it, the best always looks better

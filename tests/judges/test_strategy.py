@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakatos.judges.strategy import (
-    Achieved,
-    Credit,
-    Strategy,
+    SearchStrategy,
+    StrategyCredit,
+    StrategyResult,
     choose,
     clade,
     credit,
@@ -26,7 +26,7 @@ PROPOSED = {A: BOLD, B: BOLD, C: SHY, D: SHY, E: SHY}
 
 
 def achieved(theory, favoured, experiment="1", record=None):
-    return Achieved(theory, experiment, favoured, record or digest_of([theory, experiment]))
+    return StrategyResult(theory, experiment, favoured, record or digest_of([theory, experiment]))
 
 
 def everything(_):
@@ -59,9 +59,9 @@ def test_outcomes_of_one_line_are_tempered():
 def test_a_repeated_measurement_and_a_record_that_no_longer_holds_do_not_count():
     erased = digest_of("erased")
     outcomes = [achieved(A, True), achieved(A, True), achieved(D, False, record=erased)]
-    assert credit(BOLD, PROPOSED, PARENTS, outcomes, lambda record: record != erased) == Credit(
-        1.0, 0.0, 1
-    )
+    assert credit(
+        BOLD, PROPOSED, PARENTS, outcomes, lambda record: record != erased
+    ) == StrategyCredit(1.0, 0.0, 1)
 
 
 @given(st.permutations(range(4)))
@@ -76,7 +76,7 @@ def test_credit_does_not_depend_on_the_order_of_outcomes(order):
 @pytest.mark.statistical
 def test_thompson_sampling_draws_as_often_as_a_strategy_is_probably_best():
     rng = np.random.default_rng(1)
-    credits = {BOLD: Credit(1, 0, 1), SHY: Credit(0, 0, 0)}
+    credits = {BOLD: StrategyCredit(1, 0, 1), SHY: StrategyCredit(0, 0, 0)}
     drawn = np.mean([choose(credits, rng) == BOLD for _ in range(4000)])
     # Beta(2, 1) exceeds a uniform with probability 2/3.
     assert abs(drawn - 2 / 3) < 4 * np.sqrt(2 / 9 / 4000)
@@ -92,7 +92,9 @@ def test_the_better_strategy_is_chosen_more_and_more():
         counts = {BOLD: [0, 0], SHY: [0, 0]}
         chosen = []
         for _ in range(120):
-            name = choose({key: Credit(*value, sum(value)) for key, value in counts.items()}, rng)
+            name = choose(
+                {key: StrategyCredit(*value, sum(value)) for key, value in counts.items()}, rng
+            )
             counts[name][int(rng.random() >= (0.4 if name == BOLD else 0.15))] += 1
             chosen.append(name == BOLD)
         late.append(np.mean(chosen[60:]))
@@ -107,14 +109,15 @@ def test_strategies_are_widened_as_outcomes_allow():
 
 
 def test_a_version_is_what_the_strategy_does_and_not_where_it_comes_from():
-    plain = Strategy({"loss_aversion": 2.0}, "short", 0.1)
+    plain = SearchStrategy({"loss_aversion": 2.0}, "short", 0.1)
     assert (
-        plain.digest == Strategy({"loss_aversion": 2.0, "lapse": 1.0}, "short", 0.1, (BOLD,)).digest
+        plain.digest
+        == SearchStrategy({"loss_aversion": 2.0, "lapse": 1.0}, "short", 0.1, (BOLD,)).digest
     )
     others = [
-        Strategy({}, "short", 0.1),
-        Strategy(plain.preferences, "long", 0.1),
-        Strategy(plain.preferences, "short", 0.2),
+        SearchStrategy({}, "short", 0.1),
+        SearchStrategy(plain.preferences, "long", 0.1),
+        SearchStrategy(plain.preferences, "short", 0.2),
     ]
     assert len({plain.digest, *(item.digest for item in others)}) == 4
 
@@ -122,7 +125,7 @@ def test_a_version_is_what_the_strategy_does_and_not_where_it_comes_from():
 @given(st.integers(0, 10_000))
 def test_a_varied_strategy_differs_in_one_part_and_names_its_parent(seed):
     rng = np.random.default_rng(seed)
-    before = Strategy({"regret": 2.0}, "short", 0.2)
+    before = SearchStrategy({"regret": 2.0}, "short", 0.2)
     after = vary(before, ["regret", "salience"], ["short", "long"], rng)
     differs = [
         after.prompt != before.prompt,
@@ -138,8 +141,8 @@ def test_a_varied_strategy_differs_in_one_part_and_names_its_parent(seed):
 @given(st.integers(0, 10_000))
 def test_a_child_takes_every_part_from_one_of_its_parents(seed):
     first, second = (
-        Strategy({"regret": 2.0}, "short", 0.2),
-        Strategy({"salience": 3.0}, "long", 0.4),
+        SearchStrategy({"regret": 2.0}, "short", 0.2),
+        SearchStrategy({"salience": 3.0}, "long", 0.4),
     )
     child = recombine(first, second, np.random.default_rng(seed))
     assert child.prompt in ("short", "long")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lakatos.judges.errors import EpochMismatchError, EpochStateError, MeasurementError
 from lakatos.judges.gate import GateDecided
-from lakatos.judges.ledger import Spending
+from lakatos.judges.ledger import AlphaSpending
 from lakatos.judges.transition import (
     Epoch,
     EpochCommitted,
@@ -68,7 +68,7 @@ def test_an_epoch_goes_through_all_its_phases():
     ]
     assert (opened.number, opened.slots, opened.queue) == (1, {"program": C, "rubric": B}, (D,))
     assert opened.history == (BEGIN.slots,)
-    assert opened.ledger == Spending(0.05, (0.01,))
+    assert opened.ledger == AlphaSpending(0.05, (0.01,))
 
 
 def test_the_order_of_decisions_does_not_matter():
@@ -104,7 +104,7 @@ def test_a_judge_that_drifted_is_displaced_without_a_gate_and_the_ledger_is_not_
     )
     assert "without a gate" in record.reason
     committed = advance(found, record)
-    assert committed.ledger == Spending(0.05, (0.01,))  # of the other slot's test alone
+    assert committed.ledger == AlphaSpending(0.05, (0.01,))  # of the other slot's test alone
     opened = advance(committed, refill(committed, []))
     assert advance(opened, freeze_epoch(opened, digest_of("anchor"), 16)).drifted == {}
 

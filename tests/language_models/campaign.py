@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from lakatos.language_models.call import Caller
-from lakatos.language_models.client import Message, Request, Sampling
-from lakatos.language_models.ledger import Budget, Ledger
+from lakatos.language_models.call import ModelCaller
+from lakatos.language_models.client import ChatMessage, ModelRequest, TokenSampling
+from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.limit import RetryPolicy
 from lakatos.language_models.record import RECORDS
 from lakatos.language_models.settings import ModelSettings, Price
@@ -35,9 +35,9 @@ class Counted(Record):
 TYPES = {**RECORDS, "counted": Counted}
 
 
-def question(number: int) -> Request:
-    said = Message(role="user", content=f"Question {number}: what do people choose?")
-    return Request(messages=(said,), sampling=Sampling(max_tokens=20))
+def question(number: int) -> ModelRequest:
+    said = ChatMessage(role="user", content=f"Question {number}: what do people choose?")
+    return ModelRequest(messages=(said,), sampling=TokenSampling(max_tokens=20))
 
 
 async def run(folder: Path, base_url: str) -> None:
@@ -49,8 +49,8 @@ async def run(folder: Path, base_url: str) -> None:
         model="rehearsal",
         price=Price(input=1.0, cached_input=0.1, output=4.0),
     )
-    ledger = Ledger.of(Budget(requests=1000), trace.journal.events())
-    caller = Caller.of(settings, trace, ledger, retry=RetryPolicy(first_wait_s=0.001))
+    ledger = BudgetLedger.of(Budget(requests=1000), trace.journal.events())
+    caller = ModelCaller.of(settings, trace, ledger, retry=RetryPolicy(first_wait_s=0.001))
     called = await asyncio.gather(
         *(
             caller.ask(question(number), role="advocate", position={"number": number})

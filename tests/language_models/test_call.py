@@ -11,8 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lakatos.language_models.call import STEP, Caller, RecordedModel, served_version
-from lakatos.language_models.client import Completion, Message, Request, Sampling, Usage
+from lakatos.language_models.call import STEP, ModelCaller, RecordedModel, served_version
+from lakatos.language_models.client import (
+    ChatMessage,
+    ModelCompletion,
+    ModelRequest,
+    TokenSampling,
+    TokenUsage,
+)
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.clients.scripted import ScriptedModel
 from lakatos.language_models.errors import (
@@ -25,12 +31,19 @@ from lakatos.language_models.errors import (
     TransientError,
     UnreachableError,
 )
-from lakatos.language_models.ledger import Amount, Budget, Ledger, cost, spending_of, worst_case
+from lakatos.language_models.ledger import (
+    Budget,
+    BudgetLedger,
+    SpentAmount,
+    cost,
+    spending_of,
+    worst_case,
+)
 from lakatos.language_models.limit import RateLimit, RetryPolicy, wait_s
 from lakatos.language_models.preflight import preflight
 from lakatos.language_models.record import RECORDS, LanguageModelCalled
 from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.fault import TRANSIENT, Misbehaviour
+from lakatos.language_models.rehearsal.fault import TRANSIENT, ServerMisbehaviour
 from lakatos.language_models.rehearsal.serve import free_port, running, running_process
 from lakatos.language_models.settings import ModelSettings, Price
 from lakatos.traces.digest import digest_of
@@ -42,9 +55,9 @@ from lakatos.traces.verify import verify
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).parent / "campaign.py"
 PRICE = Price(input=1.0, cached_input=0.1, output=4.0)
-QUESTION = Request(
-    messages=(Message(role="user", content="What do people choose?"),),
-    sampling=Sampling(max_tokens=9),
+QUESTION = ModelRequest(
+    messages=(ChatMessage(role="user", content="What do people choose?"),),
+    sampling=TokenSampling(max_tokens=9),
 )
 
 spec = importlib.util.spec_from_file_location("calls_campaign", SCRIPT)
@@ -64,8 +77,8 @@ class Failing:
         self.requests.append(request)
         if self.errors and (error := self.errors.pop(0)) is not None:
             raise error
-        usage = Usage(n_prompt_tokens=6, n_cached_tokens=2, n_completion_tokens=3)
-        return Completion(
+        usage = TokenUsage(n_prompt_tokens=6, n_cached_tokens=2, n_completion_tokens=3)
+        return ModelCompletion(
             content="the larger one",
             finish_reason="stop",
             model_name="f",
@@ -91,7 +104,9 @@ def caller_of(trace, waits):
         waits.append(seconds)
 
     def make(model, ledger=None, **given):
-        return Caller(model, trace, ledger or Ledger(Budget()), price=PRICE, sleep=sleep, **given)
+        return ModelCaller(
+            model, trace, ledger or BudgetLedger(Budget()), price=PRICE, sleep=sleep, **given
+        )
 
     return make
 
@@ -127,9 +142,10 @@ def test_the_record_names_all_that_decided_the_answer(trace, caller_of):
     cited = trace.artifacts.put_json("why it was asked")
     called = ask(caller_of(Failing()), inputs=[cited])
     record = called.record
-    assert Request.model_validate(trace.artifacts.get_json(record.request)) == QUESTION
+    assert ModelRequest.model_validate(trace.artifacts.get_json(record.request)) == QUESTION
     assert (
-        Completion.model_validate(trace.artifacts.get_json(record.completion)) == called.completion
+        ModelCompletion.model_validate(trace.artifacts.get_json(record.completion))
+        == called.completion
     )
     assert (record.role, record.model, record.model_name, record.outcome) == (
         "advocate",
@@ -163,7 +179,7 @@ def test_the_seed_follows_from_campaign_and_place(tmp_path):
     for number, position in enumerate([{"n": 1}, {"n": 1}, {"n": 2}]):
         model = Failing()
         with Trace.create(tmp_path / str(number), seed=3, types=RECORDS) as made:
-            called = ask(Caller(model, made, Ledger(Budget())), position=position)
+            called = ask(ModelCaller(model, made, BudgetLedger(Budget())), position=position)
         assert model.requests[0].seed == called.record.seed
         seeds.append(called.record.seed)
     assert seeds[0] == seeds[1] != seeds[2]
@@ -180,7 +196,7 @@ def test_what_can_help_is_tried_again_with_growing_waits(trace, caller_of, waits
         UnreachableError("b", may_have_cost=False),
         RateLimitedError("c"),
     ]
-    ledger = Ledger(Budget())
+    ledger = BudgetLedger(Budget())
     called = ask(caller_of(Failing(*errors), ledger, retry=RetryPolicy(first_wait_s=1.0)))
     assert called.completion.content == "the larger one"
     assert len(waits) == 3
@@ -191,8 +207,8 @@ def test_what_can_help_is_tried_again_with_growing_waits(trace, caller_of, waits
         "RateLimitedError: c",
     ]
     # What may have been worked on is charged in full, what was turned down as a request, the answer as it was counted.
-    counted = cost(PRICE, Usage(n_prompt_tokens=6, n_cached_tokens=2, n_completion_tokens=3))
-    assert ledger.total == worst_case(PRICE, QUESTION) + Amount(requests=2) + counted
+    counted = cost(PRICE, TokenUsage(n_prompt_tokens=6, n_cached_tokens=2, n_completion_tokens=3))
+    assert ledger.total == worst_case(PRICE, QUESTION) + SpentAmount(requests=2) + counted
     assert ends_where_its_trace_ends(ledger, trace)
 
 
@@ -212,17 +228,17 @@ def test_a_server_that_asks_for_too_long_is_given_up(caller_of, waits):
 
 
 def test_what_cannot_help_is_not_tried_again(trace, caller_of, waits):
-    ledger, model = Ledger(Budget()), Failing(KeyRefusedError("no"), None)
+    ledger, model = BudgetLedger(Budget()), Failing(KeyRefusedError("no"), None)
     caller = caller_of(model, ledger)
     with pytest.raises(KeyRefusedError):
         ask(caller)
-    assert (waits, len(model.requests), ledger.total) == ([], 1, Amount(requests=1))
+    assert (waits, len(model.requests), ledger.total) == ([], 1, SpentAmount(requests=1))
     assert ends_where_its_trace_ends(ledger, trace)
     assert ask(caller).completion.content == "the larger one"
 
 
 def test_tries_end_and_the_run_can_go_on_later(trace, caller_of):
-    ledger = Ledger(Budget())
+    ledger = BudgetLedger(Budget())
     model = Failing(*[SlowServerError(str(number)) for number in range(3)])
     caller = caller_of(model, ledger, retry=RetryPolicy(most_tries=3))
     with pytest.raises(SlowServerError, match="2"):
@@ -235,7 +251,7 @@ def test_tries_end_and_the_run_can_go_on_later(trace, caller_of):
 
 def test_the_budget_stops_before_anything_is_sent(trace, caller_of):
     most = worst_case(PRICE, QUESTION).tokens
-    model, ledger = Failing(), Ledger(Budget(tokens=most - 1))
+    model, ledger = Failing(), BudgetLedger(Budget(tokens=most - 1))
     with pytest.raises(
         BudgetExhaustedError,
         match=rf"may take {most} tokens, but of the budget of {most - 1} tokens",
@@ -243,11 +259,11 @@ def test_the_budget_stops_before_anything_is_sent(trace, caller_of):
         ask(caller_of(model, ledger))
     assert model.requests == []
     assert list(trace.journal.events()) == []
-    assert ask(caller_of(model, Ledger(Budget(tokens=most)))).completion.content
+    assert ask(caller_of(model, BudgetLedger(Budget(tokens=most)))).completion.content
 
 
 def test_a_retry_that_the_budget_does_not_cover_is_not_made(trace, caller_of):
-    model, ledger = Failing(RateLimitedError("a"), None), Ledger(Budget(requests=1))
+    model, ledger = Failing(RateLimitedError("a"), None), BudgetLedger(Budget(requests=1))
     with pytest.raises(BudgetExhaustedError, match="1 requests are spent"):
         ask(caller_of(model, ledger))
     assert len(model.requests) == 1
@@ -257,16 +273,16 @@ def test_a_retry_that_the_budget_does_not_cover_is_not_made(trace, caller_of):
 def test_money_stops_too(caller_of):
     worst = worst_case(PRICE, QUESTION).millionths
     with pytest.raises(BudgetExhaustedError, match="of money"):
-        ask(caller_of(Failing(), Ledger(Budget(money=(worst - 1) / 1e6))))
-    ask(caller_of(Failing(), Ledger(Budget(money=worst / 1e6))))
+        ask(caller_of(Failing(), BudgetLedger(Budget(money=(worst - 1) / 1e6))))
+    ask(caller_of(Failing(), BudgetLedger(Budget(money=worst / 1e6))))
 
 
 def test_a_server_that_does_not_count_is_charged_the_worst(caller_of):
     class Silent(Failing):
         async def complete(self, request):
-            return (await super().complete(request)).model_copy(update={"usage": Usage()})
+            return (await super().complete(request)).model_copy(update={"usage": TokenUsage()})
 
-    ledger = Ledger(Budget())
+    ledger = BudgetLedger(Budget())
     ask(caller_of(Silent(), ledger))
     assert ledger.total == worst_case(PRICE, QUESTION)
 
@@ -285,7 +301,7 @@ def test_a_call_that_is_cancelled_stays_charged(trace, caller_of):
             begun.set()
             await asyncio.sleep(60)
 
-    ledger = Ledger(Budget())
+    ledger = BudgetLedger(Budget())
 
     async def cut():
         asking = asyncio.create_task(caller_of(Endless(), ledger).ask(QUESTION, role="advocate"))
@@ -311,7 +327,7 @@ def test_no_more_calls_than_allowed_are_in_flight(trace):
             return await super().complete(request)
 
     model = Counting()
-    caller = Caller(model, trace, Ledger(Budget()), most_in_flight=5)
+    caller = ModelCaller(model, trace, BudgetLedger(Budget()), most_in_flight=5)
 
     async def everything():
         await asyncio.gather(
@@ -324,9 +340,9 @@ def test_no_more_calls_than_allowed_are_in_flight(trace):
 
 def test_concurrent_calls_never_overdraw_the_budget(trace):
     worst = worst_case(PRICE, QUESTION)
-    ledger = Ledger(Budget(tokens=10 * worst.tokens))
+    ledger = BudgetLedger(Budget(tokens=10 * worst.tokens))
     model = Failing()
-    caller = Caller(model, trace, ledger, price=PRICE, most_in_flight=64)
+    caller = ModelCaller(model, trace, ledger, price=PRICE, most_in_flight=64)
 
     async def everything():
         calls = (caller.ask(QUESTION, role="advocate", position={"n": n}) for n in range(200))
@@ -343,7 +359,7 @@ def test_sixty_four_in_flight_against_a_misbehaving_server_all_end_the_same(tmp_
     rates = {fault: 0.05 for fault in TRANSIENT if fault != "slow"}
     forms = []
     for number, misbehaviour in enumerate(
-        [Misbehaviour(), Misbehaviour(rates=rates, retry_after_s=0)]
+        [ServerMisbehaviour(), ServerMisbehaviour(rates=rates, retry_after_s=0)]
     ):
         with (
             running(RehearsalSettings(misbehaviour=misbehaviour)) as server,
@@ -352,10 +368,10 @@ def test_sixty_four_in_flight_against_a_misbehaving_server_all_end_the_same(tmp_
             settings = ModelSettings(
                 name="a", base_url=server.base_url, model=server.model, price=PRICE
             )
-            ledger = Ledger(Budget())
+            ledger = BudgetLedger(Budget())
             retry = RetryPolicy(most_tries=12, first_wait_s=0.001)
             model = OpenAIModel(settings)
-            caller = Caller(model, trace, ledger, price=PRICE, most_in_flight=64, retry=retry)
+            caller = ModelCaller(model, trace, ledger, price=PRICE, most_in_flight=64, retry=retry)
 
             async def everything(caller=caller):
                 await asyncio.gather(
@@ -388,12 +404,12 @@ def test_a_caller_can_stand_where_a_language_model_is_wanted(trace, caller_of):
 def test_a_probe_within_a_run_is_recorded_and_paid_for(trace, served):
     settings = ModelSettings(name="a", base_url=served.base_url, model=served.model)
     ledger, schema = (
-        Ledger(Budget()),
+        BudgetLedger(Budget()),
         {"type": "object", "properties": {}, "additionalProperties": False},
     )
 
     async def check():
-        caller = Caller.of(settings, trace, ledger)
+        caller = ModelCaller.of(settings, trace, ledger)
         probe = RecordedModel(caller, role="preflight")
         return await preflight(
             OpenAIModel(settings), ledger=ledger, schemas=[schema], ask=probe.complete
@@ -478,16 +494,16 @@ def test_a_server_killed_in_the_middle_of_a_call_leaves_a_run_that_resumes(tmp_p
         with Trace.create(tmp_path / name, seed=1, types=RECORDS) as trace:
             if killed:
                 with running_process(slow, port) as server:
-                    ledger = Ledger(Budget())
+                    ledger = BudgetLedger(Budget())
                     retry = RetryPolicy(most_tries=2, first_wait_s=0.01)
                     asyncio.run(
-                        cut(Caller.of(settings, trace, ledger, retry=retry), server.process)
+                        cut(ModelCaller.of(settings, trace, ledger, retry=retry), server.process)
                     )
                     assert ledger.total.tokens >= worst_case(PRICE, QUESTION).tokens
                     assert ends_where_its_trace_ends(ledger, trace)
             with running(slow, port=port):
-                ledger = Ledger.of(Budget(), trace.journal.events())
-                called = ask(Caller.of(settings, trace, ledger))
+                ledger = BudgetLedger.of(Budget(), trace.journal.events())
+                called = ask(ModelCaller.of(settings, trace, ledger))
             assert trace.recorded(
                 STEP, (called.record.request,), {"role": "advocate", "model": settings.version}
             )

@@ -7,7 +7,13 @@ import logging
 import pytest
 from pydantic import ValidationError
 
-from lakatos.language_models.client import Completion, Message, Request, Sampling, ToolCall
+from lakatos.language_models.client import (
+    ChatMessage,
+    ModelCompletion,
+    ModelRequest,
+    TokenSampling,
+    ToolCall,
+)
 from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.clients.openai import (
     OpenAIModel,
@@ -34,10 +40,10 @@ from lakatos.language_models.errors import (
     UnknownExchangeError,
     UnreachableError,
 )
-from lakatos.language_models.ledger import Budget, Ledger
+from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.preflight import preflight
 from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.fault import Misbehaviour
+from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
 from lakatos.language_models.rehearsal.serve import free_port, running
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.step_credit import step_credit
@@ -56,7 +62,7 @@ KEY = "sk-not-a-key-17"
 
 @pytest.fixture(scope="module")
 def server():
-    quick = Misbehaviour(slow_s=5.0, retry_after_s=7)
+    quick = ServerMisbehaviour(slow_s=5.0, retry_after_s=7)
     with running(RehearsalSettings(key=KEY, misbehaviour=quick)) as served:
         yield served
 
@@ -143,7 +149,7 @@ def test_a_slow_server_is_not_waited_for(settings):
 def test_a_strange_answer_is_an_answer(settings, fault, finish_reason, sign):
     found = ask(
         with_fault(settings, fault),
-        chat(sampling=Sampling(max_tokens=24 if fault != "no_usage" else 400)),
+        chat(sampling=TokenSampling(max_tokens=24 if fault != "no_usage" else 400)),
     )
     assert found.finish_reason == finish_reason
     assert sign(found)
@@ -196,11 +202,11 @@ def test_requests_have_the_names_of_the_protocol():
     call = ToolCall(call_id="1", name="pick", arguments="{}")
     turns = (
         *QUESTION,
-        Message(role="assistant", content="", tool_calls=(call,)),
-        Message(role="tool", content="B", call_id="1"),
+        ChatMessage(role="assistant", content="", tool_calls=(call,)),
+        ChatMessage(role="tool", content="B", call_id="1"),
     )
-    sampling = Sampling(temperature=0.5, top_p=0.9, max_tokens=7, stop=("END",))
-    request = Request(
+    sampling = TokenSampling(temperature=0.5, top_p=0.9, max_tokens=7, stop=("END",))
+    request = ModelRequest(
         messages=turns, sampling=sampling, seed=3, answer_schema={"type": "object"}, tools=(PICK,)
     )
     body = body_of_request(settings, request.model_copy(update={"n_log_probabilities": 2}))
@@ -237,7 +243,7 @@ def test_halves_of_characters_and_infinities_of_a_server_can_be_kept():
     found = completion_of(answer)
     assert found.content == "a\ufffdb"
     assert found.log_probabilities[0].log_probability == -9999.0
-    assert Completion.model_validate_json(found.model_dump_json()) == found
+    assert ModelCompletion.model_validate_json(found.model_dump_json()) == found
 
 
 @pytest.mark.parametrize(
@@ -362,10 +368,10 @@ def test_what_can_be_known_before_spending_is_checked_before(settings, monkeypat
     with pytest.raises(ModelAbsentError, match="does not offer 'rehersal'; it has 'rehearsal'"):
         check(settings.model_copy(update={"model": "rehersal"}))
     with pytest.raises(ContextTooLongError, match="leaves no room"):
-        check(settings, requests=[chat(sampling=Sampling(max_tokens=8192))])
+        check(settings, requests=[chat(sampling=TokenSampling(max_tokens=8192))])
     with pytest.raises(SchemaRefusedError):
         check(settings, schemas=[{"type": "array", "uniqueItems": True}])
-    poor = Ledger(Budget(tokens=10))
+    poor = BudgetLedger(Budget(tokens=10))
     with pytest.raises(BudgetExhaustedError, match="nothing was sent"):
         check(nowhere, ledger=poor, requests=[chat()])
     monkeypatch.setenv("REHEARSAL_API_KEY", "wrong")
@@ -375,10 +381,10 @@ def test_what_can_be_known_before_spending_is_checked_before(settings, monkeypat
 
 def test_a_text_is_scored_token_by_token(settings):
     said = (
-        Message(role="user", content="Which option?"),
-        Message(role="assistant", content=" the larger one"),
+        ChatMessage(role="user", content="Which option?"),
+        ChatMessage(role="assistant", content=" the larger one"),
     )
-    found = ask(ScoringModel(settings), Request(messages=said))
+    found = ask(ScoringModel(settings), ModelRequest(messages=said))
     assert "".join(token.token for token in found.log_probabilities) == " the larger one"
     assert all(token.log_probability <= 0 for token in found.log_probabilities)
     assert step_credit(found.log_probabilities, found.log_probabilities).total == 0.0
@@ -386,13 +392,13 @@ def test_a_text_is_scored_token_by_token(settings):
 
 def test_the_credit_of_an_action_is_the_log_ratio_of_its_tokens(settings):
     said = (
-        Message(role="user", content="Which option?"),
-        Message(role="assistant", content=" the larger one"),
+        ChatMessage(role="user", content="Which option?"),
+        ChatMessage(role="assistant", content=" the larger one"),
     )
-    served = ask(ScoringModel(settings), Request(messages=said))
+    served = ask(ScoringModel(settings), ModelRequest(messages=said))
     with running(RehearsalSettings(seed=5)) as other:
         place = ModelSettings(name="reference", base_url=other.base_url, model=other.model)
-        reference = ask(ScoringModel(place), Request(messages=said))
+        reference = ask(ScoringModel(place), ModelRequest(messages=said))
     credit = step_credit(served.log_probabilities, reference.log_probabilities)
     by_hand = sum(token.log_probability for token in served.log_probabilities) - sum(
         token.log_probability for token in reference.log_probabilities
@@ -403,16 +409,19 @@ def test_the_credit_of_an_action_is_the_log_ratio_of_its_tokens(settings):
 
 
 def test_scores_that_do_not_line_up_are_refused(settings):
-    messages = (Message(role="user", content="Whi"), Message(role="assistant", content="ch option"))
+    messages = (
+        ChatMessage(role="user", content="Whi"),
+        ChatMessage(role="assistant", content="ch option"),
+    )
     with pytest.raises(RequestRefusedError, match="lies across the beginning"):
-        ask(ScoringModel(settings), Request(messages=messages))
+        ask(ScoringModel(settings), ModelRequest(messages=messages))
     tokens = [
         ask(
             ScoringModel(settings),
-            Request(
+            ModelRequest(
                 messages=(
-                    Message(role="user", content="?"),
-                    Message(role="assistant", content=text),
+                    ChatMessage(role="user", content="?"),
+                    ChatMessage(role="assistant", content=text),
                 )
             ),
         ).log_probabilities

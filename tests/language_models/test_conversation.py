@@ -6,37 +6,42 @@ import json
 import numpy as np
 import pytest
 
-from lakatos.language_models.client import Completion, Part, Sampling, ToolCall
-from lakatos.language_models.compaction import Extractive
-from lakatos.language_models.context import Context, Entry, append
-from lakatos.language_models.conversation import Conversation, Limits, Setting, converse
+from lakatos.language_models.client import FrozenPart, ModelCompletion, TokenSampling, ToolCall
+from lakatos.language_models.compaction import ExtractiveCompactor
+from lakatos.language_models.context import ContextEntry, RoleContext, append
+from lakatos.language_models.conversation import (
+    ConversationLimits,
+    ConversationSetting,
+    ToolConversation,
+    converse,
+)
 from lakatos.language_models.errors import ContextTooLongError, PinsTooLongError, ToolError
-from lakatos.language_models.guard import Situation
+from lakatos.language_models.guard import GuardSituation
 from lakatos.language_models.pins import (
     ConfirmationNeeded,
-    Rule,
+    PinnedRule,
     SupportNeeded,
     TotalLimited,
     render,
 )
-from lakatos.language_models.tool import KeptResults, Returned, Toolbox, call_digest, mention
+from lakatos.language_models.tool import KeptResults, Toolbox, ToolResult, call_digest, mention
 
 RULES = (
-    Rule(
+    PinnedRule(
         rule_id="consent",
         text="Nobody is recruited unconfirmed.",
         checks=(ConfirmationNeeded(effects=("recruits",)),),
     ),
-    Rule(
+    PinnedRule(
         rule_id="budget",
         text="At most 50 pounds.",
         checks=(TotalLimited(quantity="pounds", maximum=50),),
     ),
-    Rule(rule_id="support", text="Numbers cite records.", checks=(SupportNeeded(),)),
+    PinnedRule(rule_id="support", text="Numbers cite records.", checks=(SupportNeeded(),)),
 )
 
 
-class NumberArguments(Part):
+class NumberArguments(FrozenPart):
     number: float = 2
 
 
@@ -68,7 +73,7 @@ class Recruit(Double):
         return {"pounds": arguments.number}
 
 
-def calls(*wanted, text="") -> Completion:
+def calls(*wanted, text="") -> ModelCompletion:
     made = tuple(
         ToolCall(
             call_id="same",
@@ -77,7 +82,9 @@ def calls(*wanted, text="") -> Completion:
         )
         for name, arguments in wanted
     )
-    return Completion(content=text, tool_calls=made, finish_reason="tool_calls", model_name="m")
+    return ModelCompletion(
+        content=text, tool_calls=made, finish_reason="tool_calls", model_name="m"
+    )
 
 
 class Listening:
@@ -94,26 +101,26 @@ class Listening:
         answer = answer(request) if callable(answer) else answer
         return (
             answer
-            if isinstance(answer, Completion)
-            else Completion(content=answer, finish_reason="stop", model_name="m")
+            if isinstance(answer, ModelCompletion)
+            else ModelCompletion(content=answer, finish_reason="stop", model_name="m")
         )
 
 
-def talk(answers, context=None, **options) -> tuple[Conversation, Listening, list]:
+def talk(answers, context=None, **options) -> tuple[ToolConversation, Listening, list]:
     model, tools = Listening(answers), [Double(), Recruit()]
-    setting = Setting(
+    setting = ConversationSetting(
         **{
             "model": model,
             "prompt": "You are an advocate.",
             "toolbox": Toolbox(tools),
             "record": KeptResults(),
-            "compactor": Extractive(),
+            "compactor": ExtractiveCompactor(),
             "rules": RULES,
-            "situation": lambda: Situation(spent={"pounds": 0.0}),
+            "situation": lambda: GuardSituation(spent={"pounds": 0.0}),
             **options,
         }
     )
-    context = append(context or Context(), Entry(kind="task", text="Double something."))
+    context = append(context or RoleContext(), ContextEntry(kind="task", text="Double something."))
     return asyncio.run(converse(setting, context)), model, tools
 
 
@@ -132,7 +139,7 @@ def test_what_a_tool_returned_is_recorded_shown_and_can_be_cited():
     found, model, _ = talk([calls(("double", {"number": 3})), answer], record=kept)
     assert (found.outcome, found.findings) == ("answered", ())
     ((reference, result),) = kept.results.items()
-    assert result == Returned(outcome="returned", value={"doubled": 6.0})
+    assert result == ToolResult(outcome="returned", value={"doubled": 6.0})
     assert (found.uses[0].reference, found.uses[0].value, found.uses[0].arguments) == (
         reference,
         {"doubled": 6.0},
@@ -182,7 +189,9 @@ def test_calls_that_cannot_be_made_are_answered_with_the_reason():
 def test_the_same_call_is_made_twice_and_then_cut_with_the_limit_stated():
     same = calls(("double", {"number": 3}))
     other = calls(("double", {"number": 3.0}))
-    found, model, tools = talk([same, other, same, same, same], limits=Limits(max_rounds=20))
+    found, model, tools = talk(
+        [same, other, same, same, same], limits=ConversationLimits(max_rounds=20)
+    )
     assert found.outcome == "looping"
     assert tools[0].n_calls == 2
     assert [use.outcome for use in found.uses] == ["returned"] * 2 + ["repeated"] * 3
@@ -209,7 +218,7 @@ def test_the_guard_stops_a_call_whatever_the_model_was_told():
 )
 def test_a_confirmed_call_is_made_if_the_budget_covers_it(spent, outcome, n_calls):
     confirmed = frozenset({call_digest("recruit", {"number": 10.0})})
-    situation = Situation(spent={"pounds": spent}, confirmed=confirmed)
+    situation = GuardSituation(spent={"pounds": spent}, confirmed=confirmed)
     found, _, tools = talk(
         [calls(("recruit", {"number": 10})), "done"], situation=lambda: situation
     )
@@ -236,16 +245,16 @@ def test_without_a_rule_the_finding_is_reported():
 @pytest.mark.parametrize(
     ("completion", "outcome"),
     [
-        (Completion(content="cut sho", finish_reason="length", model_name="m"), "truncated"),
-        (Completion(content="", finish_reason="stop", model_name="m"), "empty"),
-        (Completion(content=" \n", finish_reason="stop", model_name="m"), "empty"),
+        (ModelCompletion(content="cut sho", finish_reason="length", model_name="m"), "truncated"),
+        (ModelCompletion(content="", finish_reason="stop", model_name="m"), "empty"),
+        (ModelCompletion(content=" \n", finish_reason="stop", model_name="m"), "empty"),
         (
-            Completion(
+            ModelCompletion(
                 content="", refusal="I would rather not", finish_reason="stop", model_name="m"
             ),
             "refused",
         ),
-        (Completion(content="x", finish_reason="content_filter", model_name="m"), "refused"),
+        (ModelCompletion(content="x", finish_reason="content_filter", model_name="m"), "refused"),
         (calls(("double", {})).model_copy(update={"finish_reason": "length"}), "truncated"),
     ],
 )
@@ -259,12 +268,13 @@ def test_in_the_last_round_tools_are_not_offered():
         lambda request, n=n: calls(("double", {"number": n})) if request.tools else "enough"
         for n in range(5)
     ]
-    found, model, _ = talk(answers, limits=Limits(max_rounds=4))
+    found, model, _ = talk(answers, limits=ConversationLimits(max_rounds=4))
     assert (found.outcome, len(model.requests)) == ("answered", 4)
     assert [bool(request.tools) for request in model.requests] == [True, True, True, False]
     assert "No more tools can be called" in model.requests[-1].messages[-1].content
     found, _, tools = talk(
-        [calls(("double", {"number": n})) for n in range(9)], limits=Limits(max_rounds=4)
+        [calls(("double", {"number": n})) for n in range(9)],
+        limits=ConversationLimits(max_rounds=4),
     )
     assert (found.outcome, tools[0].n_calls) == ("no_answer", 3)
 
@@ -286,9 +296,9 @@ def test_a_long_conversation_is_compacted_and_keeps_its_rules():
             return " ".join(f"Block {n} of {arguments.number:g} has 0.{n:03d}." for n in range(100))
 
     answers = [calls(("double", {"number": n})) for n in range(15)] + ["done"]
-    limits = Limits(max_rounds=20, context_tokens=8000, max_result_characters=1500)
+    limits = ConversationLimits(max_rounds=20, context_tokens=8000, max_result_characters=1500)
     found, model, _ = talk(
-        answers, toolbox=Toolbox([Long()]), limits=limits, sampling=Sampling(max_tokens=500)
+        answers, toolbox=Toolbox([Long()]), limits=limits, sampling=TokenSampling(max_tokens=500)
     )
     assert (found.outcome, len(found.uses)) == ("answered", 15)
     assert len(found.compactions) > 1
@@ -311,11 +321,14 @@ def test_a_conversation_that_goes_on_from_its_context_names_its_calls_anew():
 def test_what_can_never_fit_is_said_before_anything_is_asked():
     with pytest.raises(ContextTooLongError):
         talk(
-            ["x"], limits=Limits(context_tokens=2500), sampling=Sampling(max_tokens=2400), rules=()
+            ["x"],
+            limits=ConversationLimits(context_tokens=2500),
+            sampling=TokenSampling(max_tokens=2400),
+            rules=(),
         )
-    long_rules = (Rule(rule_id="long", text="word " * 500),)
+    long_rules = (PinnedRule(rule_id="long", text="word " * 500),)
     with pytest.raises(PinsTooLongError):
-        talk(["x"], limits=Limits(context_tokens=8000), rules=long_rules)
+        talk(["x"], limits=ConversationLimits(context_tokens=8000), rules=long_rules)
 
 
 def test_a_bug_in_a_tool_stops_the_run():

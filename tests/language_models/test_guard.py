@@ -4,13 +4,19 @@ import pytest
 from pydantic import TypeAdapter
 
 from lakatos.language_models.client import ToolCall
-from lakatos.language_models.guard import AnswerAction, CallAction, Situation, breaches, explain
+from lakatos.language_models.guard import (
+    AnswerAction,
+    CallAction,
+    GuardSituation,
+    breaches,
+    explain,
+)
 from lakatos.language_models.pins import (
     Check,
     ClaimLimited,
     ConfirmationNeeded,
     NumberLimited,
-    Rule,
+    PinnedRule,
     SupportNeeded,
     TextForbidden,
     ToolsAllowed,
@@ -30,8 +36,8 @@ CONFIRMED = frozenset({call_digest("recruit", RECRUIT.arguments)})
 
 
 def broken(check: Check, action, **situation) -> list[str]:
-    rule = Rule(rule_id="rule", text="a", checks=(check,))
-    found = breaches([rule], action, Situation(**situation))
+    rule = PinnedRule(rule_id="rule", text="a", checks=(check,))
+    found = breaches([rule], action, GuardSituation(**situation))
     assert all(breach.rule_id == "rule" for breach in found)
     return [breach.reason for breach in found]
 
@@ -182,11 +188,13 @@ def test_a_claim_that_must_never_be_made_cannot_be_supported():
 
 def test_all_rules_are_named_that_an_action_would_break():
     rules = [
-        Rule(rule_id="no-people", text="a", checks=(ToolsForbidden(effects=("recruits",)),)),
-        Rule(rule_id="words", text="a"),
-        Rule(rule_id="budget", text="a", checks=(TotalLimited(quantity="pounds", maximum=1),)),
+        PinnedRule(rule_id="no-people", text="a", checks=(ToolsForbidden(effects=("recruits",)),)),
+        PinnedRule(rule_id="words", text="a"),
+        PinnedRule(
+            rule_id="budget", text="a", checks=(TotalLimited(quantity="pounds", maximum=1),)
+        ),
     ]
-    found = breaches(rules, RECRUIT, Situation(spent={"pounds": 0}))
+    found = breaches(rules, RECRUIT, GuardSituation(spent={"pounds": 0}))
     assert [breach.rule_id for breach in found] == ["no-people", "budget"]
     assert explain(found).startswith(
         "not done, by the pinned rules: [no-people] 'recruit' must not be called; [budget]"

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakatos.language_models.client import Message, Request, Sampling, Usage
+from lakatos.language_models.client import ChatMessage, ModelRequest, TokenSampling, TokenUsage
 from lakatos.language_models.errors import BudgetExhaustedError, RequestRefusedError
 from lakatos.language_models.ledger import (
-    Amount,
     Budget,
-    Ledger,
-    Spending,
+    BudgetLedger,
+    BudgetSpending,
+    SpentAmount,
     cost,
     most_prompt_tokens,
     spend,
@@ -37,42 +37,44 @@ class Event:
 
 def reserve(key, **amount):
     return Event(
-        key, body={"effect": "repeatable", "note": {"reserved": Amount(**amount).model_dump()}}
+        key, body={"effect": "repeatable", "note": {"reserved": SpentAmount(**amount).model_dump()}}
     )
 
 
 def settle(key, **amount):
     return Event(
-        key, body={"effect": "repeatable", "note": {"spent": Amount(**amount).model_dump()}}
+        key, body={"effect": "repeatable", "note": {"spent": SpentAmount(**amount).model_dump()}}
     )
 
 
 def total(*events):
-    return fold(events, Spending(), spend).total
+    return fold(events, BudgetSpending(), spend).total
 
 
 def test_a_million_tokens_cost_their_price():
     price = Price(input=3.0, cached_input=0.3, output=15.0)
-    usage = Usage(n_prompt_tokens=1_000_000, n_cached_tokens=400_000, n_completion_tokens=100_000)
+    usage = TokenUsage(
+        n_prompt_tokens=1_000_000, n_cached_tokens=400_000, n_completion_tokens=100_000
+    )
     # 0.6 * 3 + 0.4 * 0.3 + 0.1 * 15 = 3.42
-    assert cost(price, usage) == Amount(requests=1, tokens=1_100_000, millionths=3_420_000)
+    assert cost(price, usage) == SpentAmount(requests=1, tokens=1_100_000, millionths=3_420_000)
     assert cost(Price(input=3.0, output=15.0), usage).millionths == 4_500_000
 
 
 def test_money_is_rounded_up_and_never_by_the_error_of_a_sum():
-    assert cost(Price(input=0.15), Usage(n_prompt_tokens=1)).millionths == 1
-    assert cost(Price(input=0.1), Usage(n_prompt_tokens=30)).millionths == 3
-    assert cost(Price(), Usage(n_prompt_tokens=9)).millionths == 0
+    assert cost(Price(input=0.15), TokenUsage(n_prompt_tokens=1)).millionths == 1
+    assert cost(Price(input=0.1), TokenUsage(n_prompt_tokens=30)).millionths == 3
+    assert cost(Price(), TokenUsage(n_prompt_tokens=9)).millionths == 0
 
 
 @given(st.text(max_size=300), st.text(max_size=80), st.integers(1, 500))
 def test_the_worst_case_is_above_any_count_of_the_prompt(text, system, most):
-    messages = (Message(role="system", content=system), Message(role="user", content=text))
-    request = Request(messages=messages, sampling=Sampling(max_tokens=most))
+    messages = (ChatMessage(role="system", content=system), ChatMessage(role="user", content=text))
+    request = ModelRequest(messages=messages, sampling=TokenSampling(max_tokens=most))
     assert most_prompt_tokens(request) >= len(text.encode()) + len(system.encode())
     assert most_prompt_tokens(request) >= len(tokens_of(text + system))
     price = Price(input=1.0, cached_input=0.1, output=2.0)
-    usage = Usage(
+    usage = TokenUsage(
         n_prompt_tokens=len(tokens_of(text + system)), n_cached_tokens=1, n_completion_tokens=most
     )
     worst, real = worst_case(price, request), cost(price, usage)
@@ -82,21 +84,23 @@ def test_the_worst_case_is_above_any_count_of_the_prompt(text, system, most):
 
 
 def test_a_reservation_counts_until_it_is_settled():
-    assert total(reserve("a", tokens=10)) == Amount(tokens=10)
-    assert total(reserve("a", tokens=10), settle("a", tokens=4)) == Amount(tokens=4)
-    assert total(reserve("a", tokens=10), settle("a", tokens=4), Event("a", "called")) == Amount(
-        tokens=4
-    )
+    assert total(reserve("a", tokens=10)) == SpentAmount(tokens=10)
+    assert total(reserve("a", tokens=10), settle("a", tokens=4)) == SpentAmount(tokens=4)
+    assert total(
+        reserve("a", tokens=10), settle("a", tokens=4), Event("a", "called")
+    ) == SpentAmount(tokens=4)
 
 
 def test_a_call_that_was_cut_short_and_begun_again_is_charged_both_times():
-    assert total(reserve("a", tokens=10), reserve("a", tokens=10), settle("a", tokens=4)) == Amount(
-        tokens=14
-    )
+    assert total(
+        reserve("a", tokens=10), reserve("a", tokens=10), settle("a", tokens=4)
+    ) == SpentAmount(tokens=14)
 
 
 def test_a_result_that_settled_nothing_used_what_was_reserved():
-    assert total(reserve("a", participants=30), Event("a", "recruited")) == Amount(participants=30)
+    assert total(reserve("a", participants=30), Event("a", "recruited")) == SpentAmount(
+        participants=30
+    )
 
 
 def test_a_note_that_settles_one_try_and_reserves_the_next():
@@ -104,12 +108,12 @@ def test_a_note_that_settles_one_try_and_reserves_the_next():
         "a",
         body={
             "note": {
-                "spent": Amount(requests=1).model_dump(),
-                "reserved": Amount(tokens=9).model_dump(),
+                "spent": SpentAmount(requests=1).model_dump(),
+                "reserved": SpentAmount(tokens=9).model_dump(),
             }
         },
     )
-    assert total(reserve("a", tokens=9), both) == Amount(requests=1, tokens=9)
+    assert total(reserve("a", tokens=9), both) == SpentAmount(requests=1, tokens=9)
 
 
 def test_other_events_spend_nothing():
@@ -119,7 +123,7 @@ def test_other_events_spend_nothing():
             Event("a", "scored"),
             Event("b", body={"note": {"x": 1}}),
         )
-        == Amount()
+        == SpentAmount()
     )
 
 
@@ -137,37 +141,37 @@ def test_other_events_spend_nothing():
     st.integers(0, 400),
 )
 def test_the_ledger_is_the_fold_of_its_notes_and_never_over_its_budget(calls, most):
-    ledger, events = Ledger(Budget(tokens=most)), []
+    ledger, events = BudgetLedger(Budget(tokens=most)), []
     for key, worst, ending, share in calls:
         try:
-            reservation = ledger.reserve(Amount(tokens=worst), "a call")
+            reservation = ledger.reserve(SpentAmount(tokens=worst), "a call")
         except BudgetExhaustedError:
             continue
         events.append(Event(key, body={"note": reservation.note()}))
-        spent = Amount(tokens=int(share * worst))
+        spent = SpentAmount(tokens=int(share * worst))
         if ending == "crash":
-            ledger = Ledger(ledger.budget, fold(events, Spending(), spend).total)
+            ledger = BudgetLedger(ledger.budget, fold(events, BudgetSpending(), spend).total)
         else:
             reservation.settle(spent)
             events.append(Event(key, body={"note": {"spent": spent.model_dump()}}))
         assert ledger.total.tokens <= most
-        assert ledger.total == fold(events, Spending(), spend).total
+        assert ledger.total == fold(events, BudgetSpending(), spend).total
 
 
 def test_a_budget_of_nothing_allows_nothing_and_no_limit_everything():
     for name in ("requests", "tokens", "participants"):
         with pytest.raises(BudgetExhaustedError, match=f"may take 1 {name}"):
-            Ledger(Budget(**{name: 0})).reserve(Amount(**{name: 1}), "it")
-    Ledger(Budget(money=0)).reserve(Amount(tokens=10**9), "a local model")
-    Ledger(Budget()).reserve(Amount(millionths=10**15), "it")
+            BudgetLedger(Budget(**{name: 0})).reserve(SpentAmount(**{name: 1}), "it")
+    BudgetLedger(Budget(money=0)).reserve(SpentAmount(tokens=10**9), "a local model")
+    BudgetLedger(Budget()).reserve(SpentAmount(millionths=10**15), "it")
 
 
 def test_settling_twice_changes_nothing():
-    ledger = Ledger(Budget())
-    reservation = ledger.reserve(Amount(tokens=9), "it")
-    reservation.settle(Amount(tokens=2))
+    ledger = BudgetLedger(Budget())
+    reservation = ledger.reserve(SpentAmount(tokens=9), "it")
+    reservation.settle(SpentAmount(tokens=2))
     reservation.settle()
-    assert ledger.total == Amount(tokens=2)
+    assert ledger.total == SpentAmount(tokens=2)
 
 
 class Clock:

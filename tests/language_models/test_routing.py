@@ -5,16 +5,16 @@ import pytest
 from scipy.stats import beta
 
 from lakatos.language_models.errors import ModelSettingsError
-from lakatos.language_models.routing import Arm, Validated, beliefs, choose
+from lakatos.language_models.routing import RoutingArm, ValidatedAnswer, beliefs, choose
 from lakatos.traces.digest import digest_of
 
-SMALL = Arm(model="small", version="1", expected_cost=1.0)
-LARGE = Arm(model="large", version="1", expected_cost=4.0)
+SMALL = RoutingArm(model="small", version="1", expected_cost=1.0)
+LARGE = RoutingArm(model="large", version="1", expected_cost=4.0)
 
 
 def seen(model, improved, cost, number=0, version="1", role="advocate"):
     name = digest_of([model, improved, cost, number, version, role])
-    return Validated(
+    return ValidatedAnswer(
         role=role, model=model, version=version, improved=improved, cost=cost, record=name
     )
 
@@ -40,7 +40,7 @@ def test_models_without_a_cost_cannot_be_compared():
     with pytest.raises(ModelSettingsError, match="needs an expected cost above 0"):
         choose(
             "judge",
-            [SMALL, Arm(model="free", version="1", expected_cost=0.0)],
+            [SMALL, RoutingArm(model="free", version="1", expected_cost=0.0)],
             np.random.default_rng(0),
         )
     with pytest.raises(ModelSettingsError, match="each once"):

@@ -6,20 +6,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakatos.language_models.client import Completion, Message, Request, Sampling, Usage
+from lakatos.language_models.client import (
+    ChatMessage,
+    ModelCompletion,
+    ModelRequest,
+    TokenSampling,
+    TokenUsage,
+)
 from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.clients.scripted import ScriptedModel
 from lakatos.language_models.errors import LanguageModelError, ScriptExhaustedError
 from lakatos.language_models.settings import ModelSettings
 
 QUESTION = (
-    Message(role="system", content="be brief"),
-    Message(role="user", content="what is it called"),
+    ChatMessage(role="system", content="be brief"),
+    ChatMessage(role="user", content="what is it called"),
 )
 
 
-def ask(model, *, max_tokens=100, seed=0) -> Completion:
-    request = Request(messages=QUESTION, seed=seed, sampling=Sampling(max_tokens=max_tokens))
+def ask(model, *, max_tokens=100, seed=0) -> ModelCompletion:
+    request = ModelRequest(
+        messages=QUESTION, seed=seed, sampling=TokenSampling(max_tokens=max_tokens)
+    )
     return asyncio.run(model.complete(request))
 
 
@@ -33,11 +41,11 @@ def test_answers_come_in_order_whatever_the_seed(answers):
 
 def test_counts_words_of_question_and_answer():
     found = ask(ScriptedModel(["one two three"]))
-    assert found == Completion(
+    assert found == ModelCompletion(
         content="one two three",
         finish_reason="stop",
         model_name="scripted",
-        usage=Usage(n_prompt_tokens=6, n_completion_tokens=3),
+        usage=TokenUsage(n_prompt_tokens=6, n_completion_tokens=3),
     )
 
 

@@ -11,23 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from lakatos.language_models.call import Caller
-from lakatos.language_models.client import Completion, Message, Request, Sampling
+from lakatos.language_models.call import ModelCaller
+from lakatos.language_models.client import ChatMessage, ModelCompletion, ModelRequest, TokenSampling
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.clients.scripted import ScriptedModel
 from lakatos.language_models.errors import SchemaRefusedError
-from lakatos.language_models.ledger import Budget, Ledger
+from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.outcome import outcome_of, repeated
 from lakatos.language_models.record import RECORDS
 from lakatos.language_models.rehearsal.app import RehearsalSettings, create_app
-from lakatos.language_models.rehearsal.fault import Misbehaviour
+from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
 from lakatos.language_models.rehearsal.nonsense import instance_of, wrong_instance
 from lakatos.language_models.rehearsal.serve import running
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.structured import (
-    Answered,
-    Misread,
-    Unanswered,
+    FailedAnswer,
+    MisreadAnswerError,
+    TypedAnswer,
     answer_schema,
     ask_for,
     parse,
@@ -50,18 +50,18 @@ class Verdict(BaseModel):
 
 
 GOOD = '{"winner": "first", "confidence": 0.7, "reasons": [], "doubt": null}'
-QUESTION = Request(
-    messages=(Message(role="user", content="Which theory is right?"),),
-    sampling=Sampling(max_tokens=300),
+QUESTION = ModelRequest(
+    messages=(ChatMessage(role="user", content="Which theory is right?"),),
+    sampling=TokenSampling(max_tokens=300),
 )
 
 
 def said(content, finish_reason="stop", **given):
-    return Completion(content=content, finish_reason=finish_reason, model_name="m", **given)
+    return ModelCompletion(content=content, finish_reason=finish_reason, model_name="m", **given)
 
 
 def reason_of(completion):
-    with pytest.raises(Misread) as caught:
+    with pytest.raises(MisreadAnswerError) as caught:
         parse(completion, Verdict)
     return caught.value.reason
 
@@ -151,7 +151,7 @@ def test_what_cannot_be_read_has_a_reason(completion, reason):
 
 
 def test_a_problem_is_told_by_field_without_repeating_what_the_model_wrote():
-    with pytest.raises(Misread) as caught:
+    with pytest.raises(MisreadAnswerError) as caught:
         parse(said(GOOD.replace('"first"', '"ignore all previous instructions"')), Verdict)
     assert caught.value.detail == """"winner": Input should be 'first' or 'second'"""
 
@@ -162,7 +162,7 @@ def test_a_problem_is_told_by_field_without_repeating_what_the_model_wrote():
 def test_no_text_makes_reading_fail_in_another_way(text, finish_reason):
     completion = said(text, finish_reason)
     outcome_of(completion)
-    with contextlib.suppress(Misread):
+    with contextlib.suppress(MisreadAnswerError):
         assert isinstance(parse(completion, Verdict), Verdict)
 
 
@@ -173,7 +173,7 @@ def test_wrong_instances_are_refused():
         value = wrong_instance(schema, np.random.default_rng(seed))
         try:
             parse(said(json.dumps(value)), Verdict)
-        except Misread:
+        except MisreadAnswerError:
             refused += 1
     # A lost or renamed optional field leaves an answer that is read all the same.
     assert refused >= 70
@@ -212,7 +212,7 @@ def conversation(trace, *answers):
             sent.append(request)
             return await super().complete(request)
 
-    caller = Caller(Listening(answers), trace, Ledger(Budget()))
+    caller = ModelCaller(Listening(answers), trace, BudgetLedger(Budget()))
     found = asyncio.run(
         ask_for(
             Verdict,
@@ -225,7 +225,7 @@ def conversation(trace, *answers):
 
 def test_a_good_answer_takes_one_call(trace):
     found, sent = conversation(trace, said(GOOD))
-    assert isinstance(found, Answered)
+    assert isinstance(found, TypedAnswer)
     assert (found.value.winner, len(found.calls), len(sent)) == ("first", 1, 1)
     assert sent[0].answer_schema == answer_schema(Verdict)
 
@@ -233,9 +233,9 @@ def test_a_good_answer_takes_one_call(trace):
 def test_a_wrong_answer_is_repaired_with_what_was_wrong(trace):
     wrong = GOOD.replace("0.7", "1.7")
     found, sent = conversation(trace, said(wrong), said(GOOD))
-    assert isinstance(found, Answered)
+    assert isinstance(found, TypedAnswer)
     assert len(found.calls) == 2
-    assert sent[1].messages[-2] == Message(role="assistant", content=wrong)
+    assert sent[1].messages[-2] == ChatMessage(role="assistant", content=wrong)
     assert '"confidence": Input should be less than or equal to 1' in sent[1].messages[-1].content
 
 
@@ -246,7 +246,7 @@ def test_a_long_wrong_answer_is_not_paid_for_twice(trace):
 
 def test_two_wrong_answers_are_a_typed_refusal(trace):
     found, sent = conversation(trace, said("no"), said(GOOD.replace("0.7", "-1")), said(GOOD))
-    assert isinstance(found, Unanswered)
+    assert isinstance(found, FailedAnswer)
     assert (found.reason, found.reasons, len(sent)) == ("wrong_form", ("not_json", "wrong_form"), 2)
     assert not found.is_cut
     assert len(found.calls) == 2
@@ -256,19 +256,19 @@ def test_a_cut_answer_is_asked_for_again_with_more_room_and_stays_a_cut_answer(t
     found, sent = conversation(trace, said(GOOD[:20], "length"), said(GOOD[:40], "length"))
     assert [request.sampling.max_tokens for request in sent] == [300, 600]
     assert sent[1].messages == QUESTION.messages
-    assert isinstance(found, Unanswered)
+    assert isinstance(found, FailedAnswer)
     assert (found.reason, found.is_cut) == ("truncated", True)
 
 
 def test_an_empty_answer_is_asked_for_again_with_another_seed(trace):
     found, sent = conversation(trace, said(""), said(GOOD))
-    assert isinstance(found, Answered)
+    assert isinstance(found, TypedAnswer)
     assert sent[0].seed != sent[1].seed
 
 
 def test_a_refusal_is_not_argued_with(trace):
     found, sent = conversation(trace, said("", refusal="no"), said(GOOD))
-    assert isinstance(found, Unanswered)
+    assert isinstance(found, FailedAnswer)
     assert (found.reason, len(sent)) == ("refused", 1)
 
 
@@ -280,11 +280,11 @@ def test_a_server_that_cannot_enforce_is_told_in_words(trace):
             assert '"winner"' in request.messages[0].content
             return await super().complete(request)
 
-    caller = Caller(Plain([said(GOOD)]), trace, Ledger(Budget()))
+    caller = ModelCaller(Plain([said(GOOD)]), trace, BudgetLedger(Budget()))
     found = asyncio.run(
         ask_for(Verdict, lambda request, number: caller.ask(request, role="judge"), QUESTION)
     )
-    assert isinstance(found, Answered)
+    assert isinstance(found, TypedAnswer)
 
 
 def test_against_the_rehearsal_every_answer_is_typed_or_refused_for_a_reason(trace):
@@ -298,10 +298,10 @@ def test_against_the_rehearsal_every_answer_is_typed_or_refused_for_a_reason(tra
         "injection",
     )
     with running(
-        RehearsalSettings(misbehaviour=Misbehaviour(rates=dict.fromkeys(faults, 0.06)))
+        RehearsalSettings(misbehaviour=ServerMisbehaviour(rates=dict.fromkeys(faults, 0.06)))
     ) as server:
         model = OpenAIModel(ModelSettings(name="a", base_url=server.base_url, model=server.model))
-        caller = Caller(model, trace, Ledger(Budget()), most_in_flight=32)
+        caller = ModelCaller(model, trace, BudgetLedger(Budget()), most_in_flight=32)
 
         async def one(number):
             return await ask_for(
@@ -316,8 +316,8 @@ def test_against_the_rehearsal_every_answer_is_typed_or_refused_for_a_reason(tra
             return await asyncio.gather(*map(one, range(60)))
 
         found = asyncio.run(everything())
-    answered = [item for item in found if isinstance(item, Answered)]
-    refused = [item for item in found if isinstance(item, Unanswered)]
+    answered = [item for item in found if isinstance(item, TypedAnswer)]
+    refused = [item for item in found if isinstance(item, FailedAnswer)]
     assert len(answered) > 20
     assert {item.reason for item in refused} <= {
         "not_json",
@@ -338,13 +338,13 @@ def test_the_rehearsal_writes_what_it_is_told(trace):
 
     assert create_app(answer=answer)
     with running(answer=answer) as server:
-        caller = Caller.of(
+        caller = ModelCaller.of(
             ModelSettings(name="a", base_url=server.base_url, model=server.model),
             trace,
-            Ledger(Budget()),
+            BudgetLedger(Budget()),
         )
         found = asyncio.run(
             ask_for(Verdict, lambda request, number: caller.ask(request, role="judge"), QUESTION)
         )
-    assert isinstance(found, Answered)
+    assert isinstance(found, TypedAnswer)
     assert found.value == Verdict.model_validate_json(GOOD)

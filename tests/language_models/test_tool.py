@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from lakatos.language_models.client import Part, ToolCall
+from lakatos.language_models.client import FrozenPart, ToolCall
 from lakatos.language_models.errors import ToolboxError
 from lakatos.language_models.tool import (
-    Prepared,
-    Refusal,
+    CallRefusal,
+    PreparedCall,
     Toolbox,
     as_json,
     call_digest,
@@ -23,12 +23,12 @@ from lakatos.language_models.tool import (
 from lakatos.traces.errors import RecordError
 
 
-class Range(Part):
+class Range(FrozenPart):
     lowest: float
     highest: float
 
 
-class SimulateArguments(Part):
+class SimulateArguments(FrozenPart):
     theory: str
     n_people: int = 10
     kind: Literal["declared", "learned"] = "declared"
@@ -62,7 +62,7 @@ def prepare(arguments, name="simulate"):
 
 def test_valid_arguments_are_completed_with_defaults():
     found = prepare({"theory": "prospect", "probability": {"lowest": 0, "highest": 1}})
-    assert isinstance(found, Prepared)
+    assert isinstance(found, PreparedCall)
     assert found.values == {
         "theory": "prospect",
         "n_people": 10,
@@ -104,7 +104,7 @@ def test_valid_arguments_are_completed_with_defaults():
 )  # fmt: skip
 def test_invented_or_malformed_arguments_are_refused_with_what_would_be_valid(arguments, problem):
     found = prepare(arguments)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, CallRefusal)
     assert found.outcome == "bad_arguments"
     with pytest.raises(AssertionError, match=problem):
         raise AssertionError(found.reason)
@@ -120,16 +120,16 @@ def test_invented_or_malformed_arguments_are_refused_with_what_would_be_valid(ar
 )
 def test_an_unknown_tool_is_refused_with_the_closest(name, hint):
     found = prepare({}, name)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, CallRefusal)
     assert (found.outcome, hint in found.reason) == ("unknown_tool", True)
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_whatever_a_model_writes_is_prepared_or_refused(name, arguments):
     found = BOX.prepare(ToolCall(call_id="", name=name, arguments=arguments))
-    assert isinstance(found, Refusal)
+    assert isinstance(found, CallRefusal)
     again = prepare(arguments)
-    assert isinstance(again, Refusal)
+    assert isinstance(again, CallRefusal)
     assert len(again.reason) < 2000
 
 
@@ -144,7 +144,7 @@ class Loose(BaseModel):
     anything: int
 
 
-class Nested(Part):
+class Nested(FrozenPart):
     inner: Loose
 
 

@@ -5,15 +5,15 @@ import json
 
 import pytest
 
-from lakatos.language_models.client import Part, ToolCall
+from lakatos.language_models.client import FrozenPart, ToolCall
 from lakatos.language_models.errors import ToolError
-from lakatos.language_models.tool import Prepared, Returned, Toolbox, as_json
+from lakatos.language_models.tool import PreparedCall, Toolbox, ToolResult, as_json
 from lakatos.language_models.tool_record import RECORDS, ToolCalled, TracedTools
 from lakatos.traces.errors import StepInterruptedError
 from lakatos.traces.step import Trace
 
 
-class Number(Part):
+class Number(FrozenPart):
     number: float = 1
 
 
@@ -44,7 +44,7 @@ def ask(trace, name="double", number=3, position=0, fails=False):
     prepared = BOX.prepare(
         ToolCall(call_id="a", name=name, arguments=json.dumps({"number": number}))
     )
-    assert isinstance(prepared, Prepared)
+    assert isinstance(prepared, PreparedCall)
     n_made = 0
 
     async def work():
@@ -52,7 +52,7 @@ def ask(trace, name="double", number=3, position=0, fails=False):
         n_made += 1
         if fails:
             raise ToolError("the power went off")
-        return Returned(
+        return ToolResult(
             outcome="returned", value=as_json(await prepared.tool.call(prepared.arguments))
         )
 
@@ -62,7 +62,7 @@ def ask(trace, name="double", number=3, position=0, fails=False):
 
 def test_the_trace_holds_exactly_what_the_tool_returned(trace):
     digest, result, n_made = ask(trace)
-    assert (result, n_made) == (Returned(outcome="returned", value={"doubled": 6.0}), 1)
+    assert (result, n_made) == (ToolResult(outcome="returned", value={"doubled": 6.0}), 1)
     kept = trace.get(digest, ToolCalled)
     assert trace.artifacts.get_json(kept.value) == {"doubled": 6.0}
     assert trace.artifacts.get_json(kept.arguments) == {"number": 3.0}

@@ -9,19 +9,19 @@ import pytest
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.language_models.client import ToolCall
-from lakatos.language_models.tool import Returned, Toolbox, as_json
+from lakatos.language_models.tool import Toolbox, ToolResult, as_json
 from lakatos.language_models.tool_record import RECORDS as CALL_RECORDS
 from lakatos.language_models.tool_record import ToolCalled, TracedTools
 from lakatos.memory.consolidation import draft_tool, pitfall, plan_of_calls, prospects
 from lakatos.memory.errors import LessonError
 from lakatos.memory.item import ToolRefused, ToolValidated
 from lakatos.memory.library import RECORDS, Library
-from lakatos.memory.recall import Nothing
-from lakatos.memory.recurrence import Economy
+from lakatos.memory.recall import RecallNothing
+from lakatos.memory.recurrence import ToolEconomy
 from lakatos.memory.signature import canonical_form
 from lakatos.memory.tools import TOOLS, caller_on, tools_on
 from lakatos.memory.validation import ValidatedTool
-from lakatos.theories.bench import Bench
+from lakatos.theories.bench import TheoryBench
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import read_program
@@ -40,7 +40,7 @@ def library_of(*records):
 
 
 def economy(plan):
-    return Economy(saving=len(plan.steps), build=8)
+    return ToolEconomy(saving=len(plan.steps), build=8)
 
 
 def test_a_plan_becomes_a_prospect_when_it_recurs_in_enough_studies(study_of):
@@ -117,15 +117,15 @@ def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_sam
             f"experiment{number}": replace(answers, experiment=f"{number}") for number in range(3)
         }
         pool = {theory.digest: theory for theory in theories}
-        bench = Bench(laboratory, pool, experiments, trace.artifacts, SPACE, n_draws=32)
-        box = Toolbox(tools_on(bench, Nothing()))
+        bench = TheoryBench(laboratory, pool, experiments, trace.artifacts, SPACE, n_draws=32)
+        box = Toolbox(tools_on(bench, RecallNothing()))
 
         async def asked(study, position, name, arguments):
             prepared = box.prepare(ToolCall(call_id="x", name=name, arguments=arguments))
             assert not hasattr(prepared, "reason"), prepared
 
             async def work():
-                return Returned(
+                return ToolResult(
                     outcome="returned", value=as_json(await prepared.tool.call(prepared.arguments))
                 )
 
@@ -155,6 +155,6 @@ def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_sam
                 )
             )
         assert len({canonical_form(plan.steps).digest for plan in plans}) == 1
-        made = draft_tool(plans, TOOLS, caller_on(bench, Nothing()), tool_sandbox)
+        made = draft_tool(plans, TOOLS, caller_on(bench, RecallNothing()), tool_sandbox)
     assert isinstance(made, ValidatedTool), made
     assert "design=@" in made.draft.plan_text

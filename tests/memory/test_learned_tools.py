@@ -11,7 +11,7 @@ from lakatos.memory.codifier import compile_plan, draft_of_source, instructions
 from lakatos.memory.draft import PlanBundle, bundle_of
 from lakatos.memory.errors import CodifierError, PlanError, ToolFailedError, ToolRejectedError
 from lakatos.memory.plan import Plan, check_plan
-from lakatos.memory.retirement import Standing
+from lakatos.memory.retirement import ToolStanding
 from lakatos.memory.signature import canonical_form, follow_form
 from lakatos.memory.use import LearnedTool, run_tool, use_tool
 from lakatos.memory.validation import RUNGS, validate_tool
@@ -208,7 +208,7 @@ def test_a_learned_tool_is_offered_with_its_record_and_every_call_goes_through_t
         return shop.caller()(name, arguments)
 
     tool = LearnedTool(
-        draft, Standing(status="active", successes=4, failures=1), invoke, tool_sandbox
+        draft, ToolStanding(status="active", successes=4, failures=1), invoke, tool_sandbox
     )
     assert "4 of 5 uses succeeded" in tool.description
     form = canonical_form(plans[0].steps)

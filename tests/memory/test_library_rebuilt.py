@@ -12,8 +12,8 @@ from lakatos.memory.draft import bundle_of
 from lakatos.memory.errors import LibraryCorruptError, ToolUnavailableError
 from lakatos.memory.item import (
     Fact,
+    LessonSuperseded,
     PlanUsed,
-    Superseded,
     SupersessionUndone,
     ToolValidated,
     ToolWithdrawn,
@@ -26,7 +26,7 @@ from lakatos.memory.library import (
     load_library,
     rebuild,
 )
-from lakatos.memory.recall import Embedded, Lexical, Nothing, Situation
+from lakatos.memory.recall import EmbeddedRecall, LexicalRecall, RecallNothing, RecallSituation
 from lakatos.memory.retirement import SHADOWS
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of
@@ -59,7 +59,7 @@ def library_of(*records):
 
 
 def superseded(old, new):
-    return Superseded(old=digest(old), new=digest(new), reason="measured again")
+    return LessonSuperseded(old=digest(old), new=digest(new), reason="measured again")
 
 
 def test_a_corrected_fact_is_kept_and_not_recalled():
@@ -77,8 +77,10 @@ def test_undoing_a_correction_restores_what_is_recalled_byte_for_byte():
     after = library_of(
         old, new, link, SupersessionUndone(link=digest(link), reason="the second was an error")
     )
-    situation = Situation(domain="risky", failed="noise")
-    shown = [Lexical(library).recall(situation).model_dump_json() for library in (before, after)]
+    situation = RecallSituation(domain="risky", failed="noise")
+    shown = [
+        LexicalRecall(library).recall(situation).model_dump_json() for library in (before, after)
+    ]
     assert shown[0] == shown[1]
 
 
@@ -93,15 +95,17 @@ def test_a_chain_of_corrections_never_loses_both_sides(statements):
 def test_contradictory_facts_come_back_flagged_and_stale_ones_do_not_come_back():
     old, new = fact("it is 0.1", until="2026-02"), fact("it is 0.2", since="2026-02")
     assert library_of(old, new).contradictions() == []
-    recalled = Lexical(library_of(old, new)).recall(
-        Situation(domain="risky", failed="noise", time_utc="2026-03-01")
+    recalled = LexicalRecall(library_of(old, new)).recall(
+        RecallSituation(domain="risky", failed="noise", time_utc="2026-03-01")
     )
     assert [item.lesson for item in recalled.lessons] == [digest(new)]
     clash = library_of(fact("it is 0.1"), fact("it is 0.2"))
     assert len(clash.contradictions()) == 1
     assert all(
         "contradicted" in item.note
-        for item in Lexical(clash).recall(Situation(domain="risky", failed="noise")).lessons
+        for item in LexicalRecall(clash)
+        .recall(RecallSituation(domain="risky", failed="noise"))
+        .lessons
     )
 
 
@@ -133,8 +137,14 @@ def test_a_displaced_judge_flags_lessons_and_takes_successes_away(study_of, shop
     assert library.standing(draft.name, valid).status == "probation"
     assert draft.name in library.offers(shop.VERBS, valid)  # what validation proved needs no judge
     assert library.doubtful(valid) == {digest(doubtful)}
-    (flagged,) = Lexical(library, valid).recall(Situation(domain="risky", failed="noise")).lessons
-    (plain,) = Lexical(library).recall(Situation(domain="risky", failed="noise")).lessons
+    (flagged,) = (
+        LexicalRecall(library, valid)
+        .recall(RecallSituation(domain="risky", failed="noise"))
+        .lessons
+    )
+    (plain,) = (
+        LexicalRecall(library).recall(RecallSituation(domain="risky", failed="noise")).lessons
+    )
     assert "unverified" in flagged.note
     assert flagged.relevance == pytest.approx(plain.relevance / 2)
 
@@ -219,18 +229,23 @@ def test_rare_words_weigh_more_and_nothing_is_recalled_for_nothing_in_common():
     rare = fact("about choices of the level", subject="saliency")
     library = library_of(*common, rare)
     first = (
-        Lexical(library)
-        .recall(Situation(domain="risky", failed="saliency of choices"), most=1)
+        LexicalRecall(library)
+        .recall(RecallSituation(domain="risky", failed="saliency of choices"), most=1)
         .lessons[0]
     )
     assert first.lesson == digest(rare)
-    assert Lexical(library).recall(Situation(domain="risky", failed="xyz")).lessons == ()
-    assert Lexical(library).recall(Situation(domain="learning", failed="saliency")).lessons == ()
-    assert Nothing().recall(Situation(domain="risky", failed="saliency")).lessons == ()
+    assert (
+        LexicalRecall(library).recall(RecallSituation(domain="risky", failed="xyz")).lessons == ()
+    )
+    assert (
+        LexicalRecall(library).recall(RecallSituation(domain="learning", failed="saliency")).lessons
+        == ()
+    )
+    assert RecallNothing().recall(RecallSituation(domain="risky", failed="saliency")).lessons == ()
     assert (
         len(
-            Lexical(library)
-            .recall(Situation(domain="risky", failed="level choices"), most=3)
+            LexicalRecall(library)
+            .recall(RecallSituation(domain="risky", failed="level choices"), most=3)
             .lessons
         )
         == 3
@@ -244,7 +259,7 @@ def test_embeddings_recall_what_is_near_without_a_shared_word():
     def embed(texts):
         return [meaning.get(text, [1.0, 0.0]) for text in texts]
 
-    found = Embedded(library_of(near, far), embed).recall(
-        Situation(domain="risky", failed="random choices")
+    found = EmbeddedRecall(library_of(near, far), embed).recall(
+        RecallSituation(domain="risky", failed="random choices")
     )
     assert [item.lesson for item in found.lessons] == [digest(near)]

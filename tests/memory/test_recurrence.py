@@ -3,8 +3,8 @@
 import pytest
 
 from lakatos.memory.recurrence import (
-    Economy,
-    Recurrence,
+    PlanRecurrence,
+    ToolEconomy,
     expected_uses,
     expected_uses_discounted,
     gate,
@@ -17,7 +17,7 @@ SIGNATURE = digest_of("plan")
 
 def seen(studies, values=None):
     literals = frozenset(map(digest_of, range(studies if values is None else values)))
-    return Recurrence(SIGNATURE, frozenset(map(str, range(studies))), literals)
+    return PlanRecurrence(SIGNATURE, frozenset(map(str, range(studies))), literals)
 
 
 def test_expected_uses_are_those_of_the_closed_form():
@@ -26,7 +26,7 @@ def test_expected_uses_are_those_of_the_closed_form():
 
 
 def test_the_third_sight_pays_and_the_second_does_not():
-    economy = Economy(saving=1, build=8)
+    economy = ToolEconomy(saving=1, build=8)
     assert gate(seen(3), expected_uses(3, 50, 500), economy).build
     decision = gate(seen(2), expected_uses(2, 50, 500), economy)
     assert not decision.build
@@ -35,16 +35,16 @@ def test_the_third_sight_pays_and_the_second_does_not():
 
 
 def test_one_sight_is_never_enough():
-    assert not gate(seen(1), 1e6, Economy(saving=1, build=1)).build
+    assert not gate(seen(1), 1e6, ToolEconomy(saving=1, build=1)).build
 
 
 def test_many_studies_with_one_value_and_many_values_in_one_study_count_once():
     assert seen(9, values=1).count == 1
-    assert Recurrence(SIGNATURE, frozenset({"one"}), seen(9).literals).count == 1
+    assert PlanRecurrence(SIGNATURE, frozenset({"one"}), seen(9).literals).count == 1
 
 
 def test_each_refused_draft_doubles_what_is_needed():
-    economy = Economy(saving=1, build=1)
+    economy = ToolEconomy(saving=1, build=1)
     assert [gate(seen(count), 1e3, economy, n_refused=1).build for count in (2, 3, 4)] == [
         False,
         False,
@@ -57,13 +57,13 @@ def test_each_refused_draft_doubles_what_is_needed():
     [({"contradicted": True}, "contradicts"), ({"n_active": 32}, "32 tools are active")],
 )
 def test_other_reasons_against_a_tool_are_said(given, words):
-    decision = gate(seen(4), 1e3, Economy(saving=1, build=1), **given)
+    decision = gate(seen(4), 1e3, ToolEconomy(saving=1, build=1), **given)
     assert not decision.build
     assert words in decision.reason
 
 
 def test_a_tool_that_saves_nothing_is_never_built():
-    assert not gate(seen(9), 1e9, Economy(saving=0, build=1)).build
+    assert not gate(seen(9), 1e9, ToolEconomy(saving=0, build=1)).build
 
 
 def test_an_unknown_horizon_is_worth_as_many_studies_as_are_expected():

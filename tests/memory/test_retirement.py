@@ -10,16 +10,16 @@ from lakatos.memory.retirement import (
     BREAKER,
     CERTAIN,
     HALF_OPEN,
-    Fallback,
-    Standing,
+    TextFallback,
+    ToolStanding,
     after,
     probability_below,
 )
 from lakatos.traces.digest import digest_of
 
-KNOWN = Fallback(rate=0.6)
+KNOWN = TextFallback(rate=0.6)
 SIGNATURE = digest_of("plan")
-ACTIVE = Standing(status="active")
+ACTIVE = ToolStanding(status="active")
 
 
 def use(success, *, tool="tool", hard=False, failure="", shadow=None):
@@ -71,9 +71,9 @@ def test_the_level_is_the_lowest_that_seldom_retires_a_good_tool():
 
 def test_the_posterior_is_that_of_a_beta_distribution():
     assert probability_below(3, 5, KNOWN) == pytest.approx(beta.cdf(0.6, 4, 6))
-    assert probability_below(4, 4, Fallback(4, 4)) == pytest.approx(0.5)
+    assert probability_below(4, 4, TextFallback(4, 4)) == pytest.approx(0.5)
     # A text known for a million uses is as good as known.
-    assert probability_below(3, 5, Fallback(600_000, 400_000)) == pytest.approx(
+    assert probability_below(3, 5, TextFallback(600_000, 400_000)) == pytest.approx(
         beta.cdf(0.6, 4, 6), abs=0.01
     )
 
@@ -85,7 +85,7 @@ def run(standing, *uses):
 
 
 def test_three_hard_failures_suspend_and_a_trial_after_five_texts_decides():
-    proven = Standing(status="active", successes=40)
+    proven = ToolStanding(status="active", successes=40)
     down = run(proven, *[use(False, hard=True, failure="program")] * BREAKER)
     assert down.status == "suspended"
     assert run(down, *[use(True, tool="")] * (HALF_OPEN - 1)).status == "suspended"
@@ -96,7 +96,7 @@ def test_three_hard_failures_suspend_and_a_trial_after_five_texts_decides():
 
 
 def test_failures_that_are_not_in_a_row_do_not_suspend():
-    proven = Standing(status="active", successes=40)
+    proven = ToolStanding(status="active", successes=40)
     bad = use(False, hard=True, failure="program")
     assert run(proven, bad, bad, use(True), bad, bad).status == "active"
 
@@ -106,9 +106,9 @@ def test_an_outage_counts_for_nobody():
 
 
 def test_three_shadowed_uses_promote_and_one_that_differs_retires():
-    assert run(Standing(), *[use(True, shadow=True)] * 3).status == "active"
-    assert run(Standing(), *[use(True, shadow=True)] * 2).status == "probation"
-    assert run(Standing(), use(True, shadow=True), use(False, shadow=False)).status == "retired"
+    assert run(ToolStanding(), *[use(True, shadow=True)] * 3).status == "active"
+    assert run(ToolStanding(), *[use(True, shadow=True)] * 2).status == "probation"
+    assert run(ToolStanding(), use(True, shadow=True), use(False, shadow=False)).status == "retired"
 
 
 def test_no_tool_is_retired_before_its_third_use():

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakatos.memory.plan import Argument, Step, follow_plan, steps_of_words
+from lakatos.memory.plan import PlanStep, StepArgument, follow_plan, steps_of_words
 from lakatos.memory.signature import canonical_form, follow_form, in_form, signature, similarity
 
 
@@ -97,9 +97,9 @@ def test_numbers_that_happen_to_be_equal_are_not_tied_to_each_other(shop):
 )
 def test_reads_in_any_order_with_any_names_have_one_form_and_its_results(order, names):
     def read(number, value):
-        return Step(
+        return PlanStep(
             tool=f"tool{number}",
-            arguments=(Argument(name="x", kind="theory", value=value),),
+            arguments=(StepArgument(name="x", kind="theory", value=value),),
             reading=True,
         )
 

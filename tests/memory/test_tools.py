@@ -8,10 +8,10 @@ import pytest
 from lakatos.experiments.domains import DOMAINS
 from lakatos.language_models.client import ToolCall
 from lakatos.language_models.errors import ToolError
-from lakatos.language_models.tool import Prepared, Toolbox
-from lakatos.memory.recall import Nothing
+from lakatos.language_models.tool import PreparedCall, Toolbox
+from lakatos.memory.recall import RecallNothing
 from lakatos.memory.tools import TOOLS, tools_on
-from lakatos.theories.bench import Bench
+from lakatos.theories.bench import TheoryBench
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import read_program
@@ -30,7 +30,7 @@ def bench(tmp_path_factory):
         (answers,) = laboratory.simulate(
             theories[:1], stimuli, 24, np.random.default_rng(1), n_draws=64
         )
-        yield Bench(
+        yield TheoryBench(
             laboratory,
             {theory.digest: theory for theory in theories},
             {"first": answers},
@@ -128,10 +128,10 @@ def test_what_cannot_be_done_is_said_with_what_there_is(bench, names, name, argu
 
 
 def test_all_verbs_can_be_offered_to_a_model_and_called_by_it(bench, names):
-    box = Toolbox(tools_on(bench, Nothing()))
+    box = Toolbox(tools_on(bench, RecallNothing()))
     assert {offer.name for offer in box.offers} == set(TOOLS)
     prepared = box.prepare(ToolCall(call_id="1", name="recall", arguments='{"domain": "risky"}'))
-    assert isinstance(prepared, Prepared)
+    assert isinstance(prepared, PreparedCall)
     assert asyncio.run(prepared.tool.call(prepared.arguments)).lessons == ()
 
 

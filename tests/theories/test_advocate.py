@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakatos.theories.advocate import Brief, GrammarAdvocate, Start
+from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart
 from lakatos.theories.errors import TheoryRaisedError
-from lakatos.theories.evaluate import Evaluated
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot
+from lakatos.theories.evaluate import EvaluatedComposition
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 from lakatos.theories.score import UnitScores
 from lakatos.theories.theory import TheoryProgram, read_program
 from lakatos.traces.digest import digest_of
@@ -18,7 +18,7 @@ from lakatos.traces.digest import digest_of
 PRIOR = {"prior": "uniform", "low": 0.0, "high": 1.0}
 GRAMMAR = Grammar(
     domain="letters",
-    slots=(Slot("first"), Slot("second"), Slot("third", 0, 2)),
+    slots=(SkeletonSlot("first"), SkeletonSlot("second"), SkeletonSlot("third", 0, 2)),
     mechanisms=(
         *(
             Mechanism("first", name, f"like {name}", "pass")
@@ -30,7 +30,7 @@ GRAMMAR = Grammar(
     before="",
     after="return 0.5",
 )
-START = Start(digest_of("start"), Composition({"first": ("a",), "second": ("e",)}))
+START = SearchStart(digest_of("start"), Composition({"first": ("a",), "second": ("e",)}))
 
 
 class Bench:
@@ -56,7 +56,7 @@ class Bench:
         theory = read_program(TheoryProgram(GRAMMAR.write(composition, "T"), "bench", (parent,)))
         value = -1.0 + sum(self.worth.get(name, 0.0) for name in names)
         scores = (UnitScores(np.full(100, value), np.ones(100)),)
-        return Evaluated(
+        return EvaluatedComposition(
             composition,
             theory,
             scores,
@@ -71,7 +71,7 @@ class Bench:
 
 def search(bench, brief=None, seed=0):
     return GrammarAdvocate(GRAMMAR, afresh=0.0).revise(
-        brief or Brief((START,)), bench, np.random.default_rng(seed)
+        brief or AdvocateBrief((START,)), bench, np.random.default_rng(seed)
     )
 
 
@@ -85,7 +85,9 @@ def round_after_the_start(bench):
 
 
 def test_finds_the_best_composition_several_edits_away():
-    proposal = search(Bench({"c": 0.2, "h": 0.2, "j": 0.1}), Brief((START,), n_candidates=150))
+    proposal = search(
+        Bench({"c": 0.2, "h": 0.2, "j": 0.1}), AdvocateBrief((START,), n_candidates=150)
+    )
     best = proposal.submitted[0]
     assert names_of(best) == {"c", "h", "j"}
     assert best.parent == START.digest
@@ -96,7 +98,7 @@ def test_finds_the_best_composition_several_edits_away():
 
 
 def test_the_first_change_is_the_narrowing_of_the_start_itself():
-    proposal = search(Bench(), Brief((START,), n_candidates=1))
+    proposal = search(Bench(), AdvocateBrief((START,), n_candidates=1))
     assert [attempt.change for attempt in proposal.attempts] == ["narrow the declared ranges"]
     assert proposal.attempts[0].composition == START.composition
 
@@ -112,7 +114,7 @@ def test_keeps_its_budget_tries_nothing_twice_and_submits_the_best(
     worth, n_candidates, n_successors, seed
 ):
     bench = Bench(worth)
-    brief = Brief((START,), n_candidates=n_candidates, n_successors=n_successors)
+    brief = AdvocateBrief((START,), n_candidates=n_candidates, n_successors=n_successors)
     proposal = search(bench, brief, seed)
     assert len(bench.asked) == len(set(bench.asked)) == len(proposal.attempts) <= n_candidates
     criteria = [attempt.criterion for attempt in proposal.attempts]
@@ -131,7 +133,7 @@ def test_the_same_seed_searches_alike_and_another_differently():
 @pytest.mark.parametrize("seed", range(3))
 def test_answers_to_the_diagnosis_are_tried_first(seed):
     bench = Bench()
-    search(bench, Brief((START,), remedies=("first:two words", "third:k")), seed)
+    search(bench, AdvocateBrief((START,), remedies=("first:two words", "third:k")), seed)
     first = {part for composition in round_after_the_start(bench)[:2] for part in composition.key}
     assert {("first", ("two words",)), ("third", ("k",))} <= first
 
@@ -139,14 +141,16 @@ def test_answers_to_the_diagnosis_are_tried_first(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_remedy_that_the_start_has_already_favours_no_change(seed):
     bench = Bench()
-    start = Start(START.digest, Composition({"first": ("a",), "second": ("e",), "third": ("i",)}))
-    search(bench, Brief((start,), remedies=("third:i", "second:f")), seed)
+    start = SearchStart(
+        START.digest, Composition({"first": ("a",), "second": ("e",), "third": ("i",)})
+    )
+    search(bench, AdvocateBrief((start,), remedies=("third:i", "second:f")), seed)
     assert ("second", ("f",)) in round_after_the_start(bench)[0].key
 
 
 def test_changes_that_a_lesson_warns_of_are_left_while_there_are_others():
     warned = "replace a by b in first"
-    brief = Brief((START,), remedies=("first:b",), warnings=(warned,), n_candidates=40)
+    brief = AdvocateBrief((START,), remedies=("first:b",), warnings=(warned,), n_candidates=40)
     changes = [attempt.change for attempt in search(Bench({"b": 0.3}), brief).attempts]
     assert len(changes) == 40
     assert not any(warned in change.split("; ") for change in changes)
@@ -159,20 +163,21 @@ def test_what_only_helps_together_is_found_though_each_part_alone_does_harm():
             self.worth = {"b": 0.4, "h": 0.4} if {"b", "h"} <= names else {"b": -0.2, "h": -0.2}
             return super().one(composition, parent)
 
-    proposal = search(Together(), Brief((START,), n_candidates=60))
+    proposal = search(Together(), AdvocateBrief((START,), n_candidates=60))
     assert {"b", "h"} <= names_of(proposal.submitted[0])
 
 
 def test_one_structure_with_two_ranges_is_fitted_once():
-    twin = Start(digest_of("twin"), replace(START.composition, priors={"x": PRIOR}))
+    twin = SearchStart(digest_of("twin"), replace(START.composition, priors={"x": PRIOR}))
     bench = Bench()
-    search(bench, Brief((START, twin), n_candidates=5))
+    search(bench, AdvocateBrief((START, twin), n_candidates=5))
     assert len(bench.asked) == len(set(bench.asked))
 
 
 def test_a_theory_that_fails_is_a_result_and_is_never_submitted():
     proposal = search(
-        Bench({"b": 5.0}, broken=("b",)), Brief((START,), n_candidates=200, n_successors=200)
+        Bench({"b": 5.0}, broken=("b",)),
+        AdvocateBrief((START,), n_candidates=200, n_successors=200),
     )
     failed = [attempt for attempt in proposal.attempts if attempt.error]
     assert failed
@@ -190,23 +195,25 @@ def test_when_every_start_fails_nothing_is_submitted():
 
 
 def test_a_parameter_that_is_worth_nothing_is_not_bought():
-    best = search(Bench({"i": 1e-6}), Brief((START,), n_candidates=150)).submitted[0]
+    best = search(Bench({"i": 1e-6}), AdvocateBrief((START,), n_candidates=150)).submitted[0]
     assert not names_of(best) & {"i", "j", "k"}
 
 
 def test_what_distorts_choice_proportions_is_not_submitted_however_well_it_scores():
-    proposal = search(Bench({"b": 0.5}, errors={"b": 0.05}), Brief((START,), n_candidates=150))
+    proposal = search(
+        Bench({"b": 0.5}, errors={"b": 0.05}), AdvocateBrief((START,), n_candidates=150)
+    )
     assert "b" in names_of(proposal.attempts[0])
     assert proposal.submitted
     assert not any("b" in names_of(attempt) for attempt in proposal.submitted)
 
 
 def test_nothing_is_searched_from_nowhere():
-    assert search(Bench(), Brief(())).attempts == ()
+    assert search(Bench(), AdvocateBrief(())).attempts == ()
 
 
 def test_compositions_drawn_afresh_have_no_parent():
-    brief = Brief((START,), n_candidates=20)
+    brief = AdvocateBrief((START,), n_candidates=20)
     proposal = GrammarAdvocate(GRAMMAR, afresh=0.5).revise(brief, Bench(), np.random.default_rng(1))
     fresh = [
         attempt for attempt in proposal.attempts if attempt.change.startswith("compose afresh")
@@ -222,7 +229,7 @@ def test_the_number_of_evaluations_at_once_does_not_change_what_is_found():
     """Results come back in the order of the questions: one worker or many, the same search."""
     bench = Bench({"c": 0.2, "h": 0.2})
     one_by_one = Bench(bench.worth)
-    advocate, brief = GrammarAdvocate(GRAMMAR), Brief((START,), n_candidates=40)
+    advocate, brief = GrammarAdvocate(GRAMMAR), AdvocateBrief((START,), n_candidates=40)
     together = advocate.revise(brief, bench, np.random.default_rng(3))
     apart = advocate.revise(
         brief, lambda items: [one_by_one([item])[0] for item in items], np.random.default_rng(3)
@@ -235,7 +242,7 @@ def test_the_number_of_evaluations_at_once_does_not_change_what_is_found():
 def test_several_families_are_expanded_not_only_the_best():
     """The archive keeps other families in the search: children of more than one are tried late in the search."""
     bench = Bench({"a": 0.3, "i": 0.05, "j": 0.05, "k": 0.05})
-    search(bench, Brief((START,), n_candidates=60))
+    search(bench, AdvocateBrief((START,), n_candidates=60))
     late = {dict(key)["first"] for key in bench.asked[30:]}
     assert len(late) >= 3
 
@@ -252,7 +259,7 @@ REMEMBERING = replace(
 def test_few_candidates_have_a_memory_unless_one_that_has_leads(worth, few):
     bench = Bench(worth)
     GrammarAdvocate(REMEMBERING, memory=0.1).revise(
-        Brief((START,), n_candidates=50), bench, np.random.default_rng(0)
+        AdvocateBrief((START,), n_candidates=50), bench, np.random.default_rng(0)
     )
     n_memories = sum(bool({"j", "k"} & set(dict(key).get("third", ()))) for key in bench.asked)
     assert n_memories >= 1
@@ -263,13 +270,15 @@ def test_the_budget_is_spent_though_what_looks_best_may_not_be_tried_any_more():
     """Every composition with a memory looks better, and but a few may be tried: the others are chosen instead."""
     bench = Bench({"j": 0.3, "k": 0.3}, errors={})
     advocate = GrammarAdvocate(REMEMBERING, memory=0.02, memory_of_leader=0.02)
-    proposal = advocate.revise(Brief((START,), n_candidates=80), bench, np.random.default_rng(0))
+    proposal = advocate.revise(
+        AdvocateBrief((START,), n_candidates=80), bench, np.random.default_rng(0)
+    )
     assert len(proposal.attempts) == 80
     assert proposal.unspent == ""
 
 
 def test_a_search_that_ends_early_says_why():
-    everything = search(Bench(), Brief((START,), n_candidates=10_000))
+    everything = search(Bench(), AdvocateBrief((START,), n_candidates=10_000))
     assert len(everything.attempts) < 10_000
     assert everything.unspent == "nothing is left within reach of what was tried"
     assert search(Bench(broken=("a",))).unspent == "nothing that was tried can be fitted"

@@ -4,7 +4,7 @@ import pytest
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.participants.simulated import draw_options
 from lakatos.theories import behave as module
-from lakatos.theories.behave import Crowd, behave
+from lakatos.theories.behave import TheoryCrowd, behave
 from lakatos.theories.errors import TheoryProbabilityError
 from lakatos.theories.theory import TheoryProgram, read_program
 
@@ -62,7 +62,7 @@ def test_people_walked_together_keep_parameters_of_their_own(sandbox):
 
 def test_crowd_after_crowd_comes_from_one_process(sandbox):
     theory, people, order = crowd_of(REPEATING)
-    with Crowd(theory, DOMAIN, sandbox, SPACE) as crowd:
+    with TheoryCrowd(theory, DOMAIN, sandbox, SPACE) as crowd:
         first, second = (crowd.behave(people, order, np.random.default_rng(1)) for _ in range(2))
     assert np.array_equal(first.response, second.response)
 

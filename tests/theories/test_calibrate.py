@@ -8,7 +8,7 @@ import pytest
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.calibrate import calibrate, leave_groups_out, leave_one_out
 from lakatos.theories.prior import Prior, parse_prior
-from lakatos.theories.score import Evidence, log_predictive
+from lakatos.theories.score import ExperimentEvidence, log_predictive
 
 LEAN = parse_prior("lean", {"prior": "uniform", "low": -4.0, "high": 4.0})
 SLOPE = parse_prior("slope", {"prior": "log_uniform", "low": 0.05, "high": 20.0})
@@ -124,7 +124,9 @@ def test_a_calibrated_population_scores_the_same_answers_better_than_the_declare
     uniform = (np.arange(512) + 0.5) / 512
     found = calibrate({"lean": LEAN}, [people], lean_alone)["lean"]
     before, after = (
-        log_predictive(Evidence(people, lean_alone({"lean": prior.quantile(uniform)})[0])).mean
+        log_predictive(
+            ExperimentEvidence(people, lean_alone({"lean": prior.quantile(uniform)})[0])
+        ).mean
         for prior in (LEAN, found)
     )
     assert after > before
@@ -153,7 +155,7 @@ def test_a_population_without_a_group_is_what_the_others_alone_would_have_taught
     found = calibrate({"lean": LEAN}, [people], lean_alone, n_iterations=20)
     uniform = (np.arange(4096) + 0.5) / 4096
     drawn = {"lean": found["lean"].quantile(uniform)}
-    log_p = Evidence(people, lean_alone(drawn)[0]).log_likelihood
+    log_p = ExperimentEvidence(people, lean_alone(drawn)[0]).log_likelihood
     weights = np.exp(leave_groups_out(found, drawn, log_p, groups))
     assert weights.sum(axis=1) == pytest.approx([1, 1])
     for group in (0, 1):

@@ -7,7 +7,7 @@ from benchmarks.theories import cheats
 from lakatos.theories.check import table_size
 from lakatos.theories.errors import TheoryProbabilityError
 from lakatos.theories.theory import TheoryProgram, read_program
-from lakatos.theories.view import View
+from lakatos.theories.view import TheoryView
 
 EVERY = {cheat.name: cheat for cheat in cheats.cheats()}
 
@@ -62,7 +62,7 @@ def test_a_walk_knows_nothing_of_the_walks_before(sandbox, experiments):
         TheoryProgram(EVERY["remembers in a list in the module"].source, "planted")
     )
     trials = experiments["learning"]
-    with View(theory, cheats.DOMAINS["learning"], sandbox, [trials.stimuli]) as view:
+    with TheoryView(theory, cheats.DOMAINS["learning"], sandbox, [trials.stimuli]) as view:
         found = [view.log_likelihood(theory.population(1), [trials]) for _ in range(2)]
     assert np.array_equal(*found)
 
@@ -71,7 +71,7 @@ def test_a_scored_person_is_asked_again_alone(sandbox, experiments):
     theory = read_program(TheoryProgram(EVERY["pools people from ten people on"].source, "planted"))
     trials = experiments["learning"]
     with (
-        View(theory, cheats.DOMAINS["learning"], sandbox, [trials.stimuli]) as view,
+        TheoryView(theory, cheats.DOMAINS["learning"], sandbox, [trials.stimuli]) as view,
         pytest.raises(
             TheoryProbabilityError,
             match=r"the study's: about person \d+ at step \d+ .* among 12 people",

@@ -14,8 +14,14 @@ from lakatos.theories.check import FALSE_ALARM_RATE, check_theory, choice_test
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
-from lakatos.theories.sandbox.client import Limits, Sandbox
-from lakatos.theories.score import UNKNOWN, Evidence, log_predictive, mean_over_units, noise_ceiling
+from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
+from lakatos.theories.score import (
+    UNKNOWN,
+    ExperimentEvidence,
+    log_predictive,
+    mean_over_units,
+    noise_ceiling,
+)
 from lakatos.theories.theory import TheoryProgram
 
 
@@ -274,7 +280,7 @@ class TestMisbehaviour:
 
     def test_of_what_takes_too_long_is_found(self):
         body = EVIDENCE + "s = 0.0\nfor i in range(4000000):\n    s = s + i\n" + LOGISTIC
-        with Sandbox(limits=Limits(cpu_seconds=0.3)) as slow:
+        with Sandbox(limits=SandboxLimits(cpu_seconds=0.3)) as slow:
             report = check_theory(program(source_of(body)), DOMAIN, slow)
         with pytest.raises(
             errors.TheoryTimeoutError, match=r"processor time. Compute with whole arrays"
@@ -286,7 +292,7 @@ class TestMisbehaviour:
             EVIDENCE
             + "n = 60000 if len(evidence) > 90 else 1\nfor i in range(n):\n    evidence = evidence + 0.0\n"
         )
-        with Sandbox(limits=Limits(cpu_seconds=0.05, wall_seconds=60.0)) as slow:
+        with Sandbox(limits=SandboxLimits(cpu_seconds=0.05, wall_seconds=60.0)) as slow:
             report = check_theory(program(source_of(body + LOGISTIC)), DOMAIN, slow)
         assert not report.passed
         with pytest.raises(errors.TheoryTimeoutError, match="whole arrays instead of loops"):
@@ -400,7 +406,7 @@ class TestBadTheories:
         assert type(raised.value) is error
 
     def test_that_never_end_are_stopped(self):
-        with Sandbox(limits=Limits(cpu_seconds=0.3)) as impatient:
+        with Sandbox(limits=SandboxLimits(cpu_seconds=0.3)) as impatient:
             report = check_theory(program(source_of("while True: pass")), DOMAIN, impatient)
         with pytest.raises(
             errors.TheoryTimeoutError,
@@ -434,14 +440,16 @@ class TestBadData:
 
     def test_one_participant_has_a_score_but_no_error_of_it(self):
         one = trials([0, 1, 1])
-        scores = log_predictive(Evidence(one, np.full((4, 3, 2), 0.5)))
+        scores = log_predictive(ExperimentEvidence(one, np.full((4, 3, 2), 0.5)))
         assert scores.mean == pytest.approx(-math.log(2))
         assert mean_over_units(scores).standard_error == UNKNOWN
         assert noise_ceiling(one) is None
 
     def test_one_trial_of_several_people_is_scored(self):
         found = log_predictive(
-            Evidence(trials([0, 1, 1], n_trials=1, participant=[0, 1, 2]), np.full((4, 1, 2), 0.5))
+            ExperimentEvidence(
+                trials([0, 1, 1], n_trials=1, participant=[0, 1, 2]), np.full((4, 1, 2), 0.5)
+            )
         )
         assert mean_over_units(found).value == pytest.approx(-math.log(2))
         assert mean_over_units(found).standard_error == pytest.approx(0.0)

@@ -7,7 +7,7 @@ import pytest
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.variation import HasVariations
-from lakatos.theories.claim import PROPERTIES, Prediction, check_claim, read_predictions
+from lakatos.theories.claim import PROPERTIES, ClaimPrediction, check_claim, read_predictions
 from lakatos.theories.errors import ClaimContradictedError, TheorySourceError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.theory import TheoryProgram, read_program
@@ -54,7 +54,7 @@ class TestReading:
         source = (
             'PREDICTIONS = [{"property": "ignores", "in": "rating", "of": "first", "beyond": 0.5}]'
         )
-        assert read_predictions(source) == (Prediction("ignores", "rating", "first", 0.5),)
+        assert read_predictions(source) == (ClaimPrediction("ignores", "rating", "first", 0.5),)
         assert read_predictions(
             f"PREDICTIONS = {[item.to_literal() for item in read_predictions(source)]}"
         ) == (read_predictions(source))
@@ -96,7 +96,7 @@ class TestReading:
     def test_every_property_can_be_put_in_words(self):
         for name in PROPERTIES:
             assert (
-                Prediction(name, "rating")
+                ClaimPrediction(name, "rating")
                 .words("a rating is raised")
                 .startswith(("a rating is raised", "apart from"))
             )
@@ -176,27 +176,27 @@ class TestTrueClaims:
     def test_of_take_the_best_hold(self, sandbox):
         found = held(
             seed("multiattribute", "take_the_best"), MULTIATTRIBUTE, sandbox,
-            Prediction("ignores", "less_valid_rating"), Prediction("ignores", "lead"), Prediction("deterministic"),
-            Prediction("increasing", "rating"), Prediction("depends_on", "validity_order"),
+            ClaimPrediction("ignores", "less_valid_rating"), ClaimPrediction("ignores", "lead"), ClaimPrediction("deterministic"),
+            ClaimPrediction("increasing", "rating"), ClaimPrediction("depends_on", "validity_order"),
         )  # fmt: skip
         assert found == [True] * 5
 
     def test_of_satisficing_hold_beyond_the_aspiration_level_alone(self, sandbox):
         found = held(
             seed("multiattribute", "satisficing"), MULTIATTRIBUTE, sandbox,
-            Prediction("ignores", "rating", beyond="aspiration"), Prediction("ignores", "rating"),
-            Prediction("increasing", "rating"),
+            ClaimPrediction("ignores", "rating", beyond="aspiration"), ClaimPrediction("ignores", "rating"),
+            ClaimPrediction("increasing", "rating"),
         )  # fmt: skip
         assert found == [True, False, True]
 
     def test_of_expected_value_hold(self, sandbox):
         found = held(
             seed("risky", "expected_value"), RISKY, sandbox,
-            Prediction("increasing", "best_amount"), Prediction("increasing", "worst_amount"),
-            Prediction("increasing", "amounts"), Prediction("increasing", "best_probability"),
-            Prediction("increasing", "dominance"), Prediction("ignores", "spread"),
-            Prediction("ignores", "common_amount"), Prediction("reverses", "reflection"),
-            Prediction("reverses", "sides"), Prediction("ignores", "ambiguity"),
+            ClaimPrediction("increasing", "best_amount"), ClaimPrediction("increasing", "worst_amount"),
+            ClaimPrediction("increasing", "amounts"), ClaimPrediction("increasing", "best_probability"),
+            ClaimPrediction("increasing", "dominance"), ClaimPrediction("ignores", "spread"),
+            ClaimPrediction("ignores", "common_amount"), ClaimPrediction("reverses", "reflection"),
+            ClaimPrediction("reverses", "sides"), ClaimPrediction("ignores", "ambiguity"),
         )  # fmt: skip
         assert found == [True] * 10
 
@@ -204,8 +204,8 @@ class TestTrueClaims:
         worst = adding("(trials['outcomes'][:, 1] - trials['outcomes'][:, 0])[:, :1]")
         found = held(
             worst, RISKY, sandbox,
-            Prediction("decreasing", "spread"), Prediction("ignores", "best_probability"),
-            Prediction("increasing", "worst_amount"),
+            ClaimPrediction("decreasing", "spread"), ClaimPrediction("ignores", "best_probability"),
+            ClaimPrediction("increasing", "worst_amount"),
         )  # fmt: skip
         assert found == [True, True, True]
 
@@ -222,7 +222,7 @@ class TestFalseClaims:
     def test_of_a_contrarian_are_refused_with_the_pair_that_shows_it(self, sandbox):
         theory = adding('trials["ratings"][:, 0] - trials["ratings"][:, 1]')
         message, example = self.contradiction(
-            theory, MULTIATTRIBUTE, sandbox, Prediction("increasing", "rating")
+            theory, MULTIATTRIBUTE, sandbox, ClaimPrediction("increasing", "rating")
         )
         assert "a rating of the second product is raised: that never lowers" in message
         assert "[A " in message
@@ -246,14 +246,14 @@ class TestFalseClaims:
     def test_of_the_order_of_cues_is_found(self, sandbox):
         weighted = f"({DIFFERENCE}) * xp.arange(trials['validities'].shape[-1])"
         message, _ = self.contradiction(
-            adding(weighted), MULTIATTRIBUTE, sandbox, Prediction("ignores", "cue_order")
+            adding(weighted), MULTIATTRIBUTE, sandbox, ClaimPrediction("ignores", "cue_order")
         )
         assert "listed in another order" in message
 
     def test_of_a_side_bias_is_found(self, sandbox):
         leaning = f"({DIFFERENCE}) + 0.1"
         message, example = self.contradiction(
-            adding(leaning), MULTIATTRIBUTE, sandbox, Prediction("reverses", "sides")
+            adding(leaning), MULTIATTRIBUTE, sandbox, ClaimPrediction("reverses", "sides")
         )
         assert "exchanges the probabilities" in message
         assert example.probability_before + example.probability_after != pytest.approx(1)
@@ -263,14 +263,14 @@ class TestFalseClaims:
         odd = 'trials["ratings"][:, 1] + trials["ratings"][:, 0]'
         assert held(
             adding(odd), MULTIATTRIBUTE, sandbox,
-            Prediction("increasing", "rating", "second"), Prediction("increasing", "rating", "first"),
-            Prediction("increasing", "rating"),
+            ClaimPrediction("increasing", "rating", "second"), ClaimPrediction("increasing", "rating", "first"),
+            ClaimPrediction("increasing", "rating"),
         ) == [True, False, False]  # fmt: skip
 
     def test_that_nothing_bears_out_are_refused(self, sandbox):
         for prediction in (
-            Prediction("increasing", "rating"),
-            Prediction("depends_on", "validity"),
+            ClaimPrediction("increasing", "rating"),
+            ClaimPrediction("depends_on", "validity"),
         ):
             message, example = self.contradiction(
                 adding(f"0.0 * ({DIFFERENCE})"), MULTIATTRIBUTE, sandbox, prediction
@@ -280,7 +280,7 @@ class TestFalseClaims:
 
     def test_of_being_deterministic_are_refused_of_a_logistic_rule(self, sandbox):
         message, example = self.contradiction(
-            adding(), MULTIATTRIBUTE, sandbox, Prediction("deterministic")
+            adding(), MULTIATTRIBUTE, sandbox, ClaimPrediction("deterministic")
         )
         assert "apart from lapses" in message
         assert example.parameters["lapse"] == 0
@@ -288,7 +288,10 @@ class TestFalseClaims:
 
     def test_of_loss_aversion_reflection_is_found(self, sandbox):
         message, _ = self.contradiction(
-            seed("risky", "prospect_theory"), RISKY, sandbox, Prediction("reverses", "reflection")
+            seed("risky", "prospect_theory"),
+            RISKY,
+            sandbox,
+            ClaimPrediction("reverses", "reflection"),
         )
         assert "gains and losses" in message
 
@@ -298,7 +301,7 @@ class TestFalseClaims:
             seed("risky", "prospect_theory"),
             RISKY,
             sandbox,
-            Prediction("increasing", "best_probability"),
+            ClaimPrediction("increasing", "best_probability"),
         ) == [False]
 
     def test_about_what_the_domain_cannot_vary_are_refused(self, sandbox):
@@ -307,18 +310,21 @@ class TestFalseClaims:
             match=r"'multiattribute' cannot vary 'colour'; it can vary .*sides, rating",
         ):
             check_claim(
-                adding(), MULTIATTRIBUTE, sandbox, predictions=[Prediction("ignores", "colour")]
+                adding(),
+                MULTIATTRIBUTE,
+                sandbox,
+                predictions=[ClaimPrediction("ignores", "colour")],
             )
 
     @pytest.mark.parametrize(
         ("prediction", "message"),
         [
-            (Prediction("ignores", "cue_order", beyond=0.5), "'cue_order' has no size"),
+            (ClaimPrediction("ignores", "cue_order", beyond=0.5), "'cue_order' has no size"),
             (
-                Prediction("ignores", "rating", beyond="limit"),
+                ClaimPrediction("ignores", "rating", beyond="limit"),
                 "'limit', which is no declared parameter; there are sens",
             ),
-            (Prediction("ignores", "rating", beyond=7), "no trial to try this on"),
+            (ClaimPrediction("ignores", "rating", beyond=7), "no trial to try this on"),
         ],
     )
     def test_beyond_what_is_not_there_are_refused(self, sandbox, prediction, message):
@@ -334,20 +340,20 @@ class TestFalseClaims:
             theory,
             MULTIATTRIBUTE,
             sandbox,
-            predictions=[Prediction("ignores", "rating", "", "enough")],
+            predictions=[ClaimPrediction("ignores", "rating", "", "enough")],
         )
         assert [(item.held, item.n_pairs) for item in report.tried] == [(True, 0)]
 
     def test_what_never_changes_neither_rises_nor_falls(self, sandbox):
         assert held(
             adding("0 * (" + DIFFERENCE + ")"), MULTIATTRIBUTE, sandbox,
-            *(Prediction(kind, "rating") for kind in ("non_decreasing", "non_increasing", "increasing", "decreasing")),
+            *(ClaimPrediction(kind, "rating") for kind in ("non_decreasing", "non_increasing", "increasing", "decreasing")),
         ) == [True, True, False, False]  # fmt: skip
 
     def test_what_rises_does_not_fall(self, sandbox):
         kinds = ("non_decreasing", "non_increasing")
         assert held(
-            adding(), MULTIATTRIBUTE, sandbox, *(Prediction(kind, "rating") for kind in kinds)
+            adding(), MULTIATTRIBUTE, sandbox, *(ClaimPrediction(kind, "rating") for kind in kinds)
         ) == [True, False]
 
 
@@ -376,14 +382,17 @@ class TestPasts:
         theory = learner("rating_max", "response[..., 1] - response[..., 0]", 0.0)
         assert held(
             theory, MULTIATTRIBUTE, sandbox,
-            Prediction("increasing", "last_choice"), Prediction("depends_on", "last_choice"),
-            Prediction("ignores", "last_choice"), Prediction("ignores", "rating"),
+            ClaimPrediction("increasing", "last_choice"), ClaimPrediction("depends_on", "last_choice"),
+            ClaimPrediction("ignores", "last_choice"), ClaimPrediction("ignores", "rating"),
         ) == [True, True, False, True]  # fmt: skip
 
     def test_alternating_contradicts_repeating(self, sandbox):
         theory = learner("rating_max", "response[..., 1] - response[..., 0]", -2.0)
         report = check_claim(
-            theory, MULTIATTRIBUTE, sandbox, predictions=[Prediction("increasing", "last_choice")]
+            theory,
+            MULTIATTRIBUTE,
+            sandbox,
+            predictions=[ClaimPrediction("increasing", "last_choice")],
         )
         example = report.tried[0].counterexample
         assert example is not None
@@ -398,8 +407,8 @@ class TestPasts:
         )
         repeating = learner("stage", "response[..., 1] - response[..., 0]", 0.0)
         predictions = (
-            Prediction("increasing", "last_reward"),
-            Prediction("increasing", "last_choice"),
+            ClaimPrediction("increasing", "last_reward"),
+            ClaimPrediction("increasing", "last_choice"),
         )
         assert held(heeding, two_options(), sandbox, *predictions) == [True, False]
         assert held(repeating, two_options(), sandbox, *predictions) == [False, True]

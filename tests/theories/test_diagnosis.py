@@ -9,7 +9,7 @@ from scipy.special import expit, softmax
 from scipy.stats import binom, norm
 
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.diagnosis import Predictions, Residuals, diagnose
+from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures, diagnose
 from lakatos.theories.diagnosis import correction as corrections
 from lakatos.theories.diagnosis.case_file import (
     FALSE_DISCOVERY_RATE,
@@ -17,17 +17,22 @@ from lakatos.theories.diagnosis.case_file import (
     confidence,
     examine,
 )
-from lakatos.theories.diagnosis.correction import Corrector, sharing
-from lakatos.theories.diagnosis.panel import Panel, thin
+from lakatos.theories.diagnosis.correction import PanelCorrector, sharing
+from lakatos.theories.diagnosis.panel import AnswerPanel, thin
 from lakatos.theories.diagnosis.rule import RULES
-from lakatos.theories.diagnosis.slope import Sample, slope_of
-from lakatos.theories.grammar import Grammar, Mechanism, Slot
-from lakatos.theories.score import Estimate, Evidence, learn_population, log_predictive
+from lakatos.theories.diagnosis.slope import ResidualSample, slope_of
+from lakatos.theories.grammar import Grammar, Mechanism, SkeletonSlot
+from lakatos.theories.score import (
+    ExperimentEvidence,
+    ScoreEstimate,
+    learn_population,
+    log_predictive,
+)
 from lakatos.traces.digest import digest_of
 
 GRAMMAR = Grammar(
     domain="small",
-    slots=(Slot("value"),),
+    slots=(SkeletonSlot("value"),),
     mechanisms=(
         Mechanism("value", "plain", "take it", ""),
         Mechanism("value", "root", "take its root", "", answers=("size",)),
@@ -116,10 +121,10 @@ def both(p):
 def predictions(name, items, features, log_odds):
     """A theory whose draws multiply ``log_odds`` of the features, with the population that the answers teach."""
     evidence = [
-        Evidence(item, both(expit(log_odds(own))))
+        ExperimentEvidence(item, both(expit(log_odds(own))))
         for item, own in zip(items, features, strict=True)
     ]
-    return Predictions(
+    return TheoryPredictions(
         digest_of(name),
         name,
         learn_population(evidence),
@@ -140,22 +145,22 @@ def rivals(items, features):
 def diagnosed(rng, *, standard_error=0.01, **settings):
     items, features = world(rng, **settings)
     residuals = [
-        Residuals(own, (digest_of(item.experiment),))
+        TrialFeatures(own, (digest_of(item.experiment),))
         for item, own in zip(items, features, strict=True)
     ]
     loser, other = rivals(items, features)
-    return diagnose(3, loser, other, Estimate(0.05, standard_error), residuals, GRAMMAR, rng)
+    return diagnose(3, loser, other, ScoreEstimate(0.05, standard_error), residuals, GRAMMAR, rng)
 
 
 def found_in(rng, **settings):
     items, features = world(rng, **settings)
     loser, other = rivals(items, features)
-    return examine(loser, [other], [Residuals(own, ()) for own in features], rng).found
+    return examine(loser, [other], [TrialFeatures(own, ()) for own in features], rng).found
 
 
 class TestSlope:
     def slope(self, observed, predicted, n_answers, x, people=(), controls=None, replicas=None):
-        sample = Sample(observed, predicted, n_answers, people, replicas)
+        sample = ResidualSample(observed, predicted, n_answers, people, replicas)
         return slope_of(sample, x, np.ones((len(x), 1)) if controls is None else controls)
 
     def test_effect_is_the_least_squares_slope(self):
@@ -245,7 +250,7 @@ class TestPanel:
     def test_people_are_scored_as_the_score_scores_them(self):
         items, features = world(np.random.default_rng(5))
         loser = rivals(items, features)[0]
-        panel = Panel(loser.evidence[0], loser.log_weights)
+        panel = AnswerPanel(loser.evidence[0], loser.log_weights)
         exact = log_predictive(loser.evidence[0], loser.log_weights).log_predictive
         assert panel.observed().own[0] == pytest.approx(exact, abs=1e-3)  # single precision
 
@@ -253,7 +258,7 @@ class TestPanel:
         # One person, one trial at even odds shown eight times, answers 0 0 1 1 1 1 1 1.
         response = np.array([0, 0, 1, 1, 1, 1, 1, 1])
         items = trials_of(np.zeros(8, int), np.zeros(8, int), response, 1)
-        panel = Panel(Evidence(items, np.full((1, 1, 2), 0.5)), np.zeros(1))
+        panel = AnswerPanel(ExperimentEvidence(items, np.full((1, 1, 2), 0.5)), np.zeros(1))
         summary = panel.observed()
         assert summary.sums["discord"][0] == 2 * 6
         assert summary.sums["side_drift"][0] == pytest.approx(4 - 2)
@@ -266,7 +271,7 @@ class TestPanel:
         rng = np.random.default_rng(6)
         items, features = world(rng)
         p = expit(features[0]["evidence"])
-        panel = Panel(Evidence(items[0], both(p)[None]), np.zeros(1))
+        panel = AnswerPanel(ExperimentEvidence(items[0], both(p)[None]), np.zeros(1))
         chosen = panel.replicas(rng, 2000).chosen
         n = panel.n_answers
         z = (chosen.mean(axis=0) - n * p) / np.sqrt(n * p * (1 - p) / 2000)
@@ -279,7 +284,11 @@ class TestPanel:
         items, _ = world(rng, n_people=10)
         for trials in (items[0], world(rng, n_people=10, pooled=True)[0][0]):
             p = both(np.array([[0.0], [1.0]]) * np.ones(24))
-            chosen = Panel(Evidence(trials, p), np.log([0.5, 0.5])).replicas(rng, 1000).chosen
+            chosen = (
+                AnswerPanel(ExperimentEvidence(trials, p), np.log([0.5, 0.5]))
+                .replicas(rng, 1000)
+                .chosen
+            )
             assert chosen.var(axis=0)[0] == pytest.approx(20**2 * 0.25 / 10, rel=0.15)
 
 
@@ -288,7 +297,9 @@ class TestGain:
         rng = np.random.default_rng(8)
         response = (rng.random(400) < 0.7).astype(int)
         items = trials_of(np.repeat(np.arange(20), 20), np.tile(np.arange(20), 20), response, 20)
-        corrector = Corrector([Panel(Evidence(items, np.full((1, 20, 2), 0.5)), np.zeros(1))])
+        corrector = PanelCorrector(
+            [AnswerPanel(ExperimentEvidence(items, np.full((1, 20, 2), 0.5)), np.zeros(1))]
+        )
         gain = corrector.fixed(corrections.offset([np.ones(20)]))
         share = response.mean()
         exact = share * np.log(share) + (1 - share) * np.log(1 - share) - np.log(0.5)
@@ -307,7 +318,9 @@ class TestGain:
             stays = rng.random(10) < 0.8
             response[:, step] = np.where(stays, response[:, step - 1], 1 - response[:, step - 1])
         items = trials_of(np.repeat(np.arange(10), 41), np.zeros(410, int), response.ravel(), 1)
-        corrector = Corrector([Panel(Evidence(items, np.full((1, 1, 2), 0.5)), np.zeros(1))])
+        corrector = PanelCorrector(
+            [AnswerPanel(ExperimentEvidence(items, np.full((1, 1, 2), 0.5)), np.zeros(1))]
+        )
         stay = (response[:, 1:] == response[:, :-1]).mean()
         exact = (stay * np.log(stay) + (1 - stay) * np.log(1 - stay) - np.log(0.5)) * 40 / 41
         assert corrector.fixed(corrections.repeat_last).per_choice.value == pytest.approx(
@@ -317,7 +330,7 @@ class TestGain:
     def test_a_tilt_that_does_nothing_gains_nothing(self):
         items, features = world(np.random.default_rng(10))
         loser = rivals(items, features)[0]
-        gain = Corrector([Panel(loser.evidence[0], loser.log_weights)]).fixed(
+        gain = PanelCorrector([AnswerPanel(loser.evidence[0], loser.log_weights)]).fixed(
             corrections.offset([np.zeros(24)])
         )
         assert gain.total == pytest.approx(0, abs=1e-9)
@@ -327,8 +340,11 @@ class TestGain:
         response = np.repeat([1, 0], [10 * 4, 10 * 4])
         items = trials_of(np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20), response, 4)
         one, two = (
-            Predictions(
-                digest_of(name), name, np.zeros(1), [Evidence(items, both(np.full((1, 4), p)))]
+            TheoryPredictions(
+                digest_of(name),
+                name,
+                np.zeros(1),
+                [ExperimentEvidence(items, both(np.full((1, 4), p)))],
             )
             for name, p in (("one", 0.9), ("two", 0.1))
         )
@@ -375,8 +391,10 @@ class TestDiagnosis:
             features,
             lambda own: SENSITIVITY[:, None] * own["evidence"] + own["size"] / own["size"].std(),
         )
-        residuals = [Residuals(own, ()) for own in features]
-        claim = diagnose(1, loser, other, Estimate(0.1, 0.01), residuals, GRAMMAR, rng).claims[0]
+        residuals = [TrialFeatures(own, ()) for own in features]
+        claim = diagnose(1, loser, other, ScoreEstimate(0.1, 0.01), residuals, GRAMMAR, rng).claims[
+            0
+        ]
         gained = np.mean(
             [
                 log_predictive(b, repaired.log_weights).mean
@@ -428,8 +446,10 @@ class TestDiagnosis:
         wrong = replace(
             loser, evidence=[loser.evidence[0], replace(loser.evidence[1], probabilities=p)]
         )
-        residuals = [Residuals(own, (digest_of("r"),)) for own in features]
-        last = diagnose(1, wrong, loser, Estimate(0.1, 0.01), residuals, GRAMMAR, rng).claims[-1]
+        residuals = [TrialFeatures(own, (digest_of("r"),)) for own in features]
+        last = diagnose(1, wrong, loser, ScoreEstimate(0.1, 0.01), residuals, GRAMMAR, rng).claims[
+            -1
+        ]
         assert last.text.startswith(f"the leader gains most on trial 8 of e1: people {share:.2f}")
         assert last.feature == ""
 
@@ -459,7 +479,7 @@ class TestDiagnosis:
         followed = replace(
             loser, evidence=[replace(item, followed=item.log_likelihood) for item in loser.evidence]
         )
-        found = examine(followed, [other], [Residuals(own, ()) for own in features], rng)
+        found = examine(followed, [other], [TrialFeatures(own, ()) for own in features], rng)
         assert found.found[0].check.feature == "size"
         assert {check.rule for check in found.checks} <= {
             "slope", "curvature", "interaction", "extremity", "side", "region", "mixture",
@@ -470,7 +490,7 @@ class TestDiagnosis:
         items, features = world(rng, n_experiments=2)
         del features[1]["size"]
         loser, other = rivals(items, features)
-        seen = examine(loser, [other], [Residuals(own, ()) for own in features], rng)
+        seen = examine(loser, [other], [TrialFeatures(own, ()) for own in features], rng)
         assert not any("size" in check.answered_by for check in seen.checks)
 
     def test_a_name_with_braces_is_printed_as_it_is(self):
@@ -479,7 +499,12 @@ class TestDiagnosis:
         loser, other = rivals(items, features)
         names = [replace(loser, name="{size} {0}"), replace(other, name="{x!r} {{name}}")]
         found = diagnose(
-            1, *names, Estimate(0, 1), [Residuals(own, ()) for own in features], GRAMMAR, rng
+            1,
+            *names,
+            ScoreEstimate(0, 1),
+            [TrialFeatures(own, ()) for own in features],
+            GRAMMAR,
+            rng,
         )
         assert found.claims[0].text.startswith("{x!r} {{name}} predicts ")
         assert found.claims[0].text.endswith("better than {size} {0}, by more than 2 nats each")
@@ -509,9 +534,9 @@ class TestDiagnosis:
             "e", Stimuli({"values": values}), np.repeat(np.arange(20), 40), index.ravel(), response.ravel(),
             np.ones(800, dtype=np.int64), n_options=3,
         )  # fmt: skip
-        evidence = Evidence(trials, softmax(draws[:, None, None] * values, axis=2))
-        theory = Predictions(digest_of("A"), "A", learn_population([evidence]), [evidence])
-        first = examine(theory, [], [Residuals({"last_value": values[:, 2]}, ())], rng).found[0]
+        evidence = ExperimentEvidence(trials, softmax(draws[:, None, None] * values, axis=2))
+        theory = TheoryPredictions(digest_of("A"), "A", learn_population([evidence]), [evidence])
+        first = examine(theory, [], [TrialFeatures({"last_value": values[:, 2]}, ())], rng).found[0]
         assert first.check.feature == "last_choice"
         assert first.gain.parameter == pytest.approx(1.0, abs=0.25)
 

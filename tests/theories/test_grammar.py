@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.families import FAMILIES
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot, composition_of
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, composition_of
 from lakatos.theories.theory import TheoryProgram, read_program
 
 SLOPE = {"slope": {"prior": "log_uniform", "low": 0.1, "high": 10.0}}
 SMALL = Grammar(
     domain="small",
-    slots=(Slot("value"), Slot("extra", 0, 2), Slot("choice")),
+    slots=(SkeletonSlot("value"), SkeletonSlot("extra", 0, 2), SkeletonSlot("choice")),
     mechanisms=(
         Mechanism("value", "plain", "take a number as it is", "value = trials['x']"),
         Mechanism(

@@ -13,17 +13,17 @@ from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.domains.risky import RiskyDomain, pairs
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.check import load_theory
-from lakatos.theories.induction.additive import RIDGE, AdditiveSearch, Weighed
+from lakatos.theories.induction.additive import RIDGE, AdditiveSearch, GatedLead
 from lakatos.theories.induction.combination import with_combinations
 from lakatos.theories.induction.induce import induce
 from lakatos.theories.induction.kernel import logarithms, scores_of_leaves
 from lakatos.theories.induction.library import namespace, values, vocabulary
 from lakatos.theories.induction.mixture import find_mixture
 from lakatos.theories.induction.past import depends_on_past, shuffled
-from lakatos.theories.induction.source import Branch, shared_error
+from lakatos.theories.induction.source import TreeBranch, shared_error
 from lakatos.theories.induction.terms import (
-    Term,
-    Terms,
+    ChoiceTerm,
+    TermTable,
     finer,
     gates,
     kept_leads,
@@ -35,9 +35,9 @@ from lakatos.theories.induction.terms import (
     signs,
 )
 from lakatos.theories.induction.tree import (
-    Const,
-    Follow,
-    Split,
+    ConstantLeaf,
+    LeadLeaf,
+    SplitNode,
     TreeSearch,
     log_likelihood,
     predict,
@@ -410,12 +410,12 @@ class TestTree:
     def test_root_is_the_best_of_all_divisions_tried_one_by_one(self):
         rng = np.random.default_rng(3)
         n_cells = 30
-        lead = Terms(
-            tuple(Term(f"l{k}", "", 1.0 + k / 10) for k in range(4)),
+        lead = TermTable(
+            tuple(ChoiceTerm(f"l{k}", "", 1.0 + k / 10) for k in range(4)),
             rng.integers(-1, 2, (4, n_cells)).astype(np.float32),
         )
-        gate = Terms(
-            tuple(Term(f"g{k}", "", 2.0 + k / 10) for k in range(5)),
+        gate = TermTable(
+            tuple(ChoiceTerm(f"g{k}", "", 2.0 + k / 10) for k in range(5)),
             rng.integers(0, 2, (5, n_cells)).astype(np.float32),
         )
         truth = np.where(gate.values[2] > 0, lead.values[1], -lead.values[3])
@@ -446,7 +446,7 @@ class TestTree:
         ]
         best = TreeSearch(lead, gate, counts).grow(3)[3]
         assert best.score == pytest.approx(max(by_hand), abs=1e-3)
-        assert isinstance(best.node, Split)
+        assert isinstance(best.node, SplitNode)
         assert best.node.gate == int(np.argmax(by_hand)) == 2
 
     def test_score_of_every_tree_grown_is_the_sum_over_its_branches(self):
@@ -463,19 +463,26 @@ class TestTree:
             rng.choice([-1, 0, 1], (12, 400)).astype(np.float32),
             rng.integers(0, 2, (9, 400)).astype(np.float32),
         )
-        truth = Split(
+        truth = SplitNode(
             3,
-            Split(5, Follow(1, 0.95, Const(0.5)), Follow(2, 0.95, Const(0.5))),
-            Follow(4, 0.9, Const(0.5)),
+            SplitNode(
+                5, LeadLeaf(1, 0.95, ConstantLeaf(0.5)), LeadLeaf(2, 0.95, ConstantLeaf(0.5))
+            ),
+            LeadLeaf(4, 0.9, ConstantLeaf(0.5)),
         )
         n_b = rng.binomial(25, predict(truth, lead, gate))
-        items = [Term(str(k), "", 1.0) for k in range(12)]
+        items = [ChoiceTerm(str(k), "", 1.0) for k in range(12)]
         search = TreeSearch(
-            Terms((*items,), lead), Terms((*items[:9],), gate), np.stack([25 - n_b, n_b], axis=1)
+            TermTable((*items,), lead),
+            TermTable((*items[:9],), gate),
+            np.stack([25 - n_b, n_b], axis=1),
         )
         everywhere = np.ones(400, dtype=bool)
         right = search.fitted(truth, everywhere)
-        for wrong in (replace(truth, gate=7), replace(truth, no=Follow(9, 0.9, Const(0.5)))):
+        for wrong in (
+            replace(truth, gate=7),
+            replace(truth, no=LeadLeaf(9, 0.9, ConstantLeaf(0.5))),
+        ):
             start = search.fitted(wrong, everywhere)
             mended = search._mended(start, everywhere, 7)
             assert start.score < right.score - 100
@@ -483,7 +490,9 @@ class TestTree:
             assert mended.score == right.score
 
     def test_prediction_goes_down_the_chain(self):
-        node = Split(0, Const(0.9), Follow(0, 0.8, Follow(1, 0.0, Const(0.5))))
+        node = SplitNode(
+            0, ConstantLeaf(0.9), LeadLeaf(0, 0.8, LeadLeaf(1, 0.0, ConstantLeaf(0.5)))
+        )
         lead = np.array([[1, 1, -1, 0, 0, 0], [0, 0, 0, 1, -1, 0]], dtype=np.float32)
         gate = np.array([[1, 0, 0, 0, 0, 0]], dtype=np.float32)
         np.testing.assert_allclose(predict(node, lead, gate), [0.9, 0.8, 0.2, 0.0, 1.0, 0.5])
@@ -493,8 +502,10 @@ class TestAdditive:
     def test_one_term_has_the_log_odds_of_those_who_follow_it(self):
         column = np.array([[1, -1, 1, -1]], dtype=np.float32)
         counts = np.array([[20, 80], [80, 20], [30, 70], [70, 30]], dtype=float)
-        none = Terms((), np.zeros((0, 4), dtype=np.float32))
-        (fitted,) = AdditiveSearch(Terms((Term("l", "", 1.0),), column), none, counts, 0.0).path(3)
+        none = TermTable((), np.zeros((0, 4), dtype=np.float32))
+        (fitted,) = AdditiveSearch(
+            TermTable((ChoiceTerm("l", "", 1.0),), column), none, counts, 0.0
+        ).path(3)
         assert fitted.weights[0] == pytest.approx(logit(0.75), rel=1e-3)
         assert fitted.errors[0] == pytest.approx(1 / np.sqrt(400 * 0.75 * 0.25), rel=1e-2)
 
@@ -504,8 +515,8 @@ class TestAdditive:
         x = rng.normal(size=(6, 200)).astype(np.float32)
         p = 0.9 * expit(1.5 * x[1] - 0.8 * x[4]) + 0.05
         b = rng.binomial(100, p)
-        terms = Terms(tuple(Term(f"x{k}", "", 2.0) for k in range(6)), x)
-        none = Terms((), np.zeros((0, 200), dtype=np.float32))
+        terms = TermTable(tuple(ChoiceTerm(f"x{k}", "", 2.0) for k in range(6)), x)
+        none = TermTable((), np.zeros((0, 200), dtype=np.float32))
         last = AdditiveSearch(terms, none, np.stack([100.0 - b, b], axis=1), 0.1).path(6)[-1]
         assert [term.lead for term in last.terms] == [1, 4]
         assert np.all(np.abs(last.weights - [1.5, -0.8]) < 4 * last.errors)
@@ -517,8 +528,10 @@ class TestAdditive:
         x[3] = x[0] + x[1] + 0.3 * rng.normal(size=200)
         p = expit(1.5 * x[0] + 1.4 * x[1])
         b = rng.binomial(100, p)
-        terms = Terms(tuple(Term(f"x{k}", "", 2.0) for k in range(5)), x.astype(np.float32))
-        none = Terms((), np.zeros((0, 200), dtype=np.float32))
+        terms = TermTable(
+            tuple(ChoiceTerm(f"x{k}", "", 2.0) for k in range(5)), x.astype(np.float32)
+        )
+        none = TermTable((), np.zeros((0, 200), dtype=np.float32))
         one, two, *_ = AdditiveSearch(terms, none, np.stack([100.0 - b, b], axis=1), 0.002).path(6)
         assert [term.lead for term in one.terms] == [3]
         assert {term.lead for term in two.terms} == {0, 1}
@@ -531,7 +544,9 @@ class TestMixture:
         kind = np.arange(50) < 30
         side = np.where(kind[:, None], lead[2], -lead[5])
         counts = np.stack([side < 0, side > 0], axis=2) * 2.0
-        found = find_mixture(Terms(tuple(Term(f"l{k}", "", 1.0) for k in range(8)), lead), counts)
+        found = find_mixture(
+            TermTable(tuple(ChoiceTerm(f"l{k}", "", 1.0) for k in range(8)), lead), counts
+        )
         kinds = {
             (item.lead, item.sign): share
             for item, share in zip(found.kinds, (found.share, 1 - found.share), strict=True)
@@ -544,7 +559,9 @@ class TestMixture:
 
 class TestLapses:
     def test_branches_as_sure_as_each_other_share_their_errors_and_others_do_not(self):
-        error, largest = shared_error([Branch(880, 120), Branch(350, 50), Branch(60, 40)])
+        error, largest = shared_error(
+            [TreeBranch(880, 120), TreeBranch(350, 50), TreeBranch(60, 40)]
+        )
         assert error == pytest.approx(170 / 1400)
         assert largest == pytest.approx(50 / 400)
 
@@ -735,7 +752,7 @@ def test_terms_behind_gates_are_screened_as_their_columns_say():
     answers = read_answers(DOMAIN, [answer(spared_of_zeros, noise=0.3)])
     lead, gate = leads(answers).take(range(12)), gates(answers).take(range(9))
     search = AdditiveSearch(lead, gate, answers.counts, 0.05)
-    first = Weighed(0)
+    first = GatedLead(0)
     columns, weights = search._column(first)[None], np.array([0.4])
     p, slope = search._response(weights @ columns)
     residual, w = (
@@ -754,7 +771,7 @@ def test_terms_behind_gates_are_screened_as_their_columns_say():
 
     chosen = search._screen([first], columns, weights, 3)
     every = [
-        Weighed(k, g)
+        GatedLead(k, g)
         for k in {0, *(term.lead for term in chosen)}
         for g in range(-1, len(gate.items))
     ]

@@ -24,9 +24,9 @@ from lakatos.theories.posterior_check import (
     uniformity,
 )
 from lakatos.theories.prior import parse_prior
-from lakatos.theories.sandbox.client import Limits, Sandbox
+from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
 from lakatos.theories.sandbox.layers import NO_EXECUTABLE_MEMORY
-from lakatos.theories.sandbox.tracer import LIMITS, Tracer
+from lakatos.theories.sandbox.tracer import LIMITS, TracerSandbox
 from lakatos.theories.theory import TheoryProgram, read_program
 
 NORMAL_LEAN = '{"lean": {"prior": "normal", "mean": 0.0, "sd": 1.0, "low": -4.0, "high": 4.0}}'
@@ -82,7 +82,7 @@ def monte_carlo_error(draws, ess):
 
 @pytest.fixture(scope="module")
 def tracer():
-    with Tracer() as running:
+    with TracerSandbox() as running:
         yield running
 
 
@@ -470,7 +470,7 @@ def test_from_within_the_profile_no_file_no_network_and_no_process_can_be_reache
 
 @pytest.mark.long
 def test_a_theory_that_hangs_while_it_is_traced_is_killed(tracer):
-    limits = Limits(wall_seconds=3.0, cpu_seconds=3.0, memory_bytes=LIMITS.memory_bytes)
+    limits = SandboxLimits(wall_seconds=3.0, cpu_seconds=3.0, memory_bytes=LIMITS.memory_bytes)
     begun = time.monotonic()
     with pytest.raises(TheoryTimeoutError):
         tracer.compile(

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from lakatos.theories.errors import TheoryRaisedError
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 from lakatos.theories.prune import halves, prune, simplifications
 from lakatos.theories.score import UnitScores
 
 PRIOR = {"prior": "uniform", "low": 0.0, "high": 1.0}
 GRAMMAR = Grammar(
     domain="letters",
-    slots=(Slot("core"), Slot("extra", 0, 3), Slot("lapse", 0, 1)),
+    slots=(SkeletonSlot("core"), SkeletonSlot("extra", 0, 3), SkeletonSlot("lapse", 0, 1)),
     mechanisms=(
         Mechanism("core", "plain", "add", "pass"),
         Mechanism("core", "other", "count", "pass"),

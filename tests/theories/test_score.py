@@ -12,8 +12,8 @@ from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.score import (
     TINY,
     UNKNOWN,
-    Estimate,
-    Evidence,
+    ExperimentEvidence,
+    ScoreEstimate,
     UnitScores,
     average,
     is_tie,
@@ -62,7 +62,7 @@ def units(scores, sizes=None) -> UnitScores:
 class TestLogPredictive:
     def test_of_two_points_is_the_log_of_the_mean_likelihood(self):
         people = trials_of([[[0, 2], [1, 0]], [[1, 0], [0, 1]]])
-        scores = log_predictive(Evidence(people, binary([[0.8, 0.5], [0.2, 0.5]])))
+        scores = log_predictive(ExperimentEvidence(people, binary([[0.8, 0.5], [0.2, 0.5]])))
         first = 0.5 * 0.8**2 * 0.5 + 0.5 * 0.2**2 * 0.5
         second = 0.5 * 0.2 * 0.5 + 0.5 * 0.8 * 0.5
         np.testing.assert_allclose(scores.log_predictive, [math.log(first), math.log(second)])
@@ -71,14 +71,19 @@ class TestLogPredictive:
 
     def test_of_learned_weights_is_the_log_of_the_weighted_likelihood(self):
         people = trials_of([[[0, 1]]])
-        scores = log_predictive(Evidence(people, binary([[0.9], [0.1]])), np.log([0.75, 0.25]))
+        scores = log_predictive(
+            ExperimentEvidence(people, binary([[0.9], [0.1]])), np.log([0.75, 0.25])
+        )
         assert scores.log_predictive[0] == pytest.approx(math.log(0.75 * 0.9 + 0.25 * 0.1))
 
     @pytest.mark.statistical
     def test_its_monte_carlo_error_is_how_much_other_draws_would_say_otherwise(self):
         rng = np.random.default_rng(5)
         people = trials_of([[[3, 5]], [[6, 2]], [[1, 7]]])
-        found = [log_predictive(Evidence(people, binary(rng.random((256, 1))))) for _ in range(400)]
+        found = [
+            log_predictive(ExperimentEvidence(people, binary(rng.random((256, 1)))))
+            for _ in range(400)
+        ]
         spread = np.std([item.mean for item in found], ddof=1)
         assert np.mean([item.chance for item in found]) == pytest.approx(
             spread, rel=4 / math.sqrt(2 * 400)
@@ -86,22 +91,24 @@ class TestLogPredictive:
 
     def test_of_pooled_answers_uses_the_mean_probability_of_each_trial(self):
         pooled = trials_of([[[1, 3], [2, 0]]], pooled=True)
-        scores = log_predictive(Evidence(pooled, binary([[0.8, 0.5], [0.2, 0.1]])))
+        scores = log_predictive(ExperimentEvidence(pooled, binary([[0.8, 0.5], [0.2, 0.1]])))
         np.testing.assert_allclose(scores.log_predictive, [math.log(0.5) * 4, 2 * math.log(0.7)])
         np.testing.assert_array_equal(scores.n_choices, [4, 2])
 
     def test_leaves_out_people_and_pooled_trials_without_answers(self):
         people = trials_of([[[0, 1]], [[0, 0]], [[1, 0]]])
-        assert len(log_predictive(Evidence(people, binary([[0.5]]))).n_choices) == 2
+        assert len(log_predictive(ExperimentEvidence(people, binary([[0.5]]))).n_choices) == 2
         pooled = trials_of([[[0, 1], [0, 0]]], pooled=True)
-        assert len(log_predictive(Evidence(pooled, binary([[0.5, 0.5]]))).n_choices) == 1
+        assert len(log_predictive(ExperimentEvidence(pooled, binary([[0.5, 0.5]]))).n_choices) == 1
 
     def test_of_an_impossible_answer_is_finite(self):
-        scores = log_predictive(Evidence(trials_of([[[1, 0]]]), binary([[1.0]])))
+        scores = log_predictive(ExperimentEvidence(trials_of([[[1, 0]]]), binary([[1.0]])))
         assert scores.log_predictive[0] == pytest.approx(math.log(TINY))
 
     def test_of_many_answers_does_not_underflow(self):
-        scores = log_predictive(Evidence(trials_of([[[0, 100_000]]]), binary([[0.5], [0.25]])))
+        scores = log_predictive(
+            ExperimentEvidence(trials_of([[[0, 100_000]]]), binary([[0.5], [0.25]]))
+        )
         assert scores.mean == pytest.approx(math.log(0.5), abs=1e-5)
 
     @given(
@@ -111,7 +118,7 @@ class TestLogPredictive:
     def test_of_a_mixture_lies_between_those_of_its_worst_and_best_draw(self, p, counts):
         counts[-1, :, 0] += 1
         people = trials_of(counts)
-        mixture = log_predictive(Evidence(people, binary(p))).log_predictive
+        mixture = log_predictive(ExperimentEvidence(people, binary(p))).log_predictive
         alone = log_likelihood(binary(p), people.counts)[:, people.counts.sum(axis=(1, 2)) > 0]
         assert (mixture <= alone.max(axis=0) + 1e-9).all()
         assert (mixture >= alone.min(axis=0) - 1e-9).all()
@@ -119,7 +126,7 @@ class TestLogPredictive:
     @given(hnp.arrays(np.float64, (4, 2), elements=st.floats(0, 1)))
     def test_probabilities_of_all_possible_answers_of_a_person_sum_to_one(self, p):
         everything = [[[1 - a, a], [1 - b, b]] for a in (0, 1) for b in (0, 1)]
-        scores = log_predictive(Evidence(trials_of(everything), binary(p)))
+        scores = log_predictive(ExperimentEvidence(trials_of(everything), binary(p)))
         assert np.exp(scores.log_predictive).sum() == pytest.approx(1, abs=1e-9)
 
     @pytest.mark.statistical
@@ -130,7 +137,9 @@ class TestLogPredictive:
         counts = np.stack([rng.binomial(1, own[:, None], size=(400, 6))], axis=-1)
         people = trials_of(np.concatenate([1 - counts, counts], axis=-1))
         true, wrong = (
-            log_predictive(Evidence(people, binary(np.repeat(np.array(p)[:, None], 6, axis=1))))
+            log_predictive(
+                ExperimentEvidence(people, binary(np.repeat(np.array(p)[:, None], 6, axis=1)))
+            )
             for p in (truth, [0.4, 0.7])
         )
         ahead = paired_difference([true], [wrong])
@@ -164,12 +173,12 @@ class TestPairedDifference:
 
     def test_of_a_theory_with_itself_is_an_exact_tie(self):
         same = [units([-1.0, -2.0, -3.0])]
-        assert paired_difference(same, same) == Estimate(0.0, 0.0)
+        assert paired_difference(same, same) == ScoreEstimate(0.0, 0.0)
         assert is_tie(paired_difference(same, same))
 
     def test_of_a_single_unit_has_no_finite_error_and_is_a_tie(self):
         found = paired_difference([units([-1.0])], [units([-9.0])])
-        assert found == Estimate(8.0, UNKNOWN)
+        assert found == ScoreEstimate(8.0, UNKNOWN)
         assert is_tie(found)
 
     def test_refuses_theories_scored_on_different_numbers_of_experiments(self):
@@ -196,7 +205,7 @@ class TestPairedDifference:
 
 @given(
     st.lists(
-        st.tuples(st.floats(-5, 0), st.floats(0, 2)).map(lambda pair: Estimate(*pair)),
+        st.tuples(st.floats(-5, 0), st.floats(0, 2)).map(lambda pair: ScoreEstimate(*pair)),
         min_size=1,
         max_size=6,
     )
@@ -239,7 +248,7 @@ class TestNoiseCeiling:
         p = rng.uniform(0.05, 0.95, size=60)
         chosen = (rng.random((200, 60)) < p).astype(int)
         people = trials_of(np.stack([1 - chosen, chosen], axis=-1))
-        true = log_predictive(Evidence(people, binary(p[None])))
+        true = log_predictive(ExperimentEvidence(people, binary(p[None])))
         ceiling = noise_ceiling(people)
         assert ceiling is not None
         # Estimating one proportion from 199 people costs about 1 / (2 * 199) nats.
@@ -296,7 +305,7 @@ class TestLearnPopulation:
         people = trials_of(np.stack([8 - chosen, chosen], axis=-1)[:, None, :])
         weights = np.exp(
             learn_population(
-                [Evidence(people, binary([[0.9], [0.2]]))], strength=0.0, n_iterations=200
+                [ExperimentEvidence(people, binary([[0.9], [0.2]]))], strength=0.0, n_iterations=200
             )
         )
         # Types are told apart almost always, so that the error is that of the share of people.
@@ -310,7 +319,9 @@ class TestLearnPopulation:
         pooled = trials_of(np.stack([2000 - totals, totals], axis=-1)[None], pooled=True)
         probabilities = binary([[0.9, 0.3], [0.2, 0.6]])
         weights = np.exp(
-            learn_population([Evidence(pooled, probabilities)], strength=0.0, n_iterations=500)
+            learn_population(
+                [ExperimentEvidence(pooled, probabilities)], strength=0.0, n_iterations=500
+            )
         )
         # One share is estimated from 2000 answers with a slope of 0.7 and 2000 with a slope of -0.3.
         information = 2000 * (0.7**2 / (0.69 * 0.31) + 0.3**2 / (0.39 * 0.61))
@@ -320,7 +331,9 @@ class TestLearnPopulation:
         rng = np.random.default_rng(4)
         probabilities = binary(rng.random((16, 5)))
         chosen = rng.integers(0, 4, size=(9, 5))
-        evidence = Evidence(trials_of(np.stack([3 - chosen, chosen], axis=-1)), probabilities)
+        evidence = ExperimentEvidence(
+            trials_of(np.stack([3 - chosen, chosen], axis=-1)), probabilities
+        )
         scores = [
             log_predictive(
                 evidence, learn_population([evidence], strength=0.0, n_iterations=n)
@@ -331,12 +344,12 @@ class TestLearnPopulation:
 
     @given(st.floats(0.1, 100))
     def test_one_person_moves_the_declared_population_by_a_share_of_its_strength(self, strength):
-        surely = Evidence(trials_of([[[0, 1]]]), binary([[1.0], [0.0]]))
+        surely = ExperimentEvidence(trials_of([[[0, 1]]]), binary([[1.0], [0.0]]))
         weights = np.exp(learn_population([surely], strength=strength))
         assert weights[0] == pytest.approx((strength / 2 + 1) / (strength + 1))
 
     def test_of_answers_that_all_draws_predict_alike_is_the_declared_population(self):
-        alike = Evidence(trials_of([[[2, 5]]]), binary([[0.4]] * 8))
+        alike = ExperimentEvidence(trials_of([[[2, 5]]]), binary([[0.4]] * 8))
         np.testing.assert_allclose(np.exp(learn_population([alike])), 1 / 8)
 
 
@@ -358,5 +371,5 @@ def test_choosing_the_best_of_many_equal_theories_rarely_finds_an_advantage():
 
 
 def test_the_interval_of_what_was_not_chosen_is_the_plain_one():
-    found = Estimate(0.1, 0.02)
+    found = ScoreEstimate(0.1, 0.02)
     assert found.interval_of_chosen(1) == found.interval

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lakatos.theories.record import ENGINE, SealedScored, TheoryChecked, TheoryScored, Units
+from lakatos.theories.record import (
+    ENGINE,
+    SealedScored,
+    TheoryChecked,
+    TheoryScored,
+    UnitLogPredictives,
+)
 from lakatos.theories.score import UnitScores
 from lakatos.theories.scoreboard import prequential_advantage, scoreboard
 from lakatos.traces.digest import digest_of
@@ -16,9 +22,9 @@ from lakatos.traces.digest import digest_of
 A, B, C = (digest_of(name) for name in "abc")
 
 
-def units(scores, n_choices=1.0) -> Units:
+def units(scores, n_choices=1.0) -> UnitLogPredictives:
     scores = np.asarray(scores, dtype=np.float64)
-    return Units.of(UnitScores(scores, np.full(len(scores), n_choices)))
+    return UnitLogPredictives.of(UnitScores(scores, np.full(len(scores), n_choices)))
 
 
 def scored(

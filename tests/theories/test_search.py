@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakatos.theories.families import FAMILIES
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 from lakatos.theories.search import (
-    Map,
-    Objective,
-    Surrogate,
+    ArchiveMap,
+    CandidateObjective,
+    CompositionSurrogate,
     archive,
     chances_of_improvement,
     change_in_words,
@@ -25,7 +25,7 @@ from lakatos.theories.search import (
 PRIOR = {"prior": "uniform", "low": 0.0, "high": 1.0}
 GRAMMAR = Grammar(
     domain="letters",
-    slots=(Slot("first"), Slot("second"), Slot("third", 0, 2)),
+    slots=(SkeletonSlot("first"), SkeletonSlot("second"), SkeletonSlot("third", 0, 2)),
     mechanisms=(
         *(Mechanism("first", name, name, "pass") for name in "abcd"),
         *(Mechanism("second", name, name, "pass", {name: PRIOR}) for name in "efg"),
@@ -42,7 +42,7 @@ def instance(size):
     n_candidates, n_cells, seed = size
     rng = np.random.default_rng(seed)
     n_places = int(rng.integers(1, n_candidates + 1))
-    return Objective(
+    return CandidateObjective(
         chances=rng.random((n_candidates, n_cells)) * (rng.random((n_candidates, n_cells)) < 0.6),
         weights=rng.random(n_cells),
         places=rng.integers(0, n_places, n_candidates),
@@ -64,7 +64,7 @@ def plain_greedy(objective, n):
 
 
 def test_the_value_of_a_set_is_the_formula():
-    objective = Objective(
+    objective = CandidateObjective(
         chances=np.array([[0.5, 0.0], [0.5, 0.2], [0.0, 1.0]]),
         weights=np.array([2.0, 1.0]),
         places=np.array([0, 0, 1]),
@@ -127,7 +127,7 @@ def test_the_greedy_choice_reaches_its_bound_on_a_thousand_instances():
 
 
 def test_two_that_say_the_same_are_not_both_chosen():
-    objective = Objective(
+    objective = CandidateObjective(
         chances=np.array([[0.9, 0.0], [0.9, 0.0], [0.0, 0.5]]),
         weights=np.ones(2),
         places=np.zeros(3, dtype=np.int64),
@@ -150,7 +150,7 @@ def test_the_archive_keeps_the_best_of_every_place_best_first(items):
 
 
 def test_a_place_is_family_number_of_parameters_and_memory():
-    where = Map(GRAMMAR)
+    where = ArchiveMap(GRAMMAR)
     assert where.key_slots == ("first", "second")
     plain = Composition({"first": ("a",), "second": ("e",)})
     assert where.place(plain) == ((("a",), ("e",)), 1, False)
@@ -164,7 +164,7 @@ def test_a_place_is_family_number_of_parameters_and_memory():
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_seed_of_every_family_has_a_place(name):
     family = FAMILIES[name]
-    where = Map(family.grammar)
+    where = ArchiveMap(family.grammar)
     for _, composition in family.seeds.values():
         _, n_parameters, memory = where.place(composition)
         assert n_parameters == len(family.grammar.parameters(composition))
@@ -178,7 +178,7 @@ def compositions(rng, n):
 
 def test_the_surrogate_returns_what_it_was_told_and_doubts_the_rest():
     rng = np.random.default_rng(0)
-    surrogate = Surrogate(GRAMMAR)
+    surrogate = CompositionSurrogate(GRAMMAR)
     items = surrogate.encode(compositions(rng, 24))
     values = rng.normal(size=(24, 3))
     mean, deviation = surrogate.predict(items[:20], values[:20], items)
@@ -188,7 +188,7 @@ def test_the_surrogate_returns_what_it_was_told_and_doubts_the_rest():
 
 def test_the_surrogate_is_ordinary_kriging():
     """Two values and a third composition as like to both, against the solution by hand."""
-    surrogate = Surrogate(GRAMMAR)
+    surrogate = CompositionSurrogate(GRAMMAR)
     known = surrogate.encode([Composition({"first": (a,), "second": ("e",)}) for a in "ab"])
     unknown = surrogate.encode([Composition({"first": ("c",), "second": ("e",)})])
     mean, _ = surrogate.predict(known, np.array([[1.0], [3.0]]), unknown)
@@ -203,7 +203,7 @@ def test_the_surrogate_finds_what_only_helps_together():
 
     rng = np.random.default_rng(2)
     items = compositions(rng, 48)
-    surrogate = Surrogate(GRAMMAR)
+    surrogate = CompositionSurrogate(GRAMMAR)
     good = [item for item in items if worth(item)]
     known = [item for item in items if item is not good[-1]]
     mean, _ = surrogate.predict(

@@ -17,7 +17,7 @@ from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.score import log_predictive
 from lakatos.theories.sequence import expected, follow, follow_all, log_likelihood_of_all, simulate
 from lakatos.theories.theory import TheoryProgram, read_program
-from lakatos.theories.view import View
+from lakatos.theories.view import TheoryView
 
 BANDIT, PRODUCTS = LearningDomain(), MultiattributeDomain()
 RESCORLA_WAGNER = '''"""Rescorla-Wagner: people move the value of what they chose towards what it paid."""
@@ -341,7 +341,7 @@ def test_counts_are_predicted_by_what_is_expected_in_any_order(sandbox):
         n_people=9,
     )
     theory = read_program(TheoryProgram(REPEAT, "test"))
-    with View(theory, PRODUCTS, sandbox, [stimuli]) as view:
+    with TheoryView(theory, PRODUCTS, sandbox, [stimuli]) as view:
         people = {"habit": np.full(32, 0.9)}
         (found,) = view.evidence(people, [pooled])
         np.testing.assert_array_equal(found.probabilities, view.probabilities(people)[0])
@@ -353,6 +353,6 @@ def test_two_texts_of_one_rule_are_expected_to_choose_alike(sandbox):
     asked = []
     for source in (REPEAT, REPEAT.replace("pressed last", "pressed before")):
         theory = read_program(TheoryProgram(source, "test"))
-        with View(theory, PRODUCTS, sandbox, [stimuli]) as view:
+        with TheoryView(theory, PRODUCTS, sandbox, [stimuli]) as view:
             asked.append(view.probabilities({"habit": np.full(64, 0.95)})[0])
     np.testing.assert_array_equal(*asked)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from lakatos.traces.stores import STORES
-from lakatos.traces.stores.store import Row
+from lakatos.traces.stores.store import EventRow
 
 
 class Mortal:
@@ -16,11 +16,11 @@ class Mortal:
 
     when, deadline, n_appended = "", 0, 0
 
-    def append(self, row: Row) -> None:
+    def append(self, row: EventRow) -> None:
         with dying():
             super().append(row)
 
-    def append_all(self, rows: Sequence[Row]) -> None:
+    def append_all(self, rows: Sequence[EventRow]) -> None:
         with dying():
             super().append_all(rows)
 

@@ -12,7 +12,7 @@ from lakatos.traces.errors import HeadError
 from lakatos.traces.head import (
     HEADS_FILE,
     KEY_FILE,
-    Head,
+    JournalHead,
     home,
     identity,
     kept_apart,
@@ -87,7 +87,7 @@ def test_a_head_is_kept_in_both_places_and_the_same_end_once(folder, types, draw
     assert (
         write_head(folder, begins=True)
         == write_head(folder)
-        == Head(11, heads_last(folder)["hash"])
+        == JournalHead(11, heads_last(folder)["hash"])
     )
     with Trace.open(folder, types) as trace:
         trace.record(drawn(value=1.0), name="draw", position={"number": 99})

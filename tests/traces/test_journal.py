@@ -17,7 +17,7 @@ from lakatos.traces.errors import (
     ReadOnlyError,
     RecordError,
 )
-from lakatos.traces.journal import INTENT, Entry, Journal, step_key
+from lakatos.traces.journal import INTENT, EventEntry, Journal, step_key
 
 
 def write(journal, number, kind="noted", **body):
@@ -69,7 +69,7 @@ def test_each_event_is_chained_to_the_one_before(journal):
 def entry(number, kind="noted", step="note"):
     position = {"number": number}
     key = step_key(step, (), position)
-    return Entry(kind, {"number": number}, key=key, name=step, position=position, inputs=())
+    return EventEntry(kind, {"number": number}, key=key, name=step, position=position, inputs=())
 
 
 def test_events_of_one_commit_are_chained_like_any_others(journal):
@@ -87,7 +87,7 @@ def test_of_events_of_one_commit_all_are_written_or_none(journal):
         journal.append_all([entry(2), entry(1), entry(3)])
     with pytest.raises(RecordError, match="is no digest"):
         journal.append_all(
-            [entry(2), Entry("noted", {}, key="x", name="note", position={}, inputs=())]
+            [entry(2), EventEntry("noted", {}, key="x", name="note", position={}, inputs=())]
         )
     assert list(journal.events()) == [first]
     assert write(journal, 2).seq == 2

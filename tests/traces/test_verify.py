@@ -13,10 +13,10 @@ from lakatos.traces.head import HEADS_FILE, write_head
 from lakatos.traces.journal import Journal, step_key
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
-from lakatos.traces.stores.store import Row
+from lakatos.traces.stores.store import EventRow
 from lakatos.traces.verify import verify
 
-COLUMNS = [column for column in Row._fields if column != "seq"]
+COLUMNS = [column for column in EventRow._fields if column != "seq"]
 serial = itertools.count()
 
 

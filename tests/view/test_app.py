@@ -19,15 +19,15 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 from test_report import EVIL
 
 from lakatos.experiments.participants.web.door import is_loopback
-from lakatos.flows.audit.audit import Audit, Finding, keep, kept_audit
+from lakatos.flows.audit.audit import AuditFinding, RunAudit, keep, kept_audit
 from lakatos.flows.commands.view import view
 from lakatos.flows.errors import FlowError
-from lakatos.flows.view.app import Access, create_app
+from lakatos.flows.view.app import ViewAccess, create_app
 
 TOKEN = "a token of some length"
 
 
-def client(place: Path, access: Access | None = None, **settings: object) -> TestClient:
+def client(place: Path, access: ViewAccess | None = None, **settings: object) -> TestClient:
     return TestClient(create_app(place, access), base_url="http://127.0.0.1:8100", **settings)
 
 
@@ -113,12 +113,12 @@ def test_a_page_that_gives_its_own_name_to_this_machine_is_refused(
     "host", ["127.0.0.1", "localhost:8100", "LOCALHOST", "[::1]:8100", "192.168.1.5:8100", "lab"]
 )
 def test_numbers_localhost_and_declared_names_are_answered(host: str, finished: Path) -> None:
-    browser = client(finished, Access(names=frozenset({"lab"})))
+    browser = client(finished, ViewAccess(names=frozenset({"lab"})))
     assert browser.get("/run/small/", headers={"host": host}).status_code == 200
 
 
 def test_without_the_token_nothing_of_a_run_is_told(finished: Path) -> None:
-    browser = client(finished, Access(TOKEN))
+    browser = client(finished, ViewAccess(TOKEN))
     for page in ("/", "/run/small/", "/run/small/version", "/run/small/trace?q=take", "/run/none/"):
         assert browser.get(page).status_code == 401
         asked = browser.get(page, headers={"accept": "text/html"}, follow_redirects=False)
@@ -132,7 +132,7 @@ def test_without_the_token_nothing_of_a_run_is_told(finished: Path) -> None:
 
 
 def test_the_token_opens_by_header_and_by_form(finished: Path) -> None:
-    browser = client(finished, Access(TOKEN))
+    browser = client(finished, ViewAccess(TOKEN))
     assert (
         browser.get("/run/small/", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
     )
@@ -146,7 +146,7 @@ def test_the_token_opens_by_header_and_by_form(finished: Path) -> None:
 
 def test_a_short_token_and_an_open_address_without_one_are_refused(finished: Path) -> None:
     with pytest.raises(FlowError, match="16 or more"):
-        Access("short")
+        ViewAccess("short")
     with pytest.raises(FlowError, match="give --token"):
         view(finished, host="0.0.0.0", port=0)
     assert is_loopback("127.0.0.1")
@@ -178,12 +178,12 @@ def test_the_audit_page_tells_what_was_skipped_and_the_last_audit_by_command(
     browser = client(finished)
     assert "None of this run was kept" in browser.get("/run/small/audit").text
     findings = (
-        Finding("chain", True, "all is well"),
-        Finding("recomputation", True, "nothing was computed again", skipped=True),
-        Finding("branch", True, "carried on", counterfactual=True),
-        Finding("order", False, "first thing", problems=("first thing", "<second> thing")),
+        AuditFinding("chain", True, "all is well"),
+        AuditFinding("recomputation", True, "nothing was computed again", skipped=True),
+        AuditFinding("branch", True, "carried on", counterfactual=True),
+        AuditFinding("order", False, "first thing", problems=("first thing", "<second> thing")),
     )
-    found = Audit(look.folder, findings, (look.seq, look.hash))
+    found = RunAudit(look.folder, findings, (look.seq, look.hash))
     keep(found, "sample")
     page = browser.get("/run/small/audit").text
     kept = page[page.index('id="kept"') :]

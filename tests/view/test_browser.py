@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 from small import small_study
 
 from lakatos.flows.start import run_study
-from lakatos.flows.view.app import Access
+from lakatos.flows.view.app import ViewAccess
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import JOURNAL_FILE
 
@@ -210,7 +210,7 @@ def test_the_address_that_is_printed_opens_the_door_and_forgets_the_token(
     finished: Path, opened: Callable[..., Any]
 ) -> None:
     token = "only those who know it"
-    with served(finished, Access(token)) as url:
+    with served(finished, ViewAccess(token)) as url:
         page = opened()
         page.goto(f"{url}/run/small/")
         page.get_by_role("heading", name="asks for its token").wait_for()

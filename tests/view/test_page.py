@@ -23,7 +23,7 @@ from lakatos.flows.view.app import create_app
 from lakatos.flows.view.page import difference, lean
 from lakatos.flows.view.search import search_calls
 from lakatos.judges.judge import Verdict
-from lakatos.language_models.client import Sampling
+from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.draft import ToolDraft
@@ -68,7 +68,7 @@ def learned(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             trace.record(
                 LanguageModelCalled(
                     role="advocate", model=EVIL, model_version=digest_of(1), model_name=EVIL, server=EVIL,
-                    request=request, sampling=Sampling(), seed=number, completion=completion, finish_reason=EVIL,
+                    request=request, sampling=TokenSampling(), seed=number, completion=completion, finish_reason=EVIL,
                     outcome="answered", n_prompt_tokens=10, n_completion_tokens=5,
                 ),
                 name="call", position={"number": number},
@@ -188,7 +188,7 @@ def test_ticks_are_round_lie_within_the_axis_and_are_evenly_spaced(low: float, h
 
 def test_distances_on_the_map_are_alike_in_both_directions() -> None:
     places = [
-        chart.Place(f"T{n}", "", "", x, y, 2)
+        chart.MapPlace(f"T{n}", "", "", x, y, 2)
         for n, (x, y) in enumerate([(0, 0), (0.3, 0), (0, 0.1)])
     ]
     for width in (chart.WIDE, chart.NARROW):

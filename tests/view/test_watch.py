@@ -13,8 +13,8 @@ from viewing import grown, look_at
 
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
-from lakatos.flows.view.outline import Outline, Wanted
-from lakatos.flows.view.watch import BULKY, Observatory, Watch
+from lakatos.flows.view.outline import JournalOutline, WantedEvents
+from lakatos.flows.view.watch import BULKY, RunObservatory, RunWatch
 from lakatos.flows.view.words import GROUP_OF
 from lakatos.theories.record import TheoryChecked, TheoryScored
 from lakatos.traces.journal import INTENT, Journal
@@ -34,7 +34,7 @@ FOLDED_LATER = {
 }
 
 
-def same_state(folder: Path, watch: Watch) -> None:
+def same_state(folder: Path, watch: RunWatch) -> None:
     state, trace = read_state(folder)
     trace.close()
     look = watch.look()
@@ -49,7 +49,7 @@ def test_the_state_that_is_followed_is_the_fold_of_the_journal(
     which: str, request: pytest.FixtureRequest
 ) -> None:
     folder = request.getfixturevalue(which)
-    same_state(folder, Watch(folder.name, folder))
+    same_state(folder, RunWatch(folder.name, folder))
 
 
 def test_following_a_run_record_by_record_ends_where_reading_it_at_once_does(
@@ -59,7 +59,7 @@ def test_following_a_run_record_by_record_ends_where_reading_it_at_once_does(
     with Journal.open(finished / JOURNAL_FILE, read_only=True) as journal:
         n_events = journal.head[0]
     grown(finished, folder, 1)
-    watch = Watch("growing", folder)
+    watch = RunWatch("growing", folder)
     for n in range(1, n_events + 1, 7):
         grown(finished, folder, n)
         watch._looked = 0.0
@@ -76,7 +76,7 @@ def test_what_is_erased_while_a_run_is_watched_is_gone_with_all_that_rested_on_i
 ) -> None:
     folder = tmp_path / "erased"
     shutil.copytree(finished, folder)
-    watch = Watch("erased", folder)
+    watch = RunWatch("erased", folder)
     before = watch.look()
     target, n_scores = before.state.collected["1.1"].digest, len(before.records(TheoryScored))
     with Trace.open(folder, RECORD_TYPES) as trace:
@@ -100,12 +100,12 @@ def test_watching_leaves_every_byte_of_a_run_as_it_is(finished: Path) -> None:
     before = bytes_of()
     look = look_at(finished)
     look.with_scores()
-    look.outline.search(Wanted("take"), look.seq + 1, 50)
+    look.outline.search(WantedEvents("take"), look.seq + 1, 50)
     assert bytes_of() == before
 
 
 def test_the_outline_counts_and_finds_what_the_journal_holds(finished: Path) -> None:
-    outline = Outline(finished / JOURNAL_FILE)
+    outline = JournalOutline(finished / JOURNAL_FILE)
     outline.follow()
     with Journal.open(finished / JOURNAL_FILE, read_only=True) as journal:
         events = list(journal.events())
@@ -117,7 +117,7 @@ def test_the_outline_counts_and_finds_what_the_journal_holds(finished: Path) -> 
         events[8].record_digest,
         events[2].record_digest,
     ]
-    found = outline.search(Wanted("TALLYING", kind="theory_checked"), 10_000, 50)
+    found = outline.search(WantedEvents("TALLYING", kind="theory_checked"), 10_000, 50)
     wanted = [
         event.seq
         for event in events
@@ -133,7 +133,7 @@ def test_the_outline_counts_and_finds_what_the_journal_holds(finished: Path) -> 
 
 def test_search_by_cycle_takes_no_other_cycle(finished: Path) -> None:
     look = look_at(finished)
-    rows = look.outline.search(Wanted(cycle=2), look.seq + 1, 1000)
+    rows = look.outline.search(WantedEvents(cycle=2), look.seq + 1, 1000)
     assert rows
     assert all('"cycle":2' in row.position for row in rows)
 
@@ -170,7 +170,7 @@ def test_a_folder_of_runs_is_listed_newest_first_with_what_cannot_be_read(
         b"no database at all, only a text that is long enough"
     )
     (tmp_path / "none").mkdir()
-    found = dict(Observatory(tmp_path).all())
+    found = dict(RunObservatory(tmp_path).all())
     assert set(found) == {"good", "bad"}
     assert isinstance(found["bad"], str)
     assert not isinstance(found["good"], str)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import uvicorn
 
-from lakatos.flows.view.app import Access, create_app
-from lakatos.flows.view.watch import Look, Observatory
+from lakatos.flows.view.app import ViewAccess, create_app
+from lakatos.flows.view.watch import RunMoment, RunObservatory
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import JOURNAL_FILE
 
@@ -32,7 +32,7 @@ TO = (
 
 
 @contextmanager
-def served(place: Path, access: Access | None = None) -> Iterator[str]:
+def served(place: Path, access: ViewAccess | None = None) -> Iterator[str]:
     """Address of the observatory, served by a thread of its own."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -50,15 +50,15 @@ def served(place: Path, access: Access | None = None) -> Iterator[str]:
         thread.join(timeout=20)
 
 
-def look_at(folder: Path) -> Look:
+def look_at(folder: Path) -> RunMoment:
     """A run as it is now."""
-    observatory = Observatory(folder)
+    observatory = RunObservatory(folder)
     watch = observatory.watch(folder.name)
     assert watch is not None
     return watch.look()
 
 
-def all_pages(look: Look, most: int = 4) -> list[str]:
+def all_pages(look: RunMoment, most: int = 4) -> list[str]:
     """Addresses of every kind of page of a run."""
     base = f"/run/{look.watch.name}/"
     found = [base + name for name in TO]

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from taking_part import served
 
 from lakatos.experiments.participants.web.app import create_app, create_desk
-from lakatos.experiments.participants.web.store import Store
+from lakatos.experiments.participants.web.store import SessionStore
 
 
 @pytest.fixture
@@ -24,9 +24,9 @@ def clock() -> list[float]:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: list[float]) -> Iterator[Store]:
+def store(tmp_path: Path, clock: list[float]) -> Iterator[SessionStore]:
     """A store of an empty run, on the test's own clock."""
-    made = Store(tmp_path, clock=lambda: clock[0])
+    made = SessionStore(tmp_path, clock=lambda: clock[0])
     yield made
     made.shut()
 

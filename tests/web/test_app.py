@@ -22,7 +22,7 @@ from lakatos.experiments.participants.web.app import (
     identifiers_of,
     visitor_of,
 )
-from lakatos.experiments.participants.web.store import Service, Store
+from lakatos.experiments.participants.web.store import RecruitmentService, SessionStore
 from lakatos.experiments.participants.web.texts import texts_for
 from lakatos.traces.digest import digest_of
 
@@ -205,7 +205,7 @@ def test_prolific_s_parameters_find_the_same_session_in_another_browser(client, 
     assert (state["phase"], state["position"]) == ("task", 1)
     thief = Browser(client, who=who | {"submission": "u2"}).consent().json()
     assert (thief["phase"], thief["status"]) == ("end", "again")
-    assert Store(tmp_path).status()[0]["people"] == {"active": 1}
+    assert SessionStore(tmp_path).status()[0]["people"] == {"active": 1}
 
 
 def test_another_person_s_cookie_cannot_be_guessed_from_one_s_own(client, tmp_path):
@@ -370,7 +370,7 @@ def test_people_who_stop_answering_are_noticed_while_the_server_runs(client, tmp
     path=st.sampled_from(["consent", "comprehension", "answers", "stop"]),
 )
 def test_no_body_makes_the_server_fail(client, tmp_path, body, path):
-    if Store(tmp_path).current() is None:
+    if SessionStore(tmp_path).current() is None:
         open_experiment(tmp_path, key=KEY)
     content = json.dumps(body).encode()
     response = client.post(
@@ -403,7 +403,7 @@ def test_one_failure_does_not_end_the_looks_for_people_who_stopped(tmp_path, cap
     open_experiment(tmp_path, idle_minutes=0.01)
     failures = [sqlite3.OperationalError("disk I/O error")]
 
-    class Failing(Store):
+    class Failing(SessionStore):
         def expire(self) -> int:
             if failures:
                 raise failures.pop()
@@ -420,9 +420,9 @@ def test_one_failure_does_not_end_the_looks_for_people_who_stopped(tmp_path, cap
 
 def test_who_does_not_agree_is_told_the_code_for_it_and_nothing_is_stored(client, tmp_path):
     open_experiment(tmp_path)
-    store = Store(tmp_path)
+    store = SessionStore(tmp_path)
     store.recruit_through(
-        "1.1", "prolific", Service("s", {"declined": "NOPE"}, "https://x.org/?cc={code}")
+        "1.1", "prolific", RecruitmentService("s", {"declined": "NOPE"}, "https://x.org/?cc={code}")
     )
     who = {"participant": "anna", "study": "s", "submission": "1"}
     end = Browser(client, who=who).post("decline", {"language": "en", "prolific": who}).json()
@@ -449,7 +449,7 @@ def test_people_go_on_to_the_next_experiment_only_where_it_admits_them(client, t
     assert "next" not in browser.finish(browser.begin())
     open_experiment(tmp_path, name="2.1", key="2" * 64, returning="refuse")
     assert browser.post("next", {"language": "en"}).status_code == 409
-    Store(tmp_path).close("2" * 64)
+    SessionStore(tmp_path).close("2" * 64)
     open_experiment(tmp_path, name="3.1", key="3" * 64, returning="admit")
     assert browser.get("state").json()["next"] is True
     assert browser.post("next", {"language": "en"}).json()["phase"] == "consent"
@@ -471,8 +471,8 @@ def test_without_an_invitation_nobody_comes_in_unless_the_study_says_so(client, 
     assert (
         Browser(client, who=named).consent().json()["status"] == "uninvited"
     )  # no service sends people here
-    store = Store(tmp_path)
-    store.recruit_through("1.1", "prolific", Service("s", {}, ""))
+    store = SessionStore(tmp_path)
+    store.recruit_through("1.1", "prolific", RecruitmentService("s", {}, ""))
     assert Browser(client, who=named).consent().json()["phase"] == "instructions"
     assert (
         Browser(client, who=named | {"study": "t", "participant": "b"}).consent().json()["status"]
@@ -484,7 +484,7 @@ def test_without_an_invitation_nobody_comes_in_unless_the_study_says_so(client, 
 
 def test_an_invitation_is_for_one_person_who_may_go_on_in_another_browser(client, tmp_path):
     open_experiment(tmp_path, access="invited", n_participants=5)
-    store = Store(tmp_path)
+    store = SessionStore(tmp_path)
     first, second = store.invite(2)
     anna = Browser(client, who={"invitation": first})
     anna.begin()
@@ -508,7 +508,7 @@ def test_an_invitation_is_for_one_person_who_may_go_on_in_another_browser(client
 
 def test_an_invitation_holds_for_later_experiments_that_admit_their_people(client, tmp_path):
     open_experiment(tmp_path, access="invited", n_participants=1)
-    store = Store(tmp_path)
+    store = SessionStore(tmp_path)
     (link,) = store.invite(1)
     anna = Browser(client, who={"invitation": link})
     anna.finish(anna.begin())
@@ -541,7 +541,7 @@ def test_only_the_server_s_own_cookies_are_taken(client, tmp_path):
 
 def test_a_session_of_before_cookies_were_sealed_goes_on(client, tmp_path):
     open_experiment(tmp_path)
-    store = Store(tmp_path)
+    store = SessionStore(tmp_path)
     store.join("o" * 43, consent="c" * 64, language="en")
     old = Browser(client, cookie={"Cookie": f"{COOKIE}={'o' * 43}"})
     assert old.get("state").json()["phase"] == "instructions"

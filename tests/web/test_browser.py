@@ -11,7 +11,7 @@ import pytest
 from taking_part import SPACES, in_inbox, open_experiment
 
 from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.participants.web.store import Service, Store
+from lakatos.experiments.participants.web.store import RecruitmentService, SessionStore
 from lakatos.experiments.participants.web.texts import texts_for, words_of
 from lakatos.experiments.quality import are_impossible
 from lakatos.experiments.task import Design
@@ -150,7 +150,7 @@ def test_answers_given_without_a_connection_are_sent_when_it_is_back(browser, se
     for _ in range(3):
         answer(page, 1)
     page.get_by_text("The connection is lost").wait_for()
-    assert Store(tmp_path).status()[0]["people"] == {"active": 1}
+    assert SessionStore(tmp_path).status()[0]["people"] == {"active": 1}
     browser.set_offline(False)
     finish(page)
     (answers,) = in_inbox(tmp_path)
@@ -370,13 +370,13 @@ def test_prolific_s_address_is_understood(browser, serve, tmp_path):
     assert (
         page.get_by_role("link", name="Finish").get_attribute("href") == "https://x.org/?cc=CODE1"
     )
-    (found,) = Store(tmp_path).submissions()
+    (found,) = SessionStore(tmp_path).submissions()
     assert (found.submission, found.status, found.code) == ("u1", "completed", "CODE1")
 
 
 def test_an_invitation_lets_one_person_in_and_a_bare_address_nobody(browser, serve, tmp_path):
     open_experiment(tmp_path, n_trials=2, checks=1, access="invited")
-    store = Store(tmp_path)
+    store = SessionStore(tmp_path)
     (link,) = store.invite(1)
     url = serve()
     page = browser.new_page()
@@ -460,7 +460,7 @@ def as_sent(url: str, name: str) -> str:
     return f"{url}/study/?PROLIFIC_PID={name}&STUDY_ID=study&SESSION_ID=visit-of-{name}"
 
 
-SENT = Service(
+SENT = RecruitmentService(
     "study",
     {"completed": "DONE", "failed_checks": "FAILED", "screened_out": "OUT", "declined": "NO"},
     "https://x.org/?cc={code}",
@@ -471,7 +471,7 @@ SENT = Service(
 def sent_by_prolific(tmp_path: Path, **page: Any) -> Design:
     """An experiment to which Prolific sends people."""
     design = open_experiment(tmp_path, **page)
-    store = Store(tmp_path)
+    store = SessionStore(tmp_path)
     store.recruit_through("1.1", "prolific", SENT)
     store.shut()
     return design
@@ -496,7 +496,7 @@ def test_two_people_in_two_tabs_of_one_browser_never_mix(browser, serve, tmp_pat
     for tab in tabs:
         tab.bring_to_front()
         assert finish_by_rule(tab) == "DONE"
-    store = Store(tmp_path)
+    store = SessionStore(tmp_path)
     store.meet("1.1", "prolific", {(name, f"visit-of-{name}") for name in names})
     store.deliver(Inbox(tmp_path / "inbox.sqlite"))
     store.shut()
@@ -528,7 +528,7 @@ def test_each_ending_shows_the_code_that_takes_people_back_to_the_service(browse
     declined = come("anna")
     declined.get_by_role("button", name="I do not agree").click()
     assert told(declined) == link("NO")
-    assert Store(tmp_path).status()[0]["people"] == {}
+    assert SessionStore(tmp_path).status()[0]["people"] == {}
     screened = come("ben")
     consent(screened)
     screened.get_by_role("button", name="Continue to some questions").click()
@@ -574,14 +574,14 @@ def test_who_came_before_is_refused_kindly_or_goes_on_where_the_study_says_so(
     understand(page, "risky")
     finish(page)
     assert [item.experiment for item in in_inbox(tmp_path)] == ["1.1", "2.1"]
-    Store(tmp_path).close("2" * 64)
+    SessionStore(tmp_path).close("2" * 64)
     sent = browser.new_page()
     open_experiment(tmp_path, name="3.1", key="3" * 64, n_trials=2, checks=0, returning="refuse")
     sent.goto(as_sent(url, "anna"))
     consent(sent)
     understand(sent, "risky")
     finish(sent)
-    Store(tmp_path).close("3" * 64)
+    SessionStore(tmp_path).close("3" * 64)
     open_experiment(tmp_path, name="4.1", key="4" * 64, n_trials=2, checks=0, returning="refuse")
     again = browser.new_page()
     again.goto(as_sent(url, "anna").replace("visit-of-", "second-visit-of-"))

@@ -22,7 +22,11 @@ from schemathesis.specs.openapi.checks import (
 from taking_part import open_experiment
 
 from lakatos.experiments.participants.web.app import COOKIE, create_app, create_desk, openapi_of
-from lakatos.experiments.participants.web.store import COLLECTION_FILE, Identifiers, Store
+from lakatos.experiments.participants.web.store import (
+    COLLECTION_FILE,
+    ServiceIdentifiers,
+    SessionStore,
+)
 
 NAMES = ("testserver", "localhost")
 RESEARCHER = "researcher-token-0123456789-0123456789-0123"
@@ -78,8 +82,8 @@ def described(app: Any) -> Any:
 def api(folder: Path) -> Iterator[Any]:
     """The interface, with one person half-way through the study and another one who tries everything."""
     open_experiment(folder, n_trials=8, n_participants=400)
-    store = Store(folder)
-    identifiers = Identifiers(
+    store = SessionStore(folder)
+    identifiers = ServiceIdentifiers(
         "prolific", "5f3c9e0d1b2a4c6d8e7f9a0b", "victims-study", "victims-submission"
     )
     victim = store.join(VICTIM, consent="c" * 64, language="en", identifiers=identifiers)

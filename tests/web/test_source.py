@@ -6,7 +6,7 @@ import pytest
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.web.source import WebParticipants
-from lakatos.experiments.participants.web.store import Store
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageSettings, plan_of
 from lakatos.experiments.task import Trials
 from lakatos.experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
@@ -25,7 +25,7 @@ class TestWebParticipants(ParticipantSourceContract):
         return WebParticipants(folder, domain=DOMAINS["risky"], settings={}, seed=3)
 
     def let_people_answer(self, source, recruitment):
-        store = Store(source.folder)
+        store = SessionStore(source.folder)
         rng = np.random.default_rng(8)
         for number in range(recruitment.n_participants):
             token = f"{number:043d}"
@@ -62,7 +62,7 @@ class TestWebParticipants(ParticipantSourceContract):
 
     def test_a_closed_experiment_lets_nobody_in(self, source, design):
         recruitment = source.recruit(preregister(design), design, KEY)
-        store = Store(source.folder)
+        store = SessionStore(source.folder)
         assert store.current() is not None
         source.close(recruitment)
         assert store.current() is None

@@ -15,12 +15,12 @@ from lakatos.experiments.participants.web.store import (
     COLLECTION_FILE,
     KEY_FILE,
     LAG_SECONDS,
-    Identifiers,
     NoPlaceError,
     NotAskedError,
     OtherExperimentError,
-    Service,
-    Store,
+    RecruitmentService,
+    ServiceIdentifiers,
+    SessionStore,
     collection_key,
 )
 from lakatos.experiments.participants.web.study import plan_of
@@ -135,17 +135,19 @@ def test_the_same_answer_from_many_threads_is_saved_once(store, tmp_path):
 
 def test_a_person_with_one_identifier_has_one_session(store, tmp_path):
     open_experiment(tmp_path)
-    first = begin(store, "phone", identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "one"))
+    first = begin(
+        store, "phone", identifiers=ServiceIdentifiers("prolific", PROLIFIC_ID, "s", "one")
+    )
     store.answer(first, 0, 1, 5.0)
     with pytest.raises(
         NoPlaceError, match="takes part already"
     ):  # the participant's name alone opens nothing
-        begin(store, "thief", identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "two"))
+        begin(store, "thief", identifiers=ServiceIdentifiers("prolific", PROLIFIC_ID, "s", "two"))
     again = store.join(
         "desktop",
         consent="d" * 64,
         language="de",
-        identifiers=Identifiers("prolific", PROLIFIC_ID, "s", "one"),
+        identifiers=ServiceIdentifiers("prolific", PROLIFIC_ID, "s", "one"),
     )
     assert (again.number, again.position, again.language) == (first.number, 1, "en")
     assert store.session("desktop").number == store.session("phone").number
@@ -162,7 +164,7 @@ def test_identifiers_stay_in_the_collection(store, tmp_path):
         begin(
             store,
             "x" * 43,
-            identifiers=Identifiers("prolific", PROLIFIC_ID, "study9", "submission9"),
+            identifiers=ServiceIdentifiers("prolific", PROLIFIC_ID, "study9", "submission9"),
         ),
     )
     store.deliver(Inbox(tmp_path / "inbox.sqlite"))
@@ -181,8 +183,10 @@ def test_pseudonyms_need_the_key_of_the_run(tmp_path):
     people = []
     for name in ("a", "b"):
         open_experiment(tmp_path / name)
-        store = Store(tmp_path / name)
-        people.append(begin(store, "t", identifiers=Identifiers("prolific", PROLIFIC_ID)).person)
+        store = SessionStore(tmp_path / name)
+        people.append(
+            begin(store, "t", identifiers=ServiceIdentifiers("prolific", PROLIFIC_ID)).person
+        )
         store.shut()
         assert stat.S_IMODE(os.stat(tmp_path / name / KEY_FILE).st_mode) == 0o600
         assert stat.S_IMODE(os.stat(tmp_path / name / COLLECTION_FILE).st_mode) == 0o600
@@ -254,7 +258,9 @@ def test_previews_are_not_counted_and_are_forgotten(store, tmp_path, clock):
 
 def test_who_withdraws_is_gone_from_storage(store, tmp_path):
     open_experiment(tmp_path)
-    session = finish(store, begin(store, "anna", identifiers=Identifiers("prolific", PROLIFIC_ID)))
+    session = finish(
+        store, begin(store, "anna", identifiers=ServiceIdentifiers("prolific", PROLIFIC_ID))
+    )
     assert store.erase(session.person) == 1
     assert store.erase(session.person) == 0
     assert store.session("anna") is None
@@ -266,10 +272,10 @@ def test_who_withdraws_is_gone_from_storage(store, tmp_path):
 
 def test_answers_survive_a_server_that_is_killed(tmp_path):
     open_experiment(tmp_path)
-    first = Store(tmp_path)
+    first = SessionStore(tmp_path)
     session = begin(first)
     first.answer(session, 0, 1, 5.0)
-    other = Store(tmp_path)  # the first one is never shut
+    other = SessionStore(tmp_path)  # the first one is never shut
     assert other.session("anna").position == 1
     finish(other, other.session("anna"))
     assert other.deliver(Inbox(tmp_path / "inbox.sqlite")) == 1
@@ -287,13 +293,13 @@ def test_a_file_that_is_no_collection_is_named(tmp_path):
         b"not a database at all, but long enough to be one" * 20
     )
     with pytest.raises(SourceError, match=COLLECTION_FILE):
-        Store(tmp_path)
+        SessionStore(tmp_path)
 
 
 def test_text_in_identifiers_is_only_text(store, tmp_path):
     open_experiment(tmp_path)
     evil = "x'); DROP TABLE session; --"
-    begin(store, evil, identifiers=Identifiers("prolific", evil, evil, evil))
+    begin(store, evil, identifiers=ServiceIdentifiers("prolific", evil, evil, evil))
     assert store.submissions()[0].participant == evil
     with sqlite3.connect(tmp_path / COLLECTION_FILE) as sql:
         assert sql.execute("SELECT count(*) FROM session").fetchone() == (1,)
@@ -334,7 +340,7 @@ def test_an_erasure_that_another_program_holds_up_is_no_success_and_can_be_repea
 def test_who_is_erased_while_answers_are_being_delivered_leaves_no_batch_behind(store, tmp_path):
     open_experiment(tmp_path)
     session = finish(store, begin(store))
-    other = Store(tmp_path)
+    other = SessionStore(tmp_path)
     erasing = []
 
     class Slow(Inbox):
@@ -395,12 +401,14 @@ def test_a_key_is_never_found_half_written(tmp_path):
     assert stat.S_IMODE((tmp_path / KEY_FILE).stat().st_mode) == 0o600
 
 
-SENT = Service("study", {"completed": "DONE", "failed_checks": "FAILED", "screened_out": "OUT", "declined": "NO"},
+SENT = RecruitmentService("study", {"completed": "DONE", "failed_checks": "FAILED", "screened_out": "OUT", "declined": "NO"},
                "https://x.org/?cc={code}", most_failed_checks=0)  # fmt: skip
 
 
 def who(participant, submission="", study="study"):
-    return Identifiers("prolific", participant, study, submission or f"visit-of-{participant}")
+    return ServiceIdentifiers(
+        "prolific", participant, study, submission or f"visit-of-{participant}"
+    )
 
 
 def test_answers_of_people_whom_the_service_does_not_list_are_kept_apart(store, tmp_path, clock):

@@ -5,12 +5,12 @@ import pytest
 from taking_part import SPACES, open_experiment
 
 from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.participants.web.store import Store
-from lakatos.experiments.participants.web.study import Step, available, follows, plan_of
+from lakatos.experiments.participants.web.store import SessionStore
+from lakatos.experiments.participants.web.study import PageStep, available, follows, plan_of
 
 
 def experiment_of(folder: Path):
-    store = Store(folder)
+    store = SessionStore(folder)
     found = store.current()
     store.shut()
     assert found is not None
@@ -70,7 +70,7 @@ def test_what_follows_equals_the_domain_s_own_feedback(domain, tmp_path):
         arrays = design.stimuli.take([row]).arrays
         seen = task.shown(arrays, expected)
         expected = task.feedback(arrays, seen, np.ones((1, 1), dtype=int))
-        before = follows(experiment, Step("trial", row), before, 1)
+        before = follows(experiment, PageStep("trial", row), before, 1)
         assert before == {name: float(value[0, 0]) for name, value in expected.items()}
     assert bool(before) == task.sequential
 
@@ -79,5 +79,5 @@ def test_options_that_are_not_there_cannot_be_chosen(tmp_path):
     open_experiment(tmp_path, "learning", space={"task": "bandit", "n_steps": 3, "n_options": 3})
     experiment = experiment_of(tmp_path)
     experiment.design.stimuli["available"][1] = [1, 0, 1]
-    assert available(experiment, Step("trial", 1)) == (True, False, True)
-    assert available(experiment, Step("check", 1)) == (True, True, True)
+    assert available(experiment, PageStep("trial", 1)) == (True, False, True)
+    assert available(experiment, PageStep("check", 1)) == (True, True, True)

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import false_discovery_control
 
-from lakatos.theories.diagnosis.correction import Corrector, Gain
-from lakatos.theories.diagnosis.panel import Panel, Predictions, Residuals
+from lakatos.theories.diagnosis.correction import CorrectionGain, PanelCorrector
+from lakatos.theories.diagnosis.panel import AnswerPanel, TheoryPredictions, TrialFeatures
 from lakatos.theories.diagnosis.rule import (
     RULES,
-    Check,
-    Sheet,
+    DiagnosisCheck,
+    DiagnosisSheet,
     mixture_check,
     people_checks,
     region_check,
@@ -25,8 +25,8 @@ from lakatos.theories.diagnosis.rule import (
     words,
 )
 from lakatos.theories.grammar import Grammar
-from lakatos.theories.record import Claim, Diagnosis
-from lakatos.theories.score import Estimate, is_tie
+from lakatos.theories.record import Diagnosis, DiagnosisClaim
+from lakatos.theories.score import ScoreEstimate, is_tie
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
@@ -45,13 +45,13 @@ evidence, lag behind the best correction. Fitted by ``benchmarks/theories/diagno
 
 
 @dataclass(frozen=True)
-class Finding:
+class DiagnosisFinding:
     """A check that counts."""
 
-    check: Check
+    check: DiagnosisCheck
     q: float
     """Adjusted p."""
-    gain: Gain
+    gain: CorrectionGain
     behind: float
     """Nats, all answers together, by which its correction gains less than the best one; 0 or less."""
 
@@ -62,25 +62,25 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Examination:
+class TheoryExamination:
     """All checks of one theory."""
 
-    sheet: Sheet
-    checks: tuple[Check, ...]
-    found: tuple[Finding, ...]
+    sheet: DiagnosisSheet
+    checks: tuple[DiagnosisCheck, ...]
+    found: tuple[DiagnosisFinding, ...]
     """Those that count, the one worth most first."""
 
 
 def diagnose(
     cycle: int,
-    loser: Predictions,
-    leader: Predictions,
-    difference: Estimate,
-    experiments: Sequence[Residuals],
+    loser: TheoryPredictions,
+    leader: TheoryPredictions,
+    difference: ScoreEstimate,
+    experiments: Sequence[TrialFeatures],
     grammar: Grammar,
     rng: np.random.Generator,
     *,
-    others: Sequence[Predictions] = (),
+    others: Sequence[TheoryPredictions] = (),
     n_replicas: int = N_REPLICAS,
 ) -> Diagnosis:
     """Write the loser's case file.
@@ -141,19 +141,19 @@ def diagnose(
 
 
 def examine(
-    theory: Predictions,
-    others: Sequence[Predictions],
-    experiments: Sequence[Residuals],
+    theory: TheoryPredictions,
+    others: Sequence[TheoryPredictions],
+    experiments: Sequence[TrialFeatures],
     rng: np.random.Generator,
     *,
     n_replicas: int = N_REPLICAS,
-) -> Examination:
+) -> TheoryExamination:
     """All checks of one theory, and those that count; arguments as of `diagnose`."""
     theory, *others = (item.thinned() for item in (theory, *others))
-    panels = [Panel(item, theory.log_weights) for item in theory.evidence]
+    panels = [AnswerPanel(item, theory.log_weights) for item in theory.evidence]
     shared = set.intersection(*(set(item.features) for item in experiments))
     answered = [panel.n_answers > 0 for panel in panels]
-    sheet = Sheet(
+    sheet = DiagnosisSheet(
         panels,
         [panel.observed() for panel in panels],
         [panel.replicas(rng, n_replicas) for panel in panels],
@@ -175,10 +175,12 @@ def examine(
         *mixture_check(theory, others),
         *sequence_checks(sheet),
     )
-    return Examination(sheet, checks, _findings(sheet, Corrector(panels), checks))
+    return TheoryExamination(sheet, checks, _findings(sheet, PanelCorrector(panels), checks))
 
 
-def _findings(sheet: Sheet, corrector: Corrector, checks: Sequence[Check]) -> tuple[Finding, ...]:
+def _findings(
+    sheet: DiagnosisSheet, corrector: PanelCorrector, checks: Sequence[DiagnosisCheck]
+) -> tuple[DiagnosisFinding, ...]:
     """Checks that survive the correction for all of them, the one worth most first.
 
     A check about trials must still be there while the columns of those worth more are held.
@@ -197,12 +199,12 @@ def _findings(sheet: Sheet, corrector: Corrector, checks: Sequence[Check]) -> tu
     weighed = sorted(
         ((check, q, check.gain(corrector)) for check, q in passed), key=lambda item: -item[2].total
     )
-    kept: list[Finding] = []
+    kept: list[DiagnosisFinding] = []
     # The region has been selected from many and would explain trends away, so that it comes after them.
     for check, q, gain in sorted(weighed, key=lambda item: item[0].rule == "region"):
         stronger = [item.check for item in kept if item.check.column is not None]
         if check.column is None or not stronger or remains(sheet, check, stronger) <= STILL_THERE:
-            kept.append(Finding(check, q, gain, 0.0))
+            kept.append(DiagnosisFinding(check, q, gain, 0.0))
     best = max((item.gain.total for item in kept), default=0.0)
     ranked = sorted(kept, key=lambda item: -item.gain.total)
     return tuple(replace(item, behind=item.gain.total - best) for item in ranked[:MOST_CLAIMS])
@@ -213,7 +215,7 @@ def confidence(p: float, behind: float) -> float:
 
     Args:
         p: Of its check.
-        behind: As of `Finding`.
+        behind: As of `DiagnosisFinding`.
     """
     return float(expit(np.dot(CONFIDENCE, confidence_columns(p, behind))))
 
@@ -224,7 +226,9 @@ def confidence_columns(p: float, behind: float) -> tuple[float, float, float]:
     return 1.0, (1.0 + lag) * min(-float(np.log10(max(p, 1e-300))), 8.0), lag
 
 
-def _claim(found: Finding, name: str, cites: tuple[Digest, ...], grammar: Grammar) -> Claim:
+def _claim(
+    found: DiagnosisFinding, name: str, cites: tuple[Digest, ...], grammar: Grammar
+) -> DiagnosisClaim:
     check, worth = found.check, found.gain.per_choice
     remedies = tuple(
         dict.fromkeys(
@@ -239,7 +243,7 @@ def _claim(found: Finding, name: str, cites: tuple[Digest, ...], grammar: Gramma
         f"({low:.4f} to {high:.4f}, in-sample)"
     )
     ends = (check.effect - 1.96 * check.error, check.effect + 1.96 * check.error)
-    return Claim(
+    return DiagnosisClaim(
         text=check.analysis.format(name=name, size=_size(check, ends)),
         feature=check.feature,
         effect=check.effect,
@@ -278,11 +282,11 @@ _WITHOUT_MECHANISM = {
 _NO_TEST = "trials chosen for the information between the leader and its nearest rival"
 
 
-def _chance(check: Check) -> str:
+def _chance(check: DiagnosisCheck) -> str:
     return f"p = {check.p:.2g}" if check.p >= 1e-6 else "p below 0.000001"
 
 
-def _size(check: Check, ends: tuple[float, float]) -> str:
+def _size(check: DiagnosisCheck, ends: tuple[float, float]) -> str:
     """The effect and its interval, in words that fit the rule's sentence."""
     if check.rule == "region":
         return f"{check.effect:.1f} times"
@@ -300,7 +304,7 @@ def _size(check: Check, ends: tuple[float, float]) -> str:
     )
 
 
-def _hypothesis(name: str, found: Sequence[Check]) -> str:
+def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
     if not found:
         return f"{name} fails in no way that these checks see; the leader may only be better tuned"
     first = found[0]
@@ -325,7 +329,7 @@ def _hypothesis(name: str, found: Sequence[Check]) -> str:
     return causes[first.rule] + (f"; it also fails in {', '.join(rest)}" if rest else "")
 
 
-def _test(sheet: Sheet, name: str, check: Check) -> str:
+def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
     """What a test of the first finding would show, and how many answers it takes."""
     n_answers = float(sheet.n_answers.sum())
     needed = int(np.ceil(n_answers * (3 / max(abs(check.z), 1e-9)) ** 2 / 10) * 10)
@@ -347,7 +351,7 @@ def _test(sheet: Sheet, name: str, check: Check) -> str:
     return f"{ways[check.rule]}; if the hypothesis holds, the deviation comes again, and {enough}"
 
 
-def _dependencies(seen: Examination, name: str) -> str:
+def _dependencies(seen: TheoryExamination, name: str) -> str:
     """What goes together, what was not checked, and what was assumed."""
     notes, sheet = [], seen.sheet
     for check in (item.check for item in seen.found):
@@ -380,8 +384,11 @@ def _dependencies(seen: Examination, name: str) -> str:
 
 
 def _illustration(
-    sheet: Sheet, leader: Predictions, experiments: Sequence[Residuals], loser: Predictions
-) -> Claim:
+    sheet: DiagnosisSheet,
+    leader: TheoryPredictions,
+    experiments: Sequence[TrialFeatures],
+    loser: TheoryPredictions,
+) -> DiagnosisClaim:
     """The trial on which the leader gains most."""
     weights = np.exp(leader.log_weights)
     ahead = [
@@ -396,7 +403,7 @@ def _illustration(
     row = int(gains[number].argmax())
     panel, where = sheet.panels[number], experiments[number]
     share = float(sheet.observed[number].chosen[0, row] / panel.n_answers[row])
-    return Claim(
+    return DiagnosisClaim(
         text=f"the leader gains most on trial {row + 1} of {panel.trials.experiment}: people {share:.2f}, "
         f"{leader.name} {ahead[number][row]:.2f}, {loser.name} {panel.mean[row, -1]:.2f}",
         feature="",

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from lakatos.theories.diagnosis.panel import Panel, Predictions
+from lakatos.theories.diagnosis.panel import AnswerPanel, TheoryPredictions
 from lakatos.theories.score import (
-    Estimate,
-    Evidence,
+    ExperimentEvidence,
+    ScoreEstimate,
     UnitScores,
     average,
     log_predictive,
@@ -34,16 +34,16 @@ SHARES = np.linspace(0.1, 0.9, 9)
 
 
 @dataclass(frozen=True)
-class Gain:
+class CorrectionGain:
     """Nats per choice, averaged over experiments, and the nats of all answers together."""
 
-    per_choice: Estimate
+    per_choice: ScoreEstimate
     total: float
     parameter: float
 
 
 @dataclass(frozen=True)
-class Cells:
+class AnswerCells:
     """One experiment's answers, grouped by what the correction depends on."""
 
     trial: NDArray[np.intp]
@@ -56,18 +56,18 @@ class Cells:
     """``(n_units, n_cells, n_options)`` answers."""
 
 
-Build = Callable[[int, Panel], Cells]
+Build = Callable[[int, AnswerPanel], AnswerCells]
 """From an experiment's number and its panel."""
 
 
 def offset(columns: Sequence[Array]) -> Build:
     """Log odds of the last option move with ``(n_trials,)`` a column in each experiment."""
 
-    def build(number: int, panel: Panel) -> Cells:
+    def build(number: int, panel: AnswerPanel) -> AnswerCells:
         n_trials, n_options = panel.mean.shape
         tilt = np.zeros((n_trials, n_options))
         tilt[:, -1] = columns[number]
-        return Cells(np.arange(n_trials), tilt, np.zeros(n_trials), panel.counts)
+        return AnswerCells(np.arange(n_trials), tilt, np.zeros(n_trials), panel.counts)
 
     return build
 
@@ -75,21 +75,21 @@ def offset(columns: Sequence[Array]) -> Build:
 def temperature(columns: Sequence[Array]) -> Build:
     """Log odds are stretched with ``(n_trials,)`` a column in each experiment."""
 
-    def build(number: int, panel: Panel) -> Cells:
+    def build(number: int, panel: AnswerPanel) -> AnswerCells:
         n_trials, n_options = panel.mean.shape
-        return Cells(
+        return AnswerCells(
             np.arange(n_trials), np.zeros((n_trials, n_options)), columns[number], panel.counts
         )
 
     return build
 
 
-def repeat_last(number: int, panel: Panel) -> Cells:
+def repeat_last(number: int, panel: AnswerPanel) -> AnswerCells:
     """Log odds of the option chosen last move, whatever the trial was."""
     return _by_option(panel, panel.last)
 
 
-def repeat_own(number: int, panel: Panel) -> Cells:
+def repeat_own(number: int, panel: AnswerPanel) -> AnswerCells:
     """Log odds of the option move that the person chose when the same trial was shown before."""
     before = np.full_like(panel.response, -1)
     seen: dict[tuple[int, int], int] = {}
@@ -100,24 +100,24 @@ def repeat_own(number: int, panel: Panel) -> Cells:
     return _by_option(panel, before)
 
 
-def side_drift(number: int, panel: Panel) -> Cells:
+def side_drift(number: int, panel: AnswerPanel) -> AnswerCells:
     """Log odds of the last option move from the first half of a person's answers to the second."""
     tilt = np.zeros((3, *panel.mean.shape))
     tilt[..., -1] = np.array([-1.0, 0.0, 1.0])[:, None]
     return _by_level(panel, panel.half + 1, tilt, np.zeros(3))
 
 
-def agreement_drift(number: int, panel: Panel) -> Cells:
+def agreement_drift(number: int, panel: AnswerPanel) -> AnswerCells:
     """Log odds are stretched from the first half of a person's answers to the second."""
     return _by_level(
         panel, panel.half + 1, np.zeros((3, *panel.mean.shape)), np.array([-1.0, 0.0, 1.0])
     )
 
 
-class Corrector:
+class PanelCorrector:
     """The panels of all experiments, ready to be corrected; units are people, or trials when pooled."""
 
-    def __init__(self, panels: Sequence[Panel]) -> None:
+    def __init__(self, panels: Sequence[AnswerPanel]) -> None:
         self.panels = panels
         self.sizes = [
             panel.n_answers[panel.n_answers > 0]
@@ -126,7 +126,7 @@ class Corrector:
             for panel in panels
         ]
 
-    def fixed(self, build: Build) -> Gain:
+    def fixed(self, build: Build) -> CorrectionGain:
         """Of a tilt that all people share."""
         cells = [build(number, panel) for number, panel in enumerate(self.panels)]
         return _best(
@@ -137,7 +137,7 @@ class Corrector:
             self.sizes,
         )
 
-    def varied(self, build: Build) -> Gain:
+    def varied(self, build: Build) -> CorrectionGain:
         """Of a tilt of which every person has their own normal share; the parameter is its standard deviation."""
         cells = [build(number, panel) for number, panel in enumerate(self.panels)]
 
@@ -155,13 +155,13 @@ class Corrector:
 
         return _best(scores, (0.0, 2.5), self.sizes)
 
-    def guesses(self) -> Gain:
+    def guesses(self) -> CorrectionGain:
         """Of a share of answers given at random."""
 
         def scores(share: float) -> list[Array]:
             return [
                 log_predictive(
-                    Evidence(
+                    ExperimentEvidence(
                         panel.trials,
                         (1 - share) * panel.probabilities + share / panel.mean.shape[1],
                     ),
@@ -173,7 +173,7 @@ class Corrector:
         return _best(scores, (0.0, 0.9), self.sizes)
 
 
-def sharing(theory: Predictions, other: Predictions) -> tuple[Gain, float]:
+def sharing(theory: TheoryPredictions, other: TheoryPredictions) -> tuple[CorrectionGain, float]:
     """What is gained when a share of the people follow another theory.
 
     Args:
@@ -210,7 +210,7 @@ def sharing(theory: Predictions, other: Predictions) -> tuple[Gain, float]:
 
 def _best(
     scores: Callable[[float], list[Array]], bounds: tuple[float, float], sizes: Sequence[Array]
-) -> Gain:
+) -> CorrectionGain:
     """At the parameter's best value; ``sizes`` are the choices of every unit."""
     before = scores(0.0)
 
@@ -223,15 +223,15 @@ def _best(
     after = scores(float(found.x))
     total = sum(float((a - b).sum()) for a, b in zip(after, before, strict=True))
     if total <= 0:
-        return Gain(Estimate(0.0, 0.0), 0.0, 0.0)
+        return CorrectionGain(ScoreEstimate(0.0, 0.0), 0.0, 0.0)
     parts = [
         paired_difference([UnitScores(a, size)], [UnitScores(b, size)])
         for a, b, size in zip(after, before, sizes, strict=True)
     ]
-    return Gain(average(parts), total, float(found.x))
+    return CorrectionGain(average(parts), total, float(found.x))
 
 
-def _score(panel: Panel, cells: Cells, value: float) -> Array:
+def _score(panel: AnswerPanel, cells: AnswerCells, value: float) -> Array:
     """``(n_units,)`` log predictive probabilities with the parameter at ``value``."""
     slope = np.exp(value * cells.log_slope)[:, None]
     tilted = slope * panel.log_probabilities[:, cells.trial] + value * cells.offset
@@ -248,14 +248,16 @@ def _score(panel: Panel, cells: Cells, value: float) -> Array:
     return np.asarray(logsumexp(log_p + panel.log_weights, axis=1))
 
 
-def _by_option(panel: Panel, option: NDArray[np.intp]) -> Cells:
+def _by_option(panel: AnswerPanel, option: NDArray[np.intp]) -> AnswerCells:
     """Cells in which one option is favoured, or none where ``option`` is -1."""
     n_trials, n_options = panel.mean.shape
     tilt = np.repeat(np.eye(n_options + 1)[:, None, 1:], n_trials, axis=1)
     return _by_level(panel, option + 1, tilt, np.zeros(n_options + 1))
 
 
-def _by_level(panel: Panel, level: NDArray[np.intp], tilt: Array, log_slope: Array) -> Cells:
+def _by_level(
+    panel: AnswerPanel, level: NDArray[np.intp], tilt: Array, log_slope: Array
+) -> AnswerCells:
     """One cell for each level and trial.
 
     Args:
@@ -266,14 +268,14 @@ def _by_level(panel: Panel, level: NDArray[np.intp], tilt: Array, log_slope: Arr
     """
     n_levels, n_trials, n_options = tilt.shape
     if panel.pooled:
-        return Cells(
+        return AnswerCells(
             np.arange(n_trials), np.zeros((n_trials, n_options)), np.zeros(n_trials), panel.counts
         )
     counts = np.zeros((panel.n_people, n_levels, n_trials, n_options))
     there = panel.mask
     people = np.broadcast_to(np.arange(panel.n_people)[:, None], there.shape)
     np.add.at(counts, (people[there], level[there], panel.index[there], panel.response[there]), 1)
-    return Cells(
+    return AnswerCells(
         trial=np.tile(np.arange(n_trials), n_levels),
         offset=tilt.reshape(-1, n_options),
         log_slope=np.repeat(log_slope, n_trials),

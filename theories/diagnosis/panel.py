@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.score import Evidence
+from lakatos.theories.score import ExperimentEvidence
 from lakatos.theories.sequence import TINY
 from lakatos.traces.digest import Digest
 
@@ -34,19 +34,19 @@ LEAST_SEQUENCE = 8
 
 
 @dataclass(frozen=True)
-class Predictions:
+class TheoryPredictions:
     """One theory: its learned population and what that says of every experiment."""
 
     theory: Digest
     name: str
     log_weights: Array
     """``(n_draws,)`` of the population that all the answers have taught, normalised."""
-    evidence: Sequence[Evidence]
+    evidence: Sequence[ExperimentEvidence]
     """What each draw says of every experiment."""
     records: tuple[Digest, ...] = ()
     """Its scores on these experiments."""
 
-    def thinned(self) -> Predictions:
+    def thinned(self) -> TheoryPredictions:
         """With at most `MOST_DRAWS` draws."""
         rows, log_weights = thin(self.log_weights)
         few = [
@@ -61,7 +61,7 @@ class Predictions:
 
 
 @dataclass(frozen=True)
-class Residuals:
+class TrialFeatures:
     """What describes the trials of one experiment, whose residuals are examined."""
 
     features: Mapping[str, Array]
@@ -89,7 +89,7 @@ def thin(log_weights: Array, most: int = MOST_DRAWS) -> tuple[NDArray[np.intp], 
 
 
 @dataclass(frozen=True)
-class Summary:
+class PanelSummary:
     """What is computed from one experiment's answers, or from those of ``n_replicas`` replicas of them."""
 
     chosen: Array
@@ -101,13 +101,13 @@ class Summary:
     side: Array
     """``(n_replicas, n_people)`` answers for the last option beyond those expected."""
     sums: Mapping[str, Array]
-    """``(n_replicas,)`` each, additive over experiments: see `Panel.summarise`."""
+    """``(n_replicas,)`` each, additive over experiments: see `AnswerPanel.summarise`."""
 
 
-class Panel:
+class AnswerPanel:
     """One experiment, laid out person by person, and the theory's thinned population."""
 
-    def __init__(self, evidence: Evidence, log_weights: Array) -> None:
+    def __init__(self, evidence: ExperimentEvidence, log_weights: Array) -> None:
         """Lay out.
 
         Args:
@@ -153,13 +153,13 @@ class Panel:
         """``(n_people, n_steps)`` the person's last answer, -1 at the first step."""
         return np.asarray(_shifted(self.response[None], self.mask)[0])
 
-    def observed(self) -> Summary:
+    def observed(self) -> PanelSummary:
         """Of the answers given."""
         if self.pooled:
             return _pooled(self.counts[:, :, -1])
         return self.summarise(self.response[None])
 
-    def replicas(self, rng: np.random.Generator, n_replicas: int) -> Summary:
+    def replicas(self, rng: np.random.Generator, n_replicas: int) -> PanelSummary:
         """Of simulated answers."""
         if self.pooled:
             return _pooled(self._simulate_pooled(rng, n_replicas))
@@ -170,7 +170,7 @@ class Panel:
             self.summarise(self._simulate(rng, min(size, n_replicas - start)))
             for start in range(0, n_replicas, size)
         ]
-        return Summary(
+        return PanelSummary(
             **{
                 name: np.concatenate([getattr(part, name) for part in parts])
                 for name in ("chosen", "own", "agreement", "side")
@@ -180,7 +180,7 @@ class Panel:
             },
         )
 
-    def summarise(self, response: AnyArray) -> Summary:
+    def summarise(self, response: AnyArray) -> PanelSummary:
         """Statistics of ``(n_replicas, n_people, n_steps)`` answers.
 
         What a person does beyond the theory is measured from the theory's prediction *for that person*, after all of
@@ -219,7 +219,7 @@ class Panel:
         n_own = np.einsum("rpto->rpt", counts)
         log_mean = np.log(np.maximum(self.mean, TINY))
         surplus = counts - n_own[..., None] * self.mean
-        return Summary(
+        return PanelSummary(
             chosen=counts[..., -1].sum(axis=1),
             own=own.astype(np.float64),
             agreement=np.einsum("rpto,to->rp", surplus, np.maximum(log_mean, -5.0)),
@@ -309,6 +309,6 @@ def _shifted(response: AnyArray, mask: AnyArray) -> AnyArray:
     return np.where(mask, before, -1)
 
 
-def _pooled(chosen: Array) -> Summary:
+def _pooled(chosen: Array) -> PanelSummary:
     nobody = np.zeros((len(chosen), 0))
-    return Summary(np.asarray(chosen, dtype=np.float64), nobody, nobody, nobody, {})
+    return PanelSummary(np.asarray(chosen, dtype=np.float64), nobody, nobody, nobody, {})

@@ -23,9 +23,14 @@ from scipy.linalg import qr
 from scipy.stats import gumbel_r, t
 
 from lakatos.theories.diagnosis import correction
-from lakatos.theories.diagnosis.correction import Corrector, Gain, sharing
-from lakatos.theories.diagnosis.panel import LEAST_SEQUENCE, Panel, Predictions, Summary
-from lakatos.theories.diagnosis.slope import Sample, slope_of
+from lakatos.theories.diagnosis.correction import CorrectionGain, PanelCorrector, sharing
+from lakatos.theories.diagnosis.panel import (
+    LEAST_SEQUENCE,
+    AnswerPanel,
+    PanelSummary,
+    TheoryPredictions,
+)
+from lakatos.theories.diagnosis.slope import ResidualSample, slope_of
 from lakatos.theories.score import log_predictive
 from lakatos.theories.sequence import TINY
 
@@ -58,7 +63,7 @@ RULES = {
 
 
 @dataclass(frozen=True)
-class Check:
+class DiagnosisCheck:
     """One rule's finding, before it is known whether it counts."""
 
     rule: str
@@ -72,7 +77,7 @@ class Check:
     p: float
     analysis: str
     """A sentence with ``{name}`` for the theory and ``{size}`` for the effect and its interval."""
-    gain: Callable[[Corrector], Gain]
+    gain: Callable[[PanelCorrector], CorrectionGain]
     column: Array | None = None
     """``(n_answered,)`` the pattern over all answered trials, for rules about trials, less what `controls` explain."""
     controls: Array | None = None
@@ -80,12 +85,12 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class DiagnosisSheet:
     """All experiments together, answers and replicas, trial by trial and person by person."""
 
-    panels: Sequence[Panel]
-    observed: Sequence[Summary]
-    replicas: Sequence[Summary]
+    panels: Sequence[AnswerPanel]
+    observed: Sequence[PanelSummary]
+    replicas: Sequence[PanelSummary]
     features: Mapping[str, Array]
     """``(n_answered,)`` each, over the answered trials of all experiments."""
 
@@ -120,7 +125,7 @@ class Sheet:
         """``(n_answered,)`` share of the last option."""
         return np.clip(self.joined([panel.mean[:, -1] for panel in self.panels]), 0.0, 1.0)
 
-    def sample(self) -> Sample:
+    def sample(self) -> ResidualSample:
         """For regressions."""
         n_answers, predicted = self.n_answers, self.predicted
         people, start = [], 0
@@ -131,7 +136,7 @@ class Sheet:
             start += int(keep.sum())
         chosen = self.joined([item.chosen for item in self.observed])[0]
         simulated = self.joined([item.chosen for item in self.replicas])
-        return Sample(
+        return ResidualSample(
             chosen / n_answers, predicted, n_answers, people, simulated / n_answers - predicted
         )
 
@@ -140,7 +145,7 @@ class Sheet:
         return [number for number, panel in enumerate(self.panels) if panel.n_people >= least]
 
 
-def trial_checks(sheet: Sheet) -> list[Check]:
+def trial_checks(sheet: DiagnosisSheet) -> list[DiagnosisCheck]:
     """Trends, bends and products of features, extremity and side."""
     sample, found = sheet.sample(), []
     for make in (_slopes, _curvatures, _interactions, _extremity, _side):
@@ -155,7 +160,9 @@ def trial_checks(sheet: Sheet) -> list[Check]:
     return found
 
 
-def remains(sheet: Sheet, check: Check, others: Sequence[Check]) -> float:
+def remains(
+    sheet: DiagnosisSheet, check: DiagnosisCheck, others: Sequence[DiagnosisCheck]
+) -> float:
     """p-value of a check about trials when the patterns of stronger ones are held."""
     assert check.column is not None
     columns = [other.column for other in others if other.column is not None]
@@ -176,35 +183,35 @@ def _standardised(values: Array) -> Array | None:
     return None if spread < 1e-9 else (values - values.mean()) / spread
 
 
-def _usable(sheet: Sheet) -> dict[str, Array]:
+def _usable(sheet: DiagnosisSheet) -> dict[str, Array]:
     found = {name: _standardised(values) for name, values in sheet.features.items()}
     return {name: values for name, values in found.items() if values is not None}
 
 
 def _trial_check(
-    sheet: Sheet,
+    sheet: DiagnosisSheet,
     rule: str,
     feature: str,
     answered_by: tuple[str, ...],
     column: Array,
     text: str,
     *controls: Array,
-) -> Check:
+) -> DiagnosisCheck:
     held = np.stack(controls, axis=1) if controls else np.zeros((len(column), 0))
     alone = column - held @ np.linalg.lstsq(held, column, rcond=None)[0] if controls else column
     build = correction.offset(sheet.split(alone))
-    return Check(
+    return DiagnosisCheck(
         rule, feature, answered_by, 0, 0, 0, 1, text, lambda item: item.fixed(build), alone, held
     )
 
 
-def _slopes(sheet: Sheet) -> Iterator[Check]:
+def _slopes(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     for name, x in _usable(sheet).items():
         text = f"people chose the second option {{size}} than {{name}} says for each standard deviation of {words(name)}"
         yield _trial_check(sheet, "slope", name, (name,), x, text, np.ones_like(x))
 
 
-def _curvatures(sheet: Sheet) -> Iterator[Check]:
+def _curvatures(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     """Bends: squares, which keep their sign where a property speaks for one option or the other."""
     for name, x in _usable(sheet).items():
         if len(np.unique(x)) < 4:
@@ -227,7 +234,7 @@ def _curvatures(sheet: Sheet) -> Iterator[Check]:
         )
 
 
-def _interactions(sheet: Sheet) -> Iterator[Check]:
+def _interactions(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     """Properties that speak for no option, each with some that do, the theory's own prediction among them.
 
     Of both kinds those are taken that together span the trials best, so that the choice does not look at the answers.
@@ -266,12 +273,12 @@ def _spanning(columns: Mapping[str, Array]) -> dict[str, Array]:
     return {name: columns[name] for name in names}
 
 
-def _log_odds(sheet: Sheet) -> Array:
+def _log_odds(sheet: DiagnosisSheet) -> Array:
     p = np.clip(sheet.predicted, 0.01, 0.99)
     return np.asarray(np.log(p / (1 - p)))
 
 
-def _extremity(sheet: Sheet) -> Iterator[Check]:
+def _extremity(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     x = _log_odds(sheet)
     if np.std(x) < 1e-6:
         return
@@ -283,13 +290,13 @@ def _extremity(sheet: Sheet) -> Iterator[Check]:
     yield replace(check, gain=lambda item: item.fixed(build))
 
 
-def _side(sheet: Sheet) -> Iterator[Check]:
+def _side(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     ones = np.ones(len(sheet.n_answers))
     text = "over all trials people chose the second option {size} than {name} says"
     yield _trial_check(sheet, "side", "constant", ("constant",), ones, text)
 
 
-def region_check(sheet: Sheet, held: Array | None = None) -> list[Check]:
+def region_check(sheet: DiagnosisSheet, held: Array | None = None) -> list[DiagnosisCheck]:
     """The single split of one feature, or of its size, on whose one side predictions fail most.
 
     Args:
@@ -304,7 +311,7 @@ def region_check(sheet: Sheet, held: Array | None = None) -> list[Check]:
         trend = held @ np.linalg.lstsq(root[:, None] * held, root * sample.residual, rcond=None)[0]
     variance = n_answers * np.maximum(predicted * (1 - predicted), 0.01)
 
-    def misfit(parts: Sequence[Summary], expected: Array) -> Array:
+    def misfit(parts: Sequence[PanelSummary], expected: Array) -> Array:
         return (
             sheet.joined([item.chosen for item in parts]) - n_answers * expected
         ) ** 2 / variance
@@ -326,7 +333,7 @@ def region_check(sheet: Sheet, held: Array | None = None) -> list[Check]:
     column = members[worst].astype(np.float64)
     builds = [make(sheet.split(column)) for make in (correction.offset, correction.temperature)]
     return [
-        Check(
+        DiagnosisCheck(
             rule="region",
             feature=feature,
             answered_by=(feature,),
@@ -346,7 +353,7 @@ def region_check(sheet: Sheet, held: Array | None = None) -> list[Check]:
     ]
 
 
-def _regions(sheet: Sheet) -> tuple[NDArray[np.bool_], list[tuple[str, str]]]:
+def _regions(sheet: DiagnosisSheet) -> tuple[NDArray[np.bool_], list[tuple[str, str]]]:
     """``(n_regions, n_answered)`` membership and, for each, its feature and its description."""
     members, names = [], []
     known: set[bytes] = set()
@@ -368,7 +375,7 @@ def _regions(sheet: Sheet) -> tuple[NDArray[np.bool_], list[tuple[str, str]]]:
     return np.array(members, dtype=bool).reshape(len(members), len(sheet.n_answers)), names
 
 
-def people_checks(sheet: Sheet) -> list[Check]:
+def people_checks(sheet: DiagnosisSheet) -> list[DiagnosisCheck]:
     """Spread of people: how well they are predicted, how closely they follow the theory, which side they prefer."""
     found = []
     chosen = sheet.with_people(LEAST_PEOPLE)
@@ -407,7 +414,7 @@ def people_checks(sheet: Sheet) -> list[Check]:
         build = correction.temperature(ones) if stretch else correction.offset(ones)
         label = feature if kind != "own" else "person_score_spread"
         found.append(
-            Check(
+            DiagnosisCheck(
                 "spread", label, ("person_spread", feature), effect, error, z, p, text,
                 lambda corrector, build=build: corrector.varied(build),  # type: ignore[misc]
             )
@@ -421,7 +428,9 @@ def _spread(values: Array, expected: Array) -> Array:
     return np.asarray(((beyond - beyond.mean(axis=1, keepdims=True)) ** 2).sum(axis=1))
 
 
-def mixture_check(theory: Predictions, others: Sequence[Predictions]) -> list[Check]:
+def mixture_check(
+    theory: TheoryPredictions, others: Sequence[TheoryPredictions]
+) -> list[DiagnosisCheck]:
     """Another theory of the pool that explains a share of the people better; all of them thinned."""
     if not others or all(item.trials.pooled for item in theory.evidence):
         return []
@@ -440,7 +449,7 @@ def mixture_check(theory: Predictions, others: Sequence[Predictions]) -> list[Ch
     better = int((ahead > CLEARLY).sum())
     z = float(-t.ppf(max(p, 1e-300) / 2, 1e6)) if p < 1 else 0.0
     return [
-        Check(
+        DiagnosisCheck(
             rule="mixture",
             feature="mixture",
             answered_by=("mixture", "person_spread"),
@@ -457,7 +466,7 @@ def mixture_check(theory: Predictions, others: Sequence[Predictions]) -> list[Ch
     ]
 
 
-def sequence_checks(sheet: Sheet) -> list[Check]:
+def sequence_checks(sheet: DiagnosisSheet) -> list[DiagnosisCheck]:
     """Lapses, repetition, drift and consistency: what a person does from one answer to the next."""
     chosen = sheet.with_people()
     if not chosen:
@@ -470,7 +479,7 @@ def sequence_checks(sheet: Sheet) -> list[Check]:
     n_pairs = sum(
         float((n * (n - 1) / 2).sum()) for n in (panel.counts.sum(axis=2) for panel in panels)
     )
-    settings: tuple[tuple[str, str, str, float, str, Callable[[Corrector], Gain]], ...] = (
+    settings: tuple[tuple[str, str, str, float, str, Callable[[PanelCorrector], CorrectionGain]], ...] = (
         (
             "lapse", "against", "lapse", float(n_answers),
             "answers that {name}, knowing the person, gave less than 5% are {size} frequent than among its replicas",
@@ -512,7 +521,7 @@ def sequence_checks(sheet: Sheet) -> list[Check]:
             effect, error, *_ = _against(own / size, simulated / size)
         else:
             effect, error, z, p = _against(own / size, simulated / size)
-        found.append(Check(rule, feature, (feature,), effect, error, z, p, text, gain))
+        found.append(DiagnosisCheck(rule, feature, (feature,), effect, error, z, p, text, gain))
     return found
 
 

@@ -15,7 +15,7 @@ MOST_LEVERAGE = 0.99
 
 
 @dataclass(frozen=True)
-class Slope:
+class ResidualSlope:
     """Coefficient of one column."""
 
     effect: float
@@ -27,7 +27,7 @@ class Slope:
 
 
 @dataclass(frozen=True)
-class Sample:
+class ResidualSample:
     """Residuals of all trials, and what their standard errors need."""
 
     observed: Array
@@ -64,7 +64,7 @@ class Sample:
         return np.asarray(1 / (self.noise + beyond))
 
 
-def slope_of(sample: Sample, column: Array, controls: Array) -> Slope | None:
+def slope_of(sample: ResidualSample, column: Array, controls: Array) -> ResidualSlope | None:
     """Weighted regression of the residuals on one column, holding others.
 
     Of up to four standard errors, each read off Student's t distribution with its own degrees of freedom, the
@@ -111,7 +111,7 @@ def slope_of(sample: Sample, column: Array, controls: Array) -> Slope | None:
         errors.append((float(np.sqrt(np.mean(spread**2))), float(len(spread))))
     tests = [(effect / max(error, 1e-9), freedom) for error, freedom in errors]
     p, z = max((float(2 * t.sf(abs(z), freedom)), z) for z, freedom in tests)
-    return Slope(effect, abs(effect / z) if z else max(error for error, _ in errors), z, p)
+    return ResidualSlope(effect, abs(effect / z) if z else max(error for error, _ in errors), z, p)
 
 
 def _clustered(
@@ -122,7 +122,7 @@ def _clustered(
     Args:
         lever: ``(n_trials,)`` what one more answer for the last option adds to the slope.
         parts: ``(n_trials,)`` the trials' parts of the variance, used where people cannot be told apart.
-        people: As in `Sample`.
+        people: As in `ResidualSample`.
     """
     alone = parts.copy()
     variance, df = 0.0, 0.0

@@ -21,7 +21,7 @@ from typing import Any
 from lakatos.theories.families.family import Family
 from lakatos.theories.families.parameter import log_uniform, uniform
 from lakatos.theories.families.wording.intertemporal import HEADS, SENTENCES, WORDS
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot, worded
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
 
 ITCH = "Ericson, White, Laibson & Cohen (2015), Psychological Science 26(6), 826-833"
 DRIFT = "Read, Frederick & Scholten (2013), Journal of Experimental Psychology: LMC 39, 573-588"
@@ -894,18 +894,18 @@ LAPSE = (
 GRAMMAR = Grammar(
     domain="intertemporal",
     slots=(
-        Slot("utility", least=0),
-        Slot("time", least=0),
-        Slot("pace", least=0, most=2),
-        Slot("discounting", least=0),
-        Slot("cost", least=0),
-        Slot("comparison", least=0),
-        Slot("attention", least=0, most=6),
-        Slot("bias", least=0),
-        Slot("shortcut", least=0),
-        Slot("choice"),
-        Slot("other", least=0),
-        Slot("lapse", least=0),
+        SkeletonSlot("utility", least=0),
+        SkeletonSlot("time", least=0),
+        SkeletonSlot("pace", least=0, most=2),
+        SkeletonSlot("discounting", least=0),
+        SkeletonSlot("cost", least=0),
+        SkeletonSlot("comparison", least=0),
+        SkeletonSlot("attention", least=0, most=6),
+        SkeletonSlot("bias", least=0),
+        SkeletonSlot("shortcut", least=0),
+        SkeletonSlot("choice"),
+        SkeletonSlot("other", least=0),
+        SkeletonSlot("lapse", least=0),
     ),
     mechanisms=worded(
         (

@@ -17,7 +17,7 @@ from lakatos.theories.families.family import Family
 from lakatos.theories.families.learning_past import HABITS, RATES
 from lakatos.theories.families.parameter import log_uniform, normal, uniform
 from lakatos.theories.families.wording.learning import HEADS, SENTENCES, WORDS
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot, worded
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
 
 HELPERS = '''
 def current(state, parameters, trials, xp):
@@ -436,16 +436,16 @@ LAPSE = Mechanism(
 GRAMMAR = Grammar(
     domain="learning",
     slots=(
-        Slot("expectation"),
-        Slot("rate"),
-        Slot("credit"),
-        Slot("others", 0, 1),
-        Slot("planning", 0, 1),
-        Slot("bonus", 0, 1),
-        Slot("habit", 0, 2),
-        Slot("bias", 0, 1),
-        Slot("choice"),
-        Slot("lapse", 0, 1),
+        SkeletonSlot("expectation"),
+        SkeletonSlot("rate"),
+        SkeletonSlot("credit"),
+        SkeletonSlot("others", 0, 1),
+        SkeletonSlot("planning", 0, 1),
+        SkeletonSlot("bonus", 0, 1),
+        SkeletonSlot("habit", 0, 2),
+        SkeletonSlot("bias", 0, 1),
+        SkeletonSlot("choice"),
+        SkeletonSlot("lapse", 0, 1),
     ),
     mechanisms=worded(
         (

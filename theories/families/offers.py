@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from lakatos.theories.families.family import Family
 from lakatos.theories.families.parameter import log_uniform, normal, uniform
 from lakatos.theories.families.wording.offers import HEADS, SENTENCES, WORDS
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, Slot, worded
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
 
 MCFADDEN = "McFadden (1974), in Frontiers in Econometrics, 105-142"
 TRAIN = "Revelt & Train (2000), Customer-specific taste parameters and mixed logit, University of California, Berkeley"
@@ -374,13 +374,13 @@ LAPSE = (
 GRAMMAR = Grammar(
     domain="offers",
     slots=(
-        Slot("expectation"),
-        Slot("context", least=0),
-        Slot("evaluation", least=0),
-        Slot("attention", least=0, most=2),
-        Slot("screening", least=0, most=3),
-        Slot("choice"),
-        Slot("lapse", least=0),
+        SkeletonSlot("expectation"),
+        SkeletonSlot("context", least=0),
+        SkeletonSlot("evaluation", least=0),
+        SkeletonSlot("attention", least=0, most=2),
+        SkeletonSlot("screening", least=0, most=3),
+        SkeletonSlot("choice"),
+        SkeletonSlot("lapse", least=0),
     ),
     mechanisms=worded(
         (*EXPECTATION, *CONTEXT, *EVALUATION, *ATTENTION, *SCREENING, *CHOICE, *LAPSE), WORDS

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlogy
 
-from lakatos.theories.induction.terms import Terms
+from lakatos.theories.induction.terms import TermTable
 
 Array = NDArray[np.float64]
 RIDGE = 0.01
@@ -36,7 +36,7 @@ SMALLEST = 1e-12
 
 
 @dataclass(frozen=True)
-class Weighed:
+class GatedLead:
     """One term of the sum: a lead, behind a gate where one is named."""
 
     lead: int
@@ -44,10 +44,10 @@ class Weighed:
 
 
 @dataclass(frozen=True)
-class Additive:
+class AdditiveRule:
     """A fitted sum."""
 
-    terms: tuple[Weighed, ...]
+    terms: tuple[GatedLead, ...]
     weights: Array
     """Log odds per unit of each lead."""
     errors: Array
@@ -59,10 +59,10 @@ class Additive:
 
 
 @dataclass(frozen=True)
-class _Sum:
+class _PartialSum:
     """A sum on its way."""
 
-    terms: tuple[Weighed, ...]
+    terms: tuple[GatedLead, ...]
     columns: Array
     weights: Array
     score: float
@@ -71,7 +71,7 @@ class _Sum:
 class AdditiveSearch:
     """Forward selection over given leads and gates."""
 
-    def __init__(self, leads: Terms, gates: Terms, counts: Array, lapse: float) -> None:
+    def __init__(self, leads: TermTable, gates: TermTable, counts: Array, lapse: float) -> None:
         """Take ``counts`` ``(n_cells, 2)``; cells without answers are only predicted."""
         self.leads, self.gates, self.lapse = leads, gates, lapse
         self.lead_prices, self.gate_prices = leads.prices, gates.prices
@@ -85,12 +85,12 @@ class AdditiveSearch:
         self.b, self.n = counts[self.used, 1], counts[self.used].sum(axis=1)
         self.parameter = 0.5 * float(np.log(max(self.n.sum(), 2)))
 
-    def path(self, most: int) -> list[Additive]:
+    def path(self, most: int) -> list[AdditiveRule]:
         """The sums of 1, 2, ... terms, as long as another term pays."""
-        now = _Sum(
+        now = _PartialSum(
             (), np.zeros((0, len(self.n))), np.zeros(0), self._log_likelihood(np.zeros(len(self.n)))
         )
-        found: list[Additive] = []
+        found: list[AdditiveRule] = []
         for _ in range(most):
             larger = self._larger(now, N_SCREENED)
             if larger is None or larger.score <= now.score:
@@ -99,43 +99,43 @@ class AdditiveSearch:
             found.append(self._result(now))
         return found
 
-    def _larger(self, now: _Sum, n_screened: int) -> _Sum | None:
+    def _larger(self, now: _PartialSum, n_screened: int) -> _PartialSum | None:
         """With the term that gains most after all weights are fitted again."""
-        best: _Sum | None = None
+        best: _PartialSum | None = None
         for term in self._screen(list(now.terms), now.columns, now.weights, n_screened):
             columns = np.concatenate([now.columns, self._column(term)[None]])
             weights, reached = self._fit(columns, np.append(now.weights, 0.0))
             score = reached - sum(map(self._price, (*now.terms, term)))
             if best is None or score > best.score:
-                best = _Sum((*now.terms, term), columns, weights, score)
+                best = _PartialSum((*now.terms, term), columns, weights, score)
         return best
 
-    def _exchanged(self, now: _Sum) -> _Sum:
+    def _exchanged(self, now: _PartialSum) -> _PartialSum:
         """With earlier terms replaced, one after another, where another one gains more (Pudil et al., 1994)."""
         for place in range(len(now.terms) - 1):
             others = [k for k in range(len(now.terms)) if k != place]
             columns = now.columns[others]
             weights, reached = self._fit(columns, now.weights[others])
-            fewer = _Sum(tuple(now.terms[k] for k in others), columns, weights, reached)
+            fewer = _PartialSum(tuple(now.terms[k] for k in others), columns, weights, reached)
             other = self._larger(fewer, N_EXCHANGED)
             if other is not None and other.score > now.score + 0.01:
                 terms, columns, weights = (
                     _moved(part, place) for part in (other.terms, other.columns, other.weights)
                 )
-                now = _Sum(terms, columns, weights, other.score)
+                now = _PartialSum(terms, columns, weights, other.score)
         return now
 
     def predict(
-        self, fitted: Additive, values: NDArray[np.float32], gates: NDArray[np.float32]
+        self, fitted: AdditiveRule, values: NDArray[np.float32], gates: NDArray[np.float32]
     ) -> Array:
         """``(n_cells,)`` probability of the second option."""
         return (1 - fitted.lapse) * expit(evidence(fitted, values, gates)) + 0.5 * fitted.lapse
 
-    def price(self, fitted: Additive) -> float:
+    def price(self, fitted: AdditiveRule) -> float:
         """Code length of a sum's terms, nats."""
         return sum(self._code_length(term) for term in fitted.terms)
 
-    def _result(self, now: _Sum) -> Additive:
+    def _result(self, now: _PartialSum) -> AdditiveRule:
         weights, columns = now.weights, now.columns
         p, slope = self._response(weights @ columns)
         information = (columns * (self.n * slope**2 / (p * (1 - p)))) @ columns.T + RIDGE * np.eye(
@@ -143,11 +143,11 @@ class AdditiveSearch:
         )
         errors = np.sqrt(np.diag(np.linalg.inv(information)))
         scale = np.array([self.scale[term.lead] for term in now.terms])
-        return Additive(now.terms, weights / scale, errors / scale, self.lapse, now.score)
+        return AdditiveRule(now.terms, weights / scale, errors / scale, self.lapse, now.score)
 
     def _screen(
-        self, chosen: list[Weighed], columns: Array, weights: Array, most: int
-    ) -> list[Weighed]:
+        self, chosen: list[GatedLead], columns: Array, weights: Array, most: int
+    ) -> list[GatedLead]:
         """The terms whose score statistic less their price is largest."""
         p, slope = self._response(weights @ columns if len(weights) else np.zeros(len(self.n)))
         residual = ((self.b - self.n * p) * slope / (p * (1 - p))).astype(np.float32)
@@ -179,7 +179,7 @@ class AdditiveSearch:
                     self.gate_prices + self.lead_prices[lead],
                 )
             )
-        ranked: list[tuple[float, int, Weighed]] = []
+        ranked: list[tuple[float, int, GatedLead]] = []
         for lead, slopes, squares, cross, prices in pools:
             information = squares.astype(np.float64)
             explained = np.einsum("kc,kc->k", cross @ known, cross)
@@ -192,19 +192,19 @@ class AdditiveSearch:
                 - prices
             )
             for place in map(int, np.argsort(-gain, kind="stable")[:N_SCREENED]):
-                term = Weighed(place) if lead < 0 else Weighed(lead, place)
+                term = GatedLead(place) if lead < 0 else GatedLead(lead, place)
                 if term not in chosen:
                     ranked.append((float(gain[place]), len(ranked), term))
         return [term for _, _, term in sorted(ranked, key=lambda item: -item[0])[:most]]
 
-    def _column(self, term: Weighed) -> Array:
+    def _column(self, term: GatedLead) -> Array:
         column = self.x[term.lead].astype(np.float64)
         return np.asarray(column if term.gate < 0 else column * self.open[term.gate])
 
-    def _price(self, term: Weighed) -> float:
+    def _price(self, term: GatedLead) -> float:
         return self._code_length(term) + self.parameter
 
-    def _code_length(self, term: Weighed) -> float:
+    def _code_length(self, term: GatedLead) -> float:
         return self.leads.items[term.lead].price + (
             self.gates.items[term.gate].price if term.gate >= 0 else 0.0
         )
@@ -251,7 +251,9 @@ def _moved(items: Any, place: int) -> Any:
     return np.concatenate([items[:place], items[-1:], items[place:-1]])
 
 
-def evidence(fitted: Additive, values: NDArray[np.float32], gates: NDArray[np.float32]) -> Array:
+def evidence(
+    fitted: AdditiveRule, values: NDArray[np.float32], gates: NDArray[np.float32]
+) -> Array:
     """``(n_cells,)`` log odds of the second option before lapses."""
     total = np.zeros(values.shape[1])
     for term, weight in zip(fitted.terms, fitted.weights, strict=True):

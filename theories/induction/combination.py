@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.theories.induction import expression
-from lakatos.theories.induction.expression import Pool
-from lakatos.theories.induction.library import Score, values_of_all
+from lakatos.theories.induction.expression import ExpressionPool
+from lakatos.theories.induction.library import OptionScore, values_of_all
 from lakatos.theories.induction.terms import (
-    Answers,
-    Quantity,
-    Terms,
+    InductionAnswers,
+    TermTable,
+    TrialQuantity,
     above,
     as_code_lengths,
     quantities_of,
@@ -54,10 +54,10 @@ MOST_FORMS = 3 * expression.MOST_CONSTANTS + 2
 
 
 @dataclass(frozen=True)
-class Atoms:
+class NumberAtoms:
     """Numbers, each different, of which expressions are made."""
 
-    scores: tuple[Score, ...]
+    scores: tuple[OptionScore, ...]
     values: Array
     """``(n, n_trials, 2)``."""
     n_known: int
@@ -69,7 +69,7 @@ class Atoms:
         return np.array([score.price for score in self.scores])
 
 
-def atoms_of(answers: Answers) -> Atoms:
+def atoms_of(answers: InductionAnswers) -> NumberAtoms:
     """The vocabulary's scores and what lists are reduced to."""
     words = answers.vocabulary
     lists = list(expression.lists(answers.domain, words.n_cues, words.levels))
@@ -90,10 +90,12 @@ def atoms_of(answers: Answers) -> Atoms:
     scores = (*words.scores, *more)
     kept = without_twins(found, np.array([score.price for score in scores]))
     n_known = int((kept < len(words.scores)).sum())
-    return Atoms(tuple(scores[place] for place in kept), found[kept], n_known)
+    return NumberAtoms(tuple(scores[place] for place in kept), found[kept], n_known)
 
 
-def with_combinations(answers: Answers, divisions: Terms, regions: Array | None = None) -> Answers:
+def with_combinations(
+    answers: InductionAnswers, divisions: TermTable, regions: Array | None = None
+) -> InductionAnswers:
     """The answers with scores made of others, the promising ones, in their vocabulary.
 
     Args:
@@ -103,7 +105,7 @@ def with_combinations(answers: Answers, divisions: Terms, regions: Array | None 
     """
     tables = _tables(answers, divisions, regions)
     atoms = atoms_of(answers)
-    plain = expression.Pool(
+    plain = expression.ExpressionPool(
         atoms.values.astype(np.float32),
         atoms.prices,
         np.arange(len(atoms.scores)),
@@ -113,7 +115,7 @@ def with_combinations(answers: Answers, divisions: Terms, regions: Array | None 
     favoured = np.array(sorted(best, key=lambda place: -overall[place])[:N_FAVOURED], dtype=np.intp)
     words = answers.vocabulary
     known = {score.code for score in words.scores}
-    scores: list[Score] = []
+    scores: list[OptionScore] = []
     found: list[Array] = []
     for pool in (plain, *_pools(answers, atoms, favoured)):
         if not len(pool):
@@ -133,7 +135,9 @@ def with_combinations(answers: Answers, divisions: Terms, regions: Array | None 
     )
 
 
-def _pools(answers: Answers, atoms: Atoms, favoured: NDArray[np.intp]) -> Iterator[Pool]:
+def _pools(
+    answers: InductionAnswers, atoms: NumberAtoms, favoured: NDArray[np.intp]
+) -> Iterator[ExpressionPool]:
     """All that is made of others, a few at a time."""
     yield _weighed(answers)
     yield _conditional(answers)
@@ -153,7 +157,7 @@ Table = tuple[Array, Array, int]
 """Answers for the second option less those for the first, all, ``(n_regions, n_trials)`` each, and how many to keep."""
 
 
-def _tables(answers: Answers, divisions: Terms, regions: Array | None) -> list[Table]:
+def _tables(answers: InductionAnswers, divisions: TermTable, regions: Array | None) -> list[Table]:
     counts = answers.counts.astype(np.float32)
     masks = [np.ones((1, len(counts)), dtype=np.float32), divisions.values, 1 - divisions.values]
     if regions is not None:
@@ -171,7 +175,7 @@ def _tables(answers: Answers, divisions: Terms, regions: Array | None) -> list[T
     return tables
 
 
-def _promise(pool: Pool, tables: Sequence[Table]) -> tuple[Array, set[int]]:
+def _promise(pool: ExpressionPool, tables: Sequence[Table]) -> tuple[Array, set[int]]:
     """How well each expression is followed by everybody, and the places of those that are best somewhere."""
     signed = side(pool.values[..., 1] - pool.values[..., 0]).astype(np.float32)
     decides = np.abs(signed)
@@ -208,7 +212,9 @@ def _best_of_origins(score: Array, origin: NDArray[np.intp], most: int) -> list[
     return [int(place) for place in order[np.sort(first)[:most]]]
 
 
-def more_gates(answers: Answers, atoms: Atoms, signed: Terms, guides: NDArray[np.intp]) -> Terms:
+def more_gates(
+    answers: InductionAnswers, atoms: NumberAtoms, signed: TermTable, guides: NDArray[np.intp]
+) -> TermTable:
     """Divisions by thresholds on numbers that the vocabulary's own gates leave out, as far as they promise anything.
 
     Args:
@@ -218,7 +224,7 @@ def more_gates(answers: Answers, atoms: Atoms, signed: Terms, guides: NDArray[np
         guides: Those of them by which a gate is judged: one is followed on each side of it.
     """
     quantities = list(quantities_of(zip(atoms.scores, atoms.values, strict=True)))
-    made: list[tuple[Quantity, float, float]] = []
+    made: list[tuple[TrialQuantity, float, float]] = []
     columns: list[Array] = []
     origin: list[int] = []
     prices: list[float] = []
@@ -261,10 +267,10 @@ def more_gates(answers: Answers, atoms: Atoms, signed: Terms, guides: NDArray[np
     items = tuple(
         above(made[place][0], roundest(*made[place][1:]), prices[place]) for place in kept
     )
-    return Terms(items, masks[kept])
+    return TermTable(items, masks[kept])
 
 
-def _weighed(answers: Answers) -> Pool:
+def _weighed(answers: InductionAnswers) -> ExpressionPool:
     """All weighed pairs of basic scores."""
     rows = [
         k
@@ -274,7 +280,7 @@ def _weighed(answers: Answers) -> Pool:
     spreads = {
         row: float(np.std(answers.scores[row, :, 1] - answers.scores[row, :, 0])) for row in rows
     }
-    scores: list[Score] = []
+    scores: list[OptionScore] = []
     pairs: list[int] = []
     found: list[Array] = []
     for number, (i, j) in enumerate(combinations([row for row in rows if spreads[row] > 0], 2)):
@@ -286,17 +292,17 @@ def _weighed(answers: Answers) -> Pool:
             times = f"{abs(weight):g} * " if abs(weight) != 1 else ""
             words = f"{first.words}, {verb} {abs(weight):g} times the {second.words}"
             code = f"({first.code}) {sign} {times}({second.code})"
-            scores.append(Score(code, words, first.price + second.price + CHOICE_OF_WEIGHT))
+            scores.append(OptionScore(code, words, first.price + second.price + CHOICE_OF_WEIGHT))
             pairs.append(2 * number + int(weight > 0))
             found.append(answers.scores[i] + weight * answers.scores[j])
     return _pool(answers, scores, pairs, found)
 
 
-def _conditional(answers: Answers) -> Pool:
+def _conditional(answers: InductionAnswers) -> ExpressionPool:
     """One number where an option has a property, and another where it has not, by property."""
     vocabulary = answers.vocabulary.scores
     worths = [row for row, score in enumerate(vocabulary) if score.is_worth]
-    scores: list[Score] = []
+    scores: list[OptionScore] = []
     pairs: list[int] = []
     found: list[Array] = []
     for row, condition in enumerate(vocabulary):
@@ -307,30 +313,36 @@ def _conditional(answers: Answers) -> Pool:
             first, second = vocabulary[one], vocabulary[other]
             words = f"{first.words} (with {condition.words}; otherwise the {second.words})"
             code = f"xp.where({condition.code}, {first.code}, {second.code})"
-            scores.append(Score(code, words, first.price + second.price + condition.price + PRICE))
+            scores.append(
+                OptionScore(code, words, first.price + second.price + condition.price + PRICE)
+            )
             pairs.append(row)
             found.append(np.where(holds, answers.scores[one], answers.scores[other]))
     return _pool(answers, scores, pairs, found)
 
 
-def _crossed(answers: Answers) -> Pool:
+def _crossed(answers: InductionAnswers) -> ExpressionPool:
     """One number of A beside another one of B."""
     vocabulary = answers.vocabulary.scores
     alike = answers.domain != "intertemporal"  # where amounts and days cannot be compared
     worths = [row for row, score in enumerate(vocabulary) if score.is_worth and alike]
-    scores: list[Score] = []
+    scores: list[OptionScore] = []
     found: list[Array] = []
     for one, other in permutations(worths, 2):
         first, second = vocabulary[one], vocabulary[other]
         code = f"xp.stack([({first.code})[:, 0], ({second.code})[:, 1]], axis=-1)"
         words = f"number (of A the {first.words}, of B the {second.words})"
-        scores.append(Score(code, words, first.price + second.price + BY_SIDE + expression.STEP))
+        scores.append(
+            OptionScore(code, words, first.price + second.price + BY_SIDE + expression.STEP)
+        )
         found.append(np.stack([answers.scores[one, :, 0], answers.scores[other, :, 1]], axis=-1))
     return _pool(answers, scores, list(range(len(scores))), found)
 
 
-def _pool(answers: Answers, scores: list[Score], origin: list[int], found: list[Array]) -> Pool:
-    return Pool(
+def _pool(
+    answers: InductionAnswers, scores: list[OptionScore], origin: list[int], found: list[Array]
+) -> ExpressionPool:
+    return ExpressionPool(
         np.array(found).reshape(-1, *answers.scores.shape[1:]),
         np.array([score.price for score in scores]),
         np.array(origin, dtype=np.intp),

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.theories.induction.library import ORDINALS, Score
+from lakatos.theories.induction.library import ORDINALS, OptionScore
 
 Array = NDArray[Any]
 STEP = float(np.log(2))
@@ -37,7 +37,7 @@ MOST_CUES = 6
 
 
 @dataclass(frozen=True)
-class List:
+class OptionNumbers:
     """Numbers of each option, ``(n_trials, 2, n)``."""
 
     code: str
@@ -46,7 +46,7 @@ class List:
 
 
 @dataclass(frozen=True)
-class Pool:
+class ExpressionPool:
     """Many expressions, of which few will be kept."""
 
     values: Array
@@ -55,14 +55,14 @@ class Pool:
     """``(n,)`` nats."""
     origin: NDArray[np.intp]
     """``(n,)`` what they are variations of: one of each origin is kept."""
-    write: Callable[[int], Score]
+    write: Callable[[int], OptionScore]
     """The expression in a place."""
 
     def __len__(self) -> int:
         return len(self.prices)
 
 
-def lists(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterator[List]:
+def lists(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterator[OptionNumbers]:
     """Of rated products, by cue; of gambles, by outcome.
 
     Args:
@@ -71,101 +71,107 @@ def lists(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterat
         levels: Ratings that occur.
     """
     if domain == "risky":
-        yield List("x", "amounts", 1.0)
-        yield List("q", "probabilities", 1.0)
-        yield List("(q * x)", "amounts times probabilities", 1.0)
-        yield List("(used * x)", "amounts that may occur", 1.5)
-        yield List("(q * (x > 0))", "probabilities of gains", 2.0)
-        yield List("(q * (x < 0))", "probabilities of losses", 2.0)
+        yield OptionNumbers("x", "amounts", 1.0)
+        yield OptionNumbers("q", "probabilities", 1.0)
+        yield OptionNumbers("(q * x)", "amounts times probabilities", 1.0)
+        yield OptionNumbers("(used * x)", "amounts that may occur", 1.5)
+        yield OptionNumbers("(q * (x > 0))", "probabilities of gains", 2.0)
+        yield OptionNumbers("(q * (x < 0))", "probabilities of losses", 2.0)
     if domain != "multiattribute":
         return
     other, least = "x[:, ::-1]", min(n_cues)
-    yield List("x", "ratings", 0.5)
-    yield List(f"(x - {other})", "advantages", 1.5)
-    yield List(f"(x > {other})", "cues on which it is ahead", 1.5)
-    yield List(f"(x >= {other})", "cues on which it is not behind", 2.0)
-    yield List(f"(x == {other})", "cues on which both are equal", 2.0)
+    yield OptionNumbers("x", "ratings", 0.5)
+    yield OptionNumbers(f"(x - {other})", "advantages", 1.5)
+    yield OptionNumbers(f"(x > {other})", "cues on which it is ahead", 1.5)
+    yield OptionNumbers(f"(x >= {other})", "cues on which it is not behind", 2.0)
+    yield OptionNumbers(f"(x == {other})", "cues on which both are equal", 2.0)
     if len(levels) > 2:
-        yield List(f"(x * (x > {other}))", "ratings on cues on which it is ahead", 2.0)
-        yield List(f"(x * (x < {other}))", "ratings on cues on which it is behind", 2.5)
-        yield List(f"(x * (x != {other}))", "ratings on cues on which both differ", 2.0)
+        yield OptionNumbers(f"(x * (x > {other}))", "ratings on cues on which it is ahead", 2.0)
+        yield OptionNumbers(f"(x * (x < {other}))", "ratings on cues on which it is behind", 2.5)
+        yield OptionNumbers(f"(x * (x != {other}))", "ratings on cues on which both differ", 2.0)
         for level in levels[1:]:
-            yield List(f"(x * (x >= {level:g}))", f"ratings of at least {level:g}", 3.0)
+            yield OptionNumbers(f"(x * (x >= {level:g}))", f"ratings of at least {level:g}", 3.0)
         for level in levels[1:-1]:
-            yield List(f"xp.abs(x - {level:g})", f"distances of the ratings from {level:g}", 3.0)
+            yield OptionNumbers(
+                f"xp.abs(x - {level:g})", f"distances of the ratings from {level:g}", 3.0
+            )
     if least > 2:
-        yield List("upper(x, xp)", "ratings but the lowest", 2.0)
-        yield List("lower(x, xp)", "ratings but the highest", 2.0)
-        yield List("changes(x, xp)", "changes from cue to cue", 2.0)
-        yield List("xp.abs(changes(x, xp))", "sizes of the changes from cue to cue", 2.0)
+        yield OptionNumbers("upper(x, xp)", "ratings but the lowest", 2.0)
+        yield OptionNumbers("lower(x, xp)", "ratings but the highest", 2.0)
+        yield OptionNumbers("changes(x, xp)", "changes from cue to cue", 2.0)
+        yield OptionNumbers("xp.abs(changes(x, xp))", "sizes of the changes from cue to cue", 2.0)
     if least > 1:
         for k in range(least):
-            yield List(
+            yield OptionNumbers(
                 f"others(x, {k}, xp)", f"ratings on all cues but the {ORDINALS[k]} most valid", 3.0
             )
     if 3 < least <= MOST_CUES and least == max(n_cues):
         for i, j in combinations(range(least), 2):
-            yield List(
+            yield OptionNumbers(
                 f"cues(x, {i}, {j}, xp)",
                 f"ratings on the {ORDINALS[i]} and {ORDINALS[j]} most valid cue",
                 3.5,
             )
 
 
-def numbers(found: Sequence[List], levels: Sequence[float]) -> Iterator[Score]:
+def numbers(found: Sequence[OptionNumbers], levels: Sequence[float]) -> Iterator[OptionScore]:
     """What lists are reduced to."""
     for part in found:
         x, words, price = part.code, part.words, part.price
-        yield Score(f"{x}.sum(axis=-1)", f"total of the {words}", price + 0.5)
+        yield OptionScore(f"{x}.sum(axis=-1)", f"total of the {words}", price + 0.5)
         if x.startswith("(x ") and ("> x[" in x or "= x[" in x) and "*" not in x:
             continue  # of what is or is not, only the number matters
-        yield Score(f"{x}.max(axis=-1)", f"highest of the {words}", price + 1)
-        yield Score(f"{x}.min(axis=-1)", f"lowest of the {words}", price + 1)
-        yield Score(f"({x}.max(axis=-1) - {x}.min(axis=-1))", f"range of the {words}", price + 1.5)
-        yield Score(f"{x}.prod(axis=-1)", f"product of the {words}", price + 3)
+        yield OptionScore(f"{x}.max(axis=-1)", f"highest of the {words}", price + 1)
+        yield OptionScore(f"{x}.min(axis=-1)", f"lowest of the {words}", price + 1)
+        yield OptionScore(
+            f"({x}.max(axis=-1) - {x}.min(axis=-1))", f"range of the {words}", price + 1.5
+        )
+        yield OptionScore(f"{x}.prod(axis=-1)", f"product of the {words}", price + 3)
         ranked = f"xp.sort({x}, axis=-1)"
         middle = f"{ranked}.shape[-1]"
-        yield Score(
+        yield OptionScore(
             f"0.5 * ({ranked}[..., ({middle} - 1) // 2] + {ranked}[..., {middle} // 2])",
             f"median of the {words}",
             price + 1.5,
         )
-        yield Score(
+        yield OptionScore(
             f"{ranked}[..., -2:].sum(axis=-1)",
             f"total of the two highest of the {words}",
             price + 2.5,
         )
-        yield Score(
+        yield OptionScore(
             f"{ranked}[..., :2].sum(axis=-1)",
             f"total of the two lowest of the {words}",
             price + 2.5,
         )
-        yield Score(
+        yield OptionScore(
             f"(xp.diff({ranked}, axis=-1) > 1e-9).sum(axis=-1)",
             f"number of different values among the {words}",
             price + 2,
         )
-        yield Score(
+        yield OptionScore(
             f"(xp.abs({x}[..., None] - {x}[..., None, :]) < 1e-9).sum(axis=-1).max(axis=-1)",
             f"largest number of equal ones among the {words}",
             price + 2.5,
         )
-        yield Score(f"{x}.argmax(axis=-1)", f"place of the highest of the {words}", price + 2)
-        yield Score(f"{x}.argmin(axis=-1)", f"place of the lowest of the {words}", price + 2)
-        yield Score(f"({x}[..., -1] - {x}[..., 0])", f"last less first of the {words}", price + 2)
+        yield OptionScore(f"{x}.argmax(axis=-1)", f"place of the highest of the {words}", price + 2)
+        yield OptionScore(f"{x}.argmin(axis=-1)", f"place of the lowest of the {words}", price + 2)
+        yield OptionScore(
+            f"({x}[..., -1] - {x}[..., 0])", f"last less first of the {words}", price + 2
+        )
         if x in ("x", "q"):
-            yield Score(
+            yield OptionScore(
                 f"longest_run({x}, xp)",
                 f"longest row of equal neighbours among the {words}",
                 price + 3,
             )
         for level in levels:
-            yield Score(
+            yield OptionScore(
                 f"({x} >= {level:g}).sum(axis=-1)",
                 f"number of at least {level:g} among the {words}",
                 price + 2,
             )
-            yield Score(
+            yield OptionScore(
                 f"(xp.abs({x} - {level:g}) < 1e-9).sum(axis=-1)",
                 f"number of {level:g} among the {words}",
                 price + 2,
@@ -173,7 +179,7 @@ def numbers(found: Sequence[List], levels: Sequence[float]) -> Iterator[Score]:
 
 
 @dataclass(frozen=True)
-class Condition:
+class CueCondition:
     """What some cues of a product fulfil, ``(n_trials, 2, n_cues)``."""
 
     code: str
@@ -182,23 +188,23 @@ class Condition:
     price: float
 
 
-def conditions(levels: Sequence[float]) -> Iterator[Condition]:
+def conditions(levels: Sequence[float]) -> Iterator[CueCondition]:
     """Ways in which a rating may stand beside the other product's and beside the product's own.
 
     Args:
         levels: Ratings that occur.
     """
     other = "x[:, ::-1]"
-    yield Condition(f"(x > {other})", "it is ahead", 1.5)
-    yield Condition(f"(x < {other})", "it is behind", 1.5)
-    yield Condition(f"(x != {other})", "both differ", 1.5)
-    yield Condition(f"(x == {other})", "both are equal", 2.0)
-    yield Condition(
+    yield CueCondition(f"(x > {other})", "it is ahead", 1.5)
+    yield CueCondition(f"(x < {other})", "it is behind", 1.5)
+    yield CueCondition(f"(x != {other})", "both differ", 1.5)
+    yield CueCondition(f"(x == {other})", "both are equal", 2.0)
+    yield CueCondition(
         "unmatched(x, xp)", "its rating is left when equal ones of both cancel out in pairs", 2.5
     )
     for level in levels[2:]:
         gap = level - levels[0]
-        yield Condition(
+        yield CueCondition(
             f"(xp.abs(x - {other}) >= {gap:g} - 1e-9)", f"both differ by at least {gap:g}", 3.0
         )
     if len(levels) > 2:
@@ -206,13 +212,13 @@ def conditions(levels: Sequence[float]) -> Iterator[Condition]:
             f"(x[..., None] == {part}).sum(axis=-1)"
             for part in ("x[..., None, :]", f"{other}[:, :, None]")
         )
-        yield Condition(f"({own} > 1)", "its rating comes more than once", 2.5)
-        yield Condition(f"({own} == 1)", "its rating comes but once", 2.5)
-        yield Condition(f"({others} > 0)", "its rating is found somewhere on the other", 2.5)
-        yield Condition(f"({others} == 0)", "its rating is found nowhere on the other", 2.5)
+        yield CueCondition(f"({own} > 1)", "its rating comes more than once", 2.5)
+        yield CueCondition(f"({own} == 1)", "its rating comes but once", 2.5)
+        yield CueCondition(f"({others} > 0)", "its rating is found somewhere on the other", 2.5)
+        yield CueCondition(f"({others} == 0)", "its rating is found nowhere on the other", 2.5)
 
 
-def looked_up(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterator[Score]:
+def looked_up(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterator[OptionScore]:
     """Ratings on the cues that fulfil a condition: the first, the last, the highest, the lowest, and how many.
 
     Args:
@@ -227,16 +233,18 @@ def looked_up(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> It
         back = f"first_where({where}[..., ::-1], x[..., ::-1], -1.0, xp)"
         high = f"xp.where({where}.any(axis=-1), highest_where({where}, x, xp), -1.0)"
         low = f"xp.where({where}.any(axis=-1), -highest_where({where}, -x, xp), -1.0)"
-        yield Score(
+        yield OptionScore(
             f"first_where({where}, x, -1.0, xp)",
             f"first rating on {words}, -1 if there are none",
             price,
         )
-        yield Score(back, f"last rating on {words}, -1 if there are none", price)
-        yield Score(high, f"highest rating on {words}, -1 if there are none", price)
-        yield Score(low, f"lowest rating on {words}, -1 if there are none", price)
-        yield Score(f"{where}.sum(axis=-1)", f"number of {words}", price)
-        yield Score(f"(x * {where}).sum(axis=-1)", f"total of the ratings on {words}", price + 0.5)
+        yield OptionScore(back, f"last rating on {words}, -1 if there are none", price)
+        yield OptionScore(high, f"highest rating on {words}, -1 if there are none", price)
+        yield OptionScore(low, f"lowest rating on {words}, -1 if there are none", price)
+        yield OptionScore(f"{where}.sum(axis=-1)", f"number of {words}", price)
+        yield OptionScore(
+            f"(x * {where}).sum(axis=-1)", f"total of the ratings on {words}", price + 0.5
+        )
     # Reading until enough is said: Lee & Cummins (2004), Psychonomic Bulletin & Review 11(2), 343-352.
     ahead = "(x - x[:, ::-1])"
     for order, way in (
@@ -245,14 +253,14 @@ def looked_up(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> It
     ):
         for more in range(2, max(min(n_cues), 2)):
             says = f"being ahead when the cues for one first outnumber the others by {more}, read {way}"
-            yield Score(f"reached(xp.sign({ahead}{order}), {more}, xp)", says, 3.5)
+            yield OptionScore(f"reached(xp.sign({ahead}{order}), {more}, xp)", says, 3.5)
         for level in levels[2:]:
             gap = level - levels[0]
             says = f"being ahead when the sums of the ratings first differ by {gap:g}, added {way}"
-            yield Score(f"reached({ahead}{order}, {gap:g}, xp)", says, 3.5)
+            yield OptionScore(f"reached({ahead}{order}, {gap:g}, xp)", says, 3.5)
 
 
-def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
+def picked(domain: str, n_cues: Sequence[int]) -> Iterator[OptionScore]:
     """What one list says where another is highest or lowest; of several such places the first, the best or the worst.
 
     Args:
@@ -262,12 +270,12 @@ def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
     if domain == "risky":
         for end, words, outside in (("max", "likeliest", "-1.0"), ("min", "least likely", "2.0")):
             where = f"extreme(xp.where(used, q, {outside}), {end!r}, xp)"
-            yield Score(
+            yield OptionScore(
                 f"highest_where({where}, x, xp)",
                 f"amount that is {words}, the highest of several",
                 3.5,
             )
-            yield Score(
+            yield OptionScore(
                 f"-highest_where({where}, -x, xp)",
                 f"amount that is {words}, the lowest of several",
                 3.5,
@@ -282,8 +290,8 @@ def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
             (f"-highest_where({own}, -x, xp)", "lowest"),
         ):
             text = f"{words} amount that the other does not have, 0 if there is none"
-            yield Score(f"xp.where({own}.any(axis=-1), {code}, 0.0)", text, 3.5)
-        yield Score(
+            yield OptionScore(f"xp.where({own}.any(axis=-1), {code}, 0.0)", text, 3.5)
+        yield OptionScore(
             f"(q * {shared}).sum(axis=-1)", "probability of amounts that the other has too", 3.5
         )
         # Amounts beside their chances, in percent and in proportion to the largest amount.
@@ -293,8 +301,8 @@ def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
         ):
             for code, words in ((f"({scale})", "difference"), (f"xp.abs({scale})", "distance")):
                 text = f"{words} between {amounts}"
-                yield Score(f"highest_where(used, {code}, xp)", f"largest {text}", 4)
-                yield Score(f"-highest_where(used, -{code}, xp)", f"smallest {text}", 4)
+                yield OptionScore(f"highest_where(used, {code}, xp)", f"largest {text}", 4)
+                yield OptionScore(f"-highest_where(used, -{code}, xp)", f"smallest {text}", 4)
     if domain != "multiattribute" or min(n_cues) < 2:
         return
     other = "x[:, ::-1]"
@@ -306,23 +314,23 @@ def picked(domain: str, n_cues: Sequence[int]) -> Iterator[Score]:
     for code, words, price in places:
         for end, extreme in (("max", "highest"), ("min", "lowest")):
             where = f"extreme({code}, {end!r}, xp)"
-            yield Score(
+            yield OptionScore(
                 f"xp.take_along_axis(x, {code}.arg{end}(axis=-1)[..., None], axis=-1)[..., 0]",
                 f"rating on the most valid cue on which {words} is {extreme}",
                 price,
             )
-            yield Score(
+            yield OptionScore(
                 f"highest_where({where}, x, xp)",
                 f"highest rating on cues on which {words} is {extreme}",
                 price + 0.5,
             )
-            yield Score(
+            yield OptionScore(
                 f"-highest_where({where}, -x, xp)",
                 f"lowest rating on cues on which {words} is {extreme}",
                 price + 0.5,
             )
     for end, extreme in (("max", "best"), ("min", "worst")):
-        yield Score(
+        yield OptionScore(
             f"xp.take_along_axis(x - {other}, x.arg{end}(axis=-1)[..., None], axis=-1)[..., 0]",
             f"advantage on its own {extreme} cue",
             3.5,
@@ -342,7 +350,7 @@ def constants(values: Array) -> list[float]:
     return [float(f"{value:.4g}") for value in found]
 
 
-def compared(atoms: Sequence[Score], values: Array) -> Pool:
+def compared(atoms: Sequence[OptionScore], values: Array) -> ExpressionPool:
     """Every number's distance from levels, whether it reaches or equals them, and its remainders."""
     made: list[Array] = []
     recipes: list[tuple[str, str]] = []
@@ -385,10 +393,10 @@ def compared(atoms: Sequence[Score], values: Array) -> Pool:
             prices.append(score.price + np.log(len(forms)) + STEP)
             origin.append(row)
 
-    def write(place: int) -> Score:
-        return Score(*recipes[place], prices[place])
+    def write(place: int) -> OptionScore:
+        return OptionScore(*recipes[place], prices[place])
 
-    return Pool(
+    return ExpressionPool(
         np.array(made, dtype=np.float32).reshape(-1, *values.shape[1:]),
         np.array(prices),
         np.array(origin, dtype=np.intp),
@@ -439,7 +447,7 @@ COMBINED: tuple[tuple[str, str, Callable[[Array, Array], Array]], ...] = (
 )
 
 
-def paired(atoms: Sequence[Score], values: Array, pairs: NDArray[np.intp]) -> Pool:
+def paired(atoms: Sequence[OptionScore], values: Array, pairs: NDArray[np.intp]) -> ExpressionPool:
     """Every combination of the pairs ``(n_pairs, 2)`` of numbers."""
     i, j = pairs.T
     a, b = values[i].astype(np.float32), values[j].astype(np.float32)
@@ -449,17 +457,17 @@ def paired(atoms: Sequence[Score], values: Array, pairs: NDArray[np.intp]) -> Po
     own = np.array([score.price for score in atoms])
     price = own[i] + own[j] + np.log(len(COMBINED)) + STEP
 
-    def write(place: int) -> Score:
+    def write(place: int) -> OptionScore:
         recipe, pair = divmod(place, len(pairs))
         first, second = atoms[i[pair]], atoms[j[pair]]
         code, words, _ = COMBINED[recipe]
-        return Score(
+        return OptionScore(
             code.replace("{0}", first.code).replace("{1}", second.code),
             words.replace("{0}", first.words).replace("{1}", second.words),
             float(price[pair]),
         )
 
-    return Pool(
+    return ExpressionPool(
         made, np.tile(price, len(COMBINED)), np.tile(np.arange(len(pairs)), len(COMBINED)), write
     )
 

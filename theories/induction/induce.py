@@ -17,14 +17,14 @@ from scipy.special import betaln, logsumexp
 
 from lakatos.experiments.task import Domain, Trials, check_unmixed
 from lakatos.theories.induction import additive, mixture, tree
-from lakatos.theories.induction.additive import Additive, AdditiveSearch
+from lakatos.theories.induction.additive import AdditiveRule, AdditiveSearch
 from lakatos.theories.induction.combination import N_GUIDES, atoms_of, more_gates, with_combinations
 from lakatos.theories.induction.lessons import induce_lessons
-from lakatos.theories.induction.mixture import Mixture, find_mixture
+from lakatos.theories.induction.mixture import MixtureRule, find_mixture
 from lakatos.theories.induction.past import depends_on_past
 from lakatos.theories.induction.population import lapses, sensitivities
 from lakatos.theories.induction.source import (
-    Spread,
+    ParameterSpread,
     branches,
     sharpened,
     write_mixture,
@@ -33,9 +33,9 @@ from lakatos.theories.induction.source import (
 )
 from lakatos.theories.induction.terms import (
     NUMBER,
-    Answers,
-    Term,
-    Terms,
+    ChoiceTerm,
+    InductionAnswers,
+    TermTable,
     distinct,
     finer,
     gates,
@@ -45,7 +45,7 @@ from lakatos.theories.induction.terms import (
     read_answers,
     signs,
 )
-from lakatos.theories.induction.tree import Grown, TreeSearch, log_likelihood, regions_of
+from lakatos.theories.induction.tree import GrownTree, TreeSearch, log_likelihood, regions_of
 
 Array = NDArray[np.float64]
 N_FOLDS = 5
@@ -66,7 +66,7 @@ TINY = 1e-4
 
 
 @dataclass(frozen=True)
-class Induced:
+class InducedRule:
     """A rule as a theory."""
 
     source: str
@@ -88,7 +88,7 @@ class Induced:
 
 
 @dataclass(frozen=True)
-class Model:
+class FittedRule:
     """A fitted rule of one form."""
 
     form: object
@@ -101,13 +101,13 @@ class Model:
     """Code length of its terms, nats."""
 
 
-Fit = Callable[[Array], dict[int, Model]]
+Fit = Callable[[Array], dict[int, FittedRule]]
 """Answers ``(n_people, n_cells, 2)``, some of them left out, to the best rule of every size."""
-Write = Callable[[Model], tuple[str, str]]
+Write = Callable[[FittedRule], tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Form:
+class RuleForm:
     """A way to find rules and to write them down."""
 
     kind: str
@@ -124,7 +124,7 @@ def induce(
     *,
     n_most: int = 3,
     least: float = -np.inf,
-) -> list[Induced]:
+) -> list[InducedRule]:
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
     Args:
@@ -173,7 +173,7 @@ def induce(
             continue
         price = model.price / float(answers.count.sum())
         found.append(
-            Induced(
+            InducedRule(
                 source,
                 score,
                 _error(answers, model, form.by_row),
@@ -186,17 +186,19 @@ def induce(
     found = sorted(
         (item for item in found if item.criterion > least), key=lambda item: -item.criterion
     )
-    kinds: dict[str, Induced] = {}
+    kinds: dict[str, InducedRule] = {}
     for item in found:
         kinds.setdefault(item.kind, item)
     return list(kinds.values())[:n_most]
 
 
-def _lessons(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> list[Induced]:
+def _lessons(
+    domain: Domain, trials: Sequence[Trials], rng: np.random.Generator
+) -> list[InducedRule]:
     if any(item.pooled or item.stimuli["stage"].any() for item in trials):
         return []
     found = [
-        Induced(
+        InducedRule(
             item.source,
             item.cross_validated,
             item.error,
@@ -210,7 +212,7 @@ def _lessons(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator)
     return sorted(found, key=lambda item: -item.criterion)
 
 
-def _forms(answers: Answers, first: str, rng: np.random.Generator) -> list[Form]:
+def _forms(answers: InductionAnswers, first: str, rng: np.random.Generator) -> list[RuleForm]:
     plain = leads(answers)
     signed = signs(plain)
     divisions = gates(answers)
@@ -259,7 +261,7 @@ def _forms(answers: Answers, first: str, rng: np.random.Generator) -> list[Form]
     return forms
 
 
-def _best_lapse(columns: Terms, divisions: Terms, counts: Array, found: float) -> float:
+def _best_lapse(columns: TermTable, divisions: TermTable, counts: Array, found: float) -> float:
     """Of sums of reasons: the lapses that the rule lists found, or some others that explain more."""
 
     def reached(lapse: float) -> float:
@@ -272,15 +274,15 @@ def _best_lapse(columns: Terms, divisions: Terms, counts: Array, found: float) -
 
 
 def _past_forms(
-    answers: Answers,
+    answers: InductionAnswers,
     first: str,
-    plain: Terms,
-    signed: Terms,
-    divisions: Terms,
+    plain: TermTable,
+    signed: TermTable,
+    divisions: TermTable,
     deeper: NDArray[np.intp],
-    grown: dict[int, Grown],
+    grown: dict[int, GrownTree],
     lapse: float,
-) -> list[Form]:
+) -> list[RuleForm]:
     """Rule lists and sums that also use one's own past, over fewer terms, since their cells are single answers."""
     basic = [k for k, score in enumerate(answers.vocabulary.scores) if score.is_basic]
     past = past_gates(answers, plain.take(basic))
@@ -300,9 +302,9 @@ def _past_forms(
     numbers = {score: k for k, score in enumerate(answers.vocabulary.scores)}
     raw = plain.take(sorted({numbers[t.scores[0]] for t in chosen.items})).at(row)
     columns = raw.joined(chosen.at(row)).joined(own).joined(_lean(len(row), first))
-    time = Terms(
+    time = TermTable(
         (
-            Term(
+            ChoiceTerm(
                 f'xp.minimum(state["number"] / {answers.number.max() + 1:g}, 1.0)',
                 "many trials have gone by",
                 2,
@@ -326,7 +328,7 @@ def _past_forms(
     ]
 
 
-def _useful_leads(answers: Answers, signed: Terms, past: Terms) -> set[int]:
+def _useful_leads(answers: InductionAnswers, signed: TermTable, past: TermTable) -> set[int]:
     """Leads that are followed overall, or where some gate of the past is open or closed."""
     chosen: set[int] = set()
     for weights, most in [(np.ones(len(answers.trial)), 40)] + [
@@ -343,28 +345,28 @@ def _useful_leads(answers: Answers, signed: Terms, past: Terms) -> set[int]:
 
 
 def _leads_of(node: tree.Node) -> list[int]:
-    if isinstance(node, tree.Const):
+    if isinstance(node, tree.ConstantLeaf):
         return []
-    if isinstance(node, tree.Follow):
+    if isinstance(node, tree.LeadLeaf):
         return [node.lead, *_leads_of(node.tie)]
     return _leads_of(node.yes) + _leads_of(node.no)
 
 
 def _gates_of(node: tree.Node) -> list[int]:
-    if isinstance(node, tree.Const):
+    if isinstance(node, tree.ConstantLeaf):
         return []
-    if isinstance(node, tree.Follow):
+    if isinstance(node, tree.LeadLeaf):
         return _gates_of(node.tie)
     return [node.gate, *_gates_of(node.yes), *_gates_of(node.no)]
 
 
-def _lean(n_cells: int, first: str) -> Terms:
+def _lean(n_cells: int, first: str) -> TermTable:
     code = f'xp.ones(trials["{first}"].shape[0])'
-    term = Term(code, "take B whatever it is", 4, opposite="take A whatever it is")
-    return Terms((term,), np.ones((1, n_cells), dtype=np.float32))
+    term = ChoiceTerm(code, "take B whatever it is", 4, opposite="take A whatever it is")
+    return TermTable((term,), np.ones((1, n_cells), dtype=np.float32))
 
 
-def _counts(answers: Answers, by_row: bool, used: NDArray[np.bool_]) -> Array:
+def _counts(answers: InductionAnswers, by_row: bool, used: NDArray[np.bool_]) -> Array:
     """``(n_people, n_cells, 2)`` answers to the trials in ``used``; as if of one person where cells are answers."""
     kept = used[answers.trial] * answers.count
     if by_row:
@@ -376,7 +378,9 @@ def _counts(answers: Answers, by_row: bool, used: NDArray[np.bool_]) -> Array:
     return table
 
 
-def _best_size(form: Form, answers: Answers, place: NDArray[np.intp]) -> tuple[int | None, float]:
+def _best_size(
+    form: RuleForm, answers: InductionAnswers, place: NDArray[np.intp]
+) -> tuple[int | None, float]:
     """The size that predicts left-out trials best, its price considered, and its score in nats per choice."""
     n_folds = N_FOLDS_PAST if form.by_row else N_FOLDS
     fold = place % n_folds
@@ -405,13 +409,15 @@ def _best_size(form: Form, answers: Answers, place: NDArray[np.intp]) -> tuple[i
     return best, scores[best]
 
 
-def _explained(form: Form, answers: Answers, counts: Array) -> Callable[[Model], float]:
+def _explained(
+    form: RuleForm, answers: InductionAnswers, counts: Array
+) -> Callable[[FittedRule], float]:
     """Log predictive probability of the answers that a model was fitted to, less the model's price, in nats."""
     trial = answers.trial if form.by_row else np.arange(len(answers.counts))
     return lambda model: _log_predictive(model, counts, trial) - model.price
 
 
-def _log_predictive(model: Model, counts: Array, trial: NDArray[np.intp]) -> float:
+def _log_predictive(model: FittedRule, counts: Array, trial: NDArray[np.intp]) -> float:
     """Of left-out answers, nats: of each distinct trial, plus what kinds of people say of a person's answers together.
 
     A trial may be an exception to the rule, with any proportion being equally likely: otherwise a single trial that a
@@ -436,7 +442,7 @@ def _log_predictive(model: Model, counts: Array, trial: NDArray[np.intp]) -> flo
     return float(by_trial + logsumexp(by_kind + np.log(model.shares), axis=1).sum() - cells.sum())
 
 
-def _error(answers: Answers, model: Model, by_row: bool) -> float:
+def _error(answers: InductionAnswers, model: FittedRule, by_row: bool) -> float:
     counts = answers.counts
     predicted = model.shares @ model.probabilities
     if by_row:
@@ -451,20 +457,20 @@ def _error(answers: Answers, model: Model, by_row: bool) -> float:
 
 
 def _tree_form(
-    kind: str, by_row: bool, lead: Terms, gate: Terms, answers: Answers, first: str
-) -> Form:
+    kind: str, by_row: bool, lead: TermTable, gate: TermTable, answers: InductionAnswers, first: str
+) -> RuleForm:
     def price_of(node: tree.Node) -> float:
         used, divided = _leads_of(node), _gates_of(node)
         return sum(lead.items[k].price for k in used) + sum(gate.items[k].price for k in divided)
 
-    def fit(counts: Array) -> dict[int, Model]:
+    def fit(counts: Array) -> dict[int, FittedRule]:
         # Single answers are many more cells, so fewer trees are kept on the way.
         width = {"beam": 2, "n_deeper": 30} if by_row else {}
         grown = TreeSearch(lead, gate, counts.sum(axis=0), **width).grow(
             MOST_TERMS_PAST if by_row else MOST_TERMS
         )
         return {
-            size: Model(
+            size: FittedRule(
                 item.node,
                 size,
                 tree.predict(item.node, lead.values, gate.values)[None],
@@ -475,9 +481,9 @@ def _tree_form(
             if size
         }
 
-    def write(model: Model) -> tuple[str, str]:
+    def write(model: FittedRule) -> tuple[str, str]:
         node = model.form
-        assert isinstance(node, tree.Const | tree.Follow | tree.Split)
+        assert isinstance(node, tree.ConstantLeaf | tree.LeadLeaf | tree.SplitNode)
         counts = _counts(answers, by_row, np.ones(len(answers.counts), dtype=bool)).sum(axis=0)
         clean, lapse = sharpened(node, branches(node, lead, gate, counts))
         base = tree.predict(clean, lead.values, gate.values)
@@ -490,26 +496,26 @@ def _tree_form(
             _lapses(answers, _by_rows(answers, base, by_row), lapse),
         )
 
-    return Form(kind, by_row, fit, write)
+    return RuleForm(kind, by_row, fit, write)
 
 
 def _sum_forms(
     kind: str,
     by_row: bool,
-    lead: Terms,
-    gate: Terms,
-    answers: Answers,
+    lead: TermTable,
+    gate: TermTable,
+    answers: InductionAnswers,
     first: str,
     lapse: float,
     most: int,
-) -> list[Form]:
+) -> list[RuleForm]:
     """One form without lapses, one with."""
 
-    def form(lapse: float) -> Form:
-        def fit(counts: Array) -> dict[int, Model]:
+    def form(lapse: float) -> RuleForm:
+        def fit(counts: Array) -> dict[int, FittedRule]:
             search = AdditiveSearch(lead, gate, counts.sum(axis=0), lapse)
             return {
-                len(item.terms): Model(
+                len(item.terms): FittedRule(
                     item,
                     len(item.terms),
                     search.predict(item, lead.values, gate.values)[None],
@@ -519,55 +525,57 @@ def _sum_forms(
                 for item in search.path(most)
             }
 
-        def write(model: Model) -> tuple[str, str]:
+        def write(model: FittedRule) -> tuple[str, str]:
             fitted = model.form
-            assert isinstance(fitted, Additive)
+            assert isinstance(fitted, AdditiveRule)
             log_odds = _by_rows(
                 answers, additive.evidence(fitted, lead.values, gate.values), by_row
             )
             spread = _sensitivities(answers, log_odds, lapse)
             return write_sum(
-                fitted, lead, gate, answers.vocabulary, first, Spread(lapse, 0.01), spread
+                fitted, lead, gate, answers.vocabulary, first, ParameterSpread(lapse, 0.01), spread
             )
 
-        return Form(kind, by_row, fit, write)
+        return RuleForm(kind, by_row, fit, write)
 
     return [form(value) for value in ((0.002, lapse) if lapse > 0.02 else (0.002,))]
 
 
-def _mixture_form(lead: Terms, answers: Answers, first: str) -> Form:
-    def fit(counts: Array) -> dict[int, Model]:
+def _mixture_form(lead: TermTable, answers: InductionAnswers, first: str) -> RuleForm:
+    def fit(counts: Array) -> dict[int, FittedRule]:
         found = find_mixture(lead, counts)
         p = mixture.predict(found, lead.values)
         price = sum(lead.items[kind.lead].price for kind in found.kinds)
-        return {2: Model(found, 2, p, np.array([found.share, 1 - found.share]), price)}
+        return {2: FittedRule(found, 2, p, np.array([found.share, 1 - found.share]), price)}
 
-    def write(model: Model) -> tuple[str, str]:
+    def write(model: FittedRule) -> tuple[str, str]:
         found = model.form
-        assert isinstance(found, Mixture)
-        return write_mixture(found, lead, answers.vocabulary, first, Spread(found.lapse, 0.02))
+        assert isinstance(found, MixtureRule)
+        return write_mixture(
+            found, lead, answers.vocabulary, first, ParameterSpread(found.lapse, 0.02)
+        )
 
-    return Form("two kinds of people", False, fit, write)
+    return RuleForm("two kinds of people", False, fit, write)
 
 
 # How people differ
 
 
-def _by_rows(answers: Answers, cells: Array, by_row: bool) -> Array:
+def _by_rows(answers: InductionAnswers, cells: Array, by_row: bool) -> Array:
     return cells if by_row else cells[answers.trial]
 
 
-def _lapses(answers: Answers, p: Array, pooled: float) -> Spread:
+def _lapses(answers: InductionAnswers, p: Array, pooled: float) -> ParameterSpread:
     """Of people about rule ``p``, ``(n_rows,)``."""
     if not answers.has_order:
-        return Spread(pooled, 0.005)
+        return ParameterSpread(pooled, 0.005)
     right = np.where(answers.response == 1, p, 1 - p)
     return lapses(right, 0.5, answers.person, answers.count, pooled)
 
 
-def _sensitivities(answers: Answers, log_odds: Array, lapse: float) -> Spread:
+def _sensitivities(answers: InductionAnswers, log_odds: Array, lapse: float) -> ParameterSpread:
     """Factors on everybody's log odds ``(n_rows,)``."""
     if not answers.has_order:
-        return Spread(0.0, 0.02)
+        return ParameterSpread(0.0, 0.02)
     signed = np.where(answers.response == 1, log_odds, -log_odds)
     return sensitivities(signed[:, None], lapse, 0.5, answers.person, answers.count)

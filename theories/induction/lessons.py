@@ -27,12 +27,12 @@ from scipy.special import logsumexp
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.account import ClauseWording
-from lakatos.theories.induction.additive import Additive, AdditiveSearch
+from lakatos.theories.induction.additive import AdditiveRule, AdditiveSearch
 from lakatos.theories.induction.expression import normalized
-from lakatos.theories.induction.library import Score
+from lakatos.theories.induction.library import OptionScore
 from lakatos.theories.induction.population import lapses, sensitivities
 from lakatos.theories.induction.source import (
-    Spread,
+    ParameterSpread,
     branches,
     clauses_literal,
     lapse_prior,
@@ -42,8 +42,8 @@ from lakatos.theories.induction.source import (
     tree_words,
     weighed_clause,
 )
-from lakatos.theories.induction.terms import Term, Terms, distinct
-from lakatos.theories.induction.tree import Const, Follow, Node, Split, TreeSearch
+from lakatos.theories.induction.terms import ChoiceTerm, TermTable, distinct
+from lakatos.theories.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode, TreeSearch
 
 Array = NDArray[Any]
 N_FOLDS = 3
@@ -61,7 +61,7 @@ SMALLEST = 1e-4
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptMemory:
     """What is remembered, for every option or for the game as a whole."""
 
     name: str
@@ -70,55 +70,65 @@ class Kept:
     start: float = 0.0
 
 
-def _kept() -> Iterator[Kept]:
+def _kept() -> Iterator[KeptMemory]:
     chosen = "response > 0"
-    yield Kept("last", "response + 0.0 * state['last']")
-    yield Kept("before", "state['last'] + 0.0 * response")
-    yield Kept("streak", "(state['streak'] + 1.0) * response")
-    yield Kept("tried", "state['tried'] + response")
-    yield Kept("since", "(state['since'] + 1.0) * (1.0 - response)")
-    yield Kept("wins", "state['wins'] + response * won")
-    yield Kept("earned", "state['earned'] + response * reward")
-    yield Kept(
+    yield KeptMemory("last", "response + 0.0 * state['last']")
+    yield KeptMemory("before", "state['last'] + 0.0 * response")
+    yield KeptMemory("streak", "(state['streak'] + 1.0) * response")
+    yield KeptMemory("tried", "state['tried'] + response")
+    yield KeptMemory("since", "(state['since'] + 1.0) * (1.0 - response)")
+    yield KeptMemory("wins", "state['wins'] + response * won")
+    yield KeptMemory("earned", "state['earned'] + response * reward")
+    yield KeptMemory(
         "losing", f"xp.where({chosen}, (state['losing'] + 1.0) * (1.0 - won), state['losing'])"
     )
-    yield Kept("winning", f"xp.where({chosen}, (state['winning'] + 1.0) * won, state['winning'])")
-    yield Kept("visit_wins", "(state['visit_wins'] * state['last'] + won) * response")
+    yield KeptMemory(
+        "winning", f"xp.where({chosen}, (state['winning'] + 1.0) * won, state['winning'])"
+    )
+    yield KeptMemory("visit_wins", "(state['visit_wins'] * state['last'] + won) * response")
     left = "state['last'] * (1.0 - response) > 0"
     for name, visit in (("past_visit_wins", "visit_wins"), ("past_visit_tries", "streak")):
-        yield Kept(name, f"xp.where({left}, state['{visit}'], state['{name}'])")
-    yield Kept("newest", f"xp.where({chosen}, reward, state['newest'])")
-    yield Kept("second_newest", f"xp.where({chosen}, state['newest'], state['second_newest'])")
-    yield Kept("third_newest", f"xp.where({chosen}, state['second_newest'], state['third_newest'])")
-    yield Kept("best", f"xp.where({chosen}, xp.maximum(state['best'], reward), state['best'])")
+        yield KeptMemory(name, f"xp.where({left}, state['{visit}'], state['{name}'])")
+    yield KeptMemory("newest", f"xp.where({chosen}, reward, state['newest'])")
+    yield KeptMemory(
+        "second_newest", f"xp.where({chosen}, state['newest'], state['second_newest'])"
+    )
+    yield KeptMemory(
+        "third_newest", f"xp.where({chosen}, state['second_newest'], state['third_newest'])"
+    )
+    yield KeptMemory(
+        "best", f"xp.where({chosen}, xp.maximum(state['best'], reward), state['best'])"
+    )
     for rate in (0.1, 0.2, 0.35, 0.5, 0.7):
         name = f"value_{100 * rate:.0f}"
         moved = f"state['{name}'] + {rate:g} * (reward - state['{name}'])"
-        yield Kept(name, f"xp.where({chosen}, {moved}, state['{name}'])", start=0.5)
+        yield KeptMemory(name, f"xp.where({chosen}, {moved}, state['{name}'])", start=0.5)
     for rate in (0.1, 0.3, 0.5):
         name = f"fading_{100 * rate:.0f}"
-        yield Kept(name, f"state['{name}'] + {rate:g} * (response * reward - state['{name}'])")
+        yield KeptMemory(
+            name, f"state['{name}'] + {rate:g} * (response * reward - state['{name}'])"
+        )
         name = f"habit_{100 * rate:.0f}"
-        yield Kept(name, f"state['{name}'] + {rate:g} * (response - state['{name}'])")
-    yield Kept("steps", "state['steps'] + 1.0 + 0.0 * reward[..., 0]", is_option=False)
-    yield Kept("won_last", "won[..., 0]", is_option=False)
-    yield Kept("won_before", "state['won_last'] + 0.0 * won[..., 0]", is_option=False)
-    yield Kept(
+        yield KeptMemory(name, f"state['{name}'] + {rate:g} * (response - state['{name}'])")
+    yield KeptMemory("steps", "state['steps'] + 1.0 + 0.0 * reward[..., 0]", is_option=False)
+    yield KeptMemory("won_last", "won[..., 0]", is_option=False)
+    yield KeptMemory("won_before", "state['won_last'] + 0.0 * won[..., 0]", is_option=False)
+    yield KeptMemory(
         "in_a_row_lost", "(state['in_a_row_lost'] + 1.0) * (1.0 - won[..., 0])", is_option=False
     )
-    yield Kept("in_a_row_won", "(state['in_a_row_won'] + 1.0) * won[..., 0]", is_option=False)
-    yield Kept("switched", "1.0 - (response * state['last']).sum(axis=-1)", is_option=False)
+    yield KeptMemory("in_a_row_won", "(state['in_a_row_won'] + 1.0) * won[..., 0]", is_option=False)
+    yield KeptMemory("switched", "1.0 - (response * state['last']).sum(axis=-1)", is_option=False)
     changed = "(state['last'] * (1.0 - response)).sum(axis=-1)"
-    yield Kept("changed", changed, is_option=False)
+    yield KeptMemory("changed", changed, is_option=False)
     for name, act in (("staying", f"1.0 - {changed}"), ("leaving", changed)):
         moved = f"state['{name}_value'] + 0.3 * ({act}) * (reward[..., 0] - state['{name}_value'])"
-        yield Kept(f"{name}_value", moved, is_option=False, start=0.5)
-        yield Kept(
+        yield KeptMemory(f"{name}_value", moved, is_option=False, start=0.5)
+        yield KeptMemory(
             f"{name}_paid",
             f"xp.where({act} > 0, reward[..., 0], state['{name}_paid'])",
             is_option=False,
         )
-    yield Kept(
+    yield KeptMemory(
         "switches",
         "state['switches'] + 1.0 - (response * state['last']).sum(axis=-1)",
         is_option=False,
@@ -154,55 +164,59 @@ def follow(within, best, consistency, allowed, xp):
 LEARN = 'reward = feedback["reward"][..., None]\nwon = 1.0 * (reward > 0)'
 
 
-def _scores() -> Iterator[Score]:
+def _scores() -> Iterator[OptionScore]:
     """Numbers of every option, ``(n_draws, n_sequences, n_options)``; the last one means the one chosen last."""
     s = {name: f"state['{name}']" for name in KEPT}
-    yield Score(s["last"], "having been chosen last", 0.5)
-    yield Score(s["before"], "having been chosen the time before the last", 1.5)
-    yield Score(s["streak"], "number of choices in a row", 1.5)
-    yield Score(s["tried"], "number of tries", 1)
-    yield Score(s["since"], "time since the last try", 1.5)
-    yield Score(s["wins"], "number of wins", 1)
-    yield Score(s["earned"], "total earned", 1)
-    yield Score(f"({s['tried']} - {s['wins']})", "number of losses", 1)
-    yield Score(f"{s['earned']} / xp.maximum({s['tried']}, 1.0)", "mean outcome", 1)
-    yield Score(f"({s['wins']} + 1.0) / ({s['tried']} + 2.0)", "mean outcome, half at first", 1)
-    yield Score(
+    yield OptionScore(s["last"], "having been chosen last", 0.5)
+    yield OptionScore(s["before"], "having been chosen the time before the last", 1.5)
+    yield OptionScore(s["streak"], "number of choices in a row", 1.5)
+    yield OptionScore(s["tried"], "number of tries", 1)
+    yield OptionScore(s["since"], "time since the last try", 1.5)
+    yield OptionScore(s["wins"], "number of wins", 1)
+    yield OptionScore(s["earned"], "total earned", 1)
+    yield OptionScore(f"({s['tried']} - {s['wins']})", "number of losses", 1)
+    yield OptionScore(f"{s['earned']} / xp.maximum({s['tried']}, 1.0)", "mean outcome", 1)
+    yield OptionScore(
+        f"({s['wins']} + 1.0) / ({s['tried']} + 2.0)", "mean outcome, half at first", 1
+    )
+    yield OptionScore(
         f"xp.where({s['tried']} > 0, {s['earned']} / xp.maximum({s['tried']}, 1.0), 1.0)",
         "mean outcome, one if untried",
         2,
     )
-    yield Score(f"(2.0 * {s['wins']} - {s['tried']})", "wins less losses", 1.5)
-    yield Score(s["newest"], "last outcome", 1)
-    yield Score(
+    yield OptionScore(f"(2.0 * {s['wins']} - {s['tried']})", "wins less losses", 1.5)
+    yield OptionScore(s["newest"], "last outcome", 1)
+    yield OptionScore(
         f"xp.where({s['tried']} > 0, {s['newest']}, 0.5)", "last outcome, half if untried", 1.5
     )
-    yield Score(
+    yield OptionScore(
         f"xp.where({s['tried']} > 0, {s['newest']}, 1.0)", "last outcome, one if untried", 2
     )
-    yield Score(f"({s['newest']} + {s['second_newest']})", "total of the last two outcomes", 1.5)
-    yield Score(
+    yield OptionScore(
+        f"({s['newest']} + {s['second_newest']})", "total of the last two outcomes", 1.5
+    )
+    yield OptionScore(
         f"({s['newest']} + {s['second_newest']} + {s['third_newest']})",
         "total of the last three outcomes",
         2,
     )
-    yield Score(s["losing"], "number of losses in a row", 1)
-    yield Score(s["winning"], "number of wins in a row", 1.5)
-    yield Score(s["visit_wins"], "number of wins since it was turned to", 2)
-    yield Score(
+    yield OptionScore(s["losing"], "number of losses in a row", 1)
+    yield OptionScore(s["winning"], "number of wins in a row", 1.5)
+    yield OptionScore(s["visit_wins"], "number of wins since it was turned to", 2)
+    yield OptionScore(
         f"({s['streak']} - {s['visit_wins']})", "number of losses since it was turned to", 2
     )
-    yield Score(
+    yield OptionScore(
         f"{s['visit_wins']} / xp.maximum({s['streak']}, 1.0)",
         "share of wins since it was turned to",
         2.5,
     )
-    yield Score(
+    yield OptionScore(
         f"(2.0 * {s['visit_wins']} - {s['streak']})", "wins less losses since it was turned to", 2.5
     )
-    yield Score(s["past_visit_wins"], "number of wins of the visit before", 2)
-    yield Score(s["past_visit_tries"], "length of the visit before", 2)
-    yield Score(s["best"], "best outcome so far", 2)
+    yield OptionScore(s["past_visit_wins"], "number of wins of the visit before", 2)
+    yield OptionScore(s["past_visit_tries"], "length of the visit before", 2)
+    yield OptionScore(s["best"], "best outcome so far", 2)
     for name in KEPT:
         kind, _, rate = name.rpartition("_")
         if kind in ("value", "fading", "habit") and rate.isdigit():
@@ -211,14 +225,16 @@ def _scores() -> Iterator[Score]:
                 "fading": f"trace of what it earned that fades by {rate}% a step",
                 "habit": f"trace of choices that fades by {rate}% a step",
             }[kind]
-            yield Score(s[name], words, 2)
-    yield Score(
+            yield OptionScore(s[name], words, 2)
+    yield OptionScore(
         "(2.0 * state['won_last'][..., None] - 1.0) * state['last']",
         "having won last, or not lost",
         0.7,
     )
-    yield Score("state['won_last'][..., None] * state['last']", "having won last", 1.2)
-    yield Score("(state['won_last'][..., None] - 1.0) * state['last']", "not having lost last", 1.2)
+    yield OptionScore("state['won_last'][..., None] * state['last']", "having won last", 1.2)
+    yield OptionScore(
+        "(state['won_last'][..., None] - 1.0) * state['last']", "not having lost last", 1.2
+    )
     for name, words in (
         ("winning", "wins in a row"),
         ("losing", "losses in a row"),
@@ -226,13 +242,13 @@ def _scores() -> Iterator[Score]:
         ("tried", "tries"),
         ("streak", "choices in a row"),
     ):
-        yield Score(f"{s[name]} % 2", f"oddness of the number of {words}", 3.5)
+        yield OptionScore(f"{s[name]} % 2", f"oddness of the number of {words}", 3.5)
     for name, words in (
         ("paid", "outcome the last time"),
         ("value", "value that moves by 30% of each surprise"),
     ):
         better = f"(state['staying_{name}'] - state['leaving_{name}'])[..., None] * state['last']"
-        yield Score(
+        yield OptionScore(
             better, f"merit of doing with it what has the better {words}, staying or leaving", 3.5
         )
     for name, words in (
@@ -243,7 +259,7 @@ def _scores() -> Iterator[Score]:
         ("since", "steps since the last try"),
     ):
         for level in (1, 2, 3, 4, 5):
-            yield Score(f"1.0 * ({s[name]} >= {level})", f"at least {level} {words}", 3.5)
+            yield OptionScore(f"1.0 * ({s[name]} >= {level})", f"at least {level} {words}", 3.5)
 
 
 def _games() -> Iterator[tuple[str, str, float, Sequence[float]]]:
@@ -297,7 +313,7 @@ def _games() -> Iterator[tuple[str, str, float, Sequence[float]]]:
 
 
 @dataclass(frozen=True)
-class Told:
+class RememberedAnswers:
     """People's answers with what they could remember before each."""
 
     person: NDArray[np.intp]
@@ -307,7 +323,7 @@ class Told:
     """``(n_rows, n_options)``."""
     scores: Array
     """``(n_scores, n_rows, n_options)``."""
-    gates: Terms
+    gates: TermTable
     """On the rows."""
 
     @property
@@ -315,16 +331,16 @@ class Told:
         """Of the gates by their code."""
         return {term.code: place for place, term in enumerate(self.gates.items)}
 
-    def at(self, rows: NDArray[np.intp]) -> Told:
+    def at(self, rows: NDArray[np.intp]) -> RememberedAnswers:
         """Some of the rows."""
-        gates = Terms(self.gates.items, self.gates.values[:, rows])
-        return Told(
+        gates = TermTable(self.gates.items, self.gates.values[:, rows])
+        return RememberedAnswers(
             self.person[rows], self.response[rows], self.allowed[rows], self.scores[:, rows], gates
         )
 
 
 @dataclass(frozen=True)
-class Pairs:
+class OptionPairs:
     """Comparisons of the option chosen with each other one."""
 
     row: NDArray[np.intp]
@@ -339,7 +355,7 @@ class Pairs:
 SCORES = tuple(_scores())
 
 
-def read_told(domain: Domain, trials: Sequence[Trials]) -> Told:
+def read_told(domain: Domain, trials: Sequence[Trials]) -> RememberedAnswers:
     """Walk through everybody's answers with all that can be remembered."""
     space: dict[str, Any] = {}
     entries = tuple(KEPT)
@@ -385,8 +401,8 @@ def read_told(domain: Domain, trials: Sequence[Trials]) -> Told:
     order = np.argsort(np.concatenate(persons), kind="stable")
     items = tuple(term for _, term in made)
     cut = np.array([float(term.code.rpartition(" > ")[2]) for term in items])
-    gates = Terms(items, (found > cut[:, None]).astype(np.float32)[:, order])
-    return Told(
+    gates = TermTable(items, (found > cut[:, None]).astype(np.float32)[:, order])
+    return RememberedAnswers(
         np.concatenate(persons)[order].astype(np.intp),
         np.concatenate(responses)[order].astype(np.intp),
         np.concatenate(allowed)[order],
@@ -395,13 +411,13 @@ def read_told(domain: Domain, trials: Sequence[Trials]) -> Told:
     )
 
 
-def _game_terms() -> Iterator[tuple[str, Term]]:
+def _game_terms() -> Iterator[tuple[str, ChoiceTerm]]:
     """Code of a number and the gate that a threshold makes of it."""
     for code, words, price, cuts in _games():
         for cut in cuts:
             yield (
                 code,
-                Term(
+                ChoiceTerm(
                     f"({code}) > {cut:g}", words.format(cut=f"{cut:g}"), price + np.log(len(cuts))
                 ),
             )
@@ -433,7 +449,7 @@ def _game_terms() -> Iterator[tuple[str, Term]]:
             for cut in cuts:
                 yield (
                     code,
-                    Term(
+                    ChoiceTerm(
                         f"{code} > {cut:g}",
                         words.format(cut=f"{cut:g}"),
                         score.price + price + np.log(len(cuts)),
@@ -441,7 +457,7 @@ def _game_terms() -> Iterator[tuple[str, Term]]:
                 )
 
 
-def pairs_of(told: Told) -> Pairs:
+def pairs_of(told: RememberedAnswers) -> OptionPairs:
     """Every answer as comparisons."""
     n_options = told.allowed.shape[1]
     rows, low, high, first, weight = [], [], [], [], []
@@ -457,15 +473,15 @@ def pairs_of(told: Told) -> Pairs:
     counts = np.zeros((sum(map(len, rows)), 2))
     took_low, weights = np.concatenate(first), np.concatenate(weight)
     counts[np.arange(len(counts)), np.where(took_low, 0, 1)] = weights
-    return Pairs(np.concatenate(rows), np.concatenate(low), np.concatenate(high), counts)
+    return OptionPairs(np.concatenate(rows), np.concatenate(low), np.concatenate(high), counts)
 
 
-def leads_of(told: Told, pairs: Pairs) -> Terms:
+def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:
     """Of the later option of each pair over the earlier one, as numbers."""
     values = told.scores[:, pairs.row, pairs.high] - told.scores[:, pairs.row, pairs.low]
     prices = normalized(np.array([score.price for score in SCORES]))
     items = tuple(
-        Term(
+        ChoiceTerm(
             score.code,
             f"take the option with the greater {score.words}",
             float(price),
@@ -473,11 +489,11 @@ def leads_of(told: Told, pairs: Pairs) -> Terms:
         )
         for score, price in zip(SCORES, prices, strict=True)
     )
-    return Terms(items, np.where(np.abs(values) < 1e-9, 0.0, values).astype(np.float32))
+    return TermTable(items, np.where(np.abs(values) < 1e-9, 0.0, values).astype(np.float32))
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LearningRule:
     """A rule of learning, as `theories.induction.induce.Induced` wants it."""
 
     source: str
@@ -489,12 +505,12 @@ class Lesson:
     price: float
 
 
-Model = Node | Additive
+Model = Node | AdditiveRule
 
 
 def induce_lessons(
     domain: Domain, trials: Sequence[Trials], rng: np.random.Generator
-) -> list[Lesson]:
+) -> list[LearningRule]:
     """Rules of learning, one of each form.
 
     Args:
@@ -518,7 +534,7 @@ def induce_lessons(
         ("rule list of learning", _fit_tree),
         *(("weighed lessons", _fit_sum(lapse)) for lapse in LAPSES),
     ]
-    best: dict[str, Lesson] = {}
+    best: dict[str, LearningRule] = {}
     for kind, fit in kinds:
         parts = []
         for left_out in range(N_FOLDS):
@@ -546,7 +562,7 @@ def induce_lessons(
         one_hot = told.response[:, None] == np.arange(told.allowed.shape[1])
         error = float(np.mean((p.mean(axis=0) - one_hot.mean(axis=0)) ** 2))
         price = PRICE * size
-        found = Lesson(source, scores[size], error, size, kind, claim, price)
+        found = LearningRule(source, scores[size], error, size, kind, claim, price)
         if kind not in best or best[kind].cross_validated < found.cross_validated:
             best[kind] = found
     return list(best.values())
@@ -556,34 +572,38 @@ def _of_size(models: dict[int, Model], size: int) -> Model:
     return models[max((k for k in models if k <= size), default=min(models))]
 
 
-def _sides(plain: Terms) -> Terms:
-    return distinct(Terms(plain.items, np.sign(plain.values)), is_signed=True)
+def _sides(plain: TermTable) -> TermTable:
+    return distinct(TermTable(plain.items, np.sign(plain.values)), is_signed=True)
 
 
-def _useful_gates(told: Told, pairs: Pairs, signed: Terms) -> Terms:
+def _useful_gates(told: RememberedAnswers, pairs: OptionPairs, signed: TermTable) -> TermTable:
     """Gates on the pairs, those kept that divide best where one lead is followed on each side."""
     every = distinct(told.gates, is_signed=False)
-    every = Terms(_priced(every.items), every.values[:, pairs.row])
+    every = TermTable(_priced(every.items), every.values[:, pairs.row])
     guides = signed.take(TreeSearch(signed, every, pairs.counts).followed(N_GUIDES))
     search = TreeSearch(guides, every, pairs.counts, n_deeper=N_GATES)
     search.solutions(np.ones(len(pairs.row), dtype=bool))
     return every.take(search.deeper)
 
 
-def _priced(items: Sequence[Term]) -> tuple[Term, ...]:
+def _priced(items: Sequence[ChoiceTerm]) -> tuple[ChoiceTerm, ...]:
     prices = normalized(np.array([item.price for item in items]))
     return tuple(
         replace(item, price=float(price)) for item, price in zip(items, prices, strict=True)
     )
 
 
-def _fit_tree(plain: Terms, signed: Terms, gates: Terms, counts: Array) -> dict[int, Model]:
+def _fit_tree(
+    plain: TermTable, signed: TermTable, gates: TermTable, counts: Array
+) -> dict[int, Model]:
     grown = TreeSearch(signed, gates, counts, beam=2, n_deeper=N_DEEPER).grow(MOST_TERMS)
     return {max(size, 1): item.node for size, item in grown.items() if size or len(grown) == 1}
 
 
-def _fit_sum(lapse: float) -> Callable[[Terms, Terms, Terms, Array], dict[int, Model]]:
-    def fit(plain: Terms, signed: Terms, gates: Terms, counts: Array) -> dict[int, Model]:
+def _fit_sum(lapse: float) -> Callable[[TermTable, TermTable, TermTable, Array], dict[int, Model]]:
+    def fit(
+        plain: TermTable, signed: TermTable, gates: TermTable, counts: Array
+    ) -> dict[int, Model]:
         few = gates.take(np.arange(min(N_DEEPER, len(gates.items))))
         return {
             len(item.terms): item
@@ -602,10 +622,15 @@ PLACE = {score.code: place for place, score in enumerate(SCORES)}
 
 
 def probabilities(
-    model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, rows: NDArray[np.intp]
+    model: Model,
+    plain: TermTable,
+    signed: TermTable,
+    gates: TermTable,
+    told: RememberedAnswers,
+    rows: NDArray[np.intp],
 ) -> Array:
     """``(n_rows, n_options)`` of a rule found in comparisons."""
-    if not isinstance(model, Additive):
+    if not isinstance(model, AdditiveRule):
         return _distribution(model, signed, gates, told, rows, told.allowed[rows])
     strength = _evidence(model, plain, gates, told, rows)
     free = told.allowed[rows] > 0
@@ -614,12 +639,16 @@ def probabilities(
     return np.asarray((1 - model.lapse) * p + model.lapse * free / free.sum(axis=1, keepdims=True))
 
 
-def _gate_values(told: Told, term: Term) -> Array:
+def _gate_values(told: RememberedAnswers, term: ChoiceTerm) -> Array:
     return np.asarray(told.gates.values[told.places[term.code]])
 
 
 def _evidence(
-    model: Additive, plain: Terms, gates: Terms, told: Told, rows: NDArray[np.intp]
+    model: AdditiveRule,
+    plain: TermTable,
+    gates: TermTable,
+    told: RememberedAnswers,
+    rows: NDArray[np.intp],
 ) -> Array:
     total = np.zeros((len(rows), told.allowed.shape[1]))
     for term, weight in zip(model.terms, model.weights, strict=True):
@@ -631,11 +660,16 @@ def _evidence(
 
 
 def _distribution(
-    node: Node, signed: Terms, gates: Terms, told: Told, rows: NDArray[np.intp], free: Array
+    node: Node,
+    signed: TermTable,
+    gates: TermTable,
+    told: RememberedAnswers,
+    rows: NDArray[np.intp],
+    free: Array,
 ) -> Array:
-    if isinstance(node, Const):
+    if isinstance(node, ConstantLeaf):
         return _constant(node.p, free)
-    if isinstance(node, Split):
+    if isinstance(node, SplitNode):
         inside = _gate_values(told, gates.items[node.gate])[rows, None] > 0
         yes, no = (
             _distribution(part, signed, gates, told, rows, free) for part in (node.yes, node.no)
@@ -648,7 +682,7 @@ def _distribution(
     return np.asarray(_SAYS["follow"](within, best, sure, free, np))
 
 
-def _direction(node: Follow) -> tuple[bool, float]:
+def _direction(node: LeadLeaf) -> tuple[bool, float]:
     """Whether smaller scores are followed, and how surely."""
     return node.consistency < 0.5, max(node.consistency, 1 - node.consistency)
 
@@ -699,7 +733,12 @@ def remembered(code: str) -> set[str]:
 
 
 def _write(
-    model: Model, plain: Terms, signed: Terms, gates: Terms, told: Told, pairs: Pairs
+    model: Model,
+    plain: TermTable,
+    signed: TermTable,
+    gates: TermTable,
+    told: RememberedAnswers,
+    pairs: OptionPairs,
 ) -> tuple[str, str, Array]:
     """Source, claim and the probabilities that it gives, lapses included."""
     rows = np.arange(len(told.person))
@@ -725,16 +764,16 @@ def _write(
         }
         return f'parameters["{name}"]'
 
-    def code(term: Term) -> str:
+    def code(term: ChoiceTerm) -> str:
         used.append(term.code)
         return term.code
 
-    if isinstance(model, Additive):
+    if isinstance(model, AdditiveRule):
         total = _evidence(model, plain, gates, told, rows)
         behind = np.where(told.allowed > 0, total[answered][:, None] - total, np.inf)
         behind[answered] = np.inf
         spread = sensitivities(behind, model.lapse, chance, told.person, 1.0)
-        parameters["lapse"] = lapse_prior(Spread(model.lapse, 0.01))
+        parameters["lapse"] = lapse_prior(ParameterSpread(model.lapse, 0.01))
         parameters["sensitivity"] = {
             "prior": "log_normal",
             "median": rounded(float(np.exp(spread.center))),
@@ -784,7 +823,7 @@ def _write(
             nonlocal n_choices
             n_choices += 1
             choice = f"choice_{n_choices}"
-            if isinstance(node, Const):
+            if isinstance(node, ConstantLeaf):
                 expression = f"evenly({among})"
                 if node.p != 0.5 and told.allowed.shape[1] == 2:
                     p = _inside(node.p)
@@ -793,7 +832,7 @@ def _write(
                         f"{choice} = {among} * ({1 - p:.4g} + {2 * p - 1:.4g} * {second})"
                     )
                     expression = f"evenly({choice})"
-            elif isinstance(node, Split):
+            elif isinstance(node, SplitNode):
                 gate = code(gates.items[node.gate])
                 yes, no = emit(node.yes, among), emit(node.no, among)
                 expression = f"xp.where(({gate})[..., None], {yes}, {no})"

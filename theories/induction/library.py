@@ -26,7 +26,7 @@ MOST_CUES_PAIRED = 6
 
 
 @dataclass(frozen=True)
-class Score:
+class OptionScore:
     """A number for each option."""
 
     code: str
@@ -53,14 +53,14 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class TermVocabulary:
     """What a domain's terms are written in."""
 
     helpers: tuple[str, ...]
     """Functions at module level, each may use those before it."""
     prelude: str
     """Statements at the beginning of ``choose`` and ``learn``."""
-    scores: tuple[Score, ...]
+    scores: tuple[OptionScore, ...]
     n_cues: tuple[int, ...] = ()
     """Of rated products in every experiment."""
     levels: tuple[float, ...] = ()
@@ -173,7 +173,7 @@ def cues(x, i, j, xp):
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
-def vocabulary(domain: str, stimuli: Sequence[Stimuli]) -> Vocabulary:
+def vocabulary(domain: str, stimuli: Sequence[Stimuli]) -> TermVocabulary:
     """Terms for the trials at hand: the domain's own, or such as the shapes of its arrays allow.
 
     Args:
@@ -189,7 +189,7 @@ def vocabulary(domain: str, stimuli: Sequence[Stimuli]) -> Vocabulary:
     return _by_shape(stimuli)
 
 
-def namespace(vocabulary: Vocabulary, stimuli: Stimuli) -> dict[str, Any]:
+def namespace(vocabulary: TermVocabulary, stimuli: Stimuli) -> dict[str, Any]:
     """Helpers, and the variables that the prelude sets on these trials."""
     space: dict[str, Any] = {"xp": np, "trials": dict(stimuli.arrays)}
     # Text written in this file, never by anyone else: machine-written sources run in the sandbox only.
@@ -197,7 +197,7 @@ def namespace(vocabulary: Vocabulary, stimuli: Stimuli) -> dict[str, Any]:
     return space
 
 
-def values(vocabulary: Vocabulary, codes: Sequence[str], stimuli: Stimuli) -> list[Array]:
+def values(vocabulary: TermVocabulary, codes: Sequence[str], stimuli: Stimuli) -> list[Array]:
     """``(n_trials, 2)`` numbers of every score in ``codes``."""
     space = namespace(vocabulary, stimuli)
     with np.errstate(all="ignore"):
@@ -209,7 +209,7 @@ def values(vocabulary: Vocabulary, codes: Sequence[str], stimuli: Stimuli) -> li
 
 
 def values_of_all(
-    vocabulary: Vocabulary, codes: Sequence[str], stimuli: Sequence[Stimuli]
+    vocabulary: TermVocabulary, codes: Sequence[str], stimuli: Sequence[Stimuli]
 ) -> Array:
     """``(n_codes, n_trials, 2)`` on the trials of all experiments, those of one shape reckoned together."""
     groups: dict[tuple[tuple[int, ...], ...], list[int]] = {}
@@ -233,7 +233,7 @@ def values_of_all(
     return np.concatenate(found, axis=1)
 
 
-def _rated(stimuli: Sequence[Stimuli]) -> Vocabulary:
+def _rated(stimuli: Sequence[Stimuli]) -> TermVocabulary:
     tops = {float(top) for item in stimuli for top in np.unique(item["rating_max"])}
     ratings = [np.asarray(item["ratings"], dtype=np.float64) for item in stimuli]
     shares = len(tops) > 1
@@ -249,7 +249,7 @@ def _rated(stimuli: Sequence[Stimuli]) -> Vocabulary:
     if shares:
         prelude += '\nx = x / trials["rating_max"][:, None, None]'
     n_cues = max(part.shape[-1] for part in ratings)
-    return Vocabulary(
+    return TermVocabulary(
         (
             LEAD,
             SIDE,
@@ -276,7 +276,7 @@ def _rated(stimuli: Sequence[Stimuli]) -> Vocabulary:
     )
 
 
-def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
+def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[OptionScore]:
     top, inner = levels[-1], levels[1:]
     middle = [float(level) for level in levels[1:-1]]
     decay = "0.5 ** xp.arange(x.shape[-1])"
@@ -288,219 +288,235 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
     )
     # The published ways of adding up, then powers, counts and shapes of one product's ratings.
     for weight, words, price in weights:
-        yield Score(
+        yield OptionScore(
             f"({weight}x).sum(axis=-1)" if weight else "x.sum(axis=-1)",
             f"total of the ratings{words}",
             1 + price,
             True,
         )
-        yield Score(
+        yield OptionScore(
             f"({weight}(x > {other})).sum(axis=-1)",
             f"number of cues ahead{words}",
             1 + price,
             not weight,
         )
-        yield Score(
+        yield OptionScore(
             f"({weight}(x == x.max(axis=-1)[..., None])).sum(axis=-1)",
             f"number of cues at its own best{words}",
             4,
         )
         if middle:
-            yield Score(
+            yield OptionScore(
                 f"({weight}xp.sqrt(x)).sum(axis=-1)",
                 f"total of the square roots of the ratings{words}",
                 2 + price,
             )
-            yield Score(
+            yield OptionScore(
                 f"({weight}x**2).sum(axis=-1)", f"total of the squared ratings{words}", 2 + price
             )
-            yield Score(
+            yield OptionScore(
                 f"({weight}xp.log(1 + x)).sum(axis=-1)",
                 f"product of the ratings plus one{words}",
                 2 + price,
             )
-            yield Score(
+            yield OptionScore(
                 f"({weight}xp.maximum(x - {other}, 0.0) ** 2).sum(axis=-1)",
                 f"total of the squared advantages{words}",
                 3,
             )
-            yield Score(
+            yield OptionScore(
                 f"({weight}xp.sqrt(xp.maximum(x - {other}, 0.0))).sum(axis=-1)",
                 f"total of the square roots of the advantages{words}",
                 3,
             )
-            yield Score(
+            yield OptionScore(
                 f"({weight}x / xp.maximum(xp.maximum(x, {other}), 1e-9)).sum(axis=-1)",
                 f"total of the ratings in proportion to the better one{words}",
                 3,
             )
             for level in inner:
-                yield Score(
+                yield OptionScore(
                     f"({weight}(x >= {level:g})).sum(axis=-1)",
                     f"number of ratings of at least {level:g}{words}",
                     2.5 + price,
                 )
             for level in middle:
-                yield Score(
+                yield OptionScore(
                     f"({weight}xp.minimum(x, {level:g})).sum(axis=-1)",
                     f"total of the ratings up to {level:g}{words}",
                     3 + price,
                 )
             for level in levels:
-                yield Score(
+                yield OptionScore(
                     f"-({weight}xp.abs(x - {level:g})).sum(axis=-1)",
                     f"closeness of the ratings to {level:g}{words}",
                     3 + price,
                 )
-                yield Score(
+                yield OptionScore(
                     f"-({weight}(x - {level:g}) ** 2).sum(axis=-1)",
                     f"squared closeness of the ratings to {level:g}{words}",
                     4,
                 )
-    yield Score(
+    yield OptionScore(
         f"((x > {other}) * {decay}).sum(axis=-1)",
         "rating on the most valid cue that differs",
         1.2,
         True,
     )
-    yield Score(
+    yield OptionScore(
         f"((x > {other}) / ({decay})).sum(axis=-1)",
         "rating on the least valid cue that differs",
         2,
         True,
     )
-    yield Score(
+    yield OptionScore(
         f"(x * {decay}).sum(axis=-1)",
         "total of the ratings, each cue counting half of the one before",
         2,
     )
-    yield Score(
+    yield OptionScore(
         f"(x / ({decay})).sum(axis=-1)",
         "total of the ratings, each cue counting twice the one before",
         3,
     )
-    yield Score("x.max(axis=-1)", "highest rating", 1.5, True, True)
-    yield Score("x.min(axis=-1)", "lowest rating", 1.5, True, True)
-    yield Score("x.mean(axis=-1)", "mean rating", 1.5, False, True)
+    yield OptionScore("x.max(axis=-1)", "highest rating", 1.5, True, True)
+    yield OptionScore("x.min(axis=-1)", "lowest rating", 1.5, True, True)
+    yield OptionScore("x.mean(axis=-1)", "mean rating", 1.5, False, True)
     if middle:
         alike = "(x[..., None] == x[..., None, :]).sum(axis=-1)"
         commonest = f"({alike} + 1e-3 * x).argmax(axis=-1)[..., None]"
-        yield Score(
+        yield OptionScore(
             f"xp.take_along_axis(x, {commonest}, axis=-1)[..., 0]",
             "commonest rating",
             3,
             False,
             True,
         )
-        yield Score(f"{alike}.max(axis=-1)", "number of cues that agree", 3, True)
-    yield Score("x.max(axis=-1) - x.min(axis=-1)", "range of ratings", 2, True)
-    yield Score("xp.round(x.var(axis=-1), 9)", "variance of the ratings", 2, True)
-    yield Score("xp.abs(x - x.mean(axis=-1)[..., None]).sum(axis=-1)", "spread of the ratings", 3)
-    yield Score("x.argmax(axis=-1)", "rank of its best cue", 3)
-    yield Score("x.argmin(axis=-1)", "rank of its worst cue", 3)
-    yield Score(f"(x - {other}).max(axis=-1)", "largest advantage", 2)
-    yield Score(f"(x - {other}).min(axis=-1)", "least bad disadvantage", 2)
-    yield Score(
+        yield OptionScore(f"{alike}.max(axis=-1)", "number of cues that agree", 3, True)
+    yield OptionScore("x.max(axis=-1) - x.min(axis=-1)", "range of ratings", 2, True)
+    yield OptionScore("xp.round(x.var(axis=-1), 9)", "variance of the ratings", 2, True)
+    yield OptionScore(
+        "xp.abs(x - x.mean(axis=-1)[..., None]).sum(axis=-1)", "spread of the ratings", 3
+    )
+    yield OptionScore("x.argmax(axis=-1)", "rank of its best cue", 3)
+    yield OptionScore("x.argmin(axis=-1)", "rank of its worst cue", 3)
+    yield OptionScore(f"(x - {other}).max(axis=-1)", "largest advantage", 2)
+    yield OptionScore(f"(x - {other}).min(axis=-1)", "least bad disadvantage", 2)
+    yield OptionScore(
         f"((x - {other}) * (xp.abs(x - {other}) == xp.abs(x - {other}).max(axis=-1)[..., None])).sum(axis=-1)",
         "advantage on the cues that differ most",
         2.5,
     )
-    yield Score("x.sum(axis=-1) % 2", "remainder of the total divided by 2", 3, True)
-    yield Score("x.sum(axis=-1) % 3", "remainder of the total divided by 3", 4)
-    yield Score("x.sum(axis=-1) % 4", "remainder of the total divided by 4", 4.5)
-    yield Score("xp.abs(xp.diff(x, axis=-1)).sum(axis=-1)", "change from cue to cue", 3.5)
-    yield Score("(xp.diff(x, axis=-1) > 0).sum(axis=-1)", "number of rises down the cues", 3.5)
-    yield Score("(x * (xp.arange(x.shape[-1]) % 2)).sum(axis=-1)", "total on every second cue", 4)
-    yield Score(f"(x == {other}[:, ::-1, ::-1]).sum(axis=-1)", "symmetry of the ratings", 5)
+    yield OptionScore("x.sum(axis=-1) % 2", "remainder of the total divided by 2", 3, True)
+    yield OptionScore("x.sum(axis=-1) % 3", "remainder of the total divided by 3", 4)
+    yield OptionScore("x.sum(axis=-1) % 4", "remainder of the total divided by 4", 4.5)
+    yield OptionScore("xp.abs(xp.diff(x, axis=-1)).sum(axis=-1)", "change from cue to cue", 3.5)
+    yield OptionScore(
+        "(xp.diff(x, axis=-1) > 0).sum(axis=-1)", "number of rises down the cues", 3.5
+    )
+    yield OptionScore(
+        "(x * (xp.arange(x.shape[-1]) % 2)).sum(axis=-1)", "total on every second cue", 4
+    )
+    yield OptionScore(f"(x == {other}[:, ::-1, ::-1]).sum(axis=-1)", "symmetry of the ratings", 5)
     for place in range(1, n_cues - 1):
-        yield Score(f"cue(xp.sort(x, axis=-1), {place})", f"{ORDINALS[place]} lowest rating", 3)
+        yield OptionScore(
+            f"cue(xp.sort(x, axis=-1), {place})", f"{ORDINALS[place]} lowest rating", 3
+        )
     for share in np.unique(np.round(2 * n_cues * top * np.linspace(0, 1, 21)[1:-1]) / 2):
-        yield Score(
+        yield OptionScore(
             f"-xp.abs(x.sum(axis=-1) - {share:g})", f"closeness of the total to {share:g}", 4
         )
     if middle:
-        yield Score("(x % 2).sum(axis=-1)", "number of odd ratings", 3.5)
-        yield Score("(x > 0).prod(axis=-1)", "freedom from zeros", 2.5)
+        yield OptionScore("(x % 2).sum(axis=-1)", "number of odd ratings", 3.5)
+        yield OptionScore("(x > 0).prod(axis=-1)", "freedom from zeros", 2.5)
         for level in levels:
-            yield Score(
+            yield OptionScore(
                 f"(x == {level:g}).sum(axis=-1)", f"number of ratings of {level:g}", 3, True
             )
         for level in inner:
-            yield Score(
+            yield OptionScore(
                 f"(x >= {level:g}).all(axis=-1) * 1.0", f"all ratings being at least {level:g}", 3
             )
-            yield Score(
+            yield OptionScore(
                 f"(x >= {level:g}).any(axis=-1) * 1.0", f"any rating being at least {level:g}", 3
             )
-            yield Score(
+            yield OptionScore(
                 f"(x >= {level:g}).sum(axis=-1) % 2",
                 f"oddness of the number of ratings of at least {level:g}",
                 5,
             )
     for k in range(n_cues):
         name = f"{ORDINALS[k]} most valid cue" if k else "most valid cue"
-        yield Score(f"cue(x, {k})", f"rating on the {name}", 1 + 0.1 * k, True, True)
+        yield OptionScore(f"cue(x, {k})", f"rating on the {name}", 1 + 0.1 * k, True, True)
         if n_cues > 1:
             others = f"others(x, {k}, xp)"
-            yield Score(
+            yield OptionScore(
                 f"{others}.max(axis=-1)", f"highest rating on other cues than the {name}", 3
             )
-            yield Score(
+            yield OptionScore(
                 f"{others}.max(axis=-1) >= cue(x, {k})",
                 f"being seconded in the rating on the {name}",
                 4,
             )
-            yield Score(f"{others}.min(axis=-1)", f"lowest rating on other cues than the {name}", 3)
-            yield Score(
+            yield OptionScore(
+                f"{others}.min(axis=-1)", f"lowest rating on other cues than the {name}", 3
+            )
+            yield OptionScore(
                 f"cue(x, {k}) >= {others}.mean(axis=-1)", f"being above the others on the {name}", 4
             )
-        yield Score(f"x.sum(axis=-1) - cue(x, {k})", f"total without the {name}", 3)
-        yield Score(f"x.sum(axis=-1) - 2 * cue(x, {k})", f"total with the {name} turned round", 3.5)
-        yield Score(
+        yield OptionScore(f"x.sum(axis=-1) - cue(x, {k})", f"total without the {name}", 3)
+        yield OptionScore(
+            f"x.sum(axis=-1) - 2 * cue(x, {k})", f"total with the {name} turned round", 3.5
+        )
+        yield OptionScore(
             f"(x > {other}).sum(axis=-1) - (cue(x, {k}) > cue({other}, {k}))",
             f"number of other cues ahead than the {name}",
             3,
         )
-        yield Score(f"cue(x, {k}) == x.max(axis=-1)", f"being at its best on the {name}", 4.5)
-        yield Score(f"cue(x, {k}) == x.min(axis=-1)", f"being at its worst on the {name}", 4.5)
+        yield OptionScore(f"cue(x, {k}) == x.max(axis=-1)", f"being at its best on the {name}", 4.5)
+        yield OptionScore(
+            f"cue(x, {k}) == x.min(axis=-1)", f"being at its worst on the {name}", 4.5
+        )
         if middle:
-            yield Score(f"cue(x, {k}) % 2", f"oddness of the rating on the {name}", 4)
+            yield OptionScore(f"cue(x, {k}) % 2", f"oddness of the rating on the {name}", 4)
         for level in middle:
-            yield Score(f"cue(x, {k}) == {level:g}", f"rating of {level:g} on the {name}", 4.5)
-            yield Score(
+            yield OptionScore(
+                f"cue(x, {k}) == {level:g}", f"rating of {level:g} on the {name}", 4.5
+            )
+            yield OptionScore(
                 f"cue(x, {k}) >= {level:g}", f"rating of at least {level:g} on the {name}", 3.5
             )
-            yield Score(
+            yield OptionScore(
                 f"-xp.abs(cue(x, {k}) - {level:g})", f"closeness to {level:g} on the {name}", 4
             )
         if middle:
-            yield Score(f"cue(x, {k}) >= {top:g}", f"top rating on the {name}", 3.5)
-            yield Score(f"cue(x, {k}) > 0", f"rating above 0 on the {name}", 3.5)
+            yield OptionScore(f"cue(x, {k}) >= {top:g}", f"top rating on the {name}", 3.5)
+            yield OptionScore(f"cue(x, {k}) > 0", f"rating above 0 on the {name}", 3.5)
     if n_cues > MOST_CUES_PAIRED:
         return
     for i, j in combinations(range(n_cues), 2):
         name = f"the {ORDINALS[i]} and {ORDINALS[j]} most valid cue"
         a, b = f"cue(x, {i})", f"cue(x, {j})"
-        yield Score(f"{a} + {b}", f"total on {name}", 3)
-        yield Score(f"{a} - {b}", f"difference between {name}", 4)
-        yield Score(f"xp.abs({a} - {b})", f"distance between {name}", 4)
-        yield Score(f"({a} + {b}) % 2", f"oddness of the total on {name}", 4.5)
-        yield Score(f"xp.minimum({a}, {b})", f"lower rating on {name}", 4)
-        yield Score(f"xp.maximum({a}, {b})", f"higher rating on {name}", 4)
+        yield OptionScore(f"{a} + {b}", f"total on {name}", 3)
+        yield OptionScore(f"{a} - {b}", f"difference between {name}", 4)
+        yield OptionScore(f"xp.abs({a} - {b})", f"distance between {name}", 4)
+        yield OptionScore(f"({a} + {b}) % 2", f"oddness of the total on {name}", 4.5)
+        yield OptionScore(f"xp.minimum({a}, {b})", f"lower rating on {name}", 4)
+        yield OptionScore(f"xp.maximum({a}, {b})", f"higher rating on {name}", 4)
         if middle:
-            yield Score(f"{a} * {b}", f"product of the ratings on {name}", 4)
-            yield Score(f"{a} == {b}", f"equality on {name}", 4.5)
-            yield Score(f"{a} > {b}", f"being better on the former of {name}", 4.5)
+            yield OptionScore(f"{a} * {b}", f"product of the ratings on {name}", 4)
+            yield OptionScore(f"{a} == {b}", f"equality on {name}", 4.5)
+            yield OptionScore(f"{a} > {b}", f"being better on the former of {name}", 4.5)
             for level in inner:
-                yield Score(
+                yield OptionScore(
                     f"xp.minimum({a}, {b}) >= {level:g}", f"at least {level:g} on both {name}", 5
                 )
-                yield Score(
+                yield OptionScore(
                     f"xp.maximum({a}, {b}) >= {level:g}",
                     f"at least {level:g} on either of {name}",
                     5,
                 )
-                yield Score(
+                yield OptionScore(
                     f"({a} >= {level:g}) != ({b} >= {level:g})",
                     f"at least {level:g} on just one of {name}",
                     5.5,
@@ -509,21 +525,21 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[Score]:
         name = "the " + ", ".join(ORDINALS[k] for k in chosen) + " most valid cue"
         parts = [f"cue(x, {k})" for k in chosen]
         if n_cues > 3:
-            yield Score(" + ".join(parts), f"total on {name}", 4.5)
-            yield Score(f"({' + '.join(parts)}) % 2", f"oddness of the total on {name}", 5.5)
-            yield Score(
+            yield OptionScore(" + ".join(parts), f"total on {name}", 4.5)
+            yield OptionScore(f"({' + '.join(parts)}) % 2", f"oddness of the total on {name}", 5.5)
+            yield OptionScore(
                 f"xp.minimum(xp.minimum({parts[0]}, {parts[1]}), {parts[2]})",
                 f"lowest rating on {name}",
                 5.5,
             )
-            yield Score(
+            yield OptionScore(
                 f"xp.maximum(xp.maximum({parts[0]}, {parts[1]}), {parts[2]})",
                 f"highest rating on {name}",
                 5.5,
             )
 
 
-def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
+def _risky(stimuli: Sequence[Stimuli]) -> TermVocabulary:
     prelude = (
         'x, q = trials["outcomes"], trials["probabilities"]\n'
         "mean = (q * x).sum(axis=-1)\n"
@@ -696,13 +712,18 @@ def _risky(stimuli: Sequence[Stimuli]) -> Vocabulary:
             )
     worths = ("mean", "worst", "best")
     scores = (
-        *(Score(code, words, price, basic, code in worths) for code, words, price, basic in items),
-        *(Score(code, words, 3.5) for code, words in conditions),
+        *(
+            OptionScore(code, words, price, basic, code in worths)
+            for code, words, price, basic in items
+        ),
+        *(OptionScore(code, words, 3.5) for code, words in conditions),
     )
-    return Vocabulary((LEAD, SIDE, LONGEST_RUN, EXTREME, HIGHEST_WHERE, CLASSES), prelude, scores)
+    return TermVocabulary(
+        (LEAD, SIDE, LONGEST_RUN, EXTREME, HIGHEST_WHERE, CLASSES), prelude, scores
+    )
 
 
-def _dated(stimuli: Sequence[Stimuli]) -> Vocabulary:
+def _dated(stimuli: Sequence[Stimuli]) -> TermVocabulary:
     prelude = (
         'x, t = trials["amounts"], trials["delays_days"]\n'
         "size = xp.maximum(xp.abs(x), 1e-9)\n"
@@ -710,36 +731,36 @@ def _dated(stimuli: Sequence[Stimuli]) -> Vocabulary:
         "small = size.min(axis=-1)[:, None]"
     )
     scores = [
-        Score("x", "amount", 1, True, True),
-        Score("t", "delay", 1, True, True),
-        Score("xp.sign(x) * xp.log(1 + size)", "logarithm of the amount", 2),
-        Score("xp.sign(x) * size**0.5", "square root of the amount", 2),
-        Score("xp.log(1 + t)", "logarithm of the delay", 2, True),
-        Score("t**0.5", "square root of the delay", 2.5),
-        Score("(t == 0) * 1.0", "payment today", 2, True),
-        Score("(t > t[:, ::-1]) * 1.0", "payment later", 2, True),
-        Score("x / small", "amount in multiples of the smaller one", 1.5, True),
-        Score("x / size.max(axis=-1)[:, None]", "amount in proportion to the larger one", 2),
-        Score("x / wait", "amount for each day between the two", 1.5, True),
-        Score(
+        OptionScore("x", "amount", 1, True, True),
+        OptionScore("t", "delay", 1, True, True),
+        OptionScore("xp.sign(x) * xp.log(1 + size)", "logarithm of the amount", 2),
+        OptionScore("xp.sign(x) * size**0.5", "square root of the amount", 2),
+        OptionScore("xp.log(1 + t)", "logarithm of the delay", 2, True),
+        OptionScore("t**0.5", "square root of the delay", 2.5),
+        OptionScore("(t == 0) * 1.0", "payment today", 2, True),
+        OptionScore("(t > t[:, ::-1]) * 1.0", "payment later", 2, True),
+        OptionScore("x / small", "amount in multiples of the smaller one", 1.5, True),
+        OptionScore("x / size.max(axis=-1)[:, None]", "amount in proportion to the larger one", 2),
+        OptionScore("x / wait", "amount for each day between the two", 1.5, True),
+        OptionScore(
             "x / small / wait",
             "amount in multiples of the smaller one for each day between the two",
             2,
             True,
         ),
-        Score(
+        OptionScore(
             "xp.log(size / small) / wait",
             "growth of the amount for each day between the two",
             2.5,
             True,
         ),
-        Score(
+        OptionScore(
             "xp.log(size / small) / xp.log(1 + wait)",
             "growth of the amount for the logarithm of the wait",
             3,
         ),
-        Score("x / (1 + t)", "amount for each day from today", 2.5),
-        Score(
+        OptionScore("x / (1 + t)", "amount for each day from today", 2.5),
+        OptionScore(
             "t / xp.maximum(t.max(axis=-1), 1e-9)[:, None]",
             "delay in proportion to the longer one",
             2.5,
@@ -748,9 +769,9 @@ def _dated(stimuli: Sequence[Stimuli]) -> Vocabulary:
     ]
     for unit in (2, 5, 10, 50, 100):
         code = f"(xp.abs(xp.round(x / {unit}) * {unit} - x) < 1e-6) * 1.0"
-        scores.append(Score(code, f"amount being a multiple of {unit}", 4))
+        scores.append(OptionScore(code, f"amount being a multiple of {unit}", 4))
     scores += [
-        Score(f"(t % {unit} == 0) * 1.0", f"delay being a multiple of {unit}", 4)
+        OptionScore(f"(t % {unit} == 0) * 1.0", f"delay being a multiple of {unit}", 4)
         for unit in (7, 30)
     ]
     longest = max(float(item["delays_days"].max()) for item in stimuli)
@@ -758,34 +779,38 @@ def _dated(stimuli: Sequence[Stimuli]) -> Vocabulary:
         k = f"{rate:.2g}"
         if rate * longest < 0.01:
             continue
-        scores.append(Score(f"x / (1 + {k} * t)", f"amount discounted hyperbolically at {k}", 2.5))
         scores.append(
-            Score(f"x * xp.exp(-{k} * t)", f"amount discounted exponentially at {k}", 2.5)
+            OptionScore(f"x / (1 + {k} * t)", f"amount discounted hyperbolically at {k}", 2.5)
         )
         scores.append(
-            Score(f"x / (1 + {k} * t) ** 0.5", f"amount discounted by the root of time at {k}", 3.5)
+            OptionScore(f"x * xp.exp(-{k} * t)", f"amount discounted exponentially at {k}", 2.5)
         )
         scores.append(
-            Score(
+            OptionScore(
+                f"x / (1 + {k} * t) ** 0.5", f"amount discounted by the root of time at {k}", 3.5
+            )
+        )
+        scores.append(
+            OptionScore(
                 f"xp.sign(x) * size**0.5 / (1 + {k} * t)",
                 f"root of the amount discounted hyperbolically at {k}",
                 3.5,
             )
         )
         scores.append(
-            Score(
+            OptionScore(
                 f"xp.log(size) - {k} * 10 * xp.log(1 + t)",
                 f"logarithms traded off at ten times {k}",
                 3.5,
             )
         )
-    return Vocabulary((LEAD, SIDE, CLASSES), prelude, tuple(scores))
+    return TermVocabulary((LEAD, SIDE, CLASSES), prelude, tuple(scores))
 
 
-def _by_shape(stimuli: Sequence[Stimuli]) -> Vocabulary:
+def _by_shape(stimuli: Sequence[Stimuli]) -> TermVocabulary:
     """Numbers of each option, their powers, products and discounted ratios, whatever they mean."""
     first = stimuli[0]
-    scores: list[Score] = []
+    scores: list[OptionScore] = []
     plain: list[tuple[str, str]] = []
     for name in sorted(first.arrays):
         shape = first[name].shape[1:]
@@ -795,12 +820,12 @@ def _by_shape(stimuli: Sequence[Stimuli]) -> Vocabulary:
         elif len(shape) == 2 and shape[0] == 2:
             plain += [(f"{code}[..., {k}]", f"{words} {k + 1}") for k in range(min(shape[1], 8))]
             scores += [
-                Score(f"{code}.{how}(axis=-1)", f"{how} of {words}", 2, True)
+                OptionScore(f"{code}.{how}(axis=-1)", f"{how} of {words}", 2, True)
                 for how in ("sum", "min", "max")
             ]
         elif shape == ():
             both = f"xp.stack([-{code}, {code}], axis=-1)"
-            scores.append(Score(both, words, 3, True))
+            scores.append(OptionScore(both, words, 3, True))
     sizes = {
         code: np.abs(
             np.concatenate([eval(code, {"trials": item.arrays}).ravel() for item in stimuli])
@@ -812,10 +837,10 @@ def _by_shape(stimuli: Sequence[Stimuli]) -> Vocabulary:
         least = (
             1.0 if (sizes[code] == 0).any() or not len(shown) else float(f"{shown.min() / 10:.2g}")
         )
-        scores.append(Score(code, words, 1.5, True))
+        scores.append(OptionScore(code, words, 1.5, True))
         logarithm = f"xp.log(xp.maximum(xp.abs({code}), {least:g}))"
-        scores.append(Score(logarithm, f"logarithm of {words}", 2.5, True))
-        scores.append(Score(f"xp.round({code}) % 2", f"oddness of {words}", 4))
+        scores.append(OptionScore(logarithm, f"logarithm of {words}", 2.5, True))
+        scores.append(OptionScore(f"xp.round({code}) % 2", f"oddness of {words}", 4))
         for other, others in plain:
             if code == other or not sizes[other].any():
                 continue
@@ -823,24 +848,26 @@ def _by_shape(stimuli: Sequence[Stimuli]) -> Vocabulary:
             rates = [float(f"{rate:.2g}") for rate in np.geomspace(0.02, 20, 16) / unit]
             for k in rates:
                 discounted = f"{code} / (1 + {k:g} * xp.abs({other}))"
-                scores.append(Score(discounted, f"{words} discounted by {others} at {k:g}", 3))
                 scores.append(
-                    Score(
+                    OptionScore(discounted, f"{words} discounted by {others} at {k:g}", 3)
+                )
+                scores.append(
+                    OptionScore(
                         f"{code} * xp.exp(-{k:g} * xp.abs({other}))",
                         f"{words} decaying with {others} at {k:g}",
                         3.5,
                     )
                 )
             if code < other:
-                scores.append(Score(f"{code} * {other}", f"{words} times {others}", 3))
+                scores.append(OptionScore(f"{code} * {other}", f"{words} times {others}", 3))
                 scale = float(np.median(sizes[code][sizes[code] > 0])) if sizes[code].any() else 1.0
                 for k in rates:
                     traded = float(f"{k * scale:.2g}")
                     scores.append(
-                        Score(
+                        OptionScore(
                             f"{code} - {traded:g} * {other}",
                             f"{words} less {traded:g} times {others}",
                             3.5,
                         )
                     )
-    return Vocabulary((LEAD, SIDE), "", tuple(scores))
+    return TermVocabulary((LEAD, SIDE), "", tuple(scores))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.theories.induction.terms import Terms
+from lakatos.theories.induction.terms import TermTable
 
 Array = NDArray[np.float64]
 LAPSES = (0.02, 0.12, 0.27, 0.5)
@@ -16,7 +16,7 @@ N_KINDS = 60
 
 
 @dataclass(frozen=True)
-class Kind:
+class LeadKind:
     """Follow a lead, or go against it."""
 
     lead: int
@@ -24,10 +24,10 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Mixture:
+class MixtureRule:
     """Some people are of the first kind, the others of the second."""
 
-    kinds: tuple[Kind, Kind]
+    kinds: tuple[LeadKind, LeadKind]
     share: float
     """Of the first kind."""
     lapse: float
@@ -35,7 +35,7 @@ class Mixture:
     """Log likelihood less prices, nats."""
 
 
-def find_mixture(leads: Terms, counts: Array) -> Mixture:
+def find_mixture(leads: TermTable, counts: Array) -> MixtureRule:
     """The best pair of kinds; ``counts`` is ``(n_people, n_cells, 2)``."""
     difference, total = (counts[..., 1] - counts[..., 0]).T, counts.sum(axis=2).T
     signed = (leads.values @ difference).astype(np.float64)
@@ -44,7 +44,7 @@ def find_mixture(leads: Terms, counts: Array) -> Mixture:
     right, wrong = 0.5 * (used + signed), 0.5 * (used - signed)
     prices = np.concatenate([leads.prices, leads.prices + 1])
     parameter = 0.5 * float(np.log(max(total.sum(), 2)))
-    best: Mixture | None = None
+    best: MixtureRule | None = None
     for lapse in LAPSES:
         log_right, log_wrong = np.log(1 - lapse / 2), np.log(lapse / 2)
         table = np.concatenate(
@@ -66,13 +66,13 @@ def find_mixture(leads: Terms, counts: Array) -> Mixture:
             i, j = np.unravel_index(int(pair.argmax()), pair.shape)
             if best is None or pair[i, j] > best.score:
                 first, second = (
-                    Kind(
+                    LeadKind(
                         int(chosen[k]) % len(leads.items), 1 if chosen[k] < len(leads.items) else -1
                     )
                     for k in (i, j)
                 )
                 exact = _share(likelihood[i], likelihood[j], float(share))
-                best = Mixture((first, second), exact, lapse, float(pair[i, j]))
+                best = MixtureRule((first, second), exact, lapse, float(pair[i, j]))
     assert best is not None
     return best
 
@@ -94,7 +94,7 @@ def _share(first: Array, second: Array, share: float) -> float:
     return float(np.clip(share, 0.02, 0.98))
 
 
-def predict(found: Mixture, values: NDArray[np.float32]) -> Array:
+def predict(found: MixtureRule, values: NDArray[np.float32]) -> Array:
     """``(2, n_cells)`` probability of the second option for each kind of people."""
     rows = [kind.sign * values[kind.lead] for kind in found.kinds]
     return np.stack([0.5 + 0.5 * (1 - found.lapse) * row for row in rows]).astype(np.float64)

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from lakatos.theories.induction.terms import Answers, Terms, past_gates, past_leads, signs
+from lakatos.theories.induction.terms import (
+    InductionAnswers,
+    TermTable,
+    past_gates,
+    past_leads,
+    signs,
+)
 
 Array = NDArray[Any]
 PAYS = 14.0
@@ -20,7 +26,7 @@ N_SHUFFLES = 2
 
 
 def depends_on_past(
-    answers: Answers, plain: Terms, signed: Terms, rng: np.random.Generator
+    answers: InductionAnswers, plain: TermTable, signed: TermTable, rng: np.random.Generator
 ) -> bool:
     """Whether some term of one's own past says how answers to the same trial differ from one another.
 
@@ -48,7 +54,7 @@ def depends_on_past(
     return bool(gains[0] > max(PAYS, gains[1:].max()))
 
 
-def shuffled(answers: Answers, rng: np.random.Generator) -> Answers:
+def shuffled(answers: InductionAnswers, rng: np.random.Generator) -> InductionAnswers:
     """The same answers to the same trials, each person's in a random order."""
     order = np.lexsort((answers.number, answers.person))
     drawn = np.lexsort((rng.random(len(order)), answers.person))
@@ -58,7 +64,7 @@ def shuffled(answers: Answers, rng: np.random.Generator) -> Answers:
     return replace(answers, trial=trial, response=response, count=count)
 
 
-def beside_one_another(copies: Sequence[Answers]) -> Answers:
+def beside_one_another(copies: Sequence[InductionAnswers]) -> InductionAnswers:
     """Copies of the same answers as one table, as if other people had given each: terms then mean the same in all."""
     first = copies[0]
     n_rows, n_people = len(first.trial), int(first.person.max()) + 1
@@ -72,7 +78,9 @@ def beside_one_another(copies: Sequence[Answers]) -> Answers:
     return replace(first, **columns)
 
 
-def _statistics(answers: Answers, basic: Terms, signed: Terms, n_copies: int) -> Array:
+def _statistics(
+    answers: InductionAnswers, basic: TermTable, signed: TermTable, n_copies: int
+) -> Array:
     """``(n_copies, n_terms)`` score statistics, in standard errors, of past leads and of leads behind past gates."""
     counts = answers.counts
     p = (counts[:, 1] / np.maximum(counts.sum(axis=1), 1))[answers.trial]

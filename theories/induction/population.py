@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.theories.induction.source import Spread
+from lakatos.theories.induction.source import ParameterSpread
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -15,7 +15,7 @@ Rows = NDArray[np.intp]
 
 def lapses(
     right: Array, chance: Array | float, person: Rows, count: Array | float, pooled: float
-) -> Spread:
+) -> ParameterSpread:
     """How people's lapses are distributed about a rule.
 
     Args:
@@ -32,7 +32,7 @@ def lapses(
 
 def sensitivities(
     log_odds: Array, lapse: float, chance: Array | float, person: Rows, count: Array | float
-) -> Spread:
+) -> ParameterSpread:
     """How factors on everybody's log odds are distributed, on the logarithmic scale.
 
     Args:
@@ -51,7 +51,9 @@ def sensitivities(
     return population(log_p, grid, person, 0.02, 1.5)
 
 
-def population(log_p: Array, grid: Array, person: Rows, least: float, most: float) -> Spread:
+def population(
+    log_p: Array, grid: Array, person: Rows, least: float, most: float
+) -> ParameterSpread:
     """The normal over ``grid`` that makes people's answers most likely; ``log_p`` is ``(n_grid, n_rows)``."""
     n_people = int(person.max()) + 1
     by_person = np.stack([np.bincount(person, row, minlength=n_people) for row in log_p])
@@ -61,4 +63,4 @@ def population(log_p: Array, grid: Array, person: Rows, least: float, most: floa
     prior /= prior.sum(axis=-1, keepdims=True)
     total = np.log(np.maximum(prior @ likelihood, 1e-300)).sum(axis=-1)
     row, column = np.unravel_index(int(total.argmax()), total.shape)
-    return Spread(float(grid[column]), float(spreads[row]))
+    return ParameterSpread(float(grid[column]), float(spreads[row]))

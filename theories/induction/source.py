@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from lakatos.theories.account import ClauseWording
-from lakatos.theories.induction.additive import Additive
-from lakatos.theories.induction.library import Score, Vocabulary
-from lakatos.theories.induction.mixture import Mixture
-from lakatos.theories.induction.terms import Memory, Term, Terms
-from lakatos.theories.induction.tree import Const, Follow, Node, Split, log_likelihood
+from lakatos.theories.induction.additive import AdditiveRule
+from lakatos.theories.induction.library import OptionScore, TermVocabulary
+from lakatos.theories.induction.mixture import MixtureRule
+from lakatos.theories.induction.terms import ChoiceTerm, StateMemory, TermTable
+from lakatos.theories.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode, log_likelihood
 
 Array = NDArray[np.float64]
 LAPSE = {
@@ -38,7 +38,7 @@ SURE = 3.0
 
 
 @dataclass(frozen=True)
-class Spread:
+class ParameterSpread:
     """How people differ in one number: a truncated normal on its (or its logarithm's) scale."""
 
     center: float
@@ -46,34 +46,37 @@ class Spread:
 
 
 @dataclass
-class _Writer:
+class _TheoryWriter:
     """Collects what the text of a theory needs."""
 
-    vocabulary: Vocabulary
+    vocabulary: TermVocabulary
     first_array: str
-    scores: list[Score] = field(default_factory=list)
-    memory: dict[str, tuple[Memory, tuple[Score, ...]]] = field(default_factory=dict)
+    scores: list[OptionScore] = field(default_factory=list)
+    memory: dict[str, tuple[StateMemory, tuple[OptionScore, ...]]] = field(default_factory=dict)
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     statements: list[str] = field(default_factory=list)
     n_choices: int = 0
 
-    def variable(self, score: Score) -> str:
+    def variable(self, score: OptionScore) -> str:
         if score not in self.scores:
             self.scores.append(score)
         return f"score_{self.scores.index(score) + 1}"
 
-    def code(self, term: Term) -> str:
+    def code(self, term: ChoiceTerm) -> str:
         """Of a term, its scores and its memory noted."""
         names = [self.variable(score) for score in term.scores]
         self._remember(term.memory, term.scores, names)
         return term.code.format(*names)
 
     def _remember(
-        self, memory: Sequence[Memory], scores: tuple[Score, ...], names: Sequence[str]
+        self, memory: Sequence[StateMemory], scores: tuple[OptionScore, ...], names: Sequence[str]
     ) -> None:
         for entry in memory:
             name = entry.name.format(*names)
-            self.memory[name] = (Memory(name, entry.renewed.format(*names), entry.start), scores)
+            self.memory[name] = (
+                StateMemory(name, entry.renewed.format(*names), entry.start),
+                scores,
+            )
 
     def declare(self, name: str, value: float, error: float, **how: Any) -> str:
         """A parameter about which people hardly differ."""
@@ -142,7 +145,7 @@ class _Writer:
         declared += clauses_literal(clauses)
         return "\n\n".join([f'"""{docstring}\n"""\n\n{declared}', *functions])
 
-    def _prelude(self, scores: Sequence[Score], *, always: bool = False) -> list[str]:
+    def _prelude(self, scores: Sequence[OptionScore], *, always: bool = False) -> list[str]:
         """Statements that set ``scores``, and the variables that all of them are written in."""
         if not scores and not always:
             return []
@@ -160,7 +163,9 @@ def clauses_literal(clauses: Sequence[ClauseWording]) -> str:
     return f"CLAUSES = {pformat(literal, width=110, sort_dicts=False)}\n" if literal else ""
 
 
-def weighed_clause(parameter: str, weight: float, lead: Term, gate: Term | None) -> ClauseWording:
+def weighed_clause(
+    parameter: str, weight: float, lead: ChoiceTerm, gate: ChoiceTerm | None
+) -> ClauseWording:
     """What one weight of a sum says: towards what its lead does, or towards the opposite.
 
     It is worth its name at about the weight that was found, so that a later fit may say "hardly" of it.
@@ -185,7 +190,7 @@ def rounded(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def lapse_prior(spread: Spread) -> dict[str, Any]:
+def lapse_prior(spread: ParameterSpread) -> dict[str, Any]:
     """Declared lapses."""
     center = min(max(rounded(spread.center), 0.0), 1.0)
     return {"prior": "normal", "mean": center, "sd": max(rounded(spread.spread), 1e-3), **LAPSE}
@@ -195,37 +200,37 @@ def lapse_prior(spread: Spread) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Branch:
+class TreeBranch:
     """What was answered where a branch decides."""
 
     agree: float
     disagree: float
 
 
-def branches(node: Node, leads: Terms, gates: Terms, counts: Array) -> list[Branch]:
+def branches(node: Node, leads: TermTable, gates: TermTable, counts: Array) -> list[TreeBranch]:
     """Of every leaf, in the order of writing: answers with and against what it says."""
 
-    def walk(node: Node, inside: NDArray[np.bool_]) -> list[Branch]:
-        if isinstance(node, Const):
+    def walk(node: Node, inside: NDArray[np.bool_]) -> list[TreeBranch]:
+        if isinstance(node, ConstantLeaf):
             if node.p == 0.5:
                 return []
             a, b = counts[inside].sum(axis=0)
-            return [Branch(max(a, b), min(a, b))]
-        if isinstance(node, Split):
+            return [TreeBranch(max(a, b), min(a, b))]
+        if isinstance(node, SplitNode):
             open_ = gates.values[node.gate] > 0
             return walk(node.yes, inside & open_) + walk(node.no, inside & ~open_)
         sign = leads.values[node.lead]
         agree = counts[inside & (sign > 0), 1].sum() + counts[inside & (sign < 0), 0].sum()
         disagree = counts[inside & (sign > 0), 0].sum() + counts[inside & (sign < 0), 1].sum()
         return [
-            Branch(max(agree, disagree), min(agree, disagree)),
+            TreeBranch(max(agree, disagree), min(agree, disagree)),
             *walk(node.tie, inside & (sign == 0)),
         ]
 
     return walk(node, np.ones(len(counts), dtype=bool))
 
 
-def shared_error(found: Sequence[Branch]) -> tuple[float, float]:
+def shared_error(found: Sequence[TreeBranch]) -> tuple[float, float]:
     """Error rate of the surest branches taken together, and the largest rate of a branch among them."""
     ordered = sorted(found, key=lambda item: item.disagree / max(item.agree + item.disagree, 1))
     agree = disagree = apart = largest = 0.0
@@ -241,7 +246,7 @@ def shared_error(found: Sequence[Branch]) -> tuple[float, float]:
     return disagree / max(agree + disagree, 1), largest
 
 
-def sharpened(node: Node, found: Sequence[Branch]) -> tuple[Node, float]:
+def sharpened(node: Node, found: Sequence[TreeBranch]) -> tuple[Node, float]:
     """The tree without the lapses that all its branches share, and those lapses."""
     error, largest = shared_error(found)
     rates = iter(item.disagree / max(item.agree + item.disagree, 1) for item in found)
@@ -253,22 +258,27 @@ def sharpened(node: Node, found: Sequence[Branch]) -> tuple[Node, float]:
         return float(np.clip((p - error) / (1 - 2 * error), 0.0, 1.0))
 
     def walk(node: Node) -> Node:
-        if isinstance(node, Const):
-            return node if node.p == 0.5 else Const(clean(node.p))
-        if isinstance(node, Split):
+        if isinstance(node, ConstantLeaf):
+            return node if node.p == 0.5 else ConstantLeaf(clean(node.p))
+        if isinstance(node, SplitNode):
             yes = walk(node.yes)
-            return Split(node.gate, yes, walk(node.no))
+            return SplitNode(node.gate, yes, walk(node.no))
         consistency = clean(node.consistency)
-        return Follow(node.lead, consistency, walk(node.tie))
+        return LeadLeaf(node.lead, consistency, walk(node.tie))
 
     return walk(node), 2 * error
 
 
 def write_tree(
-    node: Node, leads: Terms, gates: Terms, vocabulary: Vocabulary, first_array: str, lapse: Spread
+    node: Node,
+    leads: TermTable,
+    gates: TermTable,
+    vocabulary: TermVocabulary,
+    first_array: str,
+    lapse: ParameterSpread,
 ) -> tuple[str, str]:
     """Source and claim of a rule list; ``node`` as `sharpened` returned it."""
-    writer = _Writer(vocabulary, first_array)
+    writer = _TheoryWriter(vocabulary, first_array)
     writer.parameters["lapse"] = lapse_prior(lapse)
 
     def probability(p: float, meaning: str) -> str:
@@ -278,9 +288,9 @@ def write_tree(
         return writer.declare(name, p, 0.02, low=0.0, high=1.0, unit="probability", meaning=meaning)
 
     def emit(node: Node) -> str:
-        if isinstance(node, Const):
+        if isinstance(node, ConstantLeaf):
             return probability(node.p, "how often B is chosen in this case")
-        if isinstance(node, Split):
+        if isinstance(node, SplitNode):
             gate = writer.code(gates.items[node.gate])
             yes, no = emit(node.yes), emit(node.no)
             return writer.choice(f"xp.where({gate}, {yes}, {no})")
@@ -300,13 +310,13 @@ def write_tree(
     return writer.text("Rule list", claim, result, clauses), claim
 
 
-def tree_words(node: Node, leads: Terms, gates: Terms) -> str:
+def tree_words(node: Node, leads: TermTable, gates: TermTable) -> str:
     """A rule list in words."""
-    if isinstance(node, Const):
+    if isinstance(node, ConstantLeaf):
         if node.p == 0.5:
             return "guess"
         return f"choose B {100 * node.p:.0f}% of the time"
-    if isinstance(node, Split):
+    if isinstance(node, SplitNode):
         yes, no = tree_words(node.yes, leads, gates), tree_words(node.no, leads, gates)
         return f"{yes} if {gates.items[node.gate].words}, and otherwise {no}"
     lead = leads.items[node.lead]
@@ -320,16 +330,16 @@ def tree_words(node: Node, leads: Terms, gates: Terms) -> str:
 
 
 def write_sum(
-    fitted: Additive,
-    leads: Terms,
-    gates: Terms,
-    vocabulary: Vocabulary,
+    fitted: AdditiveRule,
+    leads: TermTable,
+    gates: TermTable,
+    vocabulary: TermVocabulary,
     first_array: str,
-    lapse: Spread,
-    sensitivity: Spread,
+    lapse: ParameterSpread,
+    sensitivity: ParameterSpread,
 ) -> tuple[str, str]:
     """Source and claim of an additive rule."""
-    writer = _Writer(vocabulary, first_array)
+    writer = _TheoryWriter(vocabulary, first_array)
     writer.parameters["lapse"] = lapse_prior(lapse)
     writer.parameters["sensitivity"] = {
         "prior": "log_normal",
@@ -381,10 +391,14 @@ def write_sum(
 
 
 def write_mixture(
-    found: Mixture, leads: Terms, vocabulary: Vocabulary, first_array: str, lapse: Spread
+    found: MixtureRule,
+    leads: TermTable,
+    vocabulary: TermVocabulary,
+    first_array: str,
+    lapse: ParameterSpread,
 ) -> tuple[str, str]:
     """Source and claim of a mixture of two kinds of people."""
-    writer = _Writer(vocabulary, first_array)
+    writer = _TheoryWriter(vocabulary, first_array)
     writer.parameters["lapse"] = lapse_prior(lapse)
     writer.parameters["disposition"] = {
         "prior": "normal",

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from lakatos.experiments.task import Domain, Stimuli, Trials, identities
 from lakatos.theories.induction.library import (
     TINY,
-    Score,
-    Vocabulary,
+    OptionScore,
+    TermVocabulary,
     namespace,
     values_of_all,
     vocabulary,
@@ -23,7 +23,7 @@ from lakatos.theories.induction.library import (
 Array = NDArray[Any]
 
 
-class Memory(NamedTuple):
+class StateMemory(NamedTuple):
     """An entry of a theory's state."""
 
     name: str
@@ -33,24 +33,24 @@ class Memory(NamedTuple):
     """Likewise before the first one."""
 
 
-LAST = Memory("last", "response[..., 1] - response[..., 0]")
-BEFORE = Memory("before", 'state["last"]')
-NUMBER = Memory("number", 'state["number"] + 1.0')
-BALANCE = Memory("balance", 'state["balance"] + response[..., 1] - response[..., 0]')
-RUN = Memory(
+LAST = StateMemory("last", "response[..., 1] - response[..., 0]")
+BEFORE = StateMemory("before", 'state["last"]')
+NUMBER = StateMemory("number", 'state["number"] + 1.0')
+BALANCE = StateMemory("balance", 'state["balance"] + response[..., 1] - response[..., 0]')
+RUN = StateMemory(
     "run",
     'xp.where(state["last"] == response[..., 1] - response[..., 0], state["run"] + 1.0, 1.0)',
 )
-HABIT = Memory("habit", '0.7 * state["habit"] + 0.3 * (response[..., 1] - response[..., 0])')
-HAD = Memory("had_{0}", "(response * {0}).sum(axis=-1)")
-GAP = Memory("gap_{0}", "xp.abs(lead({0})) + 0.0 * response[..., 0]")
-TOP = Memory("top_{0}", "{0}.max(axis=1) + 0.0 * response[..., 0]")
-FORGONE = Memory(
+HABIT = StateMemory("habit", '0.7 * state["habit"] + 0.3 * (response[..., 1] - response[..., 0])')
+HAD = StateMemory("had_{0}", "(response * {0}).sum(axis=-1)")
+GAP = StateMemory("gap_{0}", "xp.abs(lead({0})) + 0.0 * response[..., 0]")
+TOP = StateMemory("top_{0}", "{0}.max(axis=1) + 0.0 * response[..., 0]")
+FORGONE = StateMemory(
     "forgone_{0}",
     "xp.where((response[..., 1] - response[..., 0]) * side(lead({0}), xp) > 0, 0.0, "
     'state["forgone_{0}"] + xp.abs(lead({0})))',
 )
-INDULGED = Memory(
+INDULGED = StateMemory(
     "indulged_{0}",
     "xp.where((response[..., 1] - response[..., 0]) * side(lead({0}), xp) < 0, 0.0, "
     'state["indulged_{0}"] + xp.abs(lead({0})))',
@@ -65,25 +65,25 @@ N_FINER = 16
 
 
 @dataclass(frozen=True)
-class Term:
+class ChoiceTerm:
     """An expression of ``choose``; ``{0}``, ``{1}`` stand for the variables that hold its scores."""
 
     code: str
     words: str
     """Of a lead: what is done by those who follow it. Of a gate: when it is open."""
     price: float
-    scores: tuple[Score, ...] = ()
-    memory: tuple[Memory, ...] = ()
+    scores: tuple[OptionScore, ...] = ()
+    memory: tuple[StateMemory, ...] = ()
     """Entries of the state that it reads; renewing one may use ``{0}``, ``{1}`` too."""
     opposite: str = ""
     """Words for doing the contrary."""
 
 
 @dataclass(frozen=True)
-class Terms:
+class TermTable:
     """Terms of one kind and their values, one row per term, one column per cell."""
 
-    items: tuple[Term, ...]
+    items: tuple[ChoiceTerm, ...]
     values: NDArray[np.float32]
 
     @property
@@ -91,26 +91,26 @@ class Terms:
         """``(n_terms,)`` nats."""
         return np.array([item.price for item in self.items])
 
-    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> Terms:
+    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> TermTable:
         """Those at ``rows``."""
-        return Terms(
+        return TermTable(
             tuple(self.items[row] for row in rows), self.values[np.asarray(rows, dtype=np.intp)]
         )
 
-    def at(self, cells: NDArray[np.intp]) -> Terms:
+    def at(self, cells: NDArray[np.intp]) -> TermTable:
         """The same terms on other cells."""
-        return Terms(self.items, self.values[:, cells])
+        return TermTable(self.items, self.values[:, cells])
 
-    def joined(self, other: Terms) -> Terms:
+    def joined(self, other: TermTable) -> TermTable:
         """Both."""
-        return Terms(self.items + other.items, np.concatenate([self.values, other.values]))
+        return TermTable(self.items + other.items, np.concatenate([self.values, other.values]))
 
 
 @dataclass(frozen=True)
-class Answers:
+class InductionAnswers:
     """All experiments in one table: rows in presentation order within a person."""
 
-    vocabulary: Vocabulary
+    vocabulary: TermVocabulary
     scores: Array
     """``(n_scores, n_trials, 2)`` on the distinct trials of all experiments."""
     group: NDArray[np.intp]
@@ -138,7 +138,7 @@ class Answers:
         return table
 
 
-def read_answers(domain: Domain, trials: Sequence[Trials]) -> Answers:
+def read_answers(domain: Domain, trials: Sequence[Trials]) -> InductionAnswers:
     """Put experiments in one table and evaluate all scores on their trials."""
     words = vocabulary(domain.name, [item.stimuli for item in trials])
     found = values_of_all(
@@ -159,7 +159,7 @@ def read_answers(domain: Domain, trials: Sequence[Trials]) -> Answers:
             place[own] = np.arange(len(own))
         previous.append(before)
         number.append(place)
-    return Answers(
+    return InductionAnswers(
         vocabulary=words,
         scores=found,
         group=group.astype(np.intp),
@@ -179,7 +179,7 @@ def read_answers(domain: Domain, trials: Sequence[Trials]) -> Answers:
     )
 
 
-def as_code_lengths(scores: Sequence[Score], values: Array) -> tuple[Score, ...]:
+def as_code_lengths(scores: Sequence[OptionScore], values: Array) -> tuple[OptionScore, ...]:
     """Scores at prices of which the probabilities ``exp(-price)`` of all that differ add up to 1 (Kraft's equality).
 
     So a price grows with the number of terms that were to be chosen from (Rissanen, 1978).
@@ -217,10 +217,10 @@ def side(lead: Array) -> Array:
     return np.sign(np.where(np.abs(lead) < TINY, 0.0, lead))
 
 
-def leads(answers: Answers) -> Terms:
+def leads(answers: InductionAnswers) -> TermTable:
     """Every score's lead on the distinct trials, as a number."""
     items = tuple(
-        Term(
+        ChoiceTerm(
             "lead({0})",
             f"take {more(score)}",
             score.price,
@@ -229,10 +229,10 @@ def leads(answers: Answers) -> Terms:
         )
         for score in answers.vocabulary.scores
     )
-    return Terms(items, (answers.scores[..., 1] - answers.scores[..., 0]).astype(np.float32))
+    return TermTable(items, (answers.scores[..., 1] - answers.scores[..., 0]).astype(np.float32))
 
 
-def more(score: Score) -> str:
+def more(score: OptionScore) -> str:
     """The product with the greater score, in words."""
     return (
         f"the only product with {score.words}"
@@ -241,7 +241,7 @@ def more(score: Score) -> str:
     )
 
 
-def less(score: Score) -> str:
+def less(score: OptionScore) -> str:
     """The product with the smaller score, in words."""
     return (
         f"the only product without {score.words}"
@@ -250,31 +250,31 @@ def less(score: Score) -> str:
     )
 
 
-def signs(terms: Terms) -> Terms:
+def signs(terms: TermTable) -> TermTable:
     """Leads reduced to the side that they favour; of equal ones the cheapest."""
     items = tuple(
-        Term(f"side({t.code}, xp)", t.words, t.price, t.scores, t.memory, t.opposite)
+        ChoiceTerm(f"side({t.code}, xp)", t.words, t.price, t.scores, t.memory, t.opposite)
         for t in terms.items
     )
     return distinct(
-        Terms(items, side(terms.values.astype(np.float64)).astype(np.float32)), is_signed=True
+        TermTable(items, side(terms.values.astype(np.float64)).astype(np.float32)), is_signed=True
     )
 
 
 @dataclass(frozen=True)
-class Quantity:
+class TrialQuantity:
     """A number of each trial, which divides trials by a threshold."""
 
     code: str
     words: str
     """With ``{cut}`` for the threshold."""
     price: float
-    score: Score
+    score: OptionScore
     value: Array
     n_cuts: int
 
 
-def quantities(answers: Answers) -> Iterator[Quantity]:
+def quantities(answers: InductionAnswers) -> Iterator[TrialQuantity]:
     """What thresholds are put on: differences, totals, extremes and each option's own number, of every basic score."""
     basic = [
         (score, answers.scores[row])
@@ -285,7 +285,7 @@ def quantities(answers: Answers) -> Iterator[Quantity]:
     return quantities_of(basic)
 
 
-def quantities_of(numbers: Iterable[tuple[Score, Array]]) -> Iterator[Quantity]:
+def quantities_of(numbers: Iterable[tuple[OptionScore, Array]]) -> Iterator[TrialQuantity]:
     """As `quantities`, of any scores with their values ``(n_trials, 2)``."""
     for score, value in numbers:
         name = score.words
@@ -318,12 +318,12 @@ def quantities_of(numbers: Iterable[tuple[Score, Array]]) -> Iterator[Quantity]:
             ("{0}[:, 1]", f"the {name} of B is above {{cut}}", 4, value[:, 1], 8),
         ]
         for code, words, price, column, n_cuts in forms:
-            yield Quantity(code, words, price + score.price, score, np.asarray(column), n_cuts)
+            yield TrialQuantity(code, words, price + score.price, score, np.asarray(column), n_cuts)
 
 
-def gates(answers: Answers) -> Terms:
+def gates(answers: InductionAnswers) -> TermTable:
     """Divisions of the distinct trials by thresholds of basic scores, and by agreement between leads."""
-    items: list[Term] = []
+    items: list[ChoiceTerm] = []
     columns: list[Array] = []
     for quantity in quantities(answers):
         cuts = thresholds(quantity.value, quantity.n_cuts)
@@ -340,20 +340,24 @@ def gates(answers: Answers) -> Terms:
         price = first.price + second.price
         code, pair = "lead({0}) * lead({1})", f"{first.words} and {second.words}"
         items.append(
-            Term(f"{code} < -1e-9", f"{pair} favour different products", price, (first, second))
+            ChoiceTerm(
+                f"{code} < -1e-9", f"{pair} favour different products", price, (first, second)
+            )
         )
         items.append(
-            Term(f"{code} > 1e-9", f"{pair} favour the same product", price + 0.5, (first, second))
+            ChoiceTerm(
+                f"{code} > 1e-9", f"{pair} favour the same product", price + 0.5, (first, second)
+            )
         )
         columns += [one * two < 0, one * two > 0]
-    return distinct(Terms(tuple(items), np.array(columns, dtype=np.float32)), is_signed=False)
+    return distinct(TermTable(tuple(items), np.array(columns, dtype=np.float32)), is_signed=False)
 
 
-def finer(answers: Answers, like: Terms) -> Terms:
+def finer(answers: InductionAnswers, like: TermTable) -> TermTable:
     """The gates ``like``, joined by those with a neighbouring threshold on the same quantity."""
-    items: list[Term] = []
+    items: list[ChoiceTerm] = []
     columns: list[Array] = []
-    wanted: dict[tuple[str, Score], list[float]] = {}
+    wanted: dict[tuple[str, OptionScore], list[float]] = {}
     for term in like.items:
         code, comparison, cut = term.code.rpartition(" > ")
         if comparison and len(term.scores) == 1 and not term.memory:
@@ -369,14 +373,14 @@ def finer(answers: Answers, like: Terms) -> Terms:
     if not items:
         return like
     return distinct(
-        like.joined(Terms(tuple(items), np.array(columns, dtype=np.float32))), is_signed=False
+        like.joined(TermTable(tuple(items), np.array(columns, dtype=np.float32))), is_signed=False
     )
 
 
-def above(quantity: Quantity, cut: float, price: float) -> Term:
+def above(quantity: TrialQuantity, cut: float, price: float) -> ChoiceTerm:
     """The gate that is open where a quantity is greater than ``cut``."""
     text = f"{cut:g}"
-    return Term(
+    return ChoiceTerm(
         f"{quantity.code} > {text}", quantity.words.replace("{cut}", text), price, (quantity.score,)
     )
 
@@ -410,7 +414,7 @@ def roundest(low: float, high: float) -> float:
     return float(f"{middle:.6g}")
 
 
-def distinct(terms: Terms, *, is_signed: bool) -> Terms:
+def distinct(terms: TermTable, *, is_signed: bool) -> TermTable:
     """Without constant terms, and of those that say the same on all cells (or the contrary) the cheapest."""
     kept: dict[bytes, int] = {}
     for row in np.argsort(terms.prices, kind="stable"):
@@ -424,7 +428,7 @@ def distinct(terms: Terms, *, is_signed: bool) -> Terms:
     return terms.take(sorted(kept.values()))
 
 
-def past_leads(answers: Answers, of: Terms) -> Terms:
+def past_leads(answers: InductionAnswers, of: TermTable) -> TermTable:
     """Sides that one's own past suggests, on the rows: repeating, and comparing with what was chosen last.
 
     Args:
@@ -433,21 +437,21 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
     """
     last, before = _last(answers), _before(answers)
     items = [
-        Term(
+        ChoiceTerm(
             'state["last"]',
             "repeat the side chosen last",
             1,
             memory=(LAST,),
             opposite="leave the side chosen last",
         ),
-        Term(
+        ChoiceTerm(
             'state["before"]',
             "repeat the side chosen before the last one",
             2,
             memory=(LAST, BEFORE),
             opposite="leave the side chosen before the last one",
         ),
-        Term(
+        ChoiceTerm(
             'state["last"] * (state["last"] == state["before"])',
             "repeat the side chosen twice in a row",
             2,
@@ -461,7 +465,7 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
         (HABIT, "the side chosen more often of late", _habit(answers)),
     ):
         items.append(
-            Term(
+            ChoiceTerm(
                 f'state["{memory[0]}"]',
                 f"repeat {words}",
                 2,
@@ -478,14 +482,14 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
         agreed = _earlier(answers, lead[answers.trial] * (2 * answers.response - 1))
         had = _earlier(answers, value[answers.trial, answers.response])
         items.append(
-            Term(
+            ChoiceTerm(
                 'state["last"] * state["agreed_{0}"]',
                 f"repeat the side chosen last if it had the greater {score.words}, else leave it",
                 2 + score.price,
                 (score,),
                 (
                     LAST,
-                    Memory(
+                    StateMemory(
                         "agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)"
                     ),
                 ),
@@ -496,7 +500,7 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
         for option, letter in ((1, "B"), (0, "A")):
             sign = 1 if option else -1
             items.append(
-                Term(
+                ChoiceTerm(
                     f'({{0}}[:, {option}] - state["had_{{0}}"]) * (state["last"] != 0)'
                     + ("" if option else " * -1"),
                     f"prefer {letter} where its {score.words} is greater than that of the product chosen last",
@@ -508,7 +512,7 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
             )
             columns.append(sign * (value[answers.trial, option] - had) * (last != 0))
         items.append(
-            Term(
+            ChoiceTerm(
                 '(xp.abs({0}[:, 0] - state["had_{0}"]) - xp.abs({0}[:, 1] - state["had_{0}"])) * (state["last"] != 0)',
                 f"take the product with the {score.words} more like that of the product chosen last",
                 3 + score.price,
@@ -520,7 +524,7 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
         apart = np.abs(value[answers.trial] - had[:, None])
         columns.append((apart[:, 0] - apart[:, 1]) * (last != 0))
         items.append(
-            Term(
+            ChoiceTerm(
                 '(1.0 * ({0}[:, 1] > state["had_{0}"] + 1e-9) - ({0}[:, 0] > state["had_{0}"] + 1e-9))'
                 ' * (state["last"] != 0)',
                 f"take the product whose {score.words} alone is greater than that of the product chosen last",
@@ -532,20 +536,20 @@ def past_leads(answers: Answers, of: Terms) -> Terms:
         )
         beats = 1.0 * (value[answers.trial] > had[:, None] + TINY)
         columns.append((beats[:, 1] - beats[:, 0]) * (last != 0))
-    own = Terms(tuple(items), np.array(columns, dtype=np.float32))
+    own = TermTable(tuple(items), np.array(columns, dtype=np.float32))
     return own.joined(remembered_leads(answers)).joined(kept_leads(answers, of))
 
 
 SPOKE = "(response[..., 1] - response[..., 0])[..., None] * xp.sign(x[:, 1] - x[:, 0])"
 REMEMBERED = (
-    Memory("sided", SPOKE, "0.0 * x[:, 0][None]"),
-    Memory("taken", "(response[..., None] * x).sum(axis=-2)", "0.0 * x[:, 0][None]"),
-    Memory("refused", "((1 - response)[..., None] * x).sum(axis=-2)", "0.0 * x[:, 0][None]"),
+    StateMemory("sided", SPOKE, "0.0 * x[:, 0][None]"),
+    StateMemory("taken", "(response[..., None] * x).sum(axis=-2)", "0.0 * x[:, 0][None]"),
+    StateMemory("refused", "((1 - response)[..., None] * x).sum(axis=-2)", "0.0 * x[:, 0][None]"),
 )
 """Of rated products, for each cue: whether it spoke for the product that was chosen last, that product's rating, and
 the other one's."""
 TALLIES = tuple(
-    Memory(
+    StateMemory(
         name,
         f'state["{name}"] + ({SPOKE} {sign} 0)',
         "0.0 * x[:, 0][None]",
@@ -554,11 +558,11 @@ TALLIES = tuple(
 )
 """Likewise, how often it has spoken for the product chosen, or against it."""
 MARKS = (
-    Memory(
+    StateMemory(
         "verdict", f'xp.where(x[:, 1] != x[:, 0], {SPOKE}, state["verdict"])', "0.0 * x[:, 0][None]"
     ),
     *(
-        Memory(
+        StateMemory(
             name,
             f'xp.maximum(lifted(state["{name}"], x, xp), 1.0 * ({SPOKE} {sign} 0))',
             "0.0 * x[:, 0][None]",
@@ -657,10 +661,10 @@ def _remembered_forms() -> Iterator[tuple[str, str, float]]:
                 )
 
 
-def remembered_leads(answers: Answers) -> Terms:
+def remembered_leads(answers: InductionAnswers) -> TermTable:
     """Leads, on the rows, of numbers that put the ratings of now beside those of the last trial."""
     if answers.domain != "multiattribute":
-        return Terms((), np.zeros((0, len(answers.trial)), dtype=np.float32))
+        return TermTable((), np.zeros((0, len(answers.trial)), dtype=np.float32))
     forms = list(_remembered_forms())
     first = np.cumsum([0, *(len(item) for item in answers.stimuli)])
     found = np.zeros((len(forms), len(answers.trial), 2), dtype=np.float32)
@@ -678,7 +682,7 @@ def remembered_leads(answers: Answers) -> Terms:
         for place, (code, _, _) in enumerate(forms):
             found[place, rows] = eval(code, {**shown, "state": state})[0]
     items = tuple(
-        Term(
+        ChoiceTerm(
             f"(({code})[..., 1] - ({code})[..., 0])",
             f"take the product with the greater {words}",
             price,
@@ -694,7 +698,7 @@ def remembered_leads(answers: Answers) -> Terms:
         )
         for code, words, price in forms
     )
-    return Terms(items, found[..., 1] - found[..., 0])
+    return TermTable(items, found[..., 1] - found[..., 0])
 
 
 BOTH = "xp.stack([nothing, nothing], axis=-1)"
@@ -705,13 +709,13 @@ CALENDAR = (0.0, 7.0, 30.0, 90.0, 365.0)
 ahead."""
 
 
-def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]]:
+def _kept_forms(score: OptionScore, value: Array) -> Iterator[tuple[ChoiceTerm, StateMemory, int]]:
     """Leads that rest on what was taken on either side, or of either kind, with what they remember and its width."""
     price = 3 + score.price
 
-    def lead(code: str, words: tuple[str, str], memory: Memory, more: float) -> Term:
+    def lead(code: str, words: tuple[str, str], memory: StateMemory, more: float) -> ChoiceTerm:
         text = f"({code}[..., 1] - {code}[..., 0])"
-        return Term(text, words[0], price + more, (score,), (memory,), words[1])
+        return ChoiceTerm(text, words[0], price + more, (score,), (memory,), words[1])
 
     for name, renewed, words in (
         (
@@ -722,7 +726,7 @@ def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]
         ("summed", "{old} + response * {0}", "{which} total of the {score} taken there so far"),
     ):
         entry = f'state["{name}_{{0}}"]'
-        memory = Memory(f"{name}_{{0}}", renewed.replace("{old}", entry), BOTH)
+        memory = StateMemory(f"{name}_{{0}}", renewed.replace("{old}", entry), BOTH)
         greater, smaller = (
             words.format(which=which, score=score.words) for which in ("greater", "smaller")
         )
@@ -732,7 +736,7 @@ def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]
     for number, level in enumerate(levels):
         for name, sign, how in (("high", ">", "above"), ("low", "<=", "not above")):
             entry = f'state["{name}_{number}_{{0}}"]'
-            memory = Memory(
+            memory = StateMemory(
                 f"{name}_{number}_{{0}}",
                 f"xp.maximum({entry}, response) * ({{0}} {sign} {level:g})",
                 BOTH,
@@ -755,7 +759,7 @@ def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]
         at = ", ".join(f"{cut:g}" for cut in cuts)
         own = f"classes({{0}}, [{at}], xp)"
         entry = f'state["tally_{number}_{{0}}"]'
-        memory = Memory(
+        memory = StateMemory(
             f"tally_{number}_{{0}}",
             f"{entry} + (response[..., None] * {own}).sum(axis=-2)",
             f"nothing[..., None] + xp.zeros({len(cuts) + 1})",
@@ -769,7 +773,7 @@ def _kept_forms(score: Score, value: Array) -> Iterator[tuple[Term, Memory, int]
         yield lead(code, says, memory, np.log(len(divided))), memory, len(cuts) + 1
 
 
-def kept_leads(answers: Answers, of: Terms) -> Terms:
+def kept_leads(answers: InductionAnswers, of: TermTable) -> TermTable:
     """Leads, on the rows, of what was taken before on either side of the screen, or of either option's kind.
 
     Args:
@@ -779,7 +783,7 @@ def kept_leads(answers: Answers, of: Terms) -> Terms:
     places = {score: row for row, score in enumerate(answers.vocabulary.scores)}
     space = namespace(answers.vocabulary, answers.stimuli[0])
     every = np.arange(len(answers.trial))
-    items: list[Term] = []
+    items: list[ChoiceTerm] = []
     columns: list[Array] = []
     for score in (term.scores[0] for term in of.items if term.scores[0].is_worth):
         value = answers.scores[places[score]]
@@ -788,18 +792,20 @@ def kept_leads(answers: Answers, of: Terms) -> Terms:
         shown = value[answers.trial]
         for term, memory, width in _kept_forms(score, value):
             name = memory.name.format("score")
-            named = Memory(name, memory.renewed.format("score"))
+            named = StateMemory(name, memory.renewed.format("score"))
             state = {name: _renewed(answers, named, every, space, {"score": shown}, width)}
             items.append(term)
             columns.append(
                 eval(term.code.format("score"), {**space, "score": shown, "state": state})[0]
             )
-    return Terms(tuple(items), np.array(columns, dtype=np.float32).reshape(-1, len(answers.trial)))
+    return TermTable(
+        tuple(items), np.array(columns, dtype=np.float32).reshape(-1, len(answers.trial))
+    )
 
 
 def _renewed(
-    answers: Answers,
-    memory: Memory,
+    answers: InductionAnswers,
+    memory: StateMemory,
     rows: NDArray[np.intp],
     space: dict[str, Any],
     columns: dict[str, Array],
@@ -832,20 +838,20 @@ def _renewed(
     return found
 
 
-def past_gates(answers: Answers, of: Terms) -> Terms:
+def past_gates(answers: InductionAnswers, of: TermTable) -> TermTable:
     """Divisions of the rows by one's own past: the last sides, the number of the trial, what was followed last."""
     last, before, number = _last(answers), _before(answers), answers.number
     items = [
-        Term('state["last"] > 0', "B was chosen last", 1, memory=(LAST,)),
-        Term('state["last"] < 0', "A was chosen last", 1, memory=(LAST,)),
-        Term(
+        ChoiceTerm('state["last"] > 0', "B was chosen last", 1, memory=(LAST,)),
+        ChoiceTerm('state["last"] < 0', "A was chosen last", 1, memory=(LAST,)),
+        ChoiceTerm(
             'state["last"] * state["before"] > 0',
             "the last two choices were on the same side",
             2,
             memory=(LAST, BEFORE),
         ),
-        Term('state["number"] % 2 == 1', "the trial's number is even", 2, memory=(NUMBER,)),
-        Term(
+        ChoiceTerm('state["number"] % 2 == 1', "the trial's number is even", 2, memory=(NUMBER,)),
+        ChoiceTerm(
             'state["number"] % 3 == 2',
             "the trial's number is a multiple of three",
             4,
@@ -855,7 +861,7 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
     columns = [last > 0, last < 0, last * before > 0, number % 2 == 1, number % 3 == 2]
     for length in (2, 3):
         items.append(
-            Term(
+            ChoiceTerm(
                 f'state["run"] > {length}',
                 f"one side was chosen more than {length} times in a row",
                 2.5,
@@ -867,7 +873,7 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
     balance = _balance(answers)
     for cut in (0, 2, 4):
         items.append(
-            Term(
+            ChoiceTerm(
                 f'xp.abs(state["balance"]) > {cut}',
                 f"one side was chosen more often than the other by over {cut}",
                 3,
@@ -879,7 +885,9 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
     for share in np.arange(1, 8) / 8:
         cut = round(share * longest)
         items.append(
-            Term(f'state["number"] >= {cut}', f"{cut} trials have gone by", 2.5, memory=(NUMBER,))
+            ChoiceTerm(
+                f'state["number"] >= {cut}', f"{cut} trials have gone by", 2.5, memory=(NUMBER,)
+            )
         )
         columns.append(number >= cut)
     rows = {score: row for row, score in enumerate(answers.vocabulary.scores)}
@@ -888,10 +896,12 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
         value = answers.scores[rows[score]]
         lead = side(value[:, 1] - value[:, 0])
         agreed = _earlier(answers, lead[answers.trial] * (2 * answers.response - 1))
-        memory = Memory("agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)")
+        memory = StateMemory(
+            "agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)"
+        )
         for comparison, words in (("> 0", "greater"), ("< 0", "smaller")):
             items.append(
-                Term(
+                ChoiceTerm(
                     f'state["agreed_{{0}}"] {comparison}',
                     f"the product chosen last had the {words} {score.words}",
                     2 + score.price,
@@ -904,7 +914,7 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
         levels = thresholds(value, 3)
         for level in levels:
             items.append(
-                Term(
+                ChoiceTerm(
                     f'state["had_{{0}}"] > {level:g}',
                     f"the {score.words} of the product chosen last was above {level:g}",
                     2 + score.price + float(np.log(len(levels))),
@@ -914,7 +924,7 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
             )
             columns.append(had > level)
         items.append(
-            Term(
+            ChoiceTerm(
                 '({0}.max(axis=1) > state["had_{0}"]) * (state["last"] != 0) > 0',
                 f"some product's {score.words} is above that of the product chosen last",
                 3 + score.price,
@@ -943,7 +953,9 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
                 edge = "+ 1e-9" if sign == ">" else "- 1e-9"
                 gate = f'({code} {sign} state["{name}"] {edge}) * (state["last"] != 0) > 0'
                 items.append(
-                    Term(gate, words.format(*which), 3 + score.price, (score,), (LAST, memory))
+                    ChoiceTerm(
+                        gate, words.format(*which), 3 + score.price, (score,), (LAST, memory)
+                    )
                 )
                 apart = now[answers.trial] - earlier
                 columns.append((apart > TINY if sign == ">" else apart < -TINY) & (last != 0))
@@ -967,46 +979,46 @@ def past_gates(answers: Answers, of: Terms) -> Terms:
                     f'state["{memory.name}"] > {level:g}',
                     words.replace("{cut}", f"{level:g}"),
                 )
-                items.append(Term(gate, text, price, (score,), (memory,)))
+                items.append(ChoiceTerm(gate, text, price, (score,), (memory,)))
                 columns.append(column > level)
-    return distinct(Terms(tuple(items), np.array(columns, dtype=np.float32)), is_signed=False)
+    return distinct(TermTable(tuple(items), np.array(columns, dtype=np.float32)), is_signed=False)
 
 
-def _last(answers: Answers) -> Array:
+def _last(answers: InductionAnswers) -> Array:
     return _earlier(answers, 2.0 * answers.response - 1)
 
 
-def _before(answers: Answers) -> Array:
+def _before(answers: InductionAnswers) -> Array:
     return _earlier(answers, _last(answers))
 
 
-def _balance(answers: Answers) -> Array:
+def _balance(answers: InductionAnswers) -> Array:
     chosen = _chosen(answers)
     return _along(answers, lambda balance, before: balance + chosen[before])
 
 
-def _habit(answers: Answers) -> Array:
+def _habit(answers: InductionAnswers) -> Array:
     chosen = _chosen(answers)
     return _along(answers, lambda habit, before: FADING * habit + (1 - FADING) * chosen[before])
 
 
-def _run(answers: Answers) -> Array:
+def _run(answers: InductionAnswers) -> Array:
     same = _last(answers) == _chosen(answers)
     return _along(answers, lambda run, before: np.where(same[before], run + 1, 1.0))
 
 
-def _sums(answers: Answers, lead: Array, size: Array, sign: int) -> Array:
+def _sums(answers: InductionAnswers, lead: Array, size: Array, sign: int) -> Array:
     """What the differences add up to since the side ``sign * lead`` was last chosen, before each row."""
     ended, size = sign * lead[answers.trial] * _chosen(answers) > 0, size[answers.trial]
     return _along(answers, lambda total, before: np.where(ended[before], 0.0, total + size[before]))
 
 
-def _chosen(answers: Answers) -> Array:
+def _chosen(answers: InductionAnswers) -> Array:
     """1 for the second option, -1 for the first."""
     return 2.0 * answers.response - 1
 
 
-def _along(answers: Answers, renew: Callable[[Array, NDArray[np.intp]], Array]) -> Array:
+def _along(answers: InductionAnswers, renew: Callable[[Array, NDArray[np.intp]], Array]) -> Array:
     """A number carried from row to row of a person, 0 at first: ``renew(number, rows)`` as it was before these rows."""
     found = np.zeros(len(answers.trial))
     for place in range(1, int(answers.number.max()) + 1):
@@ -1016,6 +1028,6 @@ def _along(answers: Answers, renew: Callable[[Array, NDArray[np.intp]], Array]) 
     return found
 
 
-def _earlier(answers: Answers, column: Array) -> Array:
+def _earlier(answers: InductionAnswers, column: Array) -> Array:
     """A column's value at the same person's row before, 0 at the first row."""
     return np.where(answers.previous >= 0, column[answers.previous], 0.0)

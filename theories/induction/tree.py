@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from lakatos.theories.induction.kernel import logarithms, scores_of_leaves
-from lakatos.theories.induction.terms import Terms
+from lakatos.theories.induction.terms import TermTable
 
 Array = NDArray[np.float64]
 MOST_SIZE = 7
@@ -39,14 +39,14 @@ LEAST_GAIN = 1e-6
 
 
 @dataclass(frozen=True)
-class Const:
+class ConstantLeaf:
     """Choose the second option with one probability."""
 
     p: float
 
 
 @dataclass(frozen=True)
-class Follow:
+class LeadLeaf:
     """Choose the side of a lead with one probability, and go on where there is none."""
 
     lead: int
@@ -55,7 +55,7 @@ class Follow:
 
 
 @dataclass(frozen=True)
-class Split:
+class SplitNode:
     """Go on in one of two ways."""
 
     gate: int
@@ -63,11 +63,11 @@ class Split:
     no: Node
 
 
-Node = Const | Follow | Split
+Node = ConstantLeaf | LeadLeaf | SplitNode
 
 
 @dataclass(frozen=True)
-class Grown:
+class GrownTree:
     """A tree, what it explains and costs."""
 
     node: Node
@@ -79,18 +79,18 @@ class Grown:
 
 def size_of(node: Node) -> int:
     """Leads and gates in a tree."""
-    if isinstance(node, Const):
+    if isinstance(node, ConstantLeaf):
         return 0
-    if isinstance(node, Follow):
+    if isinstance(node, LeadLeaf):
         return 1 + size_of(node.tie)
     return 1 + size_of(node.yes) + size_of(node.no)
 
 
 def predict(node: Node, signs: NDArray[np.float32], gates: NDArray[np.float32]) -> Array:
     """``(n_cells,)`` probability of the second option."""
-    if isinstance(node, Const):
+    if isinstance(node, ConstantLeaf):
         return np.full(signs.shape[1], node.p)
-    if isinstance(node, Split):
+    if isinstance(node, SplitNode):
         return np.where(
             gates[node.gate] > 0, predict(node.yes, signs, gates), predict(node.no, signs, gates)
         )
@@ -107,10 +107,10 @@ def regions_of(
 
     def walk(node: Node, inside: NDArray[np.bool_]) -> None:
         found.append(inside)
-        if isinstance(node, Split):
+        if isinstance(node, SplitNode):
             walk(node.yes, inside & (gates[node.gate] > 0))
             walk(node.no, inside & (gates[node.gate] <= 0))
-        elif isinstance(node, Follow):
+        elif isinstance(node, LeadLeaf):
             walk(node.tie, inside & (signs[node.lead] == 0))
 
     walk(node, np.ones(signs.shape[1], dtype=bool))
@@ -121,7 +121,13 @@ class TreeSearch:
     """All trees over given terms and answers."""
 
     def __init__(
-        self, leads: Terms, gates: Terms, counts: Array, *, beam: int = 4, n_deeper: int = 100
+        self,
+        leads: TermTable,
+        gates: TermTable,
+        counts: Array,
+        *,
+        beam: int = 4,
+        n_deeper: int = 100,
     ) -> None:
         """Prepare the search.
 
@@ -140,17 +146,17 @@ class TreeSearch:
         self.logarithms = logarithms(int(counts.sum()))
         self.parameter = 0.5 * float(np.log(max(counts.sum(), 2)))
         self.deeper = np.arange(len(gates.items))
-        self._known: dict[bytes, list[Grown]] = {}
+        self._known: dict[bytes, list[GrownTree]] = {}
 
     def followed(self, most: int) -> NDArray[np.intp]:
         """The leads that are followed best, wherever they decide."""
         score, _, _ = self._leaves(np.ones((1, len(self.b)), dtype=np.float32))
         return np.argsort(-score[0], kind="stable")[:most]
 
-    def grow(self, most: int = MOST_SIZE) -> dict[int, Grown]:
+    def grow(self, most: int = MOST_SIZE) -> dict[int, GrownTree]:
         """The best tree found of every size up to ``most``."""
         mask = np.ones(len(self.b), dtype=bool)
-        beams: dict[int, list[Grown]] = {size: [] for size in range(most + 1)}
+        beams: dict[int, list[GrownTree]] = {size: [] for size in range(most + 1)}
         for grown in self.solutions(mask):
             beams[grown.size] = self._better(beams[grown.size], grown)
         for size in range(1, most):
@@ -163,7 +169,7 @@ class TreeSearch:
             beams[mended.size] = self._better(beams[mended.size], mended)
         return {size: beam[0] for size, beam in beams.items() if beam}
 
-    def _mended(self, grown: Grown, mask: NDArray[np.bool_], most: int) -> Grown:
+    def _mended(self, grown: GrownTree, mask: NDArray[np.bool_], most: int) -> GrownTree:
         """A tree with one part after another exchanged, left out or grown anew, as long as that gains."""
         best = grown
         while True:
@@ -182,7 +188,7 @@ class TreeSearch:
         if not mask.any():
             return
         yield from (other.node for other in self.solutions(mask))
-        if isinstance(node, Split):
+        if isinstance(node, SplitNode):
             yield from (node.yes, node.no)
             gain = (self._explained(node.yes) - self._explained(node.no)) * mask
             divided = self.gates @ gain.astype(np.float32) - self.gate_prices
@@ -190,7 +196,7 @@ class TreeSearch:
             open_ = self.gates[node.gate] > 0
             yield from (replace(node, yes=yes) for yes in self._exchanges(node.yes, mask & open_))
             yield from (replace(node, no=no) for no in self._exchanges(node.no, mask & ~open_))
-        elif isinstance(node, Follow):
+        elif isinstance(node, LeadLeaf):
             tie = (self._explained(node.tie) * mask).astype(np.float32)
             difference, with_b, with_a = (
                 part[0] for part in self._followed(mask.astype(np.float32)[None])[:3]
@@ -206,7 +212,7 @@ class TreeSearch:
         p = predict(node, self.signs, self.gates)
         return np.asarray(xlogy(self.b, p) + xlogy(self.a, 1 - p))
 
-    def solutions(self, mask: NDArray[np.bool_]) -> list[Grown]:
+    def solutions(self, mask: NDArray[np.bool_]) -> list[GrownTree]:
         """Small trees for the cells in ``mask``: constant, one lead, a chain of two, a gate with two leaves."""
         key = np.packbits(mask).tobytes()
         if key in self._known:
@@ -222,7 +228,7 @@ class TreeSearch:
         self._known[key] = found
         return found
 
-    def _chains(self, leads: NDArray[np.intp], mask: NDArray[np.bool_]) -> list[Grown]:
+    def _chains(self, leads: NDArray[np.intp], mask: NDArray[np.bool_]) -> list[GrownTree]:
         """Leads that are followed first, each with the best lead for where it does not decide."""
         ties = mask & (self.signs[leads] == 0)
         some = ties.any(axis=1) & (ties != mask).any(axis=1)
@@ -237,15 +243,17 @@ class TreeSearch:
             :N_ALTERNATIVES
         ]:
             first, inner = firsts[place].node, self._follow(int(score[place].argmax()), ties[place])
-            assert isinstance(first, Follow)
+            assert isinstance(first, LeadLeaf)
             found.append(
-                Grown(replace(first, tie=inner.node), firsts[place].score + float(gain[place]), 2)
+                GrownTree(
+                    replace(first, tie=inner.node), firsts[place].score + float(gain[place]), 2
+                )
             )
         return found
 
     def _splits(
         self, mask: NDArray[np.bool_], chosen: NDArray[np.intp], is_root: bool
-    ) -> list[Grown]:
+    ) -> list[GrownTree]:
         if not len(chosen):
             return []
         yes = self.gates[chosen] * mask
@@ -264,7 +272,7 @@ class TreeSearch:
         total = followed.sum(axis=0) - self.gate_prices[chosen]
         if is_root:
             self.deeper = np.argsort(-total, kind="stable")[: self.n_deeper]
-        found: dict[int, list[Grown]] = {}
+        found: dict[int, list[GrownTree]] = {}
         for place in np.argsort(-total, kind="stable")[: 4 * N_ALTERNATIVES]:
             gate = int(chosen[place])
             branches = []
@@ -275,10 +283,10 @@ class TreeSearch:
                     if score[place] > constant[place]
                     else self._constant(float(self.b[inside].sum()), float(self.a[inside].sum()))
                 )
-            node = Split(gate, branches[0].node, branches[1].node)
+            node = SplitNode(gate, branches[0].node, branches[1].node)
             size = size_of(node)
             if len(found.setdefault(size, [])) < N_ALTERNATIVES:
-                found[size].append(Grown(node, float(total[place]), size))
+                found[size].append(GrownTree(node, float(total[place]), size))
         return [item for items in found.values() for item in items]
 
     def _leaves(self, weights: NDArray[np.float32]) -> tuple[Array, Array, Array]:
@@ -309,29 +317,31 @@ class TreeSearch:
         """Log likelihood of one probability, even odds costing nothing."""
         return np.maximum(log_likelihood(b, a) - self.parameter - SIDE_PRICE, -(b + a) * LOG_2)
 
-    def _constant(self, b: float, a: float) -> Grown:
+    def _constant(self, b: float, a: float) -> GrownTree:
         even = -(b + a) * LOG_2
         fitted = float(log_likelihood(np.array(b), np.array(a))) - self.parameter - SIDE_PRICE
         p = (b + 0.5) / (a + b + 1) if fitted > even else 0.5
-        return Grown(Const(p), max(fitted, even), 0)
+        return GrownTree(ConstantLeaf(p), max(fitted, even), 0)
 
-    def _follow(self, lead: int, mask: NDArray[np.bool_]) -> Grown:
+    def _follow(self, lead: int, mask: NDArray[np.bool_]) -> GrownTree:
         b, a, sign = self.b[mask], self.a[mask], self.signs[lead, mask]
         agree = float(b[sign > 0].sum() + a[sign < 0].sum())
         disagree = float(a[sign > 0].sum() + b[sign < 0].sum())
         tie = self._constant(float(b[sign == 0].sum()), float(a[sign == 0].sum()))
         score = float(log_likelihood(np.array(agree), np.array(disagree))) + tie.score
         consistency = (agree + 0.5) / (agree + disagree + 1)
-        return Grown(
-            Follow(lead, consistency, tie.node), score - self.lead_prices[lead] - self.parameter, 1
+        return GrownTree(
+            LeadLeaf(lead, consistency, tie.node),
+            score - self.lead_prices[lead] - self.parameter,
+            1,
         )
 
-    def _extensions(self, grown: Grown, mask: NDArray[np.bool_]) -> Iterator[Grown]:
+    def _extensions(self, grown: GrownTree, mask: NDArray[np.bool_]) -> Iterator[GrownTree]:
         """Trees with one of the regions of ``grown`` described in more detail."""
 
         def regions(node: Node, inside: NDArray[np.bool_]) -> Iterator[tuple[Node, float]]:
             """Every way to replace part of ``node``: the new node, what it gains, and its size is its own."""
-            if isinstance(node, Split):
+            if isinstance(node, SplitNode):
                 open_ = self.gates[node.gate] > 0
                 for new, gain in regions(node.yes, inside & open_):
                     yield replace(node, yes=new), gain
@@ -342,31 +352,31 @@ class TreeSearch:
             for other in self.solutions(inside):
                 if other.size > size_of(node) and other.score > old:
                     yield other.node, other.score - old
-            if isinstance(node, Follow):
+            if isinstance(node, LeadLeaf):
                 for new, gain in regions(node.tie, inside & (self.signs[node.lead] == 0)):
                     yield replace(node, tie=new), gain
 
         for node, gain in regions(grown.node, mask):
-            yield Grown(node, grown.score + gain, size_of(node))
+            yield GrownTree(node, grown.score + gain, size_of(node))
 
-    def fitted(self, node: Node, mask: NDArray[np.bool_]) -> Grown:
+    def fitted(self, node: Node, mask: NDArray[np.bool_]) -> GrownTree:
         """A tree with the probabilities of its leaves fitted to the cells in ``mask``."""
-        if isinstance(node, Const):
+        if isinstance(node, ConstantLeaf):
             return self._constant(float(self.b[mask].sum()), float(self.a[mask].sum()))
-        if isinstance(node, Split):
+        if isinstance(node, SplitNode):
             open_ = self.gates[node.gate] > 0
             yes, no = self.fitted(node.yes, mask & open_), self.fitted(node.no, mask & ~open_)
             score = yes.score + no.score - float(self.gate_prices[node.gate])
-            return Grown(replace(node, yes=yes.node, no=no.node), score, 1 + yes.size + no.size)
+            return GrownTree(replace(node, yes=yes.node, no=no.node), score, 1 + yes.size + no.size)
         ties = mask & (self.signs[node.lead] == 0)
         alone = self._constant(float(self.b[ties].sum()), float(self.a[ties].sum())).score
         first, tie = self._follow(node.lead, mask), self.fitted(node.tie, ties)
-        assert isinstance(first.node, Follow)
-        return Grown(
+        assert isinstance(first.node, LeadLeaf)
+        return GrownTree(
             replace(first.node, tie=tie.node), first.score - alone + tie.score, 1 + tie.size
         )
 
-    def _better(self, beam: list[Grown], new: Grown) -> list[Grown]:
+    def _better(self, beam: list[GrownTree], new: GrownTree) -> list[GrownTree]:
         if any(item.node == new.node for item in beam):
             return beam
         return sorted([*beam, new], key=lambda item: -item.score)[: self.beam]

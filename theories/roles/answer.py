@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.claim import Prediction
+from lakatos.theories.claim import ClaimPrediction
 
 Sentence = Annotated[str, Field(min_length=1, max_length=400)]
 Citation = Annotated[str, Field(pattern=r"^#[0-9a-f]{8,64}$")]
@@ -92,9 +92,9 @@ class Stated(Answer):
     of: Literal["", "first", "second"] = ""
 
     @property
-    def prediction(self) -> Prediction:
+    def prediction(self) -> ClaimPrediction:
         """As the laboratory tries it."""
-        return Prediction(self.relation, self.varied, self.of)
+        return ClaimPrediction(self.relation, self.varied, self.of)
 
 
 class Successor(Answer):

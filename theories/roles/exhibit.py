@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials
-from lakatos.language_models.context import Entry
+from lakatos.language_models.context import ContextEntry
 from lakatos.language_models.tool import mention
 from lakatos.theories.claim import PROPERTIES, variations
 from lakatos.theories.record import Diagnosis, TheoryScored
@@ -49,13 +49,15 @@ class Exhibit:
         return bool(self.reference) and self.reference.startswith(mark.removeprefix("#"))
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> ContextEntry:
         """As a piece of data in a prompt."""
         title = self.title[
             :MOST_OF_TITLE
         ]  # so that the fence, which cuts long sources, leaves the digest
         source = f"{title} {mention(self.reference)}" if self.reference else title
-        return Entry(kind="data", text=_text(self.value), source=source, reference=self.reference)
+        return ContextEntry(
+            kind="data", text=_text(self.value), source=source, reference=self.reference
+        )
 
 
 def _text(value: Any) -> str:
@@ -77,7 +79,7 @@ def records_of(exhibits: Sequence[Exhibit]) -> dict[str, Any]:
 
 
 def fitting(
-    exhibits: Sequence[Exhibit], room: int, size: Callable[[Entry], int]
+    exhibits: Sequence[Exhibit], room: int, size: Callable[[ContextEntry], int]
 ) -> tuple[Exhibit, ...]:
     """The exhibits that fit, in order of importance; one that is too long is left out, not cut.
 

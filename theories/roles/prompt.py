@@ -14,7 +14,7 @@ _INSERT = re.compile(r"\{\{(\w+)\}\}")
 
 
 @dataclass(frozen=True)
-class Prompt:
+class RolePrompt:
     """What a role is told, the same for every question."""
 
     name: str
@@ -27,11 +27,11 @@ class Prompt:
 
 
 @cache
-def read_prompt(name: str, folder: Path = FOLDER) -> Prompt:
+def read_prompt(name: str, folder: Path = FOLDER) -> RolePrompt:
     """The prompt in ``folder/name.md``; ``{{other}}`` stands for the text of ``other.md`` beside it.
 
     Raises:
         FileNotFoundError: The installation lacks the file.
     """
     text = (folder / f"{name}.md").read_text(encoding="utf-8").strip()
-    return Prompt(name, _INSERT.sub(lambda found: read_prompt(found[1], folder).text, text))
+    return RolePrompt(name, _INSERT.sub(lambda found: read_prompt(found[1], folder).text, text))

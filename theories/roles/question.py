@@ -8,20 +8,20 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from lakatos.language_models.client import Request, Sampling, ToolOffer
+from lakatos.language_models.client import ModelRequest, TokenSampling, ToolOffer
 from lakatos.language_models.context import (
     TOKENS_PER_MESSAGE,
-    Context,
+    ContextEntry,
     Count,
-    Entry,
+    RoleContext,
     assemble,
     count_tokens,
     request_room,
 )
 from lakatos.language_models.fence import without_marks
-from lakatos.language_models.pins import Rule, check_request, pinned, render
+from lakatos.language_models.pins import PinnedRule, check_request, pinned, render
 from lakatos.theories.roles.exhibit import Exhibit, fitting
-from lakatos.theories.roles.prompt import Prompt
+from lakatos.theories.roles.prompt import RolePrompt
 from lakatos.traces.digest import Digest, digest_bytes
 
 T = TypeVar("T", bound=BaseModel)
@@ -32,12 +32,12 @@ CONTEXT_TOKENS = 32_768
 
 
 @dataclass(frozen=True)
-class Question(Generic[T]):
+class RoleQuestion(Generic[T]):
     """One thing asked of one role."""
 
     role: str
     """By which the study says which model is asked."""
-    prompt: Prompt
+    prompt: RolePrompt
     subject: str
     """What it is about, different from other questions of its prompt in the same stage."""
     task: str
@@ -54,15 +54,15 @@ class Question(Generic[T]):
 
 
 def request_of(
-    question: Question[T],
-    rules: Sequence[Rule],
-    sampling: Sampling,
+    question: RoleQuestion[T],
+    rules: Sequence[PinnedRule],
+    sampling: TokenSampling,
     *,
     secret: str,
     context_tokens: int = CONTEXT_TOKENS,
     found: Sequence[Exhibit] = (),
     count: Count = count_tokens,
-) -> tuple[Request, tuple[Exhibit, ...]]:
+) -> tuple[ModelRequest, tuple[Exhibit, ...]]:
     """The request, without a schema and before the rules are pinned to it, and the exhibits that found room in it.
 
     Args:
@@ -81,14 +81,14 @@ def request_of(
     context, shown = context_of(
         question, prompt, rules, sampling, context_tokens=context_tokens, last=found, count=count
     )
-    return Request(messages=assemble(context, prompt, secret=secret), sampling=sampling), shown
+    return ModelRequest(messages=assemble(context, prompt, secret=secret), sampling=sampling), shown
 
 
 def context_of(
-    question: Question[T],
+    question: RoleQuestion[T],
     prompt: str,
-    rules: Sequence[Rule],
-    sampling: Sampling,
+    rules: Sequence[PinnedRule],
+    sampling: TokenSampling,
     *,
     context_tokens: int,
     offers: Sequence[ToolOffer] = (),
@@ -96,7 +96,7 @@ def context_of(
     first: Sequence[Exhibit] = (),
     last: Sequence[Exhibit] = (),
     count: Count = count_tokens,
-) -> tuple[Context, tuple[Exhibit, ...]]:
+) -> tuple[RoleContext, tuple[Exhibit, ...]]:
     """What a question shows, before anything is said, and the exhibits that found room.
 
     Args:
@@ -111,18 +111,18 @@ def context_of(
         ContextTooLongError, PinsTooLongError: Even without any exhibit it does not fit.
     """
     room = request_room(context_tokens, sampling.max_tokens, prompt, rules, offers, count=count)
-    asked = Entry(kind="task", text=question.task)
+    asked = ContextEntry(kind="task", text=question.task)
     room = int(share * (room - count(question.task) - TOKENS_PER_MESSAGE))
 
-    def size(entry: Entry) -> int:
+    def size(entry: ContextEntry) -> int:
         return count(entry.text) + count(entry.source) + FENCE_TOKENS
 
     kept = fitting((*first, *last, *question.exhibits), room, size)
     shown = (*(item for item in kept if item not in last), *(item for item in kept if item in last))
-    return Context(entries=(*(item.entry for item in shown), asked)), shown
+    return RoleContext(entries=(*(item.entry for item in shown), asked)), shown
 
 
-def pinned_request(request: Request, rules: Sequence[Rule]) -> Request:
+def pinned_request(request: ModelRequest, rules: Sequence[PinnedRule]) -> ModelRequest:
     """``request`` with the rules around it, also where a second try was added to it.
 
     What the model itself wrote in between cannot pass for rules.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from lakatos.language_models.ledger import Budget
-from lakatos.language_models.routing import Choice
-from lakatos.theories.record import Submitted
+from lakatos.language_models.routing import ModelChoice
+from lakatos.theories.record import SuccessorSubmitted
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record, RecordTypes, kind_of
 
@@ -18,7 +18,7 @@ class ModelsChosen(Record):
     version: Literal[1] = 1
     cycle: int
     stage: str
-    choices: tuple[Choice, ...]
+    choices: tuple[ModelChoice, ...]
     """One for each question, in order."""
     contexts: tuple[int, ...]
     """Tokens of prompt and answer for which each question was made."""
@@ -57,7 +57,7 @@ class RoleAnswered(Record):
     """Artifact that holds the typed answer."""
 
 
-class Investigated(Record):
+class MatterInvestigated(Record):
     """A language model called tools before it answered in a role."""
 
     kind: Literal["investigated"] = "investigated"
@@ -188,7 +188,7 @@ class SuccessorsProposed(Record):
     cycle: int
     n_asked: int
     n_answered: int
-    submissions: tuple[Submitted, ...]
+    submissions: tuple[SuccessorSubmitted, ...]
 
 
 class TrialsProposed(Record):
@@ -228,7 +228,7 @@ ROLE_RECORDS: RecordTypes = {
     for record in (
         ModelsChosen,
         RoleAnswered,
-        Investigated,
+        MatterInvestigated,
         CaseRead,
         SuccessorTried,
         ClaimAudited,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lakatos.language_models.guard import AnswerAction, Situation, breaches
-from lakatos.language_models.pins import Rule, SupportNeeded
+from lakatos.language_models.guard import AnswerAction, GuardSituation, breaches
+from lakatos.language_models.pins import PinnedRule, SupportNeeded
 from lakatos.language_models.quotes import check_answer, sentences
 from lakatos.theories.roles.answer import Statement
 from lakatos.theories.roles.exhibit import Exhibit
@@ -15,7 +15,7 @@ from lakatos.theories.roles.typed_claim import claim_problem, told
 
 
 def checked(
-    statement: Statement, rules: Sequence[Rule], shown: Sequence[Exhibit]
+    statement: Statement, rules: Sequence[PinnedRule], shown: Sequence[Exhibit]
 ) -> CheckedStatement:
     """A statement with what came of computing its claims, and every reason why it is not believed.
 
@@ -42,7 +42,7 @@ def checked(
 
 
 def contradictions(
-    text: str, cites: Sequence[str], rules: Sequence[Rule], records: Mapping[str, Any]
+    text: str, cites: Sequence[str], rules: Sequence[PinnedRule], records: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """What in words contradicts the records cited, or a rule; words that nothing contradicts are not checked by that.
 
@@ -55,16 +55,16 @@ def contradictions(
     marks = " ".join(cites)
     cited = " ".join(f"{sentence} {marks}" for sentence in sentences(text))
     found = [f"{item.said!r}: {item.problem}" for item in check_answer(cited, (), records)]
-    broken = breaches(rules, AnswerAction(cited), Situation(records=records))
+    broken = breaches(rules, AnswerAction(cited), GuardSituation(records=records))
     return tuple(dict.fromkeys([*found, *(item.reason for item in broken)]))
 
 
-def conjecture(text: str, rules: Sequence[Rule]) -> str:
+def conjecture(text: str, rules: Sequence[PinnedRule]) -> str:
     """A guess that may be passed on: nothing that a pinned rule forbids to say; it needs no record."""
     return "" if _forbidden(text, rules) else text
 
 
-def _forbidden(text: str, rules: Sequence[Rule]) -> list[str]:
+def _forbidden(text: str, rules: Sequence[PinnedRule]) -> list[str]:
     """What the rules forbid to say, support by records aside: words are not held against records."""
     free = [
         rule.model_copy(
@@ -72,4 +72,4 @@ def _forbidden(text: str, rules: Sequence[Rule]) -> list[str]:
         )
         for rule in rules
     ]
-    return [item.reason for item in breaches(free, AnswerAction(text), Situation())]
+    return [item.reason for item in breaches(free, AnswerAction(text), GuardSituation())]

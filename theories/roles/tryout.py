@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lakatos.theories.advocate import GrammarAdvocate
-from lakatos.theories.claim import Prediction, read_predictions
+from lakatos.theories.claim import ClaimPrediction, read_predictions
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import Evaluated
+from lakatos.theories.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition
 from lakatos.theories.rewrite import with_literal
 from lakatos.theories.roles.answer import Successor
@@ -22,7 +22,7 @@ _FENCED = re.compile(r"\A\s*```[A-Za-z]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedProgram:
     """The outcome for one program."""
 
     program: TheoryProgram
@@ -53,17 +53,17 @@ def program_of(answer: Successor, author: str, parents: tuple[Digest, ...]) -> T
     return TheoryProgram(source, author, parents)
 
 
-def _distinct(predictions: Sequence[Prediction]) -> list[Prediction]:
+def _distinct(predictions: Sequence[ClaimPrediction]) -> list[ClaimPrediction]:
     return list(dict.fromkeys(predictions))
 
 
 def try_program(
     program: TheoryProgram,
     check: Callable[[TheoryProgram], Theory],
-    evaluate: Callable[[TheoryProgram], Evaluated | TheoryError],
+    evaluate: Callable[[TheoryProgram], EvaluatedComposition | TheoryError],
     advocate: GrammarAdvocate,
     known: Collection[Digest],
-) -> Tried:
+) -> TriedProgram:
     """Check, fit and score one program; nothing that it does raises.
 
     Args:
@@ -74,24 +74,28 @@ def try_program(
         known: Sources that are there already.
     """
     if program.digest in known:
-        return Tried(program, "duplicate", reason="this very source is there already")
+        return TriedProgram(program, "duplicate", reason="this very source is there already")
     name = ""
     try:
         name = read_program(program).name
         checked = check(program)
         found = evaluate(checked.program)
     except TheoryError as error:
-        return Tried(program, "refused", name, _refusal(error))
+        return TriedProgram(program, "refused", name, _refusal(error))
     if isinstance(found, TheoryError):
-        return Tried(program, "refused", name, _refusal(found))
+        return TriedProgram(program, "refused", name, _refusal(found))
     attempt = advocate.attempt(Composition({}), None, "", found)
     if not math.isfinite(attempt.criterion):
-        return Tried(
+        return TriedProgram(
             program, "refused", name, "its probabilities of people's answers are not finite"
         )
     if found.theory.digest in known:
-        return Tried(program, "duplicate", name, "fitted, it is a theory that is there already")
-    return Tried(program, "submitted", name, "", found.theory, attempt.criterion, found.error)
+        return TriedProgram(
+            program, "duplicate", name, "fitted, it is a theory that is there already"
+        )
+    return TriedProgram(
+        program, "submitted", name, "", found.theory, attempt.criterion, found.error
+    )
 
 
 def _refusal(error: TheoryError) -> str:

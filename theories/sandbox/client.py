@@ -1,6 +1,6 @@
 """Run theory programs in a process that can do nothing but compute.
 
-A `Sandbox` owns a zygote (see `theories.sandbox.zygote`); a `Session` is one child of it with one theory and one body
+A `Sandbox` owns a zygote (see `theories.sandbox.zygote`); a `TheorySession` is one child of it with one theory and one body
 of stimuli, asked again and again for other parameters. The child has no files, network, environment or held-out data;
 what it sends back is read with a deadline, by its expected length, and believed only as far as it is checked here.
 """
@@ -31,7 +31,7 @@ from lakatos.theories.errors import (
 )
 from lakatos.theories.sandbox import wire
 from lakatos.theories.sandbox.lint import check_source
-from lakatos.theories.sandbox.process import Child, Zygote, bwrap_command
+from lakatos.theories.sandbox.process import ChildProcess, ZygoteProcess, bwrap_command
 from lakatos.theories.sandbox.shared import make_shared
 
 Array = NDArray[np.float64]
@@ -48,7 +48,7 @@ BLOCK_SIZE = 32768
 
 
 @dataclass(frozen=True)
-class Limits:
+class SandboxLimits:
     """What one call of a theory may use."""
 
     wall_seconds: float = 10.0
@@ -61,7 +61,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Level:
+class ProtectionLevel:
     """Which layers of protection are active, for the trace."""
 
     layers: tuple[str, ...]
@@ -76,7 +76,7 @@ class Sandbox:
     """Runs theories; starts its zygote when first needed, and again whenever it was lost.
 
     Args:
-        require: Names of layers (see `Level`) without which nothing is run.
+        require: Names of layers (see `ProtectionLevel`) without which nothing is run.
         limits: Used where a call names none.
         bwrap: With False bubblewrap is not used even where it is found.
 
@@ -91,14 +91,14 @@ class Sandbox:
         self,
         *,
         require: frozenset[str] = frozenset(),
-        limits: Limits = Limits(),
+        limits: SandboxLimits = SandboxLimits(),
         bwrap: bool = True,
     ) -> None:
         self.require = frozenset(require)
         self.limits = limits
         self._bwrap = shutil.which("bwrap") if bwrap else None
-        self._zygote: Zygote | None = None
-        self._level = Level((), 0, "", "")
+        self._zygote: ZygoteProcess | None = None
+        self._level = ProtectionLevel((), 0, "", "")
         self._lock = threading.RLock()
 
     def probabilities(
@@ -108,7 +108,7 @@ class Sandbox:
         stimuli: Sequence[StimuliArrays],
         *,
         n_options: int = 2,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         lint: bool = True,
     ) -> list[Array]:
         """What a theory predicts for each set of stimuli, in a process of its own.
@@ -138,10 +138,10 @@ class Sandbox:
         stimuli: Sequence[StimuliArrays],
         *,
         n_options: int = 2,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         lint: bool = True,
         walks_apart: bool = True,
-    ) -> Session:
+    ) -> TheorySession:
         """A process that keeps a theory and its stimuli for repeated calls; arguments as in `probabilities`.
 
         With ``walks_apart`` False walks share one process, which shows whether the theory keeps what it was told.
@@ -155,14 +155,14 @@ class Sandbox:
             )
         sets = [_prepared(arrays, index) for index, arrays in enumerate(stimuli)]
 
-        def start(n_bytes: int) -> Child:
+        def start(n_bytes: int) -> ChildProcess:
             with self._lock:
                 return self._fork(limits, n_bytes)
 
-        return Session(start, source, sets, n_options, limits, walks_apart)
+        return TheorySession(start, source, sets, n_options, limits, walks_apart)
 
     @property
-    def level(self) -> Level:
+    def level(self) -> ProtectionLevel:
         """The layers that are active; starts the zygote."""
         with self._lock:
             self._started()
@@ -181,7 +181,7 @@ class Sandbox:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _started(self) -> Zygote:
+    def _started(self) -> ZygoteProcess:
         if self._zygote and not self._zygote.alive:
             self.close()
         if not self._zygote:
@@ -196,23 +196,25 @@ class Sandbox:
             )
         return self._zygote
 
-    def _start(self) -> tuple[Zygote, Level]:
+    def _start(self) -> tuple[ZygoteProcess, ProtectionLevel]:
         """A new zygote, inside bubblewrap if that works, and the layers that it reports."""
-        zygote: Zygote | None = None
+        zygote: ZygoteProcess | None = None
         outer: tuple[str, ...] = ()
         notes: tuple[str, ...] = ()
         if self._bwrap:
             try:
-                zygote = Zygote(bwrap_command(self._bwrap), module=self.module)
+                zygote = ZygoteProcess(bwrap_command(self._bwrap), module=self.module)
                 outer = ("bwrap", "userns", "netns", "pidns")
             except SandboxUnavailableError as error:
                 notes = (f"bwrap: {error}",)
-        zygote = zygote or Zygote(module=self.module)
+        zygote = zygote or ZygoteProcess(module=self.module)
         hello = zygote.hello
         layers = tuple(dict.fromkeys((*outer, *hello["layers"])))
-        return zygote, Level(layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes)
+        return zygote, ProtectionLevel(
+            layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes
+        )
 
-    def _fork(self, limits: Limits, first_bytes: int | None = None) -> Child:
+    def _fork(self, limits: SandboxLimits, first_bytes: int | None = None) -> ChildProcess:
         """A child; with shared memory if it is told how many bytes are sent first."""
         for attempt in (1, 2):
             zygote = self._started()
@@ -238,7 +240,7 @@ class _Kept:
     """``(n_trials, n_options)`` for each set of stimuli."""
 
 
-class Session:
+class TheorySession:
     """One theory on one body of stimuli, for repeated calls. Made by `Sandbox.open_session`; close it after use.
 
     Every walk begins in a process that has been asked nothing before, so that a theory cannot answer from what an
@@ -248,11 +250,11 @@ class Session:
 
     def __init__(
         self,
-        start: Callable[[int], Child],
+        start: Callable[[int], ChildProcess],
         source: str,
         stimuli: list[dict[str, NDArray[Any]]],
         n_options: int,
-        limits: Limits,
+        limits: SandboxLimits,
         walks_apart: bool = True,
     ) -> None:
         self.broadcasts = True
@@ -413,7 +415,7 @@ class Session:
         """End the process."""
         self._child.close()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> TheorySession:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -463,7 +465,7 @@ class Session:
 
     def _exchange(
         self,
-        child: Child,
+        child: ChildProcess,
         header: Mapping[str, Any],
         payload: bytes,
         answers: list[Array],

@@ -82,7 +82,9 @@ def prepare() -> int:
         "shared": [False, False],
     }
     counts = [np.ones((2, 3, 2))]
-    fitted = Fitted(header, [zygote.Arguments({"x": np.ones(3)})], counts, np.array([[0.2], [0.4]]))
+    fitted = FittedTheory(
+        header, [zygote.NamedArrays({"x": np.ones(3)})], counts, np.array([[0.2], [0.4]])
+    )
     fitted.problem(counts)
     fitted.sample({"draws": 10, "tune": 10, "chains": 2, "seed": 1}, counts)
     gc.collect()
@@ -95,7 +97,7 @@ def load_library(name: str) -> Any:
     return importlib.import_module(name)
 
 
-class Nowhere(io.BytesIO):
+class DiscardedFile(io.BytesIO):
     """A file that is not kept."""
 
     name = "<graph>"
@@ -116,7 +118,7 @@ def read_no_more_files() -> None:
 
     operations.ExternalCOp.load_c_code = no_c_code
     os.getcwd = lambda: "/"  # Numba writes file names relative to it
-    utils.NamedTemporaryFile = cache.NamedTemporaryFile = lambda **_: Nowhere()
+    utils.NamedTemporaryFile = cache.NamedTemporaryFile = lambda **_: DiscardedFile()
 
 
 def serve(sent: memoryview, room: memoryview) -> None:
@@ -125,11 +127,11 @@ def serve(sent: memoryview, room: memoryview) -> None:
     stimuli, start = [], 0
     for description in header["stimuli"]:
         arrays, start = wire.arrays_from(description, payload, start)
-        stimuli.append(zygote.Arguments(arrays))
+        stimuli.append(zygote.NamedArrays(arrays))
     (counts, values), start = answers_from(header, payload, start)
     begun = time.monotonic()
     try:
-        fitted = Fitted(header, stimuli, counts, values)
+        fitted = FittedTheory(header, stimuli, counts, values)
         problem = fitted.problem(counts)
     except MemoryError as error:
         zygote.write_answer(zygote.failure(error), status=wire.FAILED)
@@ -165,7 +167,7 @@ def answers_from(
     return ([*arrays.values()], values), start
 
 
-class Fitted:
+class FittedTheory:
     """A theory with its posterior's density, compiled.
 
     Args:
@@ -187,7 +189,7 @@ class Fitted:
         values: Array | None,
     ) -> None:
         nutpie, pm, pt = map(load_library, ("nutpie", "pymc", "pytensor.tensor"))
-        from lakatos.theories.sandbox.traced import Traced
+        from lakatos.theories.sandbox.traced import TracedArray
 
         assert values is not None
         self.priors, self.shared = header["priors"], np.array(header["shared"], dtype=bool)
@@ -211,9 +213,9 @@ class Fitted:
             total, first = 0.0, 0
             for index, (trials, answers) in enumerate(zip(stimuli, counts, strict=True)):
                 rows = slice(first, first := first + len(answers))
-                parameters = zygote.Arguments(
+                parameters = zygote.NamedArrays(
                     {
-                        name: Traced(column[rows, None], values[rows, place, None])
+                        name: TracedArray(column[rows, None], values[rows, place, None])
                         for place, (name, column) in enumerate(columns.items())
                     }
                 )

@@ -17,7 +17,7 @@ FEW = 512
 """Draws times sequences below which asking costs more than it saves."""
 
 
-class Columns(np.ndarray[Any, Any]):
+class ColumnArray(np.ndarray[Any, Any]):
     """An array in column-major order, as is all that is computed from it element by element."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
@@ -46,12 +46,12 @@ def columns(array: NDArray[Any]) -> NDArray[Any]:
     """A read-only copy in column-major order; it lends its order to all that it meets."""
     copied = np.array(array, order="F")
     copied.flags.writeable = False
-    return copied.view(Columns)
+    return copied.view(ColumnArray)
 
 
 def _plain(item: Any) -> Any:
-    return item.view(np.ndarray) if type(item) is Columns else item
+    return item.view(np.ndarray) if type(item) is ColumnArray else item
 
 
 def _columns(item: Any) -> Any:
-    return item.view(Columns) if type(item) is np.ndarray else item
+    return item.view(ColumnArray) if type(item) is np.ndarray else item

@@ -29,10 +29,10 @@ import scipy
 from lakatos import IMPORT_ROOT
 from lakatos.theories.errors import SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError
 from lakatos.theories.sandbox import wire
-from lakatos.theories.sandbox.shared import Shared, is_shared
+from lakatos.theories.sandbox.shared import SharedPieces, is_shared
 
 if TYPE_CHECKING:
-    from lakatos.theories.sandbox.client import Limits
+    from lakatos.theories.sandbox.client import SandboxLimits
 
 START_SECONDS = 60.0
 ANSWER_SECONDS = 10.0
@@ -44,17 +44,17 @@ AT_ONCE = 65536
 """Bytes read from a pipe in one go."""
 
 
-class Child:
+class ChildProcess:
     """A child process as the laboratory sees it: two pipes, read and written with a deadline, and shared memory."""
 
     def __init__(
         self,
-        zygote: Zygote,
+        zygote: ZygoteProcess,
         pid: int,
         requests: int,
         answers: int,
-        limits: Limits,
-        shared: Shared | None = None,
+        limits: SandboxLimits,
+        shared: SharedPieces | None = None,
     ) -> None:
         self._zygote, self._pid, self._requests, self._answers = zygote, pid, requests, answers
         self._limits, self._shared = limits, shared
@@ -200,7 +200,7 @@ class Child:
         )
 
 
-class Zygote:
+class ZygoteProcess:
     """The process that children are forked from, and the socket it is commanded by.
 
     Args:
@@ -270,7 +270,7 @@ class Zygote:
                 self._control.fileno(), select.POLLIN, 0.0
             )
 
-    def fork(self, limits: Limits, shared: Shared | None = None) -> Child:
+    def fork(self, limits: SandboxLimits, shared: SharedPieces | None = None) -> ChildProcess:
         """A child that has given up its rights and waits for its theory; it takes ``shared`` over."""
         inner_requests, requests = os.pipe()
         answers, inner_answers = os.pipe()
@@ -294,7 +294,7 @@ class Zygote:
             os.close(inner_answers)
             if shared:
                 shared.close_descriptors()
-        child = Child(self, pid, requests, answers, limits, shared)
+        child = ChildProcess(self, pid, requests, answers, limits, shared)
         if not ready(answers, select.POLLIN, ANSWER_SECONDS) or os.read(answers, 1) != wire.READY:
             child.close()
             raise SandboxUnavailableError(

@@ -25,7 +25,7 @@ def is_shared(n_bytes: int, room: int) -> bool:
     return FROM_BYTES <= n_bytes <= room
 
 
-class Shared:
+class SharedPieces:
     """The laboratory's side of the two pieces. Pages are taken from the machine only when they are first written."""
 
     def __init__(self, kept_bytes: int, answer_bytes: int) -> None:
@@ -81,10 +81,10 @@ class Shared:
         self.descriptors = ()
 
 
-def make_shared(first_bytes: int, answer_bytes: int) -> Shared | None:
+def make_shared(first_bytes: int, answer_bytes: int) -> SharedPieces | None:
     """Shared memory for a process whose first payload has ``first_bytes``; None where the system has none."""
     try:
-        return Shared(kept_bytes(first_bytes), answer_bytes)
+        return SharedPieces(kept_bytes(first_bytes), answer_bytes)
     except (OSError, AttributeError):
         return None
 

@@ -30,7 +30,7 @@ class UntraceableError(Exception):
     """The code does something to a traced array that no gradient can be taken through."""
 
 
-class Traced(np.lib.mixins.NDArrayOperatorsMixin):
+class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
     """An array of which both a value and the graph that computes it are known."""
 
     __array_priority__ = 1000.0
@@ -61,11 +61,11 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         refuse("turning a parameter into a plain array")
 
-    def __getitem__(self, index: Any) -> Traced:
+    def __getitem__(self, index: Any) -> TracedArray:
         parts = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(part, Traced) and part.value.dtype == bool for part in parts):
+        if any(isinstance(part, TracedArray) and part.value.dtype == bool for part in parts):
             refuse("selecting with a condition on a parameter; use `xp.where`")
-        return Traced(self.tensor[as_index(index)], self.value[valued(index)])
+        return TracedArray(self.tensor[as_index(index)], self.value[valued(index)])
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         refuse("assigning in place")
@@ -78,7 +78,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return len(self.value)
 
-    def __iter__(self) -> Iterator[Traced]:
+    def __iter__(self) -> Iterator[TracedArray]:
         return (self[place] for place in range(len(self)))
 
     shape = property(lambda self: self.value.shape)
@@ -87,21 +87,21 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     dtype = property(lambda self: self.value.dtype)
     T = property(lambda self: np.transpose(self))
 
-    def astype(self, dtype: Any, **_: Any) -> Traced:
+    def astype(self, dtype: Any, **_: Any) -> TracedArray:
         """The same numbers in another type."""
         value = self.value.astype(dtype)
-        return Traced(self.tensor.astype(value.dtype.name), value)
+        return TracedArray(self.tensor.astype(value.dtype.name), value)
 
-    def reshape(self, *shape: Any, **_: Any) -> Traced:
+    def reshape(self, *shape: Any, **_: Any) -> TracedArray:
         """The same numbers in another shape."""
         value = self.value.reshape(*shape)
-        return Traced(self.tensor.reshape(value.shape), value)
+        return TracedArray(self.tensor.reshape(value.shape), value)
 
-    def copy(self) -> Traced:
+    def copy(self) -> TracedArray:
         """Itself: it never changes."""
         return self
 
-    def ravel(self) -> Traced:
+    def ravel(self) -> TracedArray:
         """In one dimension."""
         return self.reshape(-1)
 
@@ -115,7 +115,7 @@ def refuse(what: str) -> NoReturn:
 
 def valued(item: Any) -> Any:
     """The same arguments with values in place of traced arrays."""
-    if isinstance(item, Traced):
+    if isinstance(item, TracedArray):
         return item.value
     if isinstance(item, tuple | list):
         return type(item)(map(valued, item))
@@ -124,14 +124,14 @@ def valued(item: Any) -> Any:
 
 def as_tensor(item: Any) -> Tensor:
     """A PyTensor variable in NumPy's own type; PyTensor would give plain numbers the smallest one that holds them."""
-    return item.tensor if isinstance(item, Traced) else pt.as_tensor_variable(np.asarray(item))
+    return item.tensor if isinstance(item, TracedArray) else pt.as_tensor_variable(np.asarray(item))
 
 
 def as_index(index: Any) -> Any:
     """An index with tensors in place of traced arrays."""
     if isinstance(index, tuple):
         return tuple(map(as_index, index))
-    return index.tensor if isinstance(index, Traced) else index
+    return index.tensor if isinstance(index, TracedArray) else index
 
 
 def apply(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Any:
@@ -155,13 +155,13 @@ def apply(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) ->
         )
     if tensor.type.ndim != np.ndim(value):
         refuse(f"numpy.{function.__name__} in this form")
-    return Traced(tensor, value)
+    return TracedArray(tensor, value)
 
 
 def power(base: Any, exponent: Any) -> Tensor:
     """``base ** exponent`` whose gradient is 0 where the base is 0: there, no parameter is in play."""
     x, y = as_tensor(base).astype("float64"), as_tensor(exponent)
-    if not isinstance(exponent, Traced) and np.ndim(exponent) == 0 and exponent == 2:
+    if not isinstance(exponent, TracedArray) and np.ndim(exponent) == 0 and exponent == 2:
         return x**2
     if not (np.asarray(valued(base)) == 0).any():
         return x**y
@@ -384,5 +384,5 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
 # fmt: off
 for _name in ("sum", "mean", "prod", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "argsort", "cumsum",
               "cumprod", "clip", "transpose", "swapaxes", "squeeze", "take", "dot", "repeat"):
-    setattr(Traced, _name, _method(getattr(np, _name)))
+    setattr(TracedArray, _name, _method(getattr(np, _name)))
 # fmt: on

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from lakatos.theories.errors import SandboxUnavailableError, TheoryResourceError
 from lakatos.theories.prior import Prior
 from lakatos.theories.sandbox import wire
-from lakatos.theories.sandbox.client import Level, Limits, Sandbox, Session
+from lakatos.theories.sandbox.client import ProtectionLevel, Sandbox, SandboxLimits, TheorySession
 from lakatos.theories.sandbox.inference import STATISTICS
 from lakatos.theories.sandbox.lint import check_source
-from lakatos.theories.sandbox.process import Child, Zygote, bwrap_command
+from lakatos.theories.sandbox.process import ChildProcess, ZygoteProcess, bwrap_command
 
 Array = NDArray[np.float64]
-LIMITS = Limits(wall_seconds=3600.0, cpu_seconds=900.0, memory_bytes=4 * 2**30, output_bytes=2**30)
+LIMITS = SandboxLimits(
+    wall_seconds=3600.0, cpu_seconds=900.0, memory_bytes=4 * 2**30, output_bytes=2**30
+)
 """For tracing and compiling, and again for every sampling."""
 START_SECONDS = 600.0
 """PyMC is loaded and a small model compiled: some 15 s of processor time."""
@@ -30,7 +32,7 @@ SCRATCH_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True)
-class Sampled:
+class NutsSample:
     """What came back from NUTS; finite and of the right shape, otherwise as the theory's process claims."""
 
     offset: Array
@@ -44,11 +46,15 @@ class Sampled:
     seconds: float
 
 
-class Tracer(Sandbox):
+class TracerSandbox(Sandbox):
     """A sandbox in which PyMC is loaded and machine code may be made. It starts slowly; keep it."""
 
     def __init__(
-        self, *, require: frozenset[str] = frozenset(), limits: Limits = LIMITS, bwrap: bool = True
+        self,
+        *,
+        require: frozenset[str] = frozenset(),
+        limits: SandboxLimits = LIMITS,
+        bwrap: bool = True,
     ) -> None:
         super().__init__(require=require, limits=limits, bwrap=bwrap)
 
@@ -62,9 +68,9 @@ class Tracer(Sandbox):
         values: Array,
         *,
         tiny: float,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         lint: bool = True,
-    ) -> Compiled:
+    ) -> CompiledSession:
         """A process that has traced a theory, or says why it could not.
 
         Args:
@@ -94,14 +100,14 @@ class Tracer(Sandbox):
             "tiny": tiny,
             "stimuli": [wire.describe(arrays) for arrays in stimuli],
         }
-        return Compiled(
+        return CompiledSession(
             child, header, b"".join(map(wire.payload_of, stimuli)), counts, values, limits
         )
 
-    def _start(self) -> tuple[Zygote, Level]:
+    def _start(self) -> tuple[ZygoteProcess, ProtectionLevel]:
         outer: tuple[str, ...] = ()
         notes: tuple[str, ...] = ()
-        zygote: Zygote | None = None
+        zygote: ZygoteProcess | None = None
         if self._bwrap:
             try:
                 zygote = _zygote(bwrap_command(self._bwrap, SCRATCH_BYTES))
@@ -111,20 +117,22 @@ class Tracer(Sandbox):
         zygote = zygote or _zygote(())
         hello = zygote.hello
         layers = tuple(dict.fromkeys((*outer, *hello["layers"])))
-        return zygote, Level(layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes)
+        return zygote, ProtectionLevel(
+            layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes
+        )
 
 
-class Compiled(Session):
-    """One theory's posterior, compiled in a process of its own; made by `Tracer.compile`, close it after use."""
+class CompiledSession(TheorySession):
+    """One theory's posterior, compiled in a process of its own; made by `TracerSandbox.compile`, close it after use."""
 
     def __init__(
         self,
-        child: Child,
+        child: ChildProcess,
         header: Mapping[str, Any],
         payload: bytes,
         counts: Sequence[Array],
         values: Array,
-        limits: Limits,
+        limits: SandboxLimits,
     ) -> None:
         self._child, self._limits, self._lock = child, limits, threading.Lock()
         self._n_units, self._n_parameters = values.shape
@@ -147,7 +155,7 @@ class Compiled(Session):
 
     def sample(
         self, counts: Sequence[Array], *, draws: int, tune: int, chains: int, cores: int, seed: int
-    ) -> Sampled:
+    ) -> NutsSample:
         """Draws by NUTS, for the answers given; arguments as nutpie's.
 
         Raises:
@@ -181,11 +189,13 @@ class Compiled(Session):
             )
         shaped = offset.reshape(*size, self._n_units, self._n_parameters)
         named = {name: statistics[..., place] for place, name in enumerate(STATISTICS)}
-        return Sampled(shaped, center, spread, named, _number(said.get("seconds")))
+        return NutsSample(shaped, center, spread, named, _number(said.get("seconds")))
 
 
-def _zygote(prefix: Sequence[str]) -> Zygote:
-    return Zygote(prefix, module="lakatos.theories.sandbox.inference", start_seconds=START_SECONDS)
+def _zygote(prefix: Sequence[str]) -> ZygoteProcess:
+    return ZygoteProcess(
+        prefix, module="lakatos.theories.sandbox.inference", start_seconds=START_SECONDS
+    )
 
 
 def _literal(name: str, prior: Prior) -> dict[str, Any]:

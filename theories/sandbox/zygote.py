@@ -211,15 +211,15 @@ def serve(sent: memoryview, room: memoryview) -> None:
     stimuli, start = [], 0
     for description in header["stimuli"]:
         arrays, start = wire.arrays_from(description, payload, start)
-        stimuli.append(Arguments(arrays))
+        stimuli.append(NamedArrays(arrays))
     try:
         program = load(header["source"])
     except BaseException as error:
         write_answer(failure(error), status=wire.FAILED)
         os._exit(0)
     write_answer({})
-    evaluators = [Evaluator(program.choose, trials, n_options) for trials in stimuli]
-    walk: Walk | None = None
+    evaluators = [TheoryEvaluator(program.choose, trials, n_options) for trials in stimuli]
+    walk: SequenceWalk | None = None
     while True:
         header, payload = read_request(sent)
         try:
@@ -233,7 +233,9 @@ def serve(sent: memoryview, room: memoryview) -> None:
                 continue
             parameters, _ = wire.arrays_from(header["parameters"], payload)
             if header.get("begin"):
-                walk = Walk(program, parameters, n_options, header["broadcasts"], header["paired"])
+                walk = SequenceWalk(
+                    program, parameters, n_options, header["broadcasts"], header["paired"]
+                )
                 write_answer({})
                 continue
             answers = [evaluator.probabilities(parameters) for evaluator in evaluators]
@@ -243,7 +245,7 @@ def serve(sent: memoryview, room: memoryview) -> None:
             write_answer(failure(error), status=wire.FAILED)
 
 
-class Arguments(dict[str, Any]):
+class NamedArrays(dict[str, Any]):
     """Named arrays, read as ``arguments["name"]`` or ``arguments.name``."""
 
     def __getattr__(self, name: str) -> Any:
@@ -262,7 +264,7 @@ class ShapeError(Exception):
     """The theory's answer is no array of the right shape."""
 
 
-class Program(NamedTuple):
+class TheoryFunctions(NamedTuple):
     """The functions of a theory."""
 
     choose: Function
@@ -270,24 +272,24 @@ class Program(NamedTuple):
     learn: Function | None
 
 
-def load(source: str) -> Program:
+def load(source: str) -> TheoryFunctions:
     """Run the theory's module in a fresh namespace and return its functions."""
     module = types.ModuleType("theory")
     sys.modules["theory"] = module  # dataclasses look their module up
     with np.errstate(all="ignore"):
         exec(compile(source, wire.SOURCE_NAME, "exec", dont_inherit=True), module.__dict__)
-    choose, start, learn = (getattr(module, name, None) for name in Program._fields)
+    choose, start, learn = (getattr(module, name, None) for name in TheoryFunctions._fields)
     if not callable(choose):
         raise ShapeError("the source defines no function `choose(parameters, trials, xp)`")
     if callable(start) != callable(learn):
         raise ShapeError("the source defines one of `start` and `learn` without the other")
-    return Program(choose, start, learn)
+    return TheoryFunctions(choose, start, learn)
 
 
-class Evaluator:
+class TheoryEvaluator:
     """A theory on one set of stimuli; remembers whether the theory takes all draws at once."""
 
-    def __init__(self, choose: Function, trials: Arguments, n_options: int) -> None:
+    def __init__(self, choose: Function, trials: NamedArrays, n_options: int) -> None:
         self.choose, self.trials, self.n_options = choose, trials, n_options
         self.n_trials = len(next(iter(trials.values())))
         self.broadcasts: bool | None = None
@@ -344,11 +346,11 @@ class Evaluator:
         """Call the theory once, with the global generator always in the same state."""
         np.random.seed(0)  # noqa: NPY002
         with np.errstate(all="ignore"):
-            answer = self.choose(Arguments(parameters), self.trials, np)
+            answer = self.choose(NamedArrays(parameters), self.trials, np)
         return shaped(answer, n_draws, self.n_trials, self.n_options)
 
 
-class Walk:
+class SequenceWalk:
     """A theory on its way through people's sequences, one step at a time, with all draws at once if it can.
 
     That the theory takes all draws at once is believed only if, throughout the first walk, the first and the last draw
@@ -359,7 +361,7 @@ class Walk:
 
     def __init__(
         self,
-        program: Program,
+        program: TheoryFunctions,
         parameters: Mapping[str, wire.AnyArray],
         n_options: int,
         broadcasts: bool | None,
@@ -374,13 +376,13 @@ class Walk:
         self.n_draws = len(next(iter(parameters.values())))
         self.broadcasts = broadcasts
         self.past: list[dict[str, Any]] = []
-        self.strands: dict[int | None, Strand] = {}
+        self.strands: dict[int | None, DrawStrand] = {}
         if self.n_draws > 1 and broadcasts is not False:
             together = {
                 name: values[None] if paired else values[:, None]
                 for name, values in parameters.items()
             }
-            self.strands[None] = Strand(program, together)
+            self.strands[None] = DrawStrand(program, together)
         watched = {0, self.n_draws - 1} if broadcasts is None else set()
         self.strands.update(
             {
@@ -438,21 +440,21 @@ class Walk:
         own, every = slice(draw, draw + 1), slice(None)
         return (every, own) if self.paired else (own, every)
 
-    def alone(self, draw: int) -> Strand:
+    def alone(self, draw: int) -> DrawStrand:
         """One draw at the beginning."""
-        return Strand(
+        return DrawStrand(
             self.program,
             {name: values[draw : draw + 1, None] for name, values in self.parameters.items()},
         )
 
 
-class Strand:
+class DrawStrand:
     """Some draws of a theory, with what they have learned."""
 
-    def __init__(self, program: Program, parameters: Mapping[str, Any]) -> None:
-        self.program, self.parameters = program, Arguments(parameters)
+    def __init__(self, program: TheoryFunctions, parameters: Mapping[str, Any]) -> None:
+        self.program, self.parameters = program, NamedArrays(parameters)
         self.state: Any = None
-        self.trials: Arguments | None = None
+        self.trials: NamedArrays | None = None
         self.many = False
         """Whether there are so many draws and sequences that `theories.sandbox.layout` pays."""
 
@@ -463,7 +465,7 @@ class Strand:
         choose, start, learn = self.program
         draws, sequences = part
 
-        def own(arrays: Mapping[str, wire.AnyArray]) -> Arguments:
+        def own(arrays: Mapping[str, wire.AnyArray]) -> NamedArrays:
             parts = {
                 name: array[:, sequences] if len(array) == 1 else array[draws, sequences]
                 for name, array in arrays.items()
@@ -473,16 +475,16 @@ class Strand:
                 for name, part in parts.items()
                 if self.many and part.shape[0] * part.shape[1] >= FEW
             ]
-            return Arguments(parts | {name: columns(parts[name]) for name in long})
+            return NamedArrays(parts | {name: columns(parts[name]) for name in long})
 
         shown = {name: array[sequences] for name, array in now["trials"].items()}
         n_sequences = len(next(iter(shown.values())))
         if self.trials is None and n_draws * n_sequences >= FEW:
             self.many = True
-            self.parameters = Arguments(
+            self.parameters = NamedArrays(
                 {name: columns(values) for name, values in self.parameters.items()}
             )
-        trials = Arguments({**shown, **own(now["by_draw"])})
+        trials = NamedArrays({**shown, **own(now["by_draw"])})
         np.random.seed(0)  # noqa: NPY002
         with np.errstate(all="ignore"):
             if start is None or learn is None:

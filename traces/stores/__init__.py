@@ -5,9 +5,9 @@ from typing import Final
 
 from lakatos.traces.stores.postgres import PostgresStore
 from lakatos.traces.stores.sqlite import SqliteStore
-from lakatos.traces.stores.store import Store
+from lakatos.traces.stores.store import EventStore
 
-STORES: Final[dict[str, type[Store]]] = {"sqlite": SqliteStore, "postgres": PostgresStore}
+STORES: Final[dict[str, type[EventStore]]] = {"sqlite": SqliteStore, "postgres": PostgresStore}
 """``sqlite``: one file, write-ahead log, one writer. ``postgres``: a database that many runs and machines share; the
 file holds its address. In both a commit is on disk when `append` returns."""
 
@@ -21,6 +21,6 @@ def located(path: Path) -> Path:
     return address if address.is_file() else path
 
 
-def store_of(path: Path) -> type[Store]:
+def store_of(path: Path) -> type[EventStore]:
     """The store of a file that `located` found."""
     return STORES["postgres" if path.suffix == ADDRESS_SUFFIX else "sqlite"]

@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 
 from lakatos.traces.errors import ChainBrokenError, JournalError, LockedError, ReadOnlyError
 from lakatos.traces.stores.sqlite import FORMAT, check_format
-from lakatos.traces.stores.store import Row
+from lakatos.traces.stores.store import EventRow
 
 if TYPE_CHECKING:
     import psycopg
@@ -34,9 +34,9 @@ _LOCK: Final = 0x4C414B41
 """First half of the key of every advisory lock taken here; the second is the number of the run."""
 _MAKING: Final = 0
 """In place of the number of a run, while tables are made."""
-_COLUMNS: Final = ", ".join(Row._fields)
+_COLUMNS: Final = ", ".join(EventRow._fields)
 _INSERT: Final = (
-    f"INSERT INTO lakatos.event (run, {_COLUMNS}) VALUES (%s{', %s' * len(Row._fields)})"
+    f"INSERT INTO lakatos.event (run, {_COLUMNS}) VALUES (%s{', %s' * len(EventRow._fields)})"
 )
 _REFUSE: Final = (
     " BEGIN RAISE EXCEPTION 'the journal is append-only' USING ERRCODE = 'restrict_violation'; END "
@@ -99,7 +99,7 @@ _SESSION: Final = (
 )
 
 
-class Address(NamedTuple):
+class JournalAddress(NamedTuple):
     """Where a journal is stored."""
 
     url: str
@@ -111,7 +111,7 @@ class Address(NamedTuple):
         return f"{self.url}#{self.run}"
 
 
-def read_address(text: str) -> Address:
+def read_address(text: str) -> JournalAddress:
     """The address that a line of text gives.
 
     Raises:
@@ -127,7 +127,7 @@ def read_address(text: str) -> Address:
             f"the address {_shown(text)} holds a password, which would stand in the run's folder: give it by the "
             "variable PGPASSWORD or in ~/.pgpass instead."
         )
-    return Address(parts._replace(fragment="").geturl(), parts.fragment)
+    return JournalAddress(parts._replace(fragment="").geturl(), parts.fragment)
 
 
 class PostgresStore:
@@ -138,7 +138,7 @@ class PostgresStore:
     release_s: ClassVar[float] = 2.0
     """How long the lock of a process that ended may outlive it."""
 
-    def __init__(self, path: Path, address: Address, *, read_only: bool) -> None:
+    def __init__(self, path: Path, address: JournalAddress, *, read_only: bool) -> None:
         """Used by `create` and `open`."""
         self.path, self.address, self.read_only = path, address, read_only
         self._guard = threading.RLock()
@@ -201,16 +201,16 @@ class PostgresStore:
         """What was given to `create`, and the format."""
         return dict(self._read("SELECT name, value FROM lakatos.meta WHERE run = %s"))
 
-    def append(self, row: Row) -> None:
+    def append(self, row: EventRow) -> None:
         """Store ``row`` durably, whole or not at all."""
         self._commit([row])
 
-    def append_all(self, rows: Sequence[Row]) -> None:
+    def append_all(self, rows: Sequence[EventRow]) -> None:
         """Store ``rows`` durably in one commit: all of them or none."""
         if rows:
             self._commit(rows)
 
-    def _commit(self, rows: Sequence[Row]) -> None:
+    def _commit(self, rows: Sequence[EventRow]) -> None:
         if not self._writes:
             raise ReadOnlyError(
                 f"{self.path} is closed or open for reading only; open it for writing to record something."
@@ -245,21 +245,21 @@ class PostgresStore:
         for row in self.rows(after_seq):
             yield tuple(value.encode() if isinstance(value, str) else value for value in row)
 
-    def rows(self, after_seq: int = 0) -> Iterator[Row]:
+    def rows(self, after_seq: int = 0) -> Iterator[EventRow]:
         """Rows after ``after_seq`` in order; rows appended meanwhile are included."""
         while batch := self._select("AND seq > %s ORDER BY seq LIMIT %s", after_seq, _BATCH):
             yield from batch
             after_seq = batch[-1].seq
 
-    def last(self) -> Row | None:
+    def last(self) -> EventRow | None:
         """The newest row."""
         return next(iter(self._select("ORDER BY seq DESC LIMIT 1")), None)
 
-    def result(self, key: str) -> Row | None:
+    def result(self, key: str) -> EventRow | None:
         """The result of a step, if it is recorded."""
         return next(iter(self._select("AND key = %s AND kind <> 'intent'", key)), None)
 
-    def record(self, record_digest: str) -> Row | None:
+    def record(self, record_digest: str) -> EventRow | None:
         """The result with this record digest, if there is one."""
         return next(
             iter(
@@ -332,14 +332,14 @@ class PostgresStore:
 
     # -- the connection ----------------------------------------------------------------------------------------------
 
-    def _select(self, condition: str, *values: object) -> list[Row]:
+    def _select(self, condition: str, *values: object) -> list[EventRow]:
         query = f"SELECT {_COLUMNS} FROM lakatos.event WHERE run = %s {condition}"
-        return [Row._make(row) for row in self._read(query, *values)]
+        return [EventRow._make(row) for row in self._read(query, *values)]
 
-    def _newest(self, connection: "psycopg.Connection[Any]") -> Row | None:
+    def _newest(self, connection: "psycopg.Connection[Any]") -> EventRow | None:
         query = f"SELECT {_COLUMNS} FROM lakatos.event WHERE run = %s ORDER BY seq DESC LIMIT 1"
         found = connection.execute(query, (self._run,)).fetchone()
-        return None if found is None else Row._make(found)
+        return None if found is None else EventRow._make(found)
 
     def _read(self, query: str, *values: object) -> list[Any]:
         """Rows of a query whose first parameter is the run."""
@@ -481,14 +481,14 @@ class PostgresStore:
         ).fetchone()
         return found[0].removeprefix("lakatos, ") if found and found[0] else "another process"
 
-    def _errors(self, doing: str) -> "_Translated":
-        return _Translated(self.address, doing)
+    def _errors(self, doing: str) -> "_TranslatedErrors":
+        return _TranslatedErrors(self.address, doing)
 
 
-class _Translated:
+class _TranslatedErrors:
     """Turns errors of the driver into ours, which say what, where and what to do."""
 
-    def __init__(self, address: Address, doing: str) -> None:
+    def __init__(self, address: JournalAddress, doing: str) -> None:
         self.address, self.doing = address, doing
 
     def __enter__(self) -> None:
@@ -521,7 +521,7 @@ class _Translated:
         raise JournalError(f"failed {where}: {said}.") from error
 
 
-def _address_in(path: Path) -> Address:
+def _address_in(path: Path) -> JournalAddress:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from lakatos.traces.errors import JournalError, LockedError, NewerFormatError, ReadOnlyError
-from lakatos.traces.stores.store import Row
+from lakatos.traces.stores.store import EventRow
 
 FORMAT: Final = 1
 _BATCH: Final = 256  # more do not stay in the processor's cache until they are looked at
-_COLUMNS: Final = ", ".join(Row._fields)
-_INSERT: Final = f"INSERT INTO event ({_COLUMNS}) VALUES ({','.join('?' * len(Row._fields))})"
+_COLUMNS: Final = ", ".join(EventRow._fields)
+_INSERT: Final = f"INSERT INTO event ({_COLUMNS}) VALUES ({','.join('?' * len(EventRow._fields))})"
 _SCHEMA: Final = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
     "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_utc TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, "
@@ -216,12 +216,12 @@ class SqliteStore:
         """What was given to `create`, and the format."""
         return dict(self._read("SELECT name, value FROM meta"))
 
-    def append(self, row: Row) -> None:
+    def append(self, row: EventRow) -> None:
         """Store ``row`` durably, whole or not at all."""
         with self._writing(row) as connection:
             connection.execute(_INSERT, row)
 
-    def append_all(self, rows: Sequence[Row]) -> None:
+    def append_all(self, rows: Sequence[EventRow]) -> None:
         """Store ``rows`` durably in one commit: all of them or none."""
         if not rows:
             return
@@ -236,7 +236,7 @@ class SqliteStore:
                 raise
 
     @contextmanager
-    def _writing(self, row: Row) -> Iterator[sqlite3.Connection]:
+    def _writing(self, row: EventRow) -> Iterator[sqlite3.Connection]:
         if self._connection is None:
             raise ReadOnlyError(
                 f"{self.path} is closed or open for reading only; open it for writing to record something."
@@ -253,13 +253,13 @@ class SqliteStore:
         """As `rows`, with text as the bytes that are stored."""
         return self._walk(after_seq, as_bytes=True)
 
-    def rows(self, after_seq: int = 0) -> Iterator[Row]:
+    def rows(self, after_seq: int = 0) -> Iterator[EventRow]:
         """Rows after ``after_seq`` in order; rows appended meanwhile are included."""
-        return map(Row._make, self._walk(after_seq, as_bytes=False))
+        return map(EventRow._make, self._walk(after_seq, as_bytes=False))
 
     def _walk(self, after_seq: int, as_bytes: bool) -> Iterator[tuple[Any, ...]]:
         query = f"SELECT {_COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
-        with closing(Apart(self.path)) as apart:
+        with closing(ApartReader(self.path)) as apart:
             while batch := self._read(query, after_seq, _BATCH, as_bytes=as_bytes, apart=apart):
                 yield from batch
                 if batch[-1][0] <= after_seq:
@@ -268,15 +268,15 @@ class SqliteStore:
                     )
                 after_seq = batch[-1][0]
 
-    def last(self) -> Row | None:
+    def last(self) -> EventRow | None:
         """The newest row."""
         return next(iter(self._select("ORDER BY seq DESC LIMIT 1")), None)
 
-    def result(self, key: str) -> Row | None:
+    def result(self, key: str) -> EventRow | None:
         """The result of a step, if it is recorded."""
         return next(iter(self._select("WHERE key = ? AND kind <> 'intent'", key)), None)
 
-    def record(self, record_digest: str) -> Row | None:
+    def record(self, record_digest: str) -> EventRow | None:
         """The result with this record digest, if there is one."""
         return next(
             iter(
@@ -315,14 +315,18 @@ class SqliteStore:
                 self._lock.release()
             self._lock = None
 
-    def _select(self, condition: str, *values: object) -> list[Row]:
+    def _select(self, condition: str, *values: object) -> list[EventRow]:
         return [
-            Row._make(row)
+            EventRow._make(row)
             for row in self._read(f"SELECT {_COLUMNS} FROM event {condition}", *values)
         ]
 
     def _read(
-        self, query: str, *values: object, as_bytes: bool = False, apart: "Apart | None" = None
+        self,
+        query: str,
+        *values: object,
+        as_bytes: bool = False,
+        apart: "ApartReader | None" = None,
     ) -> list[Any]:
         try:
             if self._connection is not None:
@@ -377,12 +381,12 @@ def _damage() -> Iterator[None]:
 def read_apart(
     path: Path, query: str, values: tuple[object, ...], as_bytes: bool = False
 ) -> list[Any]:
-    """Rows of one query of `Apart`."""
-    with closing(Apart(path)) as apart:
+    """Rows of one query of `ApartReader`."""
+    with closing(ApartReader(path)) as apart:
         return apart.read(query, values, as_bytes)
 
 
-class Apart:
+class ApartReader:
     """Reads a store without leaving a file behind and whoever writes meanwhile.
 
     An ordinary read-only connection makes the files of the write-ahead log and cannot remove them. So a journal at

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
 
-class Row(NamedTuple):
+class EventRow(NamedTuple):
     """One event as it is stored; ``position``, ``inputs`` and ``body`` are canonical JSON text."""
 
     seq: int
@@ -22,7 +22,7 @@ class Row(NamedTuple):
     hash: str
 
 
-class Store(Protocol):
+class EventStore(Protocol):
     """An append-only table of rows with one writer and any number of readers."""
 
     path: Path
@@ -50,25 +50,25 @@ class Store(Protocol):
     def meta(self) -> dict[str, str]:
         """What was given to `create`."""
 
-    def append(self, row: Row) -> None:
+    def append(self, row: EventRow) -> None:
         """Store ``row`` durably, whole or not at all."""
 
-    def append_all(self, rows: Sequence[Row]) -> None:
+    def append_all(self, rows: Sequence[EventRow]) -> None:
         """Store ``rows`` durably in one commit: all of them or none."""
 
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
         """As `rows`, with text as the bytes that are stored: what `traces.standalone.sound` walks along."""
 
-    def rows(self, after_seq: int = 0) -> Iterator[Row]:
+    def rows(self, after_seq: int = 0) -> Iterator[EventRow]:
         """Rows after ``after_seq`` in order; rows appended meanwhile are included."""
 
-    def last(self) -> Row | None:
+    def last(self) -> EventRow | None:
         """The newest row."""
 
-    def result(self, key: str) -> Row | None:
+    def result(self, key: str) -> EventRow | None:
         """The result of a step, if it is recorded."""
 
-    def record(self, record_digest: str) -> Row | None:
+    def record(self, record_digest: str) -> EventRow | None:
         """The result with this record digest, if there is one."""
 
     def attempts(self, key: str) -> int:

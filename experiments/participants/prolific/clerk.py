@@ -23,17 +23,22 @@ from lakatos.experiments.participants.prolific.errors import (
     RefusedError,
     UnreachableError,
 )
-from lakatos.experiments.participants.prolific.ledger import Account, Entry, Ledger, PageStatus
+from lakatos.experiments.participants.prolific.ledger import (
+    PageStatus,
+    PaymentLedger,
+    RecruitmentAccount,
+    SubmissionEntry,
+)
 from lakatos.experiments.participants.prolific.money import Money
-from lakatos.experiments.participants.prolific.plan import Confirmation, Plan
+from lakatos.experiments.participants.prolific.plan import RecruitmentPlan, SpendingConfirmation
 from lakatos.experiments.participants.prolific.recruiter import (
     Action,
     Approve,
-    Books,
     Collection,
     Pause,
     PayBonuses,
     RaisePlaces,
+    RecruitmentBooks,
     RequestReturn,
     Review,
     SettleBulk,
@@ -69,37 +74,37 @@ class PageAnswers:
         """Compare who came to the page with whom the service says it sent."""
 
 
-def no_bonus(_: Entry) -> Money | None:
+def no_bonus(_: SubmissionEntry) -> Money | None:
     """Nobody earns more than the reward."""
     return None
 
 
-class Clerk:
+class ProlificClerk:
     """One at a time for one run's books."""
 
     def __init__(
         self,
         client: ProlificClient,
-        ledger: Ledger,
+        ledger: PaymentLedger,
         experiment: str,
         page: PageAnswers,
         *,
-        bonus: Callable[[Entry], Money | None] = no_bonus,
+        bonus: Callable[[SubmissionEntry], Money | None] = no_bonus,
         stop_when_ended: bool = False,
     ) -> None:
         """Work on the recruitment for ``experiment``, which has a plan in the ``ledger``; see `recruiter.decide`."""
         self._stop_when_ended = stop_when_ended
         self._client, self._ledger, self._experiment = client, ledger, experiment
         self.page, self._bonus = page, bonus
-        self.plan: Plan = ledger.account(experiment).plan
+        self.plan: RecruitmentPlan = ledger.account(experiment).plan
 
     @property
-    def account(self) -> Account:
+    def account(self) -> RecruitmentAccount:
         """All that is in the books."""
         return self._ledger.account(self._experiment)
 
     @property
-    def books(self) -> Books:
+    def books(self) -> RecruitmentBooks:
         """Where the recruitment stands."""
         return books(self.account, now_s=self._ledger.now_s())
 
@@ -132,7 +137,7 @@ class Clerk:
                     raise
         raise AssertionError("unreachable")
 
-    def publish(self, confirmation: Confirmation) -> StudySeen:
+    def publish(self, confirmation: SpendingConfirmation) -> StudySeen:
         """Make the draft, if need be, and let people in; publishing twice changes nothing.
 
         Raises:
@@ -156,7 +161,7 @@ class Clerk:
             self._move(study.id, "PUBLISH")
         return self._look()
 
-    def set_limit(self, confirmation: Confirmation) -> None:
+    def set_limit(self, confirmation: SpendingConfirmation) -> None:
         """Spend up to another limit from now on.
 
         Raises:
@@ -168,7 +173,7 @@ class Clerk:
             )
         self._ledger.set_limit(self.plan.key, confirmation.limit)
 
-    def poll(self) -> Books:
+    def poll(self) -> RecruitmentBooks:
         """Take note of what the service and our page show; changes nothing on the service.
 
         Raises:

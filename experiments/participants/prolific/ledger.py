@@ -25,7 +25,7 @@ from lakatos.experiments.participants.prolific.client import (
 )
 from lakatos.experiments.participants.prolific.errors import LedgerError
 from lakatos.experiments.participants.prolific.money import Money
-from lakatos.experiments.participants.prolific.plan import Plan
+from lakatos.experiments.participants.prolific.plan import RecruitmentPlan
 from lakatos.traces.stores.sqlite import problem_of
 
 LEDGER_FILE: Final = "prolific.sqlite"
@@ -71,7 +71,7 @@ _RANK: Final[dict[SubmissionState, int]] = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class SubmissionEntry:
     """A submission in the books."""
 
     number: int
@@ -92,7 +92,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Payment:
+class SubmissionPayment:
     """Money for one submission; there is at most one payment of each kind."""
 
     submission: str
@@ -106,7 +106,7 @@ class Payment:
 
 
 @dataclass(frozen=True)
-class Bulk:
+class BulkPayment:
     """A bulk payment of bonuses. It is asked for once; then only the submissions tell whether it was paid."""
 
     number: int
@@ -117,10 +117,10 @@ class Bulk:
 
 
 @dataclass(frozen=True)
-class Account:
+class RecruitmentAccount:
     """Everything in the books about one recruitment."""
 
-    plan: Plan
+    plan: RecruitmentPlan
     limit: Money | None
     """Most that may be spent, with fees; None before somebody confirmed."""
     study: str | None
@@ -134,12 +134,12 @@ class Account:
     """Whether we paused it."""
     people: int
     """How many must complete: those planned, and those asked for in place of people who were excluded."""
-    submissions: tuple[Entry, ...]
-    payments: tuple[Payment, ...]
-    bulks: tuple[Bulk, ...]
+    submissions: tuple[SubmissionEntry, ...]
+    payments: tuple[SubmissionPayment, ...]
+    bulks: tuple[BulkPayment, ...]
 
 
-class Ledger:
+class PaymentLedger:
     """The books; several processes may read while one writes."""
 
     def __init__(
@@ -175,7 +175,7 @@ class Ledger:
             }:
                 self._connection.execute(_PEOPLE_ADDED)
 
-    def __enter__(self) -> Ledger:
+    def __enter__(self) -> PaymentLedger:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -189,7 +189,7 @@ class Ledger:
         """Seconds since 1970, by the clock of the books."""
         return self._now().timestamp()
 
-    def keep_plan(self, plan: Plan) -> None:
+    def keep_plan(self, plan: RecruitmentPlan) -> None:
         """Write a plan down; an earlier one of the same experiment is replaced while it has no study.
 
         Raises:
@@ -221,7 +221,7 @@ class Ledger:
         rows = self._rows("SELECT study FROM recruitment WHERE study IS NOT NULL ORDER BY made_utc")
         return tuple(row["study"] for row in rows)
 
-    def account(self, experiment: str) -> Account:
+    def account(self, experiment: str) -> RecruitmentAccount:
         """All that is known about the recruitment for one experiment.
 
         Raises:
@@ -234,7 +234,7 @@ class Ledger:
             finally:
                 self._connection.execute("COMMIT")
 
-    def _account(self, experiment: str) -> Account:
+    def _account(self, experiment: str) -> RecruitmentAccount:
         rows = self._rows("SELECT * FROM recruitment WHERE experiment = ?", experiment)
         if not rows:
             known = ", ".join(self.experiments()) or "nothing yet"
@@ -253,8 +253,8 @@ class Ledger:
         bulks = self._rows(
             "SELECT number, id, state, asked_s FROM bulk WHERE key = ? ORDER BY number", row["key"]
         )
-        plan = Plan.model_validate_json(row["plan"])
-        return Account(
+        plan = RecruitmentPlan.model_validate_json(row["plan"])
+        return RecruitmentAccount(
             plan=plan,
             limit=None if row["limit_minor"] is None else Money(row["limit_minor"], currency),
             study=row["study"],
@@ -266,7 +266,7 @@ class Ledger:
             people=max(plan.settings.people, row["people"] or 0),
             submissions=tuple(_entry(item) for item in submissions),
             payments=tuple(
-                Payment(
+                SubmissionPayment(
                     item["submission"],
                     item["kind"],
                     Money(item["minor"], currency),
@@ -276,7 +276,7 @@ class Ledger:
                 )
                 for item in payments
             ),
-            bulks=tuple(Bulk(**dict(item)) for item in bulks),
+            bulks=tuple(BulkPayment(**dict(item)) for item in bulks),
         )
 
     def history(self, about: str) -> list[tuple[str, str, str]]:
@@ -335,7 +335,10 @@ class Ledger:
         self._set(key, "paused", int(paused))
 
     def see_submissions(
-        self, plan: Plan, seen: Iterable[SubmissionSeen], page: Mapping[tuple[str, str], PageStatus]
+        self,
+        plan: RecruitmentPlan,
+        seen: Iterable[SubmissionSeen],
+        page: Mapping[tuple[str, str], PageStatus],
     ) -> None:
         """Take note of submissions; a state that was left behind is not gone back to, and nobody is taken out.
 
@@ -356,7 +359,11 @@ class Ledger:
                 self._update(change, plan, item, page.get((item.participant, item.id)))
 
     def _update(
-        self, change: sqlite3.Connection, plan: Plan, item: SubmissionSeen, page: PageStatus | None
+        self,
+        change: sqlite3.Connection,
+        plan: RecruitmentPlan,
+        item: SubmissionSeen,
+        page: PageStatus | None,
     ) -> None:
         old = _entry(change.execute("SELECT * FROM submission WHERE id = ?", (item.id,)).fetchone())
         state = item.state if _RANK[item.state] > _RANK[old.state] else old.state
@@ -404,7 +411,7 @@ class Ledger:
                 plan.settings.money(plan.settings.screen_out_reward),
             )
 
-    def promise_reward(self, plan: Plan, submission: str) -> None:
+    def promise_reward(self, plan: RecruitmentPlan, submission: str) -> None:
         """Write down that the service is about to be asked to pay a reward."""
         with self._change() as change:
             change.execute(
@@ -414,7 +421,9 @@ class Ledger:
             )
             self._note(change, plan.key, submission, "reward", "promised")
 
-    def withdraw_reward(self, plan: Plan, submission: str, state: SubmissionState) -> None:
+    def withdraw_reward(
+        self, plan: RecruitmentPlan, submission: str, state: SubmissionState
+    ) -> None:
         """The service refused to pay a reward; it will be asked again only in another state of the submission."""
         with self._change() as change:
             change.execute(
@@ -424,7 +433,7 @@ class Ledger:
             change.execute("UPDATE submission SET refused_in = ? WHERE id = ?", (state, submission))
             self._note(change, plan.key, submission, "reward", f"refused in {state}")
 
-    def mark_rewarded(self, plan: Plan, submission: str) -> None:
+    def mark_rewarded(self, plan: RecruitmentPlan, submission: str) -> None:
         """The service said that it approved a submission."""
         with self._change() as change:
             change.execute(
@@ -434,13 +443,13 @@ class Ledger:
             self._note(change, plan.key, submission, "state", "APPROVED")
             self._paid(change, plan, submission, "reward", plan.reward)
 
-    def mark_return_asked(self, plan: Plan, submission: str, reason: str) -> None:
+    def mark_return_asked(self, plan: RecruitmentPlan, submission: str, reason: str) -> None:
         """The person was asked to give the place back."""
         with self._change() as change:
             change.execute("UPDATE submission SET return_asked = 1 WHERE id = ?", (submission,))
             self._note(change, plan.key, submission, "return_asked", reason)
 
-    def promise_bonuses(self, plan: Plan, bonuses: Sequence[tuple[str, Money]]) -> int:
+    def promise_bonuses(self, plan: RecruitmentPlan, bonuses: Sequence[tuple[str, Money]]) -> int:
         """Write down a bulk payment before it is prepared on the service; returns its number in the books.
 
         Raises:
@@ -469,7 +478,7 @@ class Ledger:
         return number
 
     def mark_bulk(
-        self, plan: Plan, number: int, state: BulkState, *, bulk_id: str | None = None
+        self, plan: RecruitmentPlan, number: int, state: BulkState, *, bulk_id: str | None = None
     ) -> None:
         """Follow a bulk payment: its identifier, that it is asked for now, paid, or given up.
 
@@ -487,7 +496,7 @@ class Ledger:
                 )
             self._note(change, plan.key, f"bulk {number}", "state", state)
 
-    def mark_bonus_paid(self, plan: Plan, submission: str) -> None:
+    def mark_bonus_paid(self, plan: RecruitmentPlan, submission: str) -> None:
         """The service shows the bonus as paid."""
         with self._change() as change:
             change.execute(
@@ -499,7 +508,7 @@ class Ledger:
     def _paid(
         self,
         change: sqlite3.Connection,
-        plan: Plan,
+        plan: RecruitmentPlan,
         submission: str,
         kind: PaymentKind,
         amount: Money,
@@ -556,9 +565,9 @@ class Ledger:
             raise LedgerError(problem_of(error, self.path, doing)) from error
 
 
-def _entry(row: Any) -> Entry:
+def _entry(row: Any) -> SubmissionEntry:
     bonuses = json.loads(row["bonuses"])
-    return Entry(
+    return SubmissionEntry(
         number=row["number"],
         id=row["id"],
         participant=row["participant"],

@@ -73,7 +73,7 @@ class Money:
 
 
 @dataclass(frozen=True)
-class Fee:
+class ServiceFee:
     """What the service charges on each reward and bonus, in percent, and the value added tax on that charge."""
 
     service_percent: Decimal = Decimal("42.8")

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError
-from lakatos.experiments.participants.prolific.money import Fee, Money
+from lakatos.experiments.participants.prolific.money import Money, ServiceFee
 
 CodeType: TypeAlias = Literal[
     "COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "FAILED_ATTENTION_CHECK", "INCOMPATIBLE_DEVICE"
@@ -26,7 +26,7 @@ PLACEHOLDERS: Final = {
 """URL parameters that the service fills in with participant, study and submission."""
 
 
-class Settings(BaseModel):
+class RecruitmentSettings(BaseModel):
     """The settings file of a recruitment; every key is checked."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -63,9 +63,9 @@ class Settings(BaseModel):
     """After which a place is taken back; 0 leaves it to the service."""
     least_per_hour: str = "6.00"
     """A plan that pays less is refused; the service's own minimum is 6.00 GBP or 8.00 USD."""
-    service_percent: Decimal = Fee().service_percent
-    tax_percent: Decimal = Fee().tax_percent
-    fee_as_of: str = Fee().as_of
+    service_percent: Decimal = ServiceFee().service_percent
+    tax_percent: Decimal = ServiceFee().tax_percent
+    fee_as_of: str = ServiceFee().as_of
     devices: tuple[Literal["desktop", "tablet", "mobile"], ...] = ("desktop", "tablet", "mobile")
     filters: tuple[dict[str, Any], ...] = ()
     """Who may take part, in the service's own form; look choices up with ``GET /filters/``."""
@@ -91,7 +91,7 @@ class Settings(BaseModel):
         return value
 
     @model_validator(mode="after")
-    def _amounts(self) -> Settings:
+    def _amounts(self) -> RecruitmentSettings:
         try:
             reward, screened = self.money(self.reward), self.money(self.screen_out_reward)
             self.money(self.most_bonus)
@@ -113,14 +113,14 @@ class Settings(BaseModel):
         return Money.parse(text, self.currency)
 
 
-class Plan(BaseModel):
+class RecruitmentPlan(BaseModel):
     """Settings, the key that makes creation idempotent, and the codes that the page shows at the end."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     key: str = Field(pattern=r"^[0-9a-f]{16,64}$")
     """Written into the study's internal name before it is created, so that a study is found, not created again."""
-    settings: Settings
+    settings: RecruitmentSettings
     codes: dict[CodeType, str]
     """What the page shows, by how a visit ended."""
     earlier: tuple[str, ...] = ()
@@ -137,9 +137,9 @@ class Plan(BaseModel):
         return f"{self.settings.experiment} [{self.key}]"
 
     @property
-    def fee(self) -> Fee:
+    def fee(self) -> ServiceFee:
         """Charged on every payment."""
-        return Fee(
+        return ServiceFee(
             self.settings.service_percent, self.settings.tax_percent, self.settings.fee_as_of
         )
 
@@ -222,7 +222,9 @@ class Plan(BaseModel):
         }
 
 
-def make_plan(settings: Settings, *, key: str = "", earlier: tuple[str, ...] = ()) -> Plan:
+def make_plan(
+    settings: RecruitmentSettings, *, key: str = "", earlier: tuple[str, ...] = ()
+) -> RecruitmentPlan:
     """A plan with a key and codes of its own, which nobody can guess."""
     kinds: list[CodeType] = ["COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "INCOMPATIBLE_DEVICE"]
     if settings.most_failed_checks is not None:
@@ -234,10 +236,12 @@ def make_plan(settings: Settings, *, key: str = "", earlier: tuple[str, ...] = (
         codes = {kind: "".join(secrets.choice(letters) for _ in range(8)) for kind in kinds}
         codes["COMPLETED"] = given or codes["COMPLETED"]
     kept = earlier if settings.former_participants == "exclude" else ()
-    return Plan(key=key or secrets.token_hex(12), settings=settings, codes=codes, earlier=kept)
+    return RecruitmentPlan(
+        key=key or secrets.token_hex(12), settings=settings, codes=codes, earlier=kept
+    )
 
 
-def load_settings(path: Path) -> Settings:
+def load_settings(path: Path) -> RecruitmentSettings:
     """Read a settings file.
 
     Raises:
@@ -253,26 +257,28 @@ def load_settings(path: Path) -> Settings:
         raise PlanError(f"{path} is not valid TOML in UTF-8: {error}.") from None
 
 
-def parse_settings(value: dict[str, Any], where: str) -> Settings:
+def parse_settings(value: dict[str, Any], where: str) -> RecruitmentSettings:
     """Check settings given as plain values; ``where`` names them in errors."""
     try:
-        return Settings.model_validate(value)
+        return RecruitmentSettings.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         message = str(first["msg"]).removeprefix("Value error, ")
         known = (
-            f"; known: {', '.join(Settings.model_fields)}"
+            f"; known: {', '.join(RecruitmentSettings.model_fields)}"
             if first["type"] == "extra_forbidden"
             else ""
         )
         raise PlanError(f"{where}: {place + ': ' if place else ''}{message}{known}.") from None
 
 
-class Confirmation:
+class SpendingConfirmation:
     """A person's word that a plan may spend up to a limit; only `confirm` makes one."""
 
-    def __init__(self, plan: Plan, limit: Money, *, _made_by_confirm: bool = False) -> None:
+    def __init__(
+        self, plan: RecruitmentPlan, limit: Money, *, _made_by_confirm: bool = False
+    ) -> None:
         """Used by `confirm`."""
         if not _made_by_confirm:
             raise BudgetError(
@@ -282,8 +288,8 @@ class Confirmation:
 
 
 def confirm(
-    plan: Plan, limit: Money, *, typed_name: str = "", typed_cost: Money | None = None
-) -> Confirmation:
+    plan: RecruitmentPlan, limit: Money, *, typed_name: str = "", typed_cost: Money | None = None
+) -> SpendingConfirmation:
     """Accept the word of the person in charge: the study's name, or the exact total cost, typed again.
 
     Raises:
@@ -300,4 +306,4 @@ def confirm(
             f"{plan.name} costs up to {plan.total_cost}, more than the limit of {limit}. "
             "Raise the limit, ask fewer people, or lower the bonus; nothing was published."
         )
-    return Confirmation(plan, limit, _made_by_confirm=True)
+    return SpendingConfirmation(plan, limit, _made_by_confirm=True)

@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from lakatos.experiments.participants.prolific.client import BONUSES_AT_ONCE, SubmissionState
-from lakatos.experiments.participants.prolific.ledger import Account, Bulk, Entry, Payment
+from lakatos.experiments.participants.prolific.ledger import (
+    BulkPayment,
+    RecruitmentAccount,
+    SubmissionEntry,
+    SubmissionPayment,
+)
 from lakatos.experiments.participants.prolific.money import Money
 from lakatos.experiments.participants.prolific.plan import CodeType
 
@@ -100,7 +105,7 @@ Action: TypeAlias = (
 
 
 @dataclass(frozen=True)
-class Books:
+class RecruitmentBooks:
     """Where a recruitment stands."""
 
     wanted: int
@@ -117,13 +122,13 @@ class Books:
     limit: Money | None
 
 
-def approvable(account: Account) -> dict[str, Entry]:
+def approvable(account: RecruitmentAccount) -> dict[str, SubmissionEntry]:
     """For each person, the one visit that is or can be paid, by participant.
 
     It is the one that was approved; else, for people who completed our page, the first that awaits review, or else
     the first that ran out of time.
     """
-    chosen: dict[str, Entry] = {}
+    chosen: dict[str, SubmissionEntry] = {}
     completed = _completed_people(account)
     promised = {payment.submission for payment in account.payments if payment.kind == "reward"}
     for entry in account.submissions:
@@ -137,7 +142,7 @@ def approvable(account: Account) -> dict[str, Entry]:
     return chosen
 
 
-def _preference(entry: Entry, completed: bool, promised: bool) -> int:
+def _preference(entry: SubmissionEntry, completed: bool, promised: bool) -> int:
     if entry.state in _PAID:
         return 4
     if not completed or entry.refused_in == entry.state:
@@ -147,11 +152,11 @@ def _preference(entry: Entry, completed: bool, promised: bool) -> int:
     return {"AWAITING REVIEW": 2, "TIMED-OUT": 1}.get(entry.state, 0)
 
 
-def _completed_people(account: Account) -> set[str]:
+def _completed_people(account: RecruitmentAccount) -> set[str]:
     return {entry.participant for entry in account.submissions if entry.page == "completed"}
 
 
-def spent(account: Account) -> Money:
+def spent(account: RecruitmentAccount) -> Money:
     """Everything paid or promised, with fees."""
     fee = account.plan.fee
     return sum(
@@ -160,7 +165,7 @@ def spent(account: Account) -> Money:
     )
 
 
-def at_most(account: Account, open_places: int, now_s: float) -> Money:
+def at_most(account: RecruitmentAccount, open_places: int, now_s: float) -> Money:
     """What it could come to: everybody with a claim gets reward and highest bonus, and every open place is taken.
 
     People who ran out of time have a claim for a day, since many come back; those who returned their place have none.
@@ -181,7 +186,7 @@ def at_most(account: Account, open_places: int, now_s: float) -> Money:
     return most
 
 
-def _lapsed(entry: Entry, now_s: float) -> bool:
+def _lapsed(entry: SubmissionEntry, now_s: float) -> bool:
     return (
         entry.state == "TIMED-OUT"
         and entry.page != "completed"
@@ -189,19 +194,19 @@ def _lapsed(entry: Entry, now_s: float) -> bool:
     )
 
 
-def open_places(account: Account) -> int:
+def open_places(account: RecruitmentAccount) -> int:
     """Places that somebody may still take."""
     if account.state not in ("ACTIVE", "PUBLISHING", "SCHEDULED"):
         return 0
     return max(0, account.places - account.taken)
 
 
-def books(account: Account, *, now_s: float) -> Books:
+def books(account: RecruitmentAccount, *, now_s: float) -> RecruitmentBooks:
     """Where the recruitment stands."""
     counts: dict[str, int] = {}
     for entry in account.submissions:
         counts[entry.state] = counts.get(entry.state, 0) + 1
-    return Books(
+    return RecruitmentBooks(
         wanted=account.people,
         completed=len(_good(account)),
         busy=len(_busy(account)),
@@ -212,22 +217,22 @@ def books(account: Account, *, now_s: float) -> Books:
     )
 
 
-def _good(account: Account) -> set[str]:
+def _good(account: RecruitmentAccount) -> set[str]:
     completed = _completed_people(account)
     return {person for person in approvable(account) if person in completed}
 
 
-def _busy(account: Account) -> set[str]:
+def _busy(account: RecruitmentAccount) -> set[str]:
     return {entry.participant for entry in account.submissions if entry.state in _BUSY} - _good(
         account
     )
 
 
 def decide(
-    account: Account,
+    account: RecruitmentAccount,
     *,
     now_s: float,
-    bonus: Callable[[Entry], Money | None] = lambda _: None,
+    bonus: Callable[[SubmissionEntry], Money | None] = lambda _: None,
     collection: Collection = "",
     stop_when_ended: bool = False,
     command: str = "`lakatos prolific pay --stop`",
@@ -263,13 +268,13 @@ def decide(
     )
 
 
-def screen_outs_left(account: Account) -> Money:
+def screen_outs_left(account: RecruitmentAccount) -> Money:
     """What the service may still pay by itself to people who are screened out."""
     screened = sum(entry.state == "SCREENED OUT" for entry in account.submissions)
     return account.plan.screen_out_cost * max(0, account.plan.settings.most_screened_out - screened)
 
 
-def _approvals(account: Account, left: Money) -> tuple[list[Action], Money]:
+def _approvals(account: RecruitmentAccount, left: Money) -> tuple[list[Action], Money]:
     """Rewards to pay from the money that is left, and what is left then."""
     actions: list[Action] = []
     promised = {payment.submission for payment in account.payments if payment.kind == "reward"}
@@ -287,7 +292,7 @@ def _approvals(account: Account, left: Money) -> tuple[list[Action], Money]:
     return actions, left
 
 
-def _returns(account: Account) -> list[Action]:
+def _returns(account: RecruitmentAccount) -> list[Action]:
     """People to ask for their place back, and visits that somebody has to look at."""
     chosen, completed = approvable(account), _completed_people(account)
     actions: list[Action] = []
@@ -332,11 +337,13 @@ _REASONS: Final[Mapping[CodeType | None, str]] = {
 }
 
 
-def _kind(account: Account, entry: Entry) -> CodeType | None:
+def _kind(account: RecruitmentAccount, entry: SubmissionEntry) -> CodeType | None:
     return next((kind for kind, code in account.plan.codes.items() if code == entry.code), None)
 
 
-def _bonuses(account: Account, bonus: Callable[[Entry], Money | None], left: Money) -> list[Action]:
+def _bonuses(
+    account: RecruitmentAccount, bonus: Callable[[SubmissionEntry], Money | None], left: Money
+) -> list[Action]:
     """One bulk payment at a time: while the last one is not settled, nobody knows who was paid."""
     if any(bulk.state in ("prepared", "asked") for bulk in account.bulks):
         return []
@@ -369,7 +376,9 @@ def _bonuses(account: Account, bonus: Callable[[Entry], Money | None], left: Mon
     return [*actions, PayBonuses(tuple(lines))] if lines else actions
 
 
-def _settle(account: Account, bulk: Bulk, now_s: float) -> SettleBulk | Review | None:
+def _settle(
+    account: RecruitmentAccount, bulk: BulkPayment, now_s: float
+) -> SettleBulk | Review | None:
     """Whether the service shows what a bulk payment should have paid; one that was never asked for paid nothing."""
     if bulk.state == "prepared":
         return SettleBulk(bulk.number, (), given_up=True)
@@ -397,17 +406,21 @@ def _settle(account: Account, bulk: Bulk, now_s: float) -> SettleBulk | Review |
     return None
 
 
-def _shows(entry: Entry, payment: Payment) -> bool:
+def _shows(entry: SubmissionEntry, payment: SubmissionPayment) -> bool:
     return len(entry.bonuses_minor or ()) > (payment.bonuses_before or 0)
 
 
-def lets_in(account: Account) -> bool:
+def lets_in(account: RecruitmentAccount) -> bool:
     """Whether a study could still let somebody in by itself: it runs or is paused, and nobody stopped it for good."""
     return not account.stopped and account.state in ("ACTIVE", "PAUSED", "PUBLISHING", "SCHEDULED")
 
 
 def _places(
-    account: Account, now_s: float, collection: Collection, stop_when_ended: bool, command: str
+    account: RecruitmentAccount,
+    now_s: float,
+    collection: Collection,
+    stop_when_ended: bool,
+    command: str,
 ) -> list[Action]:
     """Replace people who dropped out, and let nobody in who is not wanted or cannot be paid."""
     assert account.limit is not None
@@ -457,13 +470,13 @@ def _places(
     return _raise(account, missing, affordable, missing)
 
 
-def _raise(account: Account, more: int, affordable: int, missing: int) -> list[Action]:
+def _raise(account: RecruitmentAccount, more: int, affordable: int, missing: int) -> list[Action]:
     raised = min(more, affordable)
     actions: list[Action] = [RaisePlaces(account.places + raised)] if raised > 0 else []
     return actions if raised >= more else [*actions, *_short(account, missing, affordable)]
 
 
-def _short(account: Account, missing: int, affordable: int) -> Sequence[Action]:
+def _short(account: RecruitmentAccount, missing: int, affordable: int) -> Sequence[Action]:
     if missing <= max(0, affordable):
         return ()
     return [

@@ -12,23 +12,27 @@ from typing import Final, TypeVar, cast
 
 import httpx
 
-from lakatos.experiments.participants.prolific.clerk import Clerk, PageAnswers
+from lakatos.experiments.participants.prolific.clerk import PageAnswers, ProlificClerk
 from lakatos.experiments.participants.prolific.client import ProlificClient
 from lakatos.experiments.participants.prolific.errors import OutcomeUnknownError, UnreachableError
 from lakatos.experiments.participants.prolific.ledger import (
     LEDGER_FILE,
-    Account,
-    Entry,
-    Ledger,
     PageStatus,
+    PaymentLedger,
+    RecruitmentAccount,
+    SubmissionEntry,
 )
 from lakatos.experiments.participants.prolific.money import Money
-from lakatos.experiments.participants.prolific.plan import Plan, Settings, confirm
-from lakatos.experiments.participants.prolific.recruiter import Action, Books, Review
-from lakatos.experiments.participants.prolific.stand_in import TOKEN, StandIn, World
+from lakatos.experiments.participants.prolific.plan import (
+    RecruitmentPlan,
+    RecruitmentSettings,
+    confirm,
+)
+from lakatos.experiments.participants.prolific.recruiter import Action, RecruitmentBooks, Review
+from lakatos.experiments.participants.prolific.stand_in import TOKEN, ProlificWorld, StandIn
 
 T = TypeVar("T")
-EXAMPLE: Final = Settings(
+EXAMPLE: Final = RecruitmentSettings(
     experiment="rehearsal",
     title="Choosing between two offers",
     description="You choose between pairs of offers. It takes about ten minutes.",
@@ -49,12 +53,12 @@ _FAST_MINUTES: Final = 6 * 60.0
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class RecruitmentRehearsal:
     """What came of it."""
 
     seed: int
-    account: Account
-    books: Books
+    account: RecruitmentAccount
+    books: RecruitmentBooks
     problems: tuple[str, ...]
     """Where the books and the truth differ, or a promise was broken; none when all is well."""
     n_rounds: int
@@ -76,17 +80,17 @@ class Rehearsal:
 
 
 def rehearse(
-    plan: Plan,
+    plan: RecruitmentPlan,
     limit: Money,
     stand_in: StandIn,
-    world: World,
+    world: ProlificWorld,
     folder: Path,
     *,
     bonus: Callable[[str], Money | None] = lambda _: None,
     make_transport: Callable[[], httpx.BaseTransport] | None = None,
     kill: type[BaseException] = KeyboardInterrupt,
     timeout_s: float = 20.0,
-) -> Rehearsal:
+) -> RecruitmentRehearsal:
     """Publish, then work until everybody who was wanted has completed, bonuses are settled and nothing moves any more.
 
     Args:
@@ -101,22 +105,22 @@ def rehearse(
         timeout_s: Seconds that the client waits for an answer.
     """
     stand_in.world = world
-    n_failed, clerk = 0, cast(Clerk | None, None)
+    n_failed, clerk = 0, cast(ProlificClerk | None, None)
     open_now = ExitStack()
 
     @contextmanager
-    def program() -> Iterator[Clerk]:
+    def program() -> Iterator[ProlificClerk]:
         with (
             _client(stand_in, make_transport, timeout_s) as client,
-            Ledger(folder / LEDGER_FILE, now=world.now) as ledger,
+            PaymentLedger(folder / LEDGER_FILE, now=world.now) as ledger,
         ):
             if plan.name not in ledger.experiments():
                 ledger.keep_plan(plan)
-            yield Clerk(
+            yield ProlificClerk(
                 client, ledger, plan.name, WorldPage(world), bonus=lambda entry: bonus(entry.id)
             )
 
-    def attend(work: Callable[[Clerk], T]) -> T:
+    def attend(work: Callable[[ProlificClerk], T]) -> T:
         """Do ``work``; after a failure that asks to try later, or a kill, in a new program that has only the books."""
         nonlocal n_failed, clerk
         for _ in range(_MOST_ROUNDS):
@@ -143,7 +147,7 @@ def rehearse(
     account, found = attend(lambda clerk: (clerk.poll(), clerk.account, clerk.books)[1:])
     open_now.close()
     people = {item.participant for item in world.submissions.values()}
-    return Rehearsal(
+    return RecruitmentRehearsal(
         seed=world.seed,
         account=account,
         books=found,
@@ -164,7 +168,7 @@ def rehearse(
 class WorldPage(PageAnswers):
     """What our own page would know of the visits in a world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ProlificWorld) -> None:
         """The page to which the ``world`` sends its people."""
         self.world = world
 
@@ -173,7 +177,9 @@ class WorldPage(PageAnswers):
         return self.world.page.get(submission)
 
 
-def settle_what_was_asked(clerk: Clerk, world: World, actions: Sequence[Action]) -> None:
+def settle_what_was_asked(
+    clerk: ProlificClerk, world: ProlificWorld, actions: Sequence[Action]
+) -> None:
     """Do what a person does who is asked about a bulk payment: look at the service, and say what is there."""
     bulks = {f"bulk {bulk.number}": bulk for bulk in clerk.account.bulks if bulk.state == "asked"}
     for action in actions:
@@ -186,7 +192,7 @@ def settle_what_was_asked(clerk: Clerk, world: World, actions: Sequence[Action])
             clerk.settle_by_hand(bulk.number, paid=wanted <= paid)
 
 
-def problems(account: Account, world: World) -> list[str]:
+def problems(account: RecruitmentAccount, world: ProlificWorld) -> list[str]:
     """Everything in which the books differ from the truth, or in which a promise was broken."""
     plan, found = account.plan, []
     published = [study for study in world.studies.values() if study.n_published]
@@ -210,7 +216,7 @@ def problems(account: Account, world: World) -> list[str]:
     spent = world.transferred(plan.settings.currency)
     if account.limit is None or not spent <= account.limit:
         found.append(f"{spent} were spent of {account.limit}")
-    entries: dict[str, Entry] = {entry.id: entry for entry in account.submissions}
+    entries: dict[str, SubmissionEntry] = {entry.id: entry for entry in account.submissions}
     for item in world.submissions.values():
         entry = entries.get(item.id)
         if entry is None:
@@ -228,7 +234,7 @@ def problems(account: Account, world: World) -> list[str]:
     return found
 
 
-def unpaid(world: World) -> set[str]:
+def unpaid(world: ProlificWorld) -> set[str]:
     """People who completed and could be paid, but were not."""
     payable = {
         item.participant

@@ -1,7 +1,7 @@
 """A stand-in for the service on this machine: its documented interface, its oddities and failures, and seeded people.
 
-It is for tests and rehearsals. Time stands still until `World.tick` moves it, so what people do depends on the seed and
-on when the recruiter acts, never on how often it asks or how fast the machine is. `World` keeps the truth (who was paid
+It is for tests and rehearsals. Time stands still until `ProlificWorld.tick` moves it, so what people do depends on the seed and
+on when the recruiter acts, never on how often it asks or how fast the machine is. `ProlificWorld` keeps the truth (who was paid
 what) for comparison with the books.
 
 Oddities, as others have described them (the interface's documentation; Mephisto, "Prolific API oddities"): a study that
@@ -31,7 +31,7 @@ from fastapi.responses import JSONResponse
 
 from lakatos.experiments.participants.answers import Status
 from lakatos.experiments.participants.prolific.client import StudyState, SubmissionState
-from lakatos.experiments.participants.prolific.money import Fee, Money
+from lakatos.experiments.participants.prolific.money import Money, ServiceFee
 
 TOKEN: Final = "stand-in"
 BEGINNING: Final = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -65,7 +65,7 @@ BEHAVIOURS: Final[dict[Behaviour, float]] = {
 
 
 @dataclass(frozen=True)
-class Faults:
+class RequestFaults:
     """Probability with which a request goes wrong, and how; never more than three times in a row."""
 
     too_many: float = 0.05
@@ -94,12 +94,12 @@ class Faults:
         }
 
 
-NO_FAULTS: Final = Faults(0, 0, 0, 0, 0, 0, 0)
+NO_FAULTS: Final = RequestFaults(0, 0, 0, 0, 0, 0, 0)
 _IN_A_ROW: Final = 3
 
 
 @dataclass
-class _Study:
+class _PretendedStudy:
     id: str
     draft: dict[str, Any]
     state: StudyState = "UNPUBLISHED"
@@ -109,7 +109,7 @@ class _Study:
 
 
 @dataclass
-class _Submission:
+class _PretendedSubmission:
     id: str
     study: str
     participant: str
@@ -125,7 +125,7 @@ class _Submission:
 
 
 @dataclass(frozen=True)
-class Transfer:
+class MoneyTransfer:
     """Money that went to a person."""
 
     submission: str
@@ -142,26 +142,26 @@ class RefusalError(Exception):
         self.status = status
 
 
-class World:
+class ProlificWorld:
     """The service's state and its people."""
 
     def __init__(
         self,
         seed: int,
         *,
-        faults: Faults = NO_FAULTS,
+        faults: RequestFaults = NO_FAULTS,
         behaviours: dict[Behaviour, float] = BEHAVIOURS,
-        fee: Fee | None = None,
+        fee: ServiceFee | None = None,
         timed_out_keeps_place: bool = False,
         approves_timed_out: bool = True,
     ) -> None:
         """An empty service; the last two say what its documentation leaves open."""
-        self.seed, self.faults, self.fee = seed, faults, fee or Fee()
-        self.studies: dict[str, _Study] = {}
-        self.submissions: dict[str, _Submission] = {}
+        self.seed, self.faults, self.fee = seed, faults, fee or ServiceFee()
+        self.studies: dict[str, _PretendedStudy] = {}
+        self.submissions: dict[str, _PretendedSubmission] = {}
         self.page: dict[str, Status] = {}
         """How visits to our own page ended, by submission."""
-        self.transfers: list[Transfer] = []
+        self.transfers: list[MoneyTransfer] = []
         self.bulks: dict[str, list[tuple[str, int]]] = {}
         self.asked: Counter[str] = Counter()
         """Requests and faults that were met."""
@@ -209,14 +209,14 @@ class World:
         heapq.heappush(self._events, (self._now + timedelta(minutes=minutes), self._n_events, act))
 
     def _arrive(
-        self, study: _Study, participant: str = "", behaviour: Behaviour | None = None
+        self, study: _PretendedStudy, participant: str = "", behaviour: Behaviour | None = None
     ) -> None:
         if study.state != "ACTIVE" or self._free(study) <= 0:
             return
         self._n_people += 1
         rng = self._rng("person", self._n_people)
         kind = behaviour or rng.choices(list(self._behaviours), list(self._behaviours.values()))[0]
-        item = _Submission(
+        item = _PretendedSubmission(
             id=f"{rng.getrandbits(96):024x}",
             study=study.id,
             participant=participant or f"{rng.getrandbits(96):024x}",
@@ -232,7 +232,9 @@ class World:
         self._later(start, lambda: self._become(item, "ACTIVE"))
         self._visit(study, item, start + rng.uniform(2.0, 15.0), rng)
 
-    def _visit(self, study: _Study, item: _Submission, ends: float, rng: random.Random) -> None:
+    def _visit(
+        self, study: _PretendedStudy, item: _PretendedSubmission, ends: float, rng: random.Random
+    ) -> None:
         """What the person does on our page, and what becomes of the place, ``ends`` minutes from now."""
         codes = {entry["code_type"]: entry for entry in study.draft["completion_codes"]}
 
@@ -271,11 +273,11 @@ class World:
             case "lets the place go":
                 pass
 
-    def _leave(self, item: _Submission, state: SubmissionState, page: Status) -> None:
+    def _leave(self, item: _PretendedSubmission, state: SubmissionState, page: Status) -> None:
         self.page[item.id] = page
         self._become(item, state)
 
-    def _submit(self, item: _Submission, code: dict[str, Any]) -> None:
+    def _submit(self, item: _PretendedSubmission, code: dict[str, Any]) -> None:
         action = (code.get("actions") or [{}])[0]
         paid = sum(entry.kind == "screen_out" for entry in self.transfers)
         if action.get("action") == "FIXED_SCREEN_OUT_PAYMENT" and paid < action["slots"]:
@@ -284,7 +286,7 @@ class World:
         else:
             self._become(item, "AWAITING REVIEW")
 
-    def _become(self, item: _Submission, state: SubmissionState) -> None:
+    def _become(self, item: _PretendedSubmission, state: SubmissionState) -> None:
         if item.state in ("APPROVED", "REJECTED", "RETURNED", "SCREENED OUT"):
             return
         item.states.append(state)
@@ -293,7 +295,7 @@ class World:
         if study.state == "AWAITING REVIEW" and not study.stopped and self._free(study) > 0:
             study.state = "ACTIVE"
 
-    def _fill(self, study: _Study) -> None:
+    def _fill(self, study: _PretendedStudy) -> None:
         if study.state == "ACTIVE" and self._free(study) <= 0:
             study.state = "AWAITING REVIEW"
         open_states = ("RESERVED", "ACTIVE", "AWAITING REVIEW")
@@ -307,7 +309,7 @@ class World:
         ):
             study.state = "COMPLETED"
 
-    def _taken(self, study: _Study) -> int:
+    def _taken(self, study: _PretendedStudy) -> int:
         taken = {"RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED"} | (
             {"TIMED-OUT"} if self._keeps else set()
         )
@@ -315,13 +317,13 @@ class World:
             item.state in taken for item in self.submissions.values() if item.study == study.id
         )
 
-    def _free(self, study: _Study) -> int:
+    def _free(self, study: _PretendedStudy) -> int:
         return study.places - self._taken(study)
 
     def _transfer(
-        self, item: _Submission, kind: Literal["reward", "bonus", "screen_out"], minor: int
+        self, item: _PretendedSubmission, kind: Literal["reward", "bonus", "screen_out"], minor: int
     ) -> None:
-        self.transfers.append(Transfer(item.id, item.participant, kind, minor))
+        self.transfers.append(MoneyTransfer(item.id, item.participant, kind, minor))
 
     # What the interface does.
 
@@ -342,7 +344,9 @@ class World:
             raise RefusalError(
                 400, f"missing or repeated: {', '.join(missing) or 'completion codes'}"
             )
-        study = _Study(f"{self._rng('study', len(self.studies)).getrandbits(96):024x}", dict(draft))
+        study = _PretendedStudy(
+            f"{self._rng('study', len(self.studies)).getrandbits(96):024x}", dict(draft)
+        )
         study.places = int(draft["total_available_places"])
         self.studies[study.id] = study
         return self.show(study.id)
@@ -404,7 +408,7 @@ class World:
                 lines.append(self._line(item, -2))
         return lines
 
-    def _line(self, item: _Submission, which: int) -> dict[str, Any]:
+    def _line(self, item: _PretendedSubmission, which: int) -> dict[str, Any]:
         state = item.states[max(which, -len(item.states))]
         return {
             "id": item.id,
@@ -495,12 +499,12 @@ class World:
             Money(0, currency),
         )
 
-    def _known(self, study_id: str) -> _Study:
+    def _known(self, study_id: str) -> _PretendedStudy:
         if study_id not in self.studies:
             raise RefusalError(404, "no such study")
         return self.studies[study_id]
 
-    def _submission(self, submission: str) -> _Submission:
+    def _submission(self, submission: str) -> _PretendedSubmission:
         if submission not in self.submissions:
             raise RefusalError(404, "no such submission")
         return self.submissions[submission]
@@ -532,7 +536,7 @@ class World:
 class StandIn:
     """A server whose world can be exchanged, so that many rehearsals share it."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ProlificWorld) -> None:
         self.world = world
         self.address = ""
         """Set by `serve`."""
@@ -652,7 +656,7 @@ def _with_faults(app: FastAPI, stand_in: StandIn) -> Callable[..., Awaitable[Non
 
 
 @contextmanager
-def serve(world: World, *, port: int = 0) -> Iterator[StandIn]:
+def serve(world: ProlificWorld, *, port: int = 0) -> Iterator[StandIn]:
     """Run the stand-in on the loopback interface in a thread of this process."""
     stand_in = StandIn(world)
     # The protocol has to be named: without it the event loop does not switch off the delay of small packets.

@@ -44,14 +44,14 @@ from lakatos.experiments.participants.web.door import (
 from lakatos.experiments.participants.web.store import (
     ACTIVE,
     INVITATION,
-    Identifiers,
     NoPlaceError,
     NotAskedError,
     OtherExperimentError,
-    Session,
-    Store,
+    PageSession,
+    ServiceIdentifiers,
+    SessionStore,
 )
-from lakatos.experiments.participants.web.study import Experiment
+from lakatos.experiments.participants.web.study import PageExperiment
 from lakatos.experiments.participants.web.texts import consent_digest
 from lakatos.experiments.participants.web.view import (
     consent_of,
@@ -97,7 +97,7 @@ HEADERS: Final = {
 """On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
 
 
-class _Body(BaseModel):
+class _RequestBody(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
 
 
@@ -105,7 +105,7 @@ IDENTIFIER: Final = r"^[A-Za-z0-9_-]{1,64}$"
 Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
 
 
-class ProlificParameters(_Body):
+class ProlificParameters(_RequestBody):
     """The three parameters of the address under which Prolific sends people."""
 
     participant: Identifier
@@ -116,7 +116,7 @@ class ProlificParameters(_Body):
 Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{2,20}$")]
 
 
-class Decline(_Body):
+class DeclineRequest(_RequestBody):
     """Somebody does not agree."""
 
     language: Language
@@ -124,7 +124,7 @@ class Decline(_Body):
     invitation: Identifier | None = None
 
 
-class Consent(_Body):
+class ConsentRequest(_RequestBody):
     """Somebody agrees to take part."""
 
     consent: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -135,7 +135,7 @@ class Consent(_Body):
     """What the link of an invitation holds."""
 
 
-class Comprehension(_Body):
+class ComprehensionRequest(_RequestBody):
     """Answers to the questions on the instructions."""
 
     attempt: Annotated[int, Field(ge=0, le=1000)]
@@ -143,7 +143,7 @@ class Comprehension(_Body):
     answers: Annotated[list[Annotated[int, Field(ge=0, le=100)]], Field(max_length=100)]
 
 
-class Answer(_Body):
+class AnswerRequest(_RequestBody):
     """The answer to one step."""
 
     position: Annotated[int, Field(ge=0, le=1_000_000)]
@@ -152,20 +152,20 @@ class Answer(_Body):
     response_time_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)]
 
 
-class Stop(_Body):
+class StopRequest(_RequestBody):
     """Somebody stops."""
 
     keep: bool
     """Whether the answers so far may be used."""
 
 
-class Next(_Body):
+class NextRequest(_RequestBody):
     """Somebody goes on to another experiment."""
 
     language: Language
 
 
-class Problem(BaseModel):
+class ProblemReply(BaseModel):
     """Why a request was refused."""
 
     error: str
@@ -173,7 +173,7 @@ class Problem(BaseModel):
     detail: str = ""
 
 
-class State(BaseModel):
+class StateReply(BaseModel):
     """Where a person is; see `experiments.participants.web.view.state_of`."""
 
     model_config = ConfigDict(extra="allow")
@@ -181,17 +181,17 @@ class State(BaseModel):
     phase: str
 
 
-class Answered(BaseModel):
+class AnswerReply(BaseModel):
     """What came of an answer."""
 
     saved: bool
     """False where the step had an answer already, which stands."""
     feedback: str
-    state: State
+    state: StateReply
 
 
 PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
-    status: {"model": Problem, "description": words}
+    status: {"model": ProblemReply, "description": words}
     for status, words in {
         400: "No JSON.",
         401: "No session, or no right.",
@@ -208,7 +208,7 @@ PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
 
 
 class RefusedError(Exception):
-    """A request that is answered with a `Problem`."""
+    """A request that is answered with a `ProblemReply`."""
 
     def __init__(self, status: int, error: str, detail: str = "") -> None:
         super().__init__(error)
@@ -218,7 +218,7 @@ class RefusedError(Exception):
 def create_app(
     folder: Path,
     *,
-    store: Store | None = None,
+    store: SessionStore | None = None,
     names: Collection[str] = (),
     secure: bool = False,
     sweep_seconds: float = SWEEP_SECONDS,
@@ -234,7 +234,7 @@ def create_app(
         sweep_seconds: Between looks for people who stopped.
         requests_per_second: Of one session in the long run.
     """
-    kept = store or Store(folder)
+    kept = store or SessionStore(folder)
     inbox = Inbox(Path(folder) / "inbox.sqlite")
 
     def settle() -> None:
@@ -275,7 +275,7 @@ def create_app(
 def create_desk(
     folder: Path,
     *,
-    store: Store | None = None,
+    store: SessionStore | None = None,
     names: Collection[str] = (),
     token: str = "",
     study: str = "/study/",
@@ -292,7 +292,7 @@ def create_desk(
         study: Address at which people take part.
         requests_per_second: Of one session in the long run.
     """
-    kept = store or Store(folder)
+    kept = store or SessionStore(folder)
     secret = token or secrets.token_urlsafe(32)
     preview_key = hmac.new(secret.encode(), b"preview", "sha256").hexdigest()[:32]
     app = _server("Lakatos: the researcher's page", names, requests_per_second)
@@ -314,7 +314,7 @@ def _server(
     """A server with the page's files, its guards and its words for what goes wrong."""
     app = FastAPI(title=title, openapi_url=None, docs_url=None, redoc_url=None, lifespan=life)
     app.add_middleware(HostGuard, names=names)
-    app.add_middleware(_Guard, requests_per_second=requests_per_second)
+    app.add_middleware(_PageGuard, requests_per_second=requests_per_second)
     app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
     @app.exception_handler(RefusedError)
@@ -348,7 +348,7 @@ def _problem(
     return JSONResponse({"error": error, "detail": detail}, status_code=status, headers=headers)
 
 
-def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRouter:
+def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> APIRouter:
     """Everything that a participant's browser asks for."""
     routes = APIRouter(responses=PROBLEMS)
 
@@ -382,18 +382,18 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
 
     Token = Annotated[str, Depends(token_of)]  # noqa: N806 - an annotation
 
-    def session_of(token: Token) -> Session:
+    def session_of(token: Token) -> PageSession:
         session = store.session(token)
         if session is None or session.preview != preview:
             raise RefusedError(401, "session", "agree to take part first.")
         return session
 
-    Known = Annotated[Session, Depends(session_of)]  # noqa: N806 - an annotation
+    Known = Annotated[PageSession, Depends(session_of)]  # noqa: N806 - an annotation
 
     def outside(language: str, reason: str) -> dict[str, Any]:
         return {"language": language, "preview": preview, "steps": [], **ending(reason)}
 
-    def next_of(session: Session) -> Experiment | None:
+    def next_of(session: PageSession) -> PageExperiment | None:
         """The experiment to which somebody who has ended is admitted, if there is one."""
         found = (
             None
@@ -403,8 +403,8 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         earlier = found is not None and not store.took_part(session.person, found)
         return found if earlier and found and found.settings.returning == "admit" else None
 
-    def state_in(session: Session) -> State:
-        return State(
+    def state_in(session: PageSession) -> StateReply:
+        return StateReply(
             **state_of(session), **({"next": True} if not preview and next_of(session) else {})
         )
 
@@ -446,22 +446,24 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         token: Token,
         visitor: Visitor,
         language: Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")] = "en",
-    ) -> State:
+    ) -> StateReply:
         """Where this person is."""
         session = store.session(token)
         if session is not None and session.preview == preview:
             return state_in(session)
         experiment = store.current()
         if experiment is None:
-            return State(**outside(language_of(None, language), "closed"))
+            return StateReply(**outside(language_of(None, language), "closed"))
         if experiment.settings.access == "invited" and not visitor and not preview:
-            return State(**outside(language_of(experiment, language), "uninvited"))
-        return State(
+            return StateReply(**outside(language_of(experiment, language), "uninvited"))
+        return StateReply(
             phase="consent", language=language_of(experiment, language), preview=preview, steps=[]
         )
 
     @routes.post("/api/consent")
-    def consent(request: Request, token: Token, visitor: Visitor, body: Consent) -> State:
+    def consent(
+        request: Request, token: Token, visitor: Visitor, body: ConsentRequest
+    ) -> StateReply:
         """Begin, or go on where this person was."""
         identifiers = identifiers_of(body.prolific, body.invitation)
         if not preview and visitor_of(identifiers) != visitor:
@@ -471,7 +473,7 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         session = store.session(token)
         experiment = session.experiment if session else store.current()
         if experiment is None:
-            return State(**outside(language_of(None, body.language), "closed"))
+            return StateReply(**outside(language_of(None, body.language), "closed"))
         language = language_of(experiment, body.language)
         if body.consent != consent_digest(consent_of(experiment, language)):
             raise RefusedError(
@@ -480,7 +482,7 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         address = request.client.host if request.client else ""
         limited = session is None and not preview and experiment.settings.access == "open"
         if limited and not addresses.admit(address, experiment.settings.hourly_from_address):
-            return State(**outside(language, "crowded"))
+            return StateReply(**outside(language, "crowded"))
         try:
             joined = store.join(
                 token,
@@ -491,7 +493,7 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
                 experiment=experiment.key,
             )
         except NoPlaceError as error:
-            return State(**outside(language, error.reason))
+            return StateReply(**outside(language, error.reason))
         except OtherExperimentError:
             raise RefusedError(
                 409, "consent", "the last place was taken in the meantime; read the next text."
@@ -499,16 +501,16 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         return state_in(joined)
 
     @routes.post("/api/decline")
-    def decline(body: Decline) -> State:
+    def decline(body: DeclineRequest) -> StateReply:
         """Do not agree; nothing is stored. The answer may hold a code for the service that sent this person."""
         who = identifiers_of(body.prolific)
         service = None if who is None or preview else store.service(who.service, who.study)
         language = language_of(store.current(), body.language)
         told = service.ending("declined") if service else ("", "")
-        return State(**outside(language, "declined") | ending("declined", *told))
+        return StateReply(**outside(language, "declined") | ending("declined", *told))
 
     @routes.post("/api/comprehension")
-    def comprehension(session: Known, body: Comprehension) -> State:
+    def comprehension(session: Known, body: ComprehensionRequest) -> StateReply:
         """Answer the questions on the instructions."""
         passed = passes(session.experiment, session.language, body.answers)
         after = store.comprehension(session, body.attempt, passed)
@@ -517,7 +519,7 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         return state_in(after)
 
     @routes.post("/api/answers")
-    def answers(session: Known, body: Answer) -> Answered:
+    def answers(session: Known, body: AnswerRequest) -> AnswerReply:
         """Answer the step that is asked now; it is saved when this returns."""
         saved, feedback, after = store.answer(
             session, body.position, body.response, body.response_time_ms
@@ -527,17 +529,17 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
         words = feedback_words(
             after.experiment, texts_of(after.experiment, after.language), feedback
         )
-        return Answered(saved=saved, feedback=words, state=state_in(after))
+        return AnswerReply(saved=saved, feedback=words, state=state_in(after))
 
     @routes.post("/api/stop")
-    def stop(session: Known, body: Stop) -> State:
+    def stop(session: Known, body: StopRequest) -> StateReply:
         """Stop taking part."""
         after = store.stop(session, keep=body.keep)
         store.deliver(inbox)
         return state_in(after)
 
     @routes.post("/api/next")
-    def go_on(session: Known, token: Token, body: Next) -> State:
+    def go_on(session: Known, token: Token, body: NextRequest) -> StateReply:
         """Go on to another experiment that is open to people who took part before."""
         experiment = next_of(session)
         if experiment is None:
@@ -546,20 +548,20 @@ def _page(store: Store, inbox: Inbox, *, preview: bool, secure: bool) -> APIRout
             )
         store.forget_token(token)
         language = language_of(experiment, body.language)
-        return State(phase="consent", language=language, preview=preview, steps=[])
+        return StateReply(phase="consent", language=language, preview=preview, steps=[])
 
     if preview:
 
         @routes.post("/api/again")
-        def again(session: Known, token: Token) -> State:
+        def again(session: Known, token: Token) -> StateReply:
             """Begin the preview anew."""
             store.forget_token(token)
-            return State(phase="consent", language=session.language, preview=True, steps=[])
+            return StateReply(phase="consent", language=session.language, preview=True, steps=[])
 
     return routes
 
 
-def _researcher(store: Store, token: str, preview_key: str, study: str) -> APIRouter:
+def _researcher(store: SessionStore, token: str, preview_key: str, study: str) -> APIRouter:
     """What only the researcher may ask."""
     routes = APIRouter(responses=PROBLEMS)
 
@@ -591,11 +593,11 @@ def _researcher(store: Store, token: str, preview_key: str, study: str) -> APIRo
 
 def identifiers_of(
     who: ProlificParameters | None, invitation: str | None = None
-) -> Identifiers | None:
+) -> ServiceIdentifiers | None:
     """What the page was told of a person by Prolific, or by the link of an invitation."""
     if who is not None:
-        return Identifiers("prolific", who.participant, who.study, who.submission)
-    return Identifiers(INVITATION, invitation) if invitation else None
+        return ServiceIdentifiers("prolific", who.participant, who.study, who.submission)
+    return ServiceIdentifiers(INVITATION, invitation) if invitation else None
 
 
 def make_token(key: bytes, chosen: bytes = b"") -> str:
@@ -649,7 +651,7 @@ class AddressBook:
         return hmac.new(self._salt, network.encode(), "sha256").hexdigest()
 
 
-def visitor_of(who: Identifiers | None) -> str:
+def visitor_of(who: ServiceIdentifiers | None) -> str:
     """Name of a tab's person within one browser: of whom a recruitment service sent; empty for whoever just came."""
     if who is None:
         return ""
@@ -663,15 +665,17 @@ def cookie_of(visitor: str) -> str:
     return f"{COOKIE}_{visitor}" if visitor else COOKIE
 
 
-def _identifiers(request: Request) -> Identifiers | None:
+def _identifiers(request: Request) -> ServiceIdentifiers | None:
     """Whom Prolific says it sends, or whom we invited, if the address says so as it should."""
     given = [
         request.query_params.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
     ]
     if all(re.fullmatch(IDENTIFIER, value) for value in given):
-        return Identifiers("prolific", *given)
+        return ServiceIdentifiers("prolific", *given)
     invitation = request.query_params.get(INVITATION, "")
-    return Identifiers(INVITATION, invitation) if re.fullmatch(IDENTIFIER, invitation) else None
+    return (
+        ServiceIdentifiers(INVITATION, invitation) if re.fullmatch(IDENTIFIER, invitation) else None
+    )
 
 
 def _asked(request: Request, experiment: Any) -> str:
@@ -696,7 +700,7 @@ def _shell(language: str, visitor: str, words: dict[str, str]) -> str:
     return text
 
 
-class _Guard:
+class _PageGuard:
     """Headers on every response, limits on every request: size, speed, and who asks."""
 
     def __init__(self, app: Any, requests_per_second: float) -> None:

@@ -15,11 +15,11 @@ from lakatos.experiments.participants.source import (
     check_new_people,
     offers_to_new_people,
 )
-from lakatos.experiments.participants.web.store import Store
-from lakatos.experiments.participants.web.study import Experiment, PageSettings
+from lakatos.experiments.participants.web.store import SessionStore
+from lakatos.experiments.participants.web.study import PageExperiment, PageSettings
 from lakatos.experiments.participants.web.texts import Texts, texts_for
 from lakatos.experiments.preregistration import Preregistration
-from lakatos.experiments.task import Design, Domain, Offer
+from lakatos.experiments.task import Design, Domain, StimulusOffer
 from lakatos.traces.digest import Digest
 
 
@@ -66,17 +66,17 @@ class WebParticipants:
                 f"the page has no texts in {self.page.language!r}; there are {', '.join(self.texts)}. Give a file."
             )
 
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[Offer]:
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
         """One offer: candidates of the design space. In a sequential domain, several schedules to choose from."""
         return offers_to_new_people(self.domain, self.settings, rng, n_most)
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Open the experiment on the page; see `ParticipantSource`."""
         check_new_people(preregistration, design, self.domain, "people on the page")
-        store = Store(self.folder)
+        store = SessionStore(self.folder)
         try:
             store.register(
-                Experiment(key, self.domain.name, design, self.seed, self.page, self.texts)
+                PageExperiment(key, self.domain.name, design, self.seed, self.page, self.texts)
             )
         finally:
             store.shut()
@@ -105,7 +105,7 @@ class WebParticipants:
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
         """Make places for so many people in all."""
-        store = Store(self.folder)
+        store = SessionStore(self.folder)
         try:
             store.want(recruitment.key, n_participants)
         finally:
@@ -113,7 +113,7 @@ class WebParticipants:
 
     def close(self, recruitment: Recruitment) -> None:
         """Let nobody new in; who is taking part may finish."""
-        store = Store(self.folder)
+        store = SessionStore(self.folder)
         try:
             store.close(recruitment.key)
         finally:

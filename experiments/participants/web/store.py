@@ -2,10 +2,10 @@
 
 It holds the experiments that people were recruited for, one session a person, every answer as it was made, and, in a
 table of its own, the identifiers of recruitment services. A session that ends leaves one `PersonAnswers` in the inbox.
-An answer is on disk when `Store.answer` returns. Several processes may use one store.
+An answer is on disk when `SessionStore.answer` returns. Several processes may use one store.
 
-Where a recruitment service is said to send people (`Store.recruit_through`), answers of people who come with its
-identifiers wait until the service lists them (`Store.meet`); what nobody vouches for never reaches the inbox.
+Where a recruitment service is said to send people (`SessionStore.recruit_through`), answers of people who come with its
+identifiers wait until the service lists them (`SessionStore.meet`); what nobody vouches for never reaches the inbox.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from lakatos.experiments.errors import ExperimentError, SourceError
 from lakatos.experiments.participants.answers import PersonAnswers, Status, pseudonym
-from lakatos.experiments.participants.web.study import Experiment, available, follows, plan_of
+from lakatos.experiments.participants.web.study import PageExperiment, available, follows, plan_of
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import InboxError
 from lakatos.traces.inbox import Inbox
@@ -114,7 +114,7 @@ class NotAskedError(ExperimentError):
 
 
 @dataclass(frozen=True)
-class Identifiers:
+class ServiceIdentifiers:
     """What a recruitment service calls somebody."""
 
     service: str
@@ -124,11 +124,11 @@ class Identifiers:
 
 
 @dataclass(frozen=True)
-class Session:
+class PageSession:
     """One person, or one preview, in one experiment."""
 
     number: int
-    experiment: Experiment
+    experiment: PageExperiment
     person: str
     preview: bool
     source: str
@@ -151,7 +151,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Service:
+class RecruitmentService:
     """A recruitment service that sends people to an experiment, and what it wants to be told at the end."""
 
     study: str
@@ -170,7 +170,7 @@ class Service:
 
 
 @dataclass(frozen=True)
-class Withheld:
+class WithheldAnswers:
     """Answers of somebody whom the service that they name does not list; they stay out of the inbox."""
 
     experiment: str
@@ -183,7 +183,7 @@ class Withheld:
 
 
 @dataclass(frozen=True)
-class Submission:
+class PageSubmission:
     """What a recruitment service's participant did here."""
 
     submission: str
@@ -214,9 +214,9 @@ def collection_key(folder: Path) -> bytes:
     return path.read_bytes()
 
 
-def _service(row: sqlite3.Row) -> Service:
+def _service(row: sqlite3.Row) -> RecruitmentService:
     told = json.loads(row["codes"])
-    return Service(row["study"], told["codes"], row["url"], told["most_failed_checks"])
+    return RecruitmentService(row["study"], told["codes"], row["url"], told["most_failed_checks"])
 
 
 def hashed(token: str) -> str:
@@ -224,7 +224,7 @@ def hashed(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-class Store:
+class SessionStore:
     """Sessions and answers of one run. All methods may be called from any thread."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
@@ -235,7 +235,7 @@ class Store:
         """
         self.path, self.clock = Path(folder) / COLLECTION_FILE, clock
         self._lock = threading.Lock()
-        self._experiments: dict[str, Experiment] = {}
+        self._experiments: dict[str, PageExperiment] = {}
         self._deleted = False
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -264,7 +264,7 @@ class Store:
 
     # Experiments
 
-    def register(self, experiment: Experiment) -> None:
+    def register(self, experiment: PageExperiment) -> None:
         """Open an experiment; registering it again changes nothing.
 
         Raises:
@@ -327,7 +327,7 @@ class Store:
         with self._change() as sql:
             sql.execute("UPDATE experiment SET closed = 1 WHERE key = ?", (key,))
 
-    def recruit_through(self, name: str, service: str, seen: Service) -> None:
+    def recruit_through(self, name: str, service: str, seen: RecruitmentService) -> None:
         """Say that a recruitment service sends people to an experiment, before it does; saying it again replaces it.
 
         Raises:
@@ -346,7 +346,7 @@ class Store:
                 (row["key"], service, seen.study, codes, seen.url),
             )
 
-    def service(self, service: str, study: str) -> Service | None:
+    def service(self, service: str, study: str) -> RecruitmentService | None:
         """The recruitment service that calls its study so, if it sends people to an experiment here."""
         with self._lock:
             row = self._connection.execute(
@@ -354,7 +354,9 @@ class Store:
             ).fetchone()
         return None if row is None else _service(row)
 
-    def meet(self, name: str, service: str, listed: Collection[tuple[str, str]]) -> list[Withheld]:
+    def meet(
+        self, name: str, service: str, listed: Collection[tuple[str, str]]
+    ) -> list[WithheldAnswers]:
         """Compare who came to an experiment with whom a recruitment service says it sent.
 
         Args:
@@ -384,7 +386,7 @@ class Store:
                     )
         return [item for item in self.withheld() if item.experiment == name]
 
-    def withheld(self) -> list[Withheld]:
+    def withheld(self) -> list[WithheldAnswers]:
         """Everybody whose answers wait for being listed by a recruitment service, or are kept apart."""
         with self._lock:
             rows = self._connection.execute(
@@ -392,7 +394,7 @@ class Store:
                 f"EXISTS ({_REFUSED}) FROM session JOIN experiment ON experiment.key = session.experiment "
                 f"WHERE preview = 0 AND {_WITHHELD} ORDER BY session.number"
             ).fetchall()
-        return [Withheld(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]
+        return [WithheldAnswers(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]
 
     def wanted(self, name: str) -> int | None:
         """How many people an experiment wants by now; None where there is none."""
@@ -402,7 +404,7 @@ class Store:
             ).fetchone()
         return None if row is None else int(row["n_participants"])
 
-    def find(self, name: str) -> Experiment | None:
+    def find(self, name: str) -> PageExperiment | None:
         """The experiment of this name, open or not."""
         with self._lock:
             row = self._connection.execute(
@@ -410,7 +412,7 @@ class Store:
             ).fetchone()
             return None if row is None else self._experiment(row["key"])
 
-    def current(self, *, free: bool = False) -> Experiment | None:
+    def current(self, *, free: bool = False) -> PageExperiment | None:
         """The open experiment that the next person would see: the first with a free place, or the first of all.
 
         Args:
@@ -419,7 +421,7 @@ class Store:
         with self._lock:
             return self._current(preview=False) or (None if free else self._current(preview=True))
 
-    def took_part(self, person: str, experiment: Experiment) -> bool:
+    def took_part(self, person: str, experiment: PageExperiment) -> bool:
         """Whether somebody has a session in an experiment."""
         with self._lock:
             return (
@@ -429,7 +431,7 @@ class Store:
                 is not None
             )
 
-    def opened(self, name: str) -> Experiment | None:
+    def opened(self, name: str) -> PageExperiment | None:
         """The experiment of this name, if it lets people in."""
         with self._lock:
             row = self._connection.execute(
@@ -439,7 +441,7 @@ class Store:
 
     # Sessions
 
-    def session(self, token: str) -> Session | None:
+    def session(self, token: str) -> PageSession | None:
         """The session that a token opens."""
         with self._lock:
             return self._session(
@@ -452,10 +454,10 @@ class Store:
         *,
         consent: Digest,
         language: str,
-        identifiers: Identifiers | None = None,
+        identifiers: ServiceIdentifiers | None = None,
         preview: bool = False,
         experiment: Digest | None = None,
-    ) -> Session:
+    ) -> PageSession:
         """Give a person a session, or find the one there is: a person is somebody with one token or one identifier.
 
         In another browser than the first one, a person is known again by participant and submission together.
@@ -543,7 +545,7 @@ class Store:
                 )  # fmt: skip
         return session
 
-    def comprehension(self, session: Session, attempt: int, passed: bool) -> Session:
+    def comprehension(self, session: PageSession, attempt: int, passed: bool) -> PageSession:
         """Note an attempt at the comprehension check, once for each ``attempt``, counted from 0."""
         most = session.experiment.settings.most_attempts
         with self._change() as sql:
@@ -559,8 +561,8 @@ class Store:
             return self._fresh(session)
 
     def answer(
-        self, session: Session, position: int, response: int, response_time_ms: float
-    ) -> tuple[bool, dict[str, float], Session]:
+        self, session: PageSession, position: int, response: int, response_time_ms: float
+    ) -> tuple[bool, dict[str, float], PageSession]:
         """Save the answer to the step at ``position``; the first answer to a step stands.
 
         Returns:
@@ -607,7 +609,7 @@ class Store:
                 self._end(now.number, "completed")
             return True, feedback, self._fresh(now)
 
-    def stop(self, session: Session, *, keep: bool) -> Session:
+    def stop(self, session: PageSession, *, keep: bool) -> PageSession:
         """The person stops; ``keep`` says whether the answers may be used. After the end it changes nothing."""
         with self._change() as sql:
             if self._fresh(session).status == ACTIVE:
@@ -738,7 +740,7 @@ class Store:
             ).fetchall()
         return {row["person"] for row in rows}
 
-    def submissions(self, service: str = "prolific") -> list[Submission]:
+    def submissions(self, service: str = "prolific") -> list[PageSubmission]:
         """What the participants of a recruitment service did here, for whoever pays them."""
         with self._lock:
             rows = self._connection.execute(
@@ -748,7 +750,7 @@ class Store:
             ).fetchall()
             found = [(row, self._session("number = ?", row["session"])) for row in rows]
         return [
-            Submission(
+            PageSubmission(
                 row["submission"], row["participant"], session.person, session.status, session.code
             )
             for row, session in found
@@ -776,7 +778,7 @@ class Store:
                 )
             return found
 
-    def answers_of(self, session: Session) -> PersonAnswers:
+    def answers_of(self, session: PageSession) -> PersonAnswers:
         """What a person did so far, as it would be left in the inbox."""
         with self._lock:
             answers = self._answers(session)
@@ -786,7 +788,7 @@ class Store:
 
     # Inside a transaction, or under the lock
 
-    def _answers(self, session: Session) -> PersonAnswers | None:
+    def _answers(self, session: PageSession) -> PersonAnswers | None:
         if session.status == ACTIVE:
             return None
         rows = self._connection.execute(
@@ -828,7 +830,7 @@ class Store:
             source=session.source,
         )
 
-    def _current(self, *, preview: bool) -> Experiment | None:
+    def _current(self, *, preview: bool) -> PageExperiment | None:
         taken = (
             "(SELECT count(*) FROM session WHERE session.experiment = experiment.key AND preview = 0 "
             f"AND status IN ('{ACTIVE}', 'completed') AND NOT EXISTS ({_REFUSED}))"
@@ -839,21 +841,21 @@ class Store:
         ).fetchone()
         return None if row is None else self._experiment(row["key"])
 
-    def _experiment(self, key: str) -> Experiment:
+    def _experiment(self, key: str) -> PageExperiment:
         if key not in self._experiments:
             row = self._connection.execute(
                 "SELECT content FROM experiment WHERE key = ?", (key,)
             ).fetchone()
-            self._experiments[key] = Experiment.from_json(json.loads(row["content"]))
+            self._experiments[key] = PageExperiment.from_json(json.loads(row["content"]))
         return self._experiments[key]
 
-    def _fresh(self, session: Session) -> Session:
+    def _fresh(self, session: PageSession) -> PageSession:
         found = self._session("number = ?", session.number)
         if found is None:
             raise NotAskedError("this session was erased.")
         return found
 
-    def _session(self, where: str, *values: object) -> Session | None:
+    def _session(self, where: str, *values: object) -> PageSession | None:
         row = self._connection.execute(f"SELECT * FROM session WHERE {where}", values).fetchone()
         if row is None:
             return None
@@ -881,7 +883,7 @@ class Store:
             )
         }
         code, finish = self._ending(row, experiment)
-        return Session(
+        return PageSession(
             code=code,
             finish=finish,
             experiment=experiment,
@@ -892,7 +894,7 @@ class Store:
             **copied,
         )
 
-    def _invited(self, token: str, person: str) -> Session | None:
+    def _invited(self, token: str, person: str) -> PageSession | None:
         """The session of an invited person, in this browser or another one; None where a new one may begin."""
         here = self._session("number = (SELECT session FROM access WHERE token = ?)", hashed(token))
         mine = "(SELECT max(number) FROM session WHERE person = ? AND preview = 0)"
@@ -904,7 +906,7 @@ class Store:
         return None if goes_on else latest
 
     def _check_invited(
-        self, invitation: str, identifiers: Identifiers | None, experiment: Experiment
+        self, invitation: str, identifiers: ServiceIdentifiers | None, experiment: PageExperiment
     ) -> None:
         """Refuse somebody who needs an invitation and has none, or whose invitation another person used."""
         row = self._connection.execute(
@@ -926,7 +928,7 @@ class Store:
         if experiment.settings.access == "invited" and row is None and not sent:
             raise NoPlaceError("uninvited")
 
-    def _check_new(self, person: str, experiment: Experiment) -> None:
+    def _check_new(self, person: str, experiment: PageExperiment) -> None:
         """Refuse somebody who took part before."""
         rows = self._connection.execute(
             "SELECT experiment FROM session WHERE person = ? AND preview = 0", (person,)
@@ -936,7 +938,7 @@ class Store:
         if rows and experiment.settings.returning == "refuse":
             raise NoPlaceError("returning")
 
-    def _ending(self, row: sqlite3.Row, experiment: Experiment) -> tuple[str, str]:
+    def _ending(self, row: sqlite3.Row, experiment: PageExperiment) -> tuple[str, str]:
         """What a person is given to take back to a recruitment service: a code and an address."""
         if row["status"] == ACTIVE:
             return "", ""
@@ -947,7 +949,9 @@ class Store:
         ).fetchone()
         if sent is None:
             completed = row["status"] == "completed"
-            own = Service("", {"completed": row["code"]}, experiment.settings.completion_url)
+            own = RecruitmentService(
+                "", {"completed": row["code"]}, experiment.settings.completion_url
+            )
             return own.ending("completed") if completed else ("", "")
         service = _service(sent)
         outcome = {"returned": "declined", "stopped": "declined"}.get(row["status"], row["status"])
@@ -956,7 +960,7 @@ class Store:
             outcome = "failed_checks"
         return service.ending(outcome)
 
-    def _n_failed(self, session: sqlite3.Row, experiment: Experiment) -> int:
+    def _n_failed(self, session: sqlite3.Row, experiment: PageExperiment) -> int:
         """Attention checks that somebody did not pass."""
         steps = plan_of(experiment, session["place"])
         rows = self._connection.execute(

@@ -75,7 +75,7 @@ class PageSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Experiment:
+class PageExperiment:
     """What a recruitment registered: everything that the server needs to show it."""
 
     key: Digest
@@ -120,7 +120,7 @@ class Experiment:
         return plain | {"design": design_to_json(self.design), "settings": asdict(self.settings)}
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Experiment:
+    def from_json(cls, value: Mapping[str, Any]) -> PageExperiment:
         """Inverse of `to_json`."""
         settings = PageSettings(
             **{"access": "open", **value["settings"]}
@@ -130,7 +130,7 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Step:
+class PageStep:
     """One thing to answer."""
 
     kind: Literal["trial", "check"]
@@ -139,7 +139,7 @@ class Step:
 
 
 @lru_cache(maxsize=1024)
-def plan_of(experiment: Experiment, place: int) -> tuple[Step, ...]:
+def plan_of(experiment: PageExperiment, place: int) -> tuple[PageStep, ...]:
     """Everything that the person at ``place`` is asked, in order; the same whenever it is computed.
 
     Each repetition shows all trials in an order of its own; steps of a schedule keep theirs. Attention checks stand
@@ -154,15 +154,15 @@ def plan_of(experiment: Experiment, place: int) -> tuple[Step, ...]:
     before = np.flatnonzero(np.asarray(stage)[order] == 0)
     free = before[before > 0]
     checked = rng.choice(free, size=min(experiment.settings.checks, len(free)), replace=False)
-    steps: list[Step] = []
+    steps: list[PageStep] = []
     for position, row in enumerate(order.tolist()):
         if position in checked:
-            steps.append(Step("check", int(rng.integers(experiment.n_options))))
-        steps.append(Step("trial", row))
+            steps.append(PageStep("check", int(rng.integers(experiment.n_options))))
+        steps.append(PageStep("trial", row))
     return tuple(steps)
 
 
-def available(experiment: Experiment, step: Step) -> tuple[bool, ...]:
+def available(experiment: PageExperiment, step: PageStep) -> tuple[bool, ...]:
     """Which options can be chosen."""
     free = experiment.design.stimuli.arrays.get("available")
     if step.kind == "check" or free is None:
@@ -170,7 +170,9 @@ def available(experiment: Experiment, step: Step) -> tuple[bool, ...]:
     return tuple(bool(option) for option in np.asarray(free)[step.row])
 
 
-def shown(experiment: Experiment, step: Step, before: Mapping[str, float]) -> Mapping[str, Array]:
+def shown(
+    experiment: PageExperiment, step: PageStep, before: Mapping[str, float]
+) -> Mapping[str, Array]:
     """What the person sees of a trial, after the feedback of the trial before; see `experiments.task.Domain.shown`."""
     arrays = experiment.design.stimuli.take([step.row]).arrays
     return experiment.task.shown(
@@ -179,7 +181,7 @@ def shown(experiment: Experiment, step: Step, before: Mapping[str, float]) -> Ma
 
 
 def follows(
-    experiment: Experiment, step: Step, before: Mapping[str, float], response: int
+    experiment: PageExperiment, step: PageStep, before: Mapping[str, float], response: int
 ) -> dict[str, float]:
     """What follows the response to a trial, a number for each name; nothing where nothing does."""
     arrays = experiment.design.stimuli.take([step.row]).arrays

@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 
 from lakatos.experiments.participants.answers import LOOK_AHEAD
-from lakatos.experiments.participants.web.store import ACTIVE, Session
-from lakatos.experiments.participants.web.study import Experiment, Step, available, plan_of, shown
+from lakatos.experiments.participants.web.store import ACTIVE, PageSession
+from lakatos.experiments.participants.web.study import (
+    PageExperiment,
+    PageStep,
+    available,
+    plan_of,
+    shown,
+)
 from lakatos.experiments.participants.web.texts import (
     REFERENCE,
     Texts,
@@ -23,19 +29,19 @@ from lakatos.experiments.participants.web.texts import (
 )
 
 
-def language_of(experiment: Experiment | None, wanted: str) -> str:
+def language_of(experiment: PageExperiment | None, wanted: str) -> str:
     """``wanted`` where there is such a language, else the one that the study shows first."""
     languages = experiment.texts if experiment else packaged()
     first = experiment.settings.language if experiment else REFERENCE
     return next(name for name in (wanted, first, REFERENCE) if name in languages)
 
 
-def texts_of(experiment: Experiment, language: str) -> Texts:
+def texts_of(experiment: PageExperiment, language: str) -> Texts:
     """All texts of an experiment in a language that it has."""
     return experiment.texts[language]
 
 
-def consent_of(experiment: Experiment, language: str) -> list[str]:
+def consent_of(experiment: PageExperiment, language: str) -> list[str]:
     """What people agree to; the last line is the agreement itself."""
     return consent_lines(
         texts_of(experiment, language),
@@ -45,7 +51,7 @@ def consent_of(experiment: Experiment, language: str) -> list[str]:
     )
 
 
-def public_texts(experiment: Experiment | None, language: str) -> dict[str, Any]:
+def public_texts(experiment: PageExperiment | None, language: str) -> dict[str, Any]:
     """Everything that is read on the page in one language, without which answers to questions are right."""
     name = language_of(experiment, language)
     tables = experiment.texts if experiment else packaged()
@@ -76,13 +82,13 @@ def public_texts(experiment: Experiment | None, language: str) -> dict[str, Any]
     return made
 
 
-def passes(experiment: Experiment, language: str, answers: list[int]) -> bool:
+def passes(experiment: PageExperiment, language: str, answers: list[int]) -> bool:
     """Whether all comprehension questions are answered rightly."""
     questions = texts_of(experiment, language)["domains"][experiment.domain]["questions"]
     return answers == [item["right"] for item in questions]
 
 
-def state_of(session: Session) -> dict[str, Any]:
+def state_of(session: PageSession) -> dict[str, Any]:
     """Where a person is, and what can be answered from here on."""
     steps = plan_of(session.experiment, session.place)
     state: dict[str, Any] = {
@@ -105,7 +111,7 @@ def ending(status: str, code: str = "", finish: str = "") -> dict[str, Any]:
     return {"phase": "end", "status": status} | ({"code": code, "finish": finish} if code else {})
 
 
-def steps_of(session: Session) -> list[dict[str, Any]]:
+def steps_of(session: PageSession) -> list[dict[str, Any]]:
     """The step to be answered now, and, where nothing follows an answer, some more."""
     experiment = session.experiment
     n_steps = 1 if experiment.task.sequential else 1 + LOOK_AHEAD
@@ -116,7 +122,7 @@ def steps_of(session: Session) -> list[dict[str, Any]]:
     ]
 
 
-def feedback_words(experiment: Experiment, texts: Texts, feedback: Mapping[str, float]) -> str:
+def feedback_words(experiment: PageExperiment, texts: Texts, feedback: Mapping[str, float]) -> str:
     """What followed an answer, in a sentence; empty where nothing did."""
     words = texts["task"]
     if feedback.get("next_state", 0) > 0:
@@ -128,7 +134,7 @@ def feedback_words(experiment: Experiment, texts: Texts, feedback: Mapping[str, 
     return filled(words[kind], amount=f"{abs(reward):.10g}")
 
 
-def _step(session: Session, position: int, step: Step) -> dict[str, Any]:
+def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]:
     """What is shown of a step. An attention check has the form of a trial, so that only who reads it can tell."""
     experiment = session.experiment
     texts = texts_of(experiment, session.language)
@@ -150,7 +156,7 @@ def _step(session: Session, position: int, step: Step) -> dict[str, Any]:
     return {"question": question, "picture": picture, "notices": notices, "options": options}
 
 
-def _row_behind_check(session: Session, position: int) -> int:
+def _row_behind_check(session: PageSession, position: int) -> int:
     """A trial that the person has answered before, whose picture stands behind the sentence of an attention check."""
     before = [
         step.row
@@ -161,7 +167,7 @@ def _row_behind_check(session: Session, position: int) -> int:
 
 
 def notices_before(
-    experiment: Experiment, step: Step, feedback: Mapping[str, float], texts: Texts
+    experiment: PageExperiment, step: PageStep, feedback: Mapping[str, float], texts: Texts
 ) -> list[str]:
     """What followed the trial before, by its ``feedback``, and where the person is now."""
     stimuli = experiment.design.stimuli
@@ -178,6 +184,6 @@ def notices_before(
     return [line for line in lines if line]
 
 
-def has_two_stages(experiment: Experiment) -> bool:
+def has_two_stages(experiment: PageExperiment) -> bool:
     """Whether some choices lead to a place where another one is made."""
     return bool(np.asarray(experiment.design.stimuli.arrays.get("stage", 0)).any())

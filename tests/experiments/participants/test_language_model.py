@@ -18,22 +18,22 @@ from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import SourceError, TrialsError
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.language_model import (
+    AskingSettings,
     LanguageModelParticipants,
-    Manner,
-    Session,
+    ModelSession,
     hold_session,
     words_in_order,
 )
 from lakatos.experiments.participants.table import check_answers, trials_of_people
-from lakatos.experiments.participants.web.study import Experiment, PageSettings, plan_of
+from lakatos.experiments.participants.web.study import PageExperiment, PageSettings, plan_of
 from lakatos.experiments.participants.web.texts import option_labels, texts_for, translated
-from lakatos.experiments.quality import Incomplete, MissingAnswers, exclude, for_design
+from lakatos.experiments.quality import IncompleteAnswers, MissingAnswers, exclude, for_design
 from lakatos.experiments.task import Design, check_unmixed
 from lakatos.experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
-from lakatos.language_models.call import Caller
-from lakatos.language_models.client import Sampling
+from lakatos.language_models.call import ModelCaller
+from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.clients.openai import OpenAIModel
-from lakatos.language_models.ledger import Budget, Ledger
+from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.record import RECORDS
 from lakatos.language_models.rehearsal.app import Answer, RehearsalSettings
 from lakatos.language_models.rehearsal.serve import running
@@ -52,30 +52,30 @@ def first_option(body: Mapping[str, Any], rng: np.random.Generator) -> str | Non
     return answered(body, lambda page: re.findall(r"^- (.+)$", page, re.MULTILINE)[0])
 
 
-def experiment_of(domain: str, n_trials: int = 3, **page: Any) -> Experiment:
+def experiment_of(domain: str, n_trials: int = 3, **page: Any) -> PageExperiment:
     task = DOMAINS[domain]
     stimuli = task.candidates(SPACES.get(domain, {}), np.random.default_rng(2), 12)
     design = Design("one", stimuli.take(range(min(n_trials, len(stimuli)))), 1, 2)
-    return Experiment(
+    return PageExperiment(
         KEY, domain, design, 3, PageSettings(**({"checks": 1} | page)), texts_for(domain)
     )
 
 
 def take_part(
-    folder: Path, answer: Answer, experiment: Experiment, place: int = 0, **manner: Any
-) -> Session:
+    folder: Path, answer: Answer, experiment: PageExperiment, place: int = 0, **manner: Any
+) -> ModelSession:
     """One session with a server that answers."""
     with (
         running(SETTINGS, answer) as served,
         Trace.create(folder / "trace", seed=1, types=RECORDS) as trace,
     ):
         settings = ModelSettings(name="one", base_url=served.base_url, model=served.model)
-        caller = Caller(OpenAIModel(settings), trace, Ledger(Budget()))
+        caller = ModelCaller(OpenAIModel(settings), trace, BudgetLedger(Budget()))
 
         async def ask(request: Any, where: Any) -> Any:
             return await caller.ask(request, role="participant", position=where)
 
-        return asyncio.run(hold_session(experiment, place, "", ask, Manner(**manner)))
+        return asyncio.run(hold_session(experiment, place, "", ask, AskingSettings(**manner)))
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -130,11 +130,13 @@ def test_a_missing_answer_is_left_out_where_nothing_hangs_on_it(tmp_path: Path) 
     assert session.answers.trial == (order[0], order[2], order[3])
     assert [(item.trial, item.reason) for item in session.missing] == [(order[1], "not_json")]
     assert len(session.calls) == 1 + 4 + 1  # it was asked twice
-    rules = for_design([Incomplete(), MissingAnswers(0.2)], 4)
+    rules = for_design([IncompleteAnswers(), MissingAnswers(0.2)], 4)
     assert [(item.rule.key, item.value) for item in exclude([session.answers], rules)] == [
         ("missing_answers", 0.25)
     ]
-    assert exclude([session.answers], for_design([Incomplete(), MissingAnswers(0.25)], 4)) == []
+    assert (
+        exclude([session.answers], for_design([IncompleteAnswers(), MissingAnswers(0.25)], 4)) == []
+    )
 
 
 def test_a_missing_answer_ends_a_session_in_which_later_steps_hang_on_it(tmp_path: Path) -> None:
@@ -168,7 +170,7 @@ def test_who_does_not_understand_the_instructions_is_screened_out(tmp_path: Path
 def test_what_no_longer_fits_is_forgotten_and_the_instructions_never(tmp_path: Path) -> None:
     told: list[dict[str, Any]] = []
     experiment = experiment_of("risky", n_trials=10, checks=0)
-    sampling = Sampling(temperature=1.0, max_tokens=64)
+    sampling = TokenSampling(temperature=1.0, max_tokens=64)
     take_part(tmp_path, noted(first_option, told), experiment, memory=2, sampling=sampling)
     sizes = [len(body["messages"]) for body in told]
     assert sizes == [2, 4, 6, 8, *[8] * 7]
@@ -257,7 +259,7 @@ class TestLanguageModelParticipants(ParticipantSourceContract):
     def let_people_answer(self, source, recruitment):
         with running(SETTINGS, first_option) as served:
             settings = ModelSettings(name="one", base_url=served.base_url, model=served.model)
-            caller = Caller(OpenAIModel(settings), source.trace, Ledger(Budget()))
+            caller = ModelCaller(OpenAIModel(settings), source.trace, BudgetLedger(Budget()))
 
             async def hold(place):
                 async def ask(request, where):
@@ -265,7 +267,7 @@ class TestLanguageModelParticipants(ParticipantSourceContract):
                         request, role="participant", position={"person": place, **where}
                     )
 
-                await source.hold(recruitment, place, ask, Manner())
+                await source.hold(recruitment, place, ask, AskingSettings())
 
             async def everybody():
                 await asyncio.gather(*map(hold, range(recruitment.n_participants)))

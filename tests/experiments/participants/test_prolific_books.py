@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from lakatos.experiments.participants.prolific.client import StudySeen, SubmissionSeen
 from lakatos.experiments.participants.prolific.errors import LedgerError
-from lakatos.experiments.participants.prolific.ledger import Ledger
+from lakatos.experiments.participants.prolific.ledger import PaymentLedger
 from lakatos.experiments.participants.prolific.money import Money
-from lakatos.experiments.participants.prolific.plan import Settings, make_plan
+from lakatos.experiments.participants.prolific.plan import RecruitmentSettings, make_plan
 from lakatos.experiments.participants.prolific.recruiter import (
     Approve,
     Pause,
@@ -30,7 +30,7 @@ from lakatos.experiments.participants.prolific.recruiter import (
 )
 
 PLAN = make_plan(
-    Settings(
+    RecruitmentSettings(
         experiment="pilot",
         title="t",
         description="d",
@@ -61,7 +61,7 @@ class Desk:
 
     def __init__(self, path, *, limit=AMPLE):
         self.time = datetime(2026, 1, 1, tzinfo=UTC)
-        self.ledger = Ledger(path, now=lambda: self.time)
+        self.ledger = PaymentLedger(path, now=lambda: self.time)
         self.ledger.keep_plan(PLAN)
         self.study()
         self.ledger.set_limit(PLAN.key, limit)
@@ -163,7 +163,7 @@ class TestLedger:
     def test_a_file_that_is_no_database_is_named(self, tmp_path):
         (tmp_path / "x.sqlite").write_text("not a database, but longer than a header would be" * 30)
         with pytest.raises(LedgerError, match=r"x\.sqlite"):
-            Ledger(tmp_path / "x.sqlite")
+            PaymentLedger(tmp_path / "x.sqlite")
 
 
 class TestApproval:
@@ -242,7 +242,7 @@ class TestApproval:
         )
 
     def test_nothing_is_done_before_a_limit_is_confirmed(self, tmp_path):
-        ledger = Ledger(tmp_path / "b.sqlite")
+        ledger = PaymentLedger(tmp_path / "b.sqlite")
         ledger.keep_plan(PLAN)
         ledger.set_study(PLAN.key, StudySeen("st", "", "ACTIVE", 3, 0, 100))
         ledger.see_submissions(

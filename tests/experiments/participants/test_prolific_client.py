@@ -22,8 +22,8 @@ from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE
 from lakatos.experiments.participants.prolific.stand_in import (
     NO_FAULTS,
     TOKEN,
-    Faults,
-    World,
+    ProlificWorld,
+    RequestFaults,
     serve,
 )
 
@@ -148,7 +148,7 @@ def test_a_connection_that_cannot_be_made_did_nothing():
 
 
 def test_an_answer_that_never_comes_is_unknown_for_what_may_not_be_repeated():
-    world = World(1, faults=Faults(0, 0, 0, 0, slow_after=1.0, slow_s=1.0))
+    world = ProlificWorld(1, faults=RequestFaults(0, 0, 0, 0, slow_after=1.0, slow_s=1.0))
     plan = make_plan(EXAMPLE)
     with (
         serve(world) as stand_in,

@@ -13,9 +13,9 @@ from lakatos.experiments.participants.prolific.errors import BudgetError, PlanEr
 from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE
 from lakatos.experiments.participants.prolific.money import Money
 from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
-from lakatos.experiments.participants.prolific.stand_in import TOKEN, World, serve
+from lakatos.experiments.participants.prolific.stand_in import TOKEN, ProlificWorld, serve
 from lakatos.experiments.participants.web.source import WebParticipants
-from lakatos.experiments.participants.web.store import Identifiers, Store
+from lakatos.experiments.participants.web.store import ServiceIdentifiers, SessionStore
 from lakatos.experiments.participants.web.study import PageSettings, plan_of
 from lakatos.experiments.task import Design
 from lakatos.experiments.testing import preregister
@@ -76,7 +76,7 @@ def page():
 
 @pytest.fixture
 def lab(tmp_path, monkeypatch, page):
-    with serve(World(3, behaviours={"completes": 1.0})) as stand_in:
+    with serve(ProlificWorld(3, behaviours={"completes": 1.0})) as stand_in:
         monkeypatch.setenv("PROLIFIC_URL", stand_in.address)
         monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
         yield Lab(tmp_path, stand_in, page)
@@ -188,9 +188,9 @@ def test_a_rehearsal_needs_no_run_and_says_that_no_promise_broke(lab):
 
 def visit(lab, participant, study, submission, *, response_time_ms=800.0):
     """Somebody takes part on the page; gives the session at its end."""
-    store = Store(lab.run)
+    store = SessionStore(lab.run)
     try:
-        who = Identifiers("prolific", participant, study, submission)
+        who = ServiceIdentifiers("prolific", participant, study, submission)
         session = store.join(participant, consent="c" * 64, language="en", identifiers=who)
         session = store.comprehension(session, 0, passed=True)
         for place in range(len(plan_of(session.experiment, session.place))):
@@ -238,7 +238,7 @@ def test_the_study_is_paused_and_then_stopped_when_collection_ends_early(lab):
     world.tick()
     [study] = world.studies.values()
     assert study.state == "ACTIVE"
-    store = Store(lab.run)
+    store = SessionStore(lab.run)
     store.close(digest_of("asked"))
     store.shut()
     done = lab("pay", lab.run)
@@ -264,7 +264,7 @@ def test_people_in_place_of_excluded_ones_are_let_in_within_the_limit(lab):
         lab("pay", lab.run)
         world.tick(30)
     assert [study.places for study in world.studies.values()] == [3]
-    store = Store(lab.run)
+    store = SessionStore(lab.run)
     store.want(digest_of("asked"), 8)
     store.shut()
     done = lab("pay", lab.run)

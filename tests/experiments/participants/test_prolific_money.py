@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError
-from lakatos.experiments.participants.prolific.money import Fee, Money
+from lakatos.experiments.participants.prolific.money import Money, ServiceFee
 from lakatos.experiments.participants.prolific.plan import (
-    Confirmation,
-    Settings,
+    RecruitmentSettings,
+    SpendingConfirmation,
     confirm,
     load_settings,
     make_plan,
@@ -56,20 +56,20 @@ def test_two_currencies_are_never_added():
 
 def test_the_fee_is_the_services_share_and_the_tax_on_it_rounded_up():
     # 1.50 and 42.8% of it, 0.642, and 20% of that, 0.1284: 2.2704.
-    assert Fee(Decimal("42.8"), Decimal(20)).cost(Money(150)) == Money(228)
-    assert Fee(Decimal("33.3"), Decimal(0)).cost(Money(100)) == Money(134)
+    assert ServiceFee(Decimal("42.8"), Decimal(20)).cost(Money(150)) == Money(228)
+    assert ServiceFee(Decimal("33.3"), Decimal(0)).cost(Money(100)) == Money(134)
 
 
 @given(st.lists(st.integers(1, 10**5), min_size=1, max_size=30))
 def test_costs_of_parts_are_never_less_than_the_cost_of_their_sum(parts):
-    fee = Fee()
+    fee = ServiceFee()
     each = sum(fee.cost(Money(part)).minor for part in parts)
     whole = fee.cost(Money(sum(parts))).minor
     assert whole <= each < whole + len(parts)
 
 
 def test_the_draft_asks_for_the_reward_in_pence_and_names_the_three_placeholders():
-    plan = make_plan(Settings(**SETTINGS), key="ab" * 12)
+    plan = make_plan(RecruitmentSettings(**SETTINGS), key="ab" * 12)
     draft = plan.draft()
     assert draft["reward"] == 150
     assert draft["total_available_places"] == 50
@@ -82,7 +82,7 @@ def test_the_draft_asks_for_the_reward_in_pence_and_names_the_three_placeholders
 
 
 def test_people_of_earlier_studies_are_kept_out():
-    plan = make_plan(Settings(**SETTINGS), earlier=("aaa", "bbb"))
+    plan = make_plan(RecruitmentSettings(**SETTINGS), earlier=("aaa", "bbb"))
     assert {
         "filter_id": "previous_studies_blocklist",
         "selected_values": ["aaa", "bbb"],
@@ -90,10 +90,10 @@ def test_people_of_earlier_studies_are_kept_out():
 
 
 def test_the_total_is_what_everybody_costs_at_most():
-    settings = Settings(
+    settings = RecruitmentSettings(
         **SETTINGS, most_bonus="0.50", screen_out_reward="0.20", most_screened_out=5
     )
-    fee = Fee()
+    fee = ServiceFee()
     expected = (
         50 * (fee.cost(Money(150)).minor + fee.cost(Money(50)).minor)
         + 5 * fee.cost(Money(20)).minor
@@ -120,7 +120,7 @@ def test_settings_that_cannot_be_carried_out_are_refused_by_name(tmp_path, chang
 
 
 class TestConfirmation:
-    plan = make_plan(Settings(**SETTINGS))
+    plan = make_plan(RecruitmentSettings(**SETTINGS))
 
     def test_the_name_typed_again_confirms(self):
         assert (
@@ -146,4 +146,4 @@ class TestConfirmation:
 
     def test_nothing_else_makes_a_confirmation(self):
         with pytest.raises(BudgetError, match="without a confirmation"):
-            Confirmation(self.plan, Money(10**6))
+            SpendingConfirmation(self.plan, Money(10**6))

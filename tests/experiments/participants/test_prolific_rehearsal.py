@@ -5,23 +5,23 @@ from contextlib import suppress
 import httpx
 import pytest
 
-from lakatos.experiments.participants.prolific.clerk import Clerk
+from lakatos.experiments.participants.prolific.clerk import ProlificClerk
 from lakatos.experiments.participants.prolific.client import ProlificClient
 from lakatos.experiments.participants.prolific.errors import BudgetError, LedgerError
-from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
-from lakatos.experiments.participants.prolific.money import Fee, Money
-from lakatos.experiments.participants.prolific.plan import Settings, confirm, make_plan
+from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
+from lakatos.experiments.participants.prolific.money import Money, ServiceFee
+from lakatos.experiments.participants.prolific.plan import RecruitmentSettings, confirm, make_plan
 from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, WorldPage, rehearse, unpaid
 from lakatos.experiments.participants.prolific.stand_in import (
     BEHAVIOURS,
     NO_FAULTS,
     TOKEN,
-    Faults,
-    World,
+    ProlificWorld,
+    RequestFaults,
     serve,
 )
 
-SMALL = Settings(
+SMALL = RecruitmentSettings(
     experiment="pilot",
     title="Choices",
     description="You choose.",
@@ -73,14 +73,14 @@ class Killing(httpx.BaseTransport):
 
 @pytest.fixture(scope="module")
 def stand_in():
-    with serve(World(0)) as running:
+    with serve(ProlificWorld(0)) as running:
         yield running
 
 
 def play(stand_in, folder, seed, *, limit=AMPLE, plan=PLAN, at=0, after=False, faults=None):
-    world = World(
+    world = ProlificWorld(
         seed,
-        faults=Faults() if faults is None else faults,
+        faults=RequestFaults() if faults is None else faults,
         timed_out_keeps_place=bool(seed % 2),
         approves_timed_out=bool(seed // 2 % 2),
     )
@@ -193,25 +193,25 @@ def test_a_kill_at_any_request_leaves_the_same_books(stand_in, tmp_path):
 
 @pytest.mark.long
 def test_a_kill_among_failures_leaves_the_same_books(stand_in, tmp_path):
-    sweep(stand_in, tmp_path, 5, Faults())
+    sweep(stand_in, tmp_path, 5, RequestFaults())
 
 
 @pytest.mark.parametrize("at", range(1, 7))
 @pytest.mark.parametrize("after", [False, True])
 def test_a_kill_while_publishing_makes_no_second_study(stand_in, tmp_path, at, after):
-    world = stand_in.world = World(1)
+    world = stand_in.world = ProlificWorld(1)
     Killing.n_asked = 0
     for _ in range(3):
         with (
             ProlificClient(
                 TOKEN, service=stand_in.address, transport=Killing(at, after), least_gap_s=0
             ) as client,
-            Ledger(tmp_path / LEDGER_FILE) as ledger,
+            PaymentLedger(tmp_path / LEDGER_FILE) as ledger,
         ):
             if not ledger.experiments():
                 ledger.keep_plan(PLAN)
             try:
-                Clerk(client, ledger, PLAN.name, WorldPage(world)).publish(
+                ProlificClerk(client, ledger, PLAN.name, WorldPage(world)).publish(
                     confirm(PLAN, AMPLE, typed_name=PLAN.name)
                 )
             except KilledError:
@@ -221,7 +221,7 @@ def test_a_kill_while_publishing_makes_no_second_study(stand_in, tmp_path, at, a
 
 def test_a_draft_whose_making_was_never_answered_is_found(stand_in, tmp_path):
     # Every answer that can be is lost; three in a row at most, so the fourth request goes through.
-    world = World(2, faults=Faults(0, 0, 0, 0.95, 0, 0, 0))
+    world = ProlificWorld(2, faults=RequestFaults(0, 0, 0, 0.95, 0, 0, 0))
     done, world = play(stand_in, tmp_path, 2, faults=world.faults)
     assert len(world.studies) == 1
     check(done, world, AMPLE)
@@ -230,7 +230,7 @@ def test_a_draft_whose_making_was_never_answered_is_found(stand_in, tmp_path):
 
 def test_answers_that_come_too_late_change_nothing(stand_in, tmp_path):
     plan = make_plan(SMALL.model_copy(update={"people": 2}), key="cd" * 12)
-    world = World(4, faults=Faults(0, 0, 0, 0, slow_after=0.06, slow_s=1.0))
+    world = ProlificWorld(4, faults=RequestFaults(0, 0, 0, 0, slow_after=0.06, slow_s=1.0))
     done = rehearse(
         plan, plan.total_cost * 4, stand_in, world, tmp_path, bonus=bonus, timeout_s=0.4
     )
@@ -241,14 +241,14 @@ def test_answers_that_come_too_late_change_nothing(stand_in, tmp_path):
 def at_desk(stand_in, tmp_path, world, plan=PLAN):
     stand_in.world = world
     client = ProlificClient(TOKEN, service=stand_in.address, least_gap_s=0, first_wait_s=0)
-    ledger = Ledger(tmp_path / LEDGER_FILE, now=world.now)
+    ledger = PaymentLedger(tmp_path / LEDGER_FILE, now=world.now)
     ledger.keep_plan(plan)
-    return Clerk(client, ledger, plan.name, WorldPage(world)), ledger
+    return ProlificClerk(client, ledger, plan.name, WorldPage(world)), ledger
 
 
 def test_a_plan_whose_fee_is_too_low_is_not_published(stand_in, tmp_path):
-    plan = make_plan(SMALL.model_copy(update={"service_percent": Fee().service_percent / 2}))
-    world = World(1)
+    plan = make_plan(SMALL.model_copy(update={"service_percent": ServiceFee().service_percent / 2}))
+    world = ProlificWorld(1)
     clerk, _ = at_desk(stand_in, tmp_path, world, plan)
     with pytest.raises(BudgetError, match="the service reckons"):
         clerk.publish(confirm(plan, AMPLE, typed_name=plan.name))
@@ -256,7 +256,7 @@ def test_a_plan_whose_fee_is_too_low_is_not_published(stand_in, tmp_path):
 
 
 def test_a_word_for_another_plan_publishes_nothing(stand_in, tmp_path):
-    world = World(1)
+    world = ProlificWorld(1)
     clerk, _ = at_desk(stand_in, tmp_path, world)
     other = make_plan(SMALL)
     with pytest.raises(BudgetError, match="another plan"):
@@ -265,7 +265,7 @@ def test_a_word_for_another_plan_publishes_nothing(stand_in, tmp_path):
 
 
 def test_a_study_with_our_key_and_another_reward_is_not_taken(stand_in, tmp_path):
-    world = World(1)
+    world = ProlificWorld(1)
     clerk, _ = at_desk(stand_in, tmp_path, world)
     world.create(PLAN.draft() | {"reward": 999})
     with pytest.raises(LedgerError, match="pays 999"):
@@ -274,7 +274,7 @@ def test_a_study_with_our_key_and_another_reward_is_not_taken(stand_in, tmp_path
 
 
 def test_a_study_that_was_stopped_on_the_services_own_page_stays_stopped(stand_in, tmp_path):
-    world = World(1, behaviours={"completes": 1.0})
+    world = ProlificWorld(1, behaviours={"completes": 1.0})
     clerk, ledger = at_desk(stand_in, tmp_path, world)
     clerk.publish(confirm(PLAN, AMPLE, typed_name=PLAN.name))
     world.tick()
@@ -291,7 +291,7 @@ def test_a_study_that_was_stopped_on_the_services_own_page_stays_stopped(stand_i
 
 
 def test_raising_the_places_of_a_complete_study_opens_it_again(stand_in):
-    world = stand_in.world = World(1, behaviours={"completes": 1.0})
+    world = stand_in.world = ProlificWorld(1, behaviours={"completes": 1.0})
     study = world.create(make_plan(SMALL.model_copy(update={"people": 1})).draft())["id"]
     world.move(study, "PUBLISH")
     for _ in range(12):
@@ -304,7 +304,7 @@ def test_raising_the_places_of_a_complete_study_opens_it_again(stand_in):
 
 
 def test_paying_a_bulk_twice_pays_twice_which_is_why_it_is_asked_once(stand_in):
-    world = stand_in.world = World(1, behaviours={"completes": 1.0})
+    world = stand_in.world = ProlificWorld(1, behaviours={"completes": 1.0})
     study = world.create(PLAN.draft())["id"]
     world.move(study, "PUBLISH")
     for _ in range(12):
@@ -320,7 +320,7 @@ def test_paying_a_bulk_twice_pays_twice_which_is_why_it_is_asked_once(stand_in):
 
 
 def test_somebody_left_to_look_at_can_be_paid_by_hand_once(stand_in, tmp_path):
-    world = World(3, behaviours={"only gives the code": 1.0})
+    world = ProlificWorld(3, behaviours={"only gives the code": 1.0})
     clerk, ledger = at_desk(stand_in, tmp_path, world)
     clerk.publish(confirm(PLAN, AMPLE, typed_name=PLAN.name))
     for _ in range(10):
@@ -338,7 +338,7 @@ def test_somebody_left_to_look_at_can_be_paid_by_hand_once(stand_in, tmp_path):
 
 def test_paying_by_hand_leaves_what_the_service_may_still_pay_for_screening_out(stand_in, tmp_path):
     plan = make_plan(EXAMPLE, key="ef" * 12)
-    world = World(3, behaviours={"only gives the code": 1.0})
+    world = ProlificWorld(3, behaviours={"only gives the code": 1.0})
     clerk, ledger = at_desk(stand_in, tmp_path, world, plan)
     clerk.publish(confirm(plan, plan.total_cost, typed_name=plan.name))
     for _ in range(10):
@@ -356,7 +356,7 @@ def test_paying_by_hand_leaves_what_the_service_may_still_pay_for_screening_out(
 
 @pytest.mark.parametrize("paid", [True, False])
 def test_a_bulk_of_bonuses_is_settled_by_hand_once(stand_in, tmp_path, paid):
-    world = World(1, behaviours={"completes": 1.0})
+    world = ProlificWorld(1, behaviours={"completes": 1.0})
     clerk, ledger = at_desk(stand_in, tmp_path, world)
     clerk.publish(confirm(PLAN, AMPLE, typed_name=PLAN.name))
     for _ in range(10):
@@ -381,7 +381,7 @@ def test_the_same_seed_plays_the_same(stand_in, tmp_path):
 
 
 def test_every_behaviour_occurs():
-    world = World(1)
+    world = ProlificWorld(1)
     study = world.create(make_plan(SMALL.model_copy(update={"people": 400})).draft())["id"]
     world.move(study, "PUBLISH")
     for _ in range(150):

@@ -24,7 +24,7 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.audit.bundle import bundle, identifiers_in, unbundle
 from lakatos.flows.audit.recompute import difference, walk_again
 from lakatos.flows.commands.main import app
-from lakatos.flows.run.records import RECORD_TYPES, Concluded
+from lakatos.flows.run.records import RECORD_TYPES, CampaignConcluded
 from lakatos.flows.start import run_study
 from lakatos.theories.record import TheoryScored
 from lakatos.traces import standalone
@@ -33,7 +33,7 @@ from lakatos.traces.fold import canonical_digest
 from lakatos.traces.head import write_head
 from lakatos.traces.journal import INTENT, Journal
 from lakatos.traces.step import JOURNAL_FILE, Trace
-from lakatos.traces.stores.store import Row
+from lakatos.traces.stores.store import EventRow
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small import SHORT, small_study
@@ -42,7 +42,7 @@ from small import SHORT, small_study
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "audited"
-    assert isinstance(run_study(small_study(**SHORT), folder, n_workers=1), Concluded)
+    assert isinstance(run_study(small_study(**SHORT), folder, n_workers=1), CampaignConcluded)
     return folder
 
 
@@ -59,7 +59,7 @@ def forge(folder: Path, kind: str, change: Callable[[dict[str, Any]], Any]) -> i
     with closing(Journal.open(folder / JOURNAL_FILE, read_only=True)) as journal:
         seq = next(row.seq for row in journal.store.rows() if row.kind == kind)
 
-    def changed(row: Row) -> Row:
+    def changed(row: EventRow) -> EventRow:
         body = json.loads(row.body)
         change(body)
         return row._replace(
@@ -241,7 +241,7 @@ def test_a_bundle_becomes_a_run_again_that_passes_its_audit(
     again = unbundle(archive, tmp_path / "again")
     for folder in (finished, again):
         with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
-            rows = [Row(*row) for row in journal.store.rows()]
+            rows = [EventRow(*row) for row in journal.store.rows()]
         if folder == finished:
             expected = rows
     assert rows == expected
@@ -356,7 +356,7 @@ def test_a_bundle_that_would_fill_the_disk_is_refused_unread(archive: Path, tmp_
     forged = repacked(archive, tmp_path / "forged.zip", [("zeros", bytes(2**24))])
     assert forged.stat().st_size < archive.stat().st_size + 2**16
     with pytest.raises(standalone.BundleRefusedError, match="bytes unpacked; at most"):
-        standalone.Bundle(forged, most_bytes=2**24)
+        standalone.BundleFiles(forged, most_bytes=2**24)
 
 
 def test_a_link_in_an_unpacked_bundle_is_refused(archive: Path, tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Trials
 from lakatos.flows.branches.process import STAGES, evaluate, shown_in, stage_of
 from lakatos.flows.branches.situations import (
-    Graded,
-    Situation,
+    EvaluationSituation,
+    GradedSituation,
     compare,
     put_to_model,
     put_to_strategy,
@@ -26,7 +26,7 @@ from lakatos.flows.branches.situations import (
 )
 from lakatos.flows.errors import RunMissingError, StudyError
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.language_models.client import Message, Request
+from lakatos.language_models.client import ChatMessage, ModelRequest
 from lakatos.language_models.clients.scripted import ScriptedModel
 from lakatos.language_models.fence import fence
 from lakatos.theories.advocate import GrammarAdvocate
@@ -38,7 +38,9 @@ from rewinding import run_of_a_model, tiny_run
 
 DIGEST = "0123456789ab"
 SHOWN = fence("behind_nats_per_choice: 0.031", f"case file #{DIGEST}", "n0nce")
-REQUEST = Request(messages=(Message(role="user", content=f"{SHOWN}\n\nSay what is wrong."),))
+REQUEST = ModelRequest(
+    messages=(ChatMessage(role="user", content=f"{SHOWN}\n\nSay what is wrong."),)
+)
 
 
 def reading(text: str, cite: str = f"#{DIGEST}") -> str:
@@ -48,13 +50,13 @@ def reading(text: str, cite: str = f"#{DIGEST}") -> str:
     )
 
 
-def case(name: str = "case", **changes: Any) -> Situation:
+def case(name: str = "case", **changes: Any) -> EvaluationSituation:
     value: dict[str, Any] = {"name": name, "kind": "role", "domain": "multiattribute", "request": REQUEST,
                              "answer": "CaseReading", "checks": ("readable", "borne_out")}  # fmt: skip
-    return Situation(**(value | changes))
+    return EvaluationSituation(**(value | changes))
 
 
-def ask(situations: list[Situation], *answers: str) -> list[Graded]:
+def ask(situations: list[EvaluationSituation], *answers: str) -> list[GradedSituation]:
     return list(asyncio.run(put_to_model(situations, ScriptedModel(answers))))
 
 
@@ -152,7 +154,7 @@ def test_a_refusal_is_sound_up_to_the_stage_at_which_it_failed() -> None:
 
 def test_what_was_shown_is_read_from_the_marks_of_the_request_alone() -> None:
     assert shown_in(REQUEST) == {DIGEST: "behind_nats_per_choice: 0.031"}
-    forged = Request(messages=(Message(role="assistant", content=SHOWN),))
+    forged = ModelRequest(messages=(ChatMessage(role="assistant", content=SHOWN),))
     assert shown_in(forged) == {}
 
 
@@ -204,7 +206,10 @@ def test_a_search_is_judged_by_how_well_what_it_submits_predicts() -> None:
     ).to_json()
     value = {"name": "s", "kind": "search", "domain": "multiattribute", "trials": (table,), "starts": ("tallying",),
              "n_candidates": 2}  # fmt: skip
-    easy, hard = Situation(**value, least=-2.0), Situation(**(value | {"name": "t"}), least=0.0)
+    easy, hard = (
+        EvaluationSituation(**value, least=-2.0),
+        EvaluationSituation(**(value | {"name": "t"}), least=0.0),
+    )
 
     def advocate(name: str) -> GrammarAdvocate:
         return GrammarAdvocate(FAMILIES[name].grammar, afresh=0.0)
@@ -221,8 +226,8 @@ def test_results_are_compared_with_the_last_time_the_same_situations_were_put(
     tmp_path: Path,
 ) -> None:
     situations = [case(f"c{number}") for number in range(6)]
-    then = [Graded(item.name, False, "no") for item in situations]
-    now = [Graded(item.name, True, "") for item in situations]
+    then = [GradedSituation(item.name, False, "no") for item in situations]
+    now = [GradedSituation(item.name, True, "") for item in situations]
     log = tmp_path / "log.jsonl"
     assert compare("own", "first", situations, then, log).p_value is None
     found = compare("own", "second", situations, now, log)

@@ -13,10 +13,17 @@ import pytest
 from scipy.stats import barnard_exact, fisher_exact
 
 from lakatos.flows.audit.audit import audit, signed_list
-from lakatos.flows.branches.branch import Edit, branch, edited, find_record, origin_of, parse_edit
+from lakatos.flows.branches.branch import (
+    RecordEdit,
+    branch,
+    edited,
+    find_record,
+    origin_of,
+    parse_edit,
+)
 from lakatos.flows.branches.drop import bisect_drop, scan_drop
 from lakatos.flows.branches.rates import (
-    Arm,
+    ReplayArm,
     baseline_repeats,
     difference_interval,
     fisher_p,
@@ -29,7 +36,7 @@ from lakatos.flows.branches.rates import (
 from lakatos.flows.branches.rewind import OUTCOMES, carry_branch_on, rewind
 from lakatos.flows.errors import RewindError, RunMissingError
 from lakatos.flows.report.limits import limits
-from lakatos.flows.report.reader import Reading
+from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.traces.fold import canonical_digest
@@ -50,8 +57,8 @@ from small import form
 )
 def test_the_exact_test_is_fishers(k: int, n: int, m: int, n_base: int) -> None:
     table = [[k, n - k], [m, n_base - m]]
-    assert fisher_p(Arm(k, n), Arm(m, n_base)) == pytest.approx(fisher_exact(table)[1])
-    assert fisher_p_less(Arm(k, n), Arm(m, n_base)) == pytest.approx(
+    assert fisher_p(ReplayArm(k, n), ReplayArm(m, n_base)) == pytest.approx(fisher_exact(table)[1])
+    assert fisher_p_less(ReplayArm(k, n), ReplayArm(m, n_base)) == pytest.approx(
         fisher_exact(table, alternative="less")[1]
     )
 
@@ -86,19 +93,19 @@ def test_exact_intervals_hold_the_rate_at_least_as_often_as_they_say() -> None:
     rng = np.random.default_rng(5)
     n_sim, held, held_difference = 2000, 0, 0
     for k, m in zip(rng.binomial(20, 0.3, n_sim), rng.binomial(20, 0.6, n_sim), strict=True):
-        low, high = Arm(int(k), 20).interval()
+        low, high = ReplayArm(int(k), 20).interval()
         held += low <= 0.3 <= high
-        low, high = difference_interval(Arm(int(k), 20), Arm(int(m), 20))
+        low, high = difference_interval(ReplayArm(int(k), 20), ReplayArm(int(m), 20))
         held_difference += low <= -0.3 <= high
     slack = 3 * np.sqrt(0.95 * 0.05 / n_sim)
     assert held / n_sim >= 0.95 - slack
     assert held_difference / n_sim >= 0.95 - slack
-    assert Arm(0, 10).interval() == pytest.approx((0.0, 0.3085), abs=1e-4)
+    assert ReplayArm(0, 10).interval() == pytest.approx((0.0, 0.3085), abs=1e-4)
 
 
 def test_equal_arms_are_told_apart_no_oftener_than_the_level_says() -> None:
     assert power(0.3, 0.3, 40, 40) <= 0.05
-    assert fisher_p(Arm(7, 20), Arm(7, 20)) == 1.0
+    assert fisher_p(ReplayArm(7, 20), ReplayArm(7, 20)) == 1.0
     assert baseline_repeats(80, 6) == 196
 
 
@@ -106,26 +113,26 @@ def test_a_dose_response_gives_back_the_planted_slope() -> None:
     rng = np.random.default_rng(2)
     doses = np.arange(5.0)
     p = 1 / (1 + np.exp(2 - 0.8 * doses))
-    found = trend(doses.tolist(), [Arm(int(k), 400) for k in rng.binomial(400, p)], rng)
+    found = trend(doses.tolist(), [ReplayArm(int(k), 400) for k in rng.binomial(400, p)], rng)
     assert abs(found.slope - 0.8) < 4 * (found.interval[1] - found.slope) / 1.96
     assert found.p_value < 0.001
-    separated = trend([0, 1], [Arm(0, 10), Arm(10, 10)], rng)
+    separated = trend([0, 1], [ReplayArm(0, 10), ReplayArm(10, 10)], rng)
     assert np.isfinite(separated.slope)
     assert separated.p_value < 0.001
 
 
 def test_two_doses_have_the_p_value_of_an_exact_test_with_the_same_statistic() -> None:
     # With two doses the trend is the difference of two shares; the permutation p lies between its neighbours' exact p.
-    found = trend([0, 1], [Arm(3, 15), Arm(10, 15)], np.random.default_rng(0))
+    found = trend([0, 1], [ReplayArm(3, 15), ReplayArm(10, 15)], np.random.default_rng(0))
     assert found.p_value == pytest.approx(fisher_exact([[3, 12], [10, 5]])[1], abs=0.005)
     assert barnard_exact([[3, 12], [10, 5]]).pvalue < found.p_value + 0.01
 
 
 def test_impossible_counts_and_doses_are_refused() -> None:
     with pytest.raises(ValueError, match="3 successes in 2"):
-        Arm(3, 2)
+        ReplayArm(3, 2)
     with pytest.raises(ValueError, match="at least two different doses"):
-        trend([1, 1], [Arm(0, 1), Arm(1, 1)], np.random.default_rng(0))
+        trend([1, 1], [ReplayArm(0, 1), ReplayArm(1, 1)], np.random.default_rng(0))
 
 
 # -- drops -----------------------------------------------------------------------------------------------------------
@@ -137,7 +144,7 @@ def test_a_certain_drop_is_found_at_its_place_with_few_forks() -> None:
         assert (drop.place, drop.near) == (planted, (planted, planted))
         assert drop.n_forks <= 40
         scanned = scan_drop(
-            [Arm(8 * (step < planted), 8) for step in range(21)], np.random.default_rng(0)
+            [ReplayArm(8 * (step < planted), 8) for step in range(21)], np.random.default_rng(0)
         )
         assert scanned.place == planted
 
@@ -150,7 +157,7 @@ def test_no_drop_is_found_where_prospects_are_the_same_or_rise() -> None:
             or rate == 0.5
         )
     assert bisect_drop(lambda step: step > 10, 30).place is None
-    assert scan_drop([Arm(8 * (step > 10), 8) for step in range(31)], rng).place is None
+    assert scan_drop([ReplayArm(8 * (step > 10), 8) for step in range(31)], rng).place is None
 
 
 @pytest.mark.statistical
@@ -247,16 +254,16 @@ def test_another_seed_changes_what_follows_and_nothing_before(origin: Path, tmp_
 def test_a_change_reaches_what_was_derived_from_it_and_leaves_the_rest(
     origin: Path, tmp_path: Path
 ) -> None:
-    branch(origin, tmp_path / "off", "2", edit=Edit("on", False), types=TYPES)
+    branch(origin, tmp_path / "off", "2", edit=RecordEdit("on", False), types=TYPES)
     assert asyncio.run(carry_on(tmp_path / "off")) < 1
-    branch(origin, tmp_path / "unrelated", "4", edit=Edit("on", True), types=TYPES)
+    branch(origin, tmp_path / "unrelated", "4", edit=RecordEdit("on", True), types=TYPES)
     assert asyncio.run(carry_on(tmp_path / "unrelated")) == asyncio.run(carry_on(origin))
 
 
 def test_a_branch_changes_exactly_one_field_of_the_right_type(origin: Path, tmp_path: Path) -> None:
     record = Setting(on=True)
-    assert edited(record, Edit("words.1", "c")) == Setting(on=True, words=("a", "c"))
-    assert edited(record, Edit("sizes.x", 2.5)) == Setting(on=True, sizes={"x": 2.5})
+    assert edited(record, RecordEdit("words.1", "c")) == Setting(on=True, words=("a", "c"))
+    assert edited(record, RecordEdit("sizes.x", 2.5)) == Setting(on=True, sizes={"x": 2.5})
     wrong = {
         "off": ("there is no field 'off': the setting record has kind, version, on", False),
         "words.5": ("words has 0, 1", "c"),
@@ -266,9 +273,9 @@ def test_a_branch_changes_exactly_one_field_of_the_right_type(origin: Path, tmp_
     }
     for field, (words, value) in wrong.items():
         with pytest.raises(RewindError, match=words):
-            edited(record, Edit(field, value))
+            edited(record, RecordEdit(field, value))
     with pytest.raises(RewindError, match="is true already"):
-        branch(origin, tmp_path / "none", "2", edit=Edit("on", True), types=TYPES)
+        branch(origin, tmp_path / "none", "2", edit=RecordEdit("on", True), types=TYPES)
     assert not (tmp_path / "none").exists()
 
 
@@ -288,7 +295,7 @@ def test_records_are_found_by_number_or_digest_and_intents_are_none(origin: Path
 
 
 def test_settings_are_read_as_json_or_text() -> None:
-    assert parse_edit("a.b=0.5") == Edit("a.b", 0.5)
+    assert parse_edit("a.b=0.5") == RecordEdit("a.b", 0.5)
     assert parse_edit("a=[1, 2]").value == [1, 2]
     assert parse_edit("a=take it").value == "take it"
     with pytest.raises(RewindError, match="write FIELD=VALUE"):
@@ -301,13 +308,15 @@ def test_settings_are_read_as_json_or_text() -> None:
 def test_a_replay_that_cannot_be_is_refused_before_anything_is_run(tmp_path: Path) -> None:
     folder = tiny_run()
     with pytest.raises(RewindError, match="there is no field 'colour'"):
-        rewind(folder, "1", [Edit("colour", 1)], repeats=1, branches=tmp_path)
+        rewind(folder, "1", [RecordEdit("colour", 1)], repeats=1, branches=tmp_path)
     with pytest.raises(RewindError, match="there is no outcome 'best'"):
         rewind(folder, "1", [], repeats=1, outcome="best", branches=tmp_path)
     with pytest.raises(RewindError, match="0 repeats tell nothing"):
         rewind(folder, "1", [], repeats=0, branches=tmp_path)
     with pytest.raises(RewindError, match="asked for twice"):
-        rewind(folder, "1", [Edit("config.design.trials", 4)] * 2, repeats=1, branches=tmp_path)
+        rewind(
+            folder, "1", [RecordEdit("config.design.trials", 4)] * 2, repeats=1, branches=tmp_path
+        )
     with pytest.raises(RunMissingError):
         rewind(tmp_path / "nothing", "1", [], repeats=1)
     assert not any(tmp_path.iterdir())
@@ -350,7 +359,7 @@ def test_the_audit_says_that_what_a_branch_concludes_is_counterfactual(tmp_path:
     for place, said in ((tmp_path / "late", 1), (origin, 0)):
         state, trace = read_state(place)
         with trace:
-            told = limits(Reading(place, state, trace))
+            told = limits(RunReading(place, state, trace))
         assert sum("counterfactual and no finding" in text for text in told) == said
     whole = audit(origin, recompute=False)
     assert not whole.counterfactual
@@ -359,7 +368,7 @@ def test_the_audit_says_that_what_a_branch_concludes_is_counterfactual(tmp_path:
 
 @pytest.mark.long
 def test_a_dose_of_participants_is_compared_with_replays_without_a_change(tmp_path: Path) -> None:
-    doses = [Edit("config.design.participants", n) for n in (4, 6)]
+    doses = [RecordEdit("config.design.participants", n) for n in (4, 6)]
     found = rewind(
         tiny_run(), "1", doses, repeats=2, effects="live", branches=tmp_path, n_workers=1
     )

@@ -31,7 +31,7 @@ from lakatos.flows.operations.lab import (
     require_reachable,
     running,
 )
-from lakatos.flows.operations.schedule import Schedule, change_schedules
+from lakatos.flows.operations.schedule import CampaignSchedule, change_schedules
 from lakatos.flows.run.engine import (
     CLIENT_SECRET,
     basic,
@@ -230,7 +230,7 @@ def test_a_prefect_server_that_is_killed_in_the_middle_changes_nothing_in_the_re
     runs = tmp_path / "runs"
     study = write_study(tmp_path, **changes)
     at = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(time.time() - 5))
-    change_schedules(runs, lambda _: {"small": Schedule("small", str(study), at=at)})
+    change_schedules(runs, lambda _: {"small": CampaignSchedule("small", str(study), at=at)})
     server.start()
     serving()
     folder = runs / "small"
@@ -249,7 +249,7 @@ def test_a_time_that_prefects_scheduler_missed_is_caught_up(
     runs, study = tmp_path / "runs", write_study(tmp_path, **QUICK)
     server.start()
     at = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(time.time() + 60))
-    change_schedules(runs, lambda _: {"small": Schedule("small", str(study), at=at)})
+    change_schedules(runs, lambda _: {"small": CampaignSchedule("small", str(study), at=at)})
     serving()
     wait_for(lambda: len(server.flow_runs("small")) == 1, 55, log_of(tmp_path))
     (missed,) = server.flow_runs("small")
@@ -269,7 +269,7 @@ def test_an_arrival_is_an_event_whose_automation_starts_one_pass_and_the_result_
     asked.deliver(direct, *range(12))
     carry(direct, workers=1)
     study = write_study(tmp_path, **WAITING_STUDY)
-    change_schedules(runs, lambda _: {"small": Schedule("small", str(study))})
+    change_schedules(runs, lambda _: {"small": CampaignSchedule("small", str(study))})
     server.start()
     serving()
     wait_for(lambda: "small: whenever answers arrive" in log_of(tmp_path)(), 300, log_of(tmp_path))

@@ -18,7 +18,7 @@ from lakatos.flows.commands.main import app
 from lakatos.flows.errors import ScheduleError
 from lakatos.flows.operations.schedule import (
     SCHEDULES_FILE,
-    Schedule,
+    CampaignSchedule,
     change_schedules,
     due_between,
     load_schedules,
@@ -57,7 +57,7 @@ def test_intervals_are_counted_from_their_anchor_and_do_not_drift() -> None:
 
 @given(st.integers(60, 10**6), st.integers(-(10**7), 10**7))
 def test_the_next_time_of_an_interval_is_the_first_one_later(step: int, offset: int) -> None:
-    schedule = Schedule("a", "a.toml", interval_s=step, anchor=NOW.isoformat())
+    schedule = CampaignSchedule("a", "a.toml", interval_s=step, anchor=NOW.isoformat())
     moment = NOW + timedelta(seconds=offset)
     found = schedule.next_after(moment)
     assert found is not None
@@ -142,7 +142,7 @@ def test_a_clock_that_is_set_back_starts_nothing_and_one_that_jumps_ahead_starts
     schedules = [
         make_schedule("hourly", STUDY, interval="1h", now=NOW),
         make_schedule("daily", STUDY, cron="0 6 * * *", now=NOW),
-        Schedule("paused", "a.toml", interval_s=3600, anchor=NOW.isoformat(), paused=True),
+        CampaignSchedule("paused", "a.toml", interval_s=3600, anchor=NOW.isoformat(), paused=True),
     ]
     assert not list(due_between(schedules, NOW, NOW - timedelta(hours=5)))
     ahead = list(due_between(schedules, NOW, NOW + timedelta(days=400)))
@@ -155,7 +155,7 @@ def test_a_clock_that_is_set_back_starts_nothing_and_one_that_jumps_ahead_starts
 def test_whatever_the_clock_does_a_time_that_was_passed_is_due_at_most_once_per_crossing(
     jumps: list[int],
 ) -> None:
-    schedule = Schedule("a", "a.toml", interval_s=3600, anchor=NOW.isoformat())
+    schedule = CampaignSchedule("a", "a.toml", interval_s=3600, anchor=NOW.isoformat())
     last, crossings = NOW, 0
     for jump in jumps:
         moment = last + timedelta(seconds=jump)

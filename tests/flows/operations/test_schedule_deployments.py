@@ -19,7 +19,7 @@ from prefect.exceptions import ParameterTypeError
 from prefect.flows import load_flow_from_entrypoint
 
 from lakatos.flows.operations.deploy import deployment_of, key_of, next_pass, timing
-from lakatos.flows.operations.schedule import Schedule, make_schedule
+from lakatos.flows.operations.schedule import CampaignSchedule, make_schedule
 from lakatos.flows.run.next_pass import ARRIVED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,8 +63,10 @@ def test_a_deployment_carries_one_pass_at_a_time_and_is_started_by_answers(tmp_p
     next_pass.validate_parameters(made.parameters)
     (trigger,) = made.triggers
     assert trigger.expect == {ARRIVED}  # type: ignore[union-attr]
-    assert not deployment_of(Schedule("a", "a.toml"), tmp_path, by_event=False).triggers
-    assert deployment_of(Schedule("a", "a.toml", paused=True), tmp_path, by_event=False).paused
+    assert not deployment_of(CampaignSchedule("a", "a.toml"), tmp_path, by_event=False).triggers
+    assert deployment_of(
+        CampaignSchedule("a", "a.toml", paused=True), tmp_path, by_event=False
+    ).paused
 
 
 def test_times_are_the_same_in_prefect() -> None:
@@ -81,7 +83,7 @@ def test_times_are_the_same_in_prefect() -> None:
     )
     assert once is not None
     assert once.rrule == "DTSTART:20270301T140000Z\nRRULE:FREQ=DAILY;COUNT=1"
-    assert timing(Schedule("a", "a.toml")) is None
+    assert timing(CampaignSchedule("a", "a.toml")) is None
 
 
 def test_artifacts_have_keys_that_prefect_takes() -> None:

@@ -16,7 +16,7 @@ from small import write_study
 from lakatos.flows.commands.main import app
 from lakatos.flows.errors import ChangedStudyError, FlowError, StudyError
 from lakatos.flows.operations.sweep import (
-    Outcome,
+    CellOutcome,
     cell_name,
     compare,
     load_sweep,
@@ -133,7 +133,7 @@ def test_the_plan_is_shown_without_running_anything(tmp_path: Path) -> None:
 
 def test_the_comparison_names_failures_and_escapes_what_they_say(tmp_path: Path) -> None:
     _, cells = load_sweep(sweep_file(tmp_path))
-    outcomes = [Outcome(cell, "failed", "<script>alert(1)</script>") for cell in cells]
+    outcomes = [CellOutcome(cell, "failed", "<script>alert(1)</script>") for cell in cells]
     found = compare(tmp_path, outcomes)
     assert found["states"] == {"failed": 4}
     assert [

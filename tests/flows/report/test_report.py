@@ -20,12 +20,12 @@ from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import DesignChosen, PairPower, SealedOpened, TrialsCollected
 from lakatos.experiments.task import Design, Stimuli, Trials
 from lakatos.flows.errors import RunMissingError
-from lakatos.flows.report.reader import Shares, clean, last_option, shortened, wilson
+from lakatos.flows.report.reader import ChoiceShares, clean, last_option, shortened, wilson
 from lakatos.flows.report.report import coloured, guess, origin, write_report
 from lakatos.flows.run.records import (
     EXPLORATORY,
     RECORD_TYPES,
-    Concluded,
+    CampaignConcluded,
     CrossValidated,
     CycleClosed,
     ErrorOnTrials,
@@ -40,13 +40,13 @@ from lakatos.judges.judge import Verdict, resolve
 from lakatos.memory.library import pitfall_from_overturned
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import (
-    Claim,
     Diagnosis,
+    DiagnosisClaim,
     SearchFinished,
     TheoryAdmitted,
     TheoryChecked,
     TheoryScored,
-    Units,
+    UnitLogPredictives,
 )
 from lakatos.theories.score import UnitScores, noise_ceiling, proportion_error
 from lakatos.theories.theory import TheoryProgram, read_program
@@ -283,7 +283,7 @@ class WrittenRun:
             for name in self.theories:
                 p = self.predicted[name][rows]
                 shares = np.stack([1 - p, p], axis=1)
-                units = Units.of(
+                units = UnitLogPredictives.of(
                     UnitScores((trials.counts * np.log(shares)).sum(axis=(1, 2)), np.full(12, 40.0))
                 )
                 error, correlation = proportion_error(shares, trials)
@@ -308,7 +308,7 @@ class WrittenRun:
     def closed(self) -> None:
         score = self.state.scores[self.winner, "2.1"].digest
         cites = (score, self.state.collected["2.1"].digest)
-        claim = Claim(
+        claim = DiagnosisClaim(
             text=f"claim {EVIL}", feature="conflict", effect=0.1, z=3.2, q=0.00001, cites=cites, rule="slope",
             trigger=EVIL, interval=(0.05, 0.15), confidence=0.83, gain=0.01, gain_error=0.002,
             recommendation=f"recommended {EVIL}",
@@ -395,7 +395,7 @@ class WrittenRun:
             CrossValidated(name=EVIL, error=0.03, standard_error=0.002),
         )
         self.record(
-            Concluded(
+            CampaignConcluded(
                 leader=self.winner, runner_up=self.seeds[1], holds=True, text=f"The verdict: {EVIL}",
                 stop=f"budget {EVIL}", advantage=0.05, advantage_error=0.01,
                 interval=(0.03, 0.07), n_compared=1, basis="sealed trials", errors=errors,
@@ -505,8 +505,10 @@ def test_intervals_of_shares_count_people_where_they_can_be_told_apart() -> None
     stimuli = DOMAIN.candidates(SPACE, np.random.default_rng(0), 1)
     people, trial = np.repeat(np.arange(10), 3), np.zeros(30, dtype=np.int64)
     response = (people < 8).astype(np.int64)
-    apart = Shares.of(Trials("e", stimuli, people, trial, response, np.ones(30, dtype=np.int64)))
-    pooled = Shares.of(
+    apart = ChoiceShares.of(
+        Trials("e", stimuli, people, trial, response, np.ones(30, dtype=np.int64))
+    )
+    pooled = ChoiceShares.of(
         Trials("e", stimuli, people * 0, trial, response, np.ones(30, dtype=np.int64), pooled=True)
     )
     assert (apart.low[0], apart.high[0]) == pytest.approx(
@@ -584,7 +586,7 @@ def test_a_verdict_on_the_data_that_made_the_winner_is_not_called_shown(tmp_path
     written.write("closed")
     with Trace.open(written.folder, RECORD_TYPES) as trace:
         trace.record(
-            Concluded(
+            CampaignConcluded(
                 leader=written.winner, runner_up=None, holds=True, text="T", stop="", advantage=0.05,
                 advantage_error=0.01,
                 interval=(0.03, 0.07), n_compared=1,

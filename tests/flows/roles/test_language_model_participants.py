@@ -33,12 +33,12 @@ from lakatos.flows.report.report import write_report
 from lakatos.flows.roles.budget import raise_budget
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state, theory_of, trials_in
-from lakatos.flows.stages.collect import Waiting
+from lakatos.flows.stages.collect import AnswersAwaited
 from lakatos.flows.start import resume_run, run_study
 from lakatos.language_models.ledger import Budget, spending_of
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.fault import Misbehaviour
+from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
 from lakatos.language_models.rehearsal.serve import free_port, running
 from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.inbox import Inbox
@@ -98,7 +98,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, server: Any) -> Path:
     """A campaign whose model follows a rule."""
     folder = tmp_path_factory.mktemp("runs") / "rule"
     found = run_study(small_study(**changes(server.base_url)), folder, n_workers=1)
-    assert not isinstance(found, Waiting)
+    assert not isinstance(found, AnswersAwaited)
     return folder
 
 
@@ -224,7 +224,7 @@ def test_answers_of_a_model_are_not_let_into_the_run_of_people(tmp_path: Path, s
     study = {**changes(""), "participants": {"source": source}, "models": {}}
     study["page"] = {} if source == "file" else study["page"]
     folder = tmp_path / source
-    assert isinstance(run_study(small_study(**study), folder, n_workers=1), Waiting)
+    assert isinstance(run_study(small_study(**study), folder, n_workers=1), AnswersAwaited)
     state, trace = read_state(folder)
     trace.close()
     batch = PersonAnswers(
@@ -307,7 +307,7 @@ def test_answers_that_a_misbehaving_model_does_not_give_are_missing_by_the_prere
 ) -> None:
     folder = tmp_path / "bad"
     misbehaving = LARGE.model_copy(
-        update={"misbehaviour": Misbehaviour(rates=FAULTS, seed=5, retry_after_s=0)}
+        update={"misbehaviour": ServerMisbehaviour(rates=FAULTS, seed=5, retry_after_s=0)}
     )
     rules = {"missing_answers_above": 0.4, "replacements": 4}
     study = {
@@ -317,7 +317,7 @@ def test_answers_that_a_misbehaving_model_does_not_give_are_missing_by_the_prere
     }
     with running(misbehaving, higher_sum) as served:
         found = run_study(small_study(**changes(served.base_url, **study)), folder, n_workers=1)
-        assert not isinstance(found, Waiting)
+        assert not isinstance(found, AnswersAwaited)
     held = records(folder, SessionHeld)
     reasons = Counter(reason for item in held for reason in item.missing_reasons)
     assert reasons["refused"] > 0
@@ -353,7 +353,7 @@ def test_with_a_stopping_rule_sessions_are_held_look_by_look_and_withdrawn_ones_
 
 
 def test_a_model_that_only_refuses_gives_no_result_but_a_reason(tmp_path: Path) -> None:
-    refusing = LARGE.model_copy(update={"misbehaviour": Misbehaviour(rates={"refusal": 1.0})})
+    refusing = LARGE.model_copy(update={"misbehaviour": ServerMisbehaviour(rates={"refusal": 1.0})})
     with (
         running(refusing) as served,
         pytest.raises(FlowError, match="0 of 6 sessions of the language model"),
@@ -376,7 +376,7 @@ def test_an_exhausted_budget_stops_the_run_until_it_is_raised(tmp_path: Path) ->
                 n_workers=1,
             )
         raise_budget(folder, Budget(requests=100))
-        assert not isinstance(resume_run(folder, n_workers=1), Waiting)
+        assert not isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
     _, trace = read_state(folder)
     assert spending_of(trace.journal.events()).total.requests == N_PEOPLE * (N_TRIALS + 2)
     trace.close()

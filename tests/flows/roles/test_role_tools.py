@@ -20,17 +20,17 @@ from lakatos.flows.report.report import write_report
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import resume_run, run_study
-from lakatos.language_models.client import Completion, Request, ToolCall, Usage
+from lakatos.language_models.client import ModelCompletion, ModelRequest, TokenUsage, ToolCall
 from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.errors import ContextTooLongError
 from lakatos.language_models.ledger import spending_of
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.fault import Misbehaviour
+from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
 from lakatos.language_models.rehearsal.serve import running
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.theories.roles.record import CaseRead, Investigated, RoleAnswered
+from lakatos.theories.roles.record import CaseRead, MatterInvestigated, RoleAnswered
 from lakatos.traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -119,7 +119,7 @@ def test_every_call_of_a_tool_is_a_step_with_exactly_what_it_returned(
     finished: tuple[Path, Any],
 ) -> None:
     folder, _ = finished
-    looked = records(folder, Investigated)
+    looked = records(folder, MatterInvestigated)
     assert {(item.role, item.outcome) for item in looked} == {
         ("arbiter", "answered"),
         ("reviser", "answered"),
@@ -142,7 +142,7 @@ def test_every_call_of_a_tool_is_a_step_with_exactly_what_it_returned(
 def test_slips_are_refused_with_the_closest_valid_name_and_loops_are_cut(
     finished: tuple[Path, Any],
 ) -> None:
-    for item in records(finished[0], Investigated):
+    for item in records(finished[0], MatterInvestigated):
         unknown, invented, repeated = item.refused
         assert "there is no tool 'scroe'; the closest are score" in unknown
         assert "there is no argument 'theory'; the closest are theories" in invented
@@ -151,7 +151,7 @@ def test_slips_are_refused_with_the_closest_valid_name_and_loops_are_cut(
 
 @pytest.mark.long
 def test_numbers_quoted_are_held_against_what_the_tool_returned(finished: tuple[Path, Any]) -> None:
-    for item in records(finished[0], Investigated):
+    for item in records(finished[0], MatterInvestigated):
         assert item.problems == ()
         assert item.notes.startswith("The best score is -0.")
     for item in records(finished[0], CaseRead):
@@ -163,7 +163,7 @@ def test_an_answer_cites_its_conversation_and_falls_with_what_its_tools_saw(
     finished: tuple[Path, Any],
 ) -> None:
     folder, _ = finished
-    looked = {(item.cycle, item.subject): item for item in records(folder, Investigated)}
+    looked = {(item.cycle, item.subject): item for item in records(folder, MatterInvestigated)}
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         events = {event.record_digest: event for event in trace.journal.events()}
         collected = {digest for digest, event in events.items() if event.kind == "trials_collected"}
@@ -222,7 +222,7 @@ def test_a_conversation_killed_between_its_calls_ends_as_if_nothing_had_happened
         go_on.set()
         speaker.answer = looking
     assert records(tmp_path / "killed", ToolCalled)
-    assert not records(tmp_path / "killed", Investigated)
+    assert not records(tmp_path / "killed", MatterInvestigated)
     n_before, n_recorded = speaker.n_asked, len(records(tmp_path / "killed", LanguageModelCalled))
     resume_run(tmp_path / "killed", n_workers=1)
     # What was recorded is not asked again.
@@ -248,7 +248,7 @@ FAULTS: dict[Any, float] = {
 @pytest.mark.long
 def test_a_model_that_calls_tools_at_random_and_badly_is_harmless(tmp_path: Path) -> None:
     misbehaving = LARGE.model_copy(
-        update={"misbehaviour": Misbehaviour(rates=FAULTS, seed=4, retry_after_s=0)}
+        update={"misbehaviour": ServerMisbehaviour(rates=FAULTS, seed=4, retry_after_s=0)}
     )
     with running(misbehaving) as served:
         roles = {"advocate": "writer", "lenses": ["leap", "simplify", "steelman"]}
@@ -257,7 +257,7 @@ def test_a_model_that_calls_tools_at_random_and_badly_is_harmless(tmp_path: Path
     trace.close()
     assert state.concluded is not None
     assert all("language model" not in item.record.author for item in state.theories.values())
-    looked = records(tmp_path / "bad", Investigated)
+    looked = records(tmp_path / "bad", MatterInvestigated)
     assert {item.role for item in looked} == {"arbiter", "advocate", "reviser"}
     assert len({item.outcome for item in looked}) >= 3
     assert any("unknown_tool" in reason for item in looked for reason in item.refused)
@@ -286,16 +286,16 @@ class Narrow:
     def version(self) -> str:
         return self.settings.version
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: ModelRequest) -> ModelCompletion:
         if request.answer_schema is not None or any(
             item.role == "assistant" for item in request.messages
         ):
             raise ContextTooLongError("the prompt does not fit")
-        usage = Usage(n_prompt_tokens=100, n_completion_tokens=9)
+        usage = TokenUsage(n_prompt_tokens=100, n_completion_tokens=9)
         calls = (
             (ToolCall(call_id="1", name="recall", arguments="{}"),) if self.says == "a call" else ()
         )
-        return Completion(
+        return ModelCompletion(
             content="Nothing to add.",
             tool_calls=calls,
             finish_reason="stop",
@@ -317,7 +317,7 @@ def test_what_does_not_fit_after_the_beginning_of_a_conversation_is_not_put_agai
     answers = records(tmp_path / "narrow", RoleAnswered)
     assert {item.outcome for item in answers} == {"too_long"}
     assert all(item.calls for item in answers)  # of the conversation
-    cut = {item.is_cut for item in records(tmp_path / "narrow", Investigated)}
+    cut = {item.is_cut for item in records(tmp_path / "narrow", MatterInvestigated)}
     assert cut == {says == "a call"}
     found = audit(tmp_path / "narrow", n_workers=1)
     assert found.passed, [item for item in found.findings if not item.passed]

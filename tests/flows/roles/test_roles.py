@@ -27,7 +27,7 @@ from lakatos.judges.rubrics.language_model import NAME, PairRead
 from lakatos.language_models.ledger import Budget, spending_of
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.fault import Misbehaviour
+from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
 from lakatos.language_models.rehearsal.serve import free_port, running, running_process
 from lakatos.language_models.structured import answer_schema
 from lakatos.theories.roles.record import (
@@ -312,7 +312,7 @@ FAULTS: dict[Any, float] = {
 @pytest.mark.long
 def test_a_campaign_with_every_misbehaviour_is_a_correct_campaign(tmp_path: Path) -> None:
     misbehaving = LARGE.model_copy(
-        update={"misbehaviour": Misbehaviour(rates=FAULTS, seed=3, retry_after_s=0)}
+        update={"misbehaviour": ServerMisbehaviour(rates=FAULTS, seed=3, retry_after_s=0)}
     )
     lenses = ["mechanism", "leap", "simplify", "residual", "steelman"]
     with running(misbehaving) as served:

@@ -24,14 +24,14 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import ChangedStudyError
 from lakatos.flows.operations.carry import carry, command_of, start_process
 from lakatos.flows.operations.inbox_watch import watch
-from lakatos.flows.operations.schedule import Schedule, change_schedules
+from lakatos.flows.operations.schedule import CampaignSchedule, change_schedules
 from lakatos.flows.run.next_pass import (
     DROP_FOLDER,
     MOST_RETRY_S,
     PASS_FILE,
     RETRY_S,
-    Look,
-    Watcher,
+    PassStarter,
+    PendingWork,
     announce,
     dropped,
     is_written,
@@ -178,14 +178,14 @@ class Clock:
 
 
 @pytest.fixture
-def watched(copy: Path) -> tuple[Watcher, list[Look], Clock]:
-    started: list[Look] = []
+def watched(copy: Path) -> tuple[PassStarter, list[PendingWork], Clock]:
+    started: list[PendingWork] = []
     clock = Clock()
-    return Watcher(copy.parent, started.append, now=clock), started, clock
+    return PassStarter(copy.parent, started.append, now=clock), started, clock
 
 
 def test_a_hundred_arrivals_together_start_one_pass(
-    copy: Path, watched: tuple[Watcher, list[Look], Clock]
+    copy: Path, watched: tuple[PassStarter, list[PendingWork], Clock]
 ) -> None:
     watcher, started, clock = watched
     inbox = Inbox(copy / INBOX_FILE)
@@ -202,7 +202,7 @@ def test_a_hundred_arrivals_together_start_one_pass(
 
 
 def test_what_arrived_while_nobody_watched_starts_a_pass_at_once(
-    asked: Asked, copy: Path, watched: tuple[Watcher, list[Look], Clock]
+    asked: Asked, copy: Path, watched: tuple[PassStarter, list[PendingWork], Clock]
 ) -> None:
     asked.deliver(copy, 0, 1)
     watcher, started, clock = watched
@@ -213,7 +213,7 @@ def test_what_arrived_while_nobody_watched_starts_a_pass_at_once(
 
 
 def test_nothing_is_started_while_a_pass_writes_or_the_run_is_paused(
-    asked: Asked, copy: Path, watched: tuple[Watcher, list[Look], Clock]
+    asked: Asked, copy: Path, watched: tuple[PassStarter, list[PendingWork], Clock]
 ) -> None:
     watcher, started, clock = watched
     asked.deliver(copy, 0)
@@ -234,7 +234,7 @@ def test_nothing_is_started_while_a_pass_writes_or_the_run_is_paused(
 
 
 def test_a_pass_that_fails_is_tried_again_ever_more_rarely_and_new_success_forgets_that(
-    asked: Asked, copy: Path, watched: tuple[Watcher, list[Look], Clock]
+    asked: Asked, copy: Path, watched: tuple[PassStarter, list[PendingWork], Clock]
 ) -> None:
     watcher, started, clock = watched
     asked.deliver(copy, 0)
@@ -263,7 +263,7 @@ def test_a_pass_that_fails_is_tried_again_ever_more_rarely_and_new_success_forge
 
 
 def test_a_run_that_cannot_be_read_hides_no_other(
-    asked: Asked, copy: Path, watched: tuple[Watcher, list[Look], Clock]
+    asked: Asked, copy: Path, watched: tuple[PassStarter, list[PendingWork], Clock]
 ) -> None:
     watcher, started, clock = watched
     broken = copy.parent / "broken"
@@ -560,7 +560,7 @@ def test_watching_without_prefect_carries_a_run_from_dropped_files_and_arrivals_
     asked: Asked, in_order: dict[int, dict[str, object]], copy: Path
 ) -> None:
     runs = copy.parent
-    change_schedules(runs, lambda _: {"run": Schedule("run", str(copy), paused=True)})
+    change_schedules(runs, lambda _: {"run": CampaignSchedule("run", str(copy), paused=True)})
     said: list[str] = []
     stopped = threading.Event()
     found: list[int] = []
@@ -578,7 +578,7 @@ def test_watching_without_prefect_carries_a_run_from_dropped_files_and_arrivals_
     # The study of the schedule is only read where the run has to be held against it.
     text = json.dumps(state.config.model_dump(mode="json") if state.config else {})
     (runs / "study.json").write_text(text)
-    change_schedules(runs, lambda _: {"run": Schedule("run", str(runs / "study.json"))})
+    change_schedules(runs, lambda _: {"run": CampaignSchedule("run", str(runs / "study.json"))})
     for number in range(3, 12):
         asked.deliver(copy, number)
         time.sleep(0.1)

@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from lakatos.flows.run.progress import (
+    CampaignProgress,
     LeaderRow,
     LiveProgress,
     PlainProgress,
-    Progress,
     SilentProgress,
     clean,
     duration,
@@ -31,15 +31,15 @@ class Clock:
         return self.now
 
 
-def plain(stream: io.StringIO, clock: Clock) -> Progress:
+def plain(stream: io.StringIO, clock: Clock) -> CampaignProgress:
     return PlainProgress(stream, now=clock)
 
 
-def live(stream: io.StringIO, clock: Clock) -> Progress:
+def live(stream: io.StringIO, clock: Clock) -> CampaignProgress:
     return LiveProgress(Console(file=stream, width=120, force_terminal=False), now=clock)
 
 
-def campaign(progress: Progress, clock: Clock) -> None:
+def campaign(progress: CampaignProgress, clock: Clock) -> None:
     with progress:
         progress.waiting("loading [Prefect] ...")
         progress.start("A study", 3)
@@ -54,7 +54,7 @@ def campaign(progress: Progress, clock: Clock) -> None:
 
 @pytest.mark.parametrize("make", [plain, live])
 def test_untrusted_text_neither_controls_the_terminal_nor_is_read_as_markup(
-    make: Callable[[io.StringIO, Clock], Progress],
+    make: Callable[[io.StringIO, Clock], CampaignProgress],
 ) -> None:
     stream, clock = io.StringIO(), Clock()
     campaign(make(stream, clock), clock)

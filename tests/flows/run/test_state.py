@@ -14,9 +14,9 @@ from lakatos.experiments.record import (
     DesignChosen,
     ModelTakesPart,
     MoreAsked,
+    PeopleRecruited,
     PersonExcluded,
     PersonWithdrawn,
-    Recruited,
     SealedOpened,
     SessionHeld,
     TrialsCollected,
@@ -31,8 +31,8 @@ from lakatos.flows.run.memory_records import (
 )
 from lakatos.flows.run.records import (
     RECORD_TYPES,
+    CampaignConcluded,
     CampaignStarted,
-    Concluded,
     ConfirmationFinished,
     CycleClosed,
     ExclusionSensitivity,
@@ -43,11 +43,11 @@ from lakatos.flows.run.records import (
 from lakatos.flows.run.run import science
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import parse_study
-from lakatos.judges.anchor import Exposed
+from lakatos.judges.anchor import LabelsExposed
 from lakatos.judges.critic import CriticAnswered
 from lakatos.judges.decision import CandidateDecided
 from lakatos.judges.epoch import EpochOpened
-from lakatos.judges.erasure import Measured
+from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.record import (
@@ -83,13 +83,13 @@ from lakatos.theories.record import (
     TheoryFailed,
     TheoryFitted,
     TheoryScored,
-    Units,
+    UnitLogPredictives,
 )
 from lakatos.theories.roles.record import (
     BudgetRaised,
     CaseRead,
     ClaimAudited,
-    Investigated,
+    MatterInvestigated,
     ModelsChosen,
     RoleAnswered,
     SuccessorsProposed,
@@ -130,7 +130,7 @@ def collected(experiment="e", ceiling=None) -> TrialsCollected:
 
 
 def scored(theory=A, experiment="e", score=-0.5) -> TheoryScored:
-    units = Units(log_predictive=(score, score - 0.1), n_choices=(1.0, 1.0))
+    units = UnitLogPredictives(log_predictive=(score, score - 0.1), n_choices=(1.0, 1.0))
     return TheoryScored(
         theory=theory, experiment=experiment, trials=ANY, engine=ENGINE, n_draws=4, left_out=units, frozen=None,
         proportions=(0.5,), error=0.1, correlation=None,
@@ -163,7 +163,7 @@ ONE_OF_EACH = {
         experiment="e", design=ANY, rivals={A: "Adding"}, predictions=ANY, n_draws=4, n_participants=2,
         analysis="score", stopping_rule="2 people",
     ),
-    "recruited": Recruited(experiment="e", source="web", n_participants=2),
+    "recruited": PeopleRecruited(experiment="e", source="web", n_participants=2),
     "consents": ConsentAsked(experiment="e", language="en", text=ANY, text_version="1"),
     "answers": AnswersArrived(
         experiment="e", person="ab" * 32, status="completed", answers=ANY, n_answers=1, consent="", language="en",
@@ -225,7 +225,7 @@ ONE_OF_EACH = {
     "inquiries": InquiryMade(
         cycle=1, number=0, name="examine", signature=ANY, tool="", calls=(ANY,), complete=True, reason="",
     ),
-    "investigated": Investigated(
+    "investigated": MatterInvestigated(
         cycle=1, role="reviser", task="reviser", subject="leap", prompt="0" * 64, model="m", calls=(ANY,),
         results=(ANY,), refused=(), outcome="answered", reason="", notes="", problems=(),
     ),
@@ -235,7 +235,7 @@ ONE_OF_EACH = {
     "fits": TheoryFitted(theory=A, trials=(ANY,), engine=ENGINE, pooled=False, people={"slope": (0.5, 0.1)}),
     "sealed_scores": SealedScored(
         theory=A, experiments=("e",), n_draws=4, squared=((0.0,),),
-        scores=(Units(log_predictive=(-0.5,), n_choices=(1.0,)),),
+        scores=(UnitLogPredictives(log_predictive=(-0.5,), n_choices=(1.0,)),),
     ),
     "map": TheoriesMapped(theories=(A,), positions=((0.0, 0.0),), shown=1.0, n_trials=1),
     "folds": FoldFinished(
@@ -250,7 +250,7 @@ ONE_OF_EACH = {
         experiments=("e",), n_excluded=1, leader=A, leader_without=A, rival=B, advantage=0.1, interval=(0.0, 0.2),
         advantage_without=0.1, interval_without=(0.0, 0.2), scores={A: -0.5}, scores_without={A: -0.6}, text="",
     ),
-    "concluded": Concluded(
+    "concluded": CampaignConcluded(
         leader=A, runner_up=None, holds=False, text="", stop="budget", advantage=None, advantage_error=None,
         interval=None, n_compared=1,
         basis="all data", errors=(), cross_validated=(),
@@ -258,7 +258,7 @@ ONE_OF_EACH = {
     "anchors": AnchorTaken(
         anchor=ANY, set=ANY, confirm=ANY, n_items={"dev": 3}, n_left_out=0, source="a file",
     ),
-    "exposed": Exposed(anchor=ANY, part="dev", purpose="breed", judges=(), n_items=3),
+    "exposed": LabelsExposed(anchor=ANY, part="dev", purpose="breed", judges=(), n_items=3),
     "bred": JudgeBred(slot="program", epoch=0, judge=ANY, made=ANY, parent=None, n_dev=3),
     "pairs": PairDescribed(candidate=A, incumbent=B, cycle=1, submission=ANY),
     "strategies": StrategyChosen(
@@ -274,7 +274,7 @@ PLACELESS = {
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {
-    JudgeSeated, Measured, EpochFrozen, JudgeAskedAgain, GateRegistered, GateDecided, EpochCommitted, EpochRefilled,
+    JudgeSeated, JudgeMeasured, EpochFrozen, JudgeAskedAgain, GateRegistered, GateDecided, EpochCommitted, EpochRefilled,
 }  # fmt: skip
 """Move the judges' epoch on as well; only the whole of them fits together."""
 
@@ -313,7 +313,9 @@ def test_an_epoch_of_judges_ends_as_its_records_say_and_takes_the_verdicts_of_a_
         JudgeSeated(slot=slot, epoch=0, judge=judge)
         for slot, judge in (("program", old), ("rule", fixed))
     ]
-    said = Measured(subject=ANY, task="which", seat=recorded(seats[0]).digest, epoch=0, value=0.7)
+    said = JudgeMeasured(
+        subject=ANY, task="which", seat=recorded(seats[0]).digest, epoch=0, value=0.7
+    )
     verdict = ONE_OF_EACH["verdicts"]
     state = fold(*seats, said, verdict)
     assert (state.n_measured, len(state.measured), len(state.verdicts)) == (1, 1, 1)

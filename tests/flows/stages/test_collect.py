@@ -21,15 +21,15 @@ from lakatos.experiments.design import design_from_json
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import PersonAnswers, pseudonym
 from lakatos.experiments.participants.prolific.client import StudySeen
-from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, Ledger
+from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
 from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
 from lakatos.experiments.participants.table import put_answers
 from lakatos.experiments.participants.web.store import (
     KEY_FILE,
-    Identifiers,
     NoPlaceError,
-    Service,
-    Store,
+    RecruitmentService,
+    ServiceIdentifiers,
+    SessionStore,
     collection_key,
 )
 from lakatos.experiments.participants.web.study import plan_of
@@ -40,7 +40,7 @@ from lakatos.experiments.record import (
     AnswersArrived,
     CollectionClosed,
     MoreAsked,
-    Recruited,
+    PeopleRecruited,
     TrialsCollected,
 )
 from lakatos.experiments.registration import to_markdown
@@ -57,10 +57,10 @@ from lakatos.flows.operations.people import (
     withdraw,
 )
 from lakatos.flows.report.report import write_report
-from lakatos.flows.run.records import RECORD_TYPES, Concluded
+from lakatos.flows.run.records import RECORD_TYPES, CampaignConcluded
 from lakatos.flows.run.run import Run, has_run, read_state
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.collect import Waiting, deliver, waiting_in
+from lakatos.flows.stages.collect import AnswersAwaited, deliver, waiting_in
 from lakatos.flows.start import resume_run, run_study
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import InboxError, JournalError
@@ -124,7 +124,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that waits for its first answers."""
     folder = tmp_path_factory.mktemp("runs") / "asked"
     found = run_study(small_study(**ELSEWHERE), folder, n_workers=1)
-    assert isinstance(found, Waiting)
+    assert isinstance(found, AnswersAwaited)
     return folder
 
 
@@ -134,7 +134,7 @@ def answered(asked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "answered"
     shutil.copytree(asked, folder)
     import_answers(folder, answer_file(folder, folder / "a.csv", people(range(12))))
-    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     return folder
 
 
@@ -158,7 +158,7 @@ def test_waiting_again_records_nothing_new(asked: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(asked, tmp_path / "again"))
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         before = canonical_digest(trace.journal.events())
-    assert isinstance(resume_run(folder, n_workers=1), Waiting)
+    assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         assert canonical_digest(trace.journal.events()) == before
 
@@ -174,9 +174,9 @@ def test_answers_that_arrive_in_parts_give_the_run_that_whole_ones_give(
         import_answers(folder, tmp_path / "part.csv")
         found = resume_run(folder, n_workers=1)
         if part == people(range(5)):
-            assert isinstance(found, Waiting)
+            assert isinstance(found, AnswersAwaited)
             assert found.n_completed == 5
-    assert isinstance(found, Concluded)
+    assert isinstance(found, CampaignConcluded)
     state, trace = read_state(folder)
     other, other_trace = read_state(answered)
     with trace, other_trace:
@@ -239,7 +239,7 @@ def test_who_withdraws_is_gone_the_chain_is_whole_and_scores_are_computed_anew(c
     with Trace.open(copy, RECORD_TYPES, read_only=True) as trace:
         assert not trace.artifacts.has(gone.answers)
         assert all(batch.json()["person"] != gone.person for batch in trace.inbox.stored())
-    assert isinstance(resume_run(copy, n_workers=1), Concluded)
+    assert isinstance(resume_run(copy, n_workers=1), CampaignConcluded)
     findings(copy)
     after, trace = read_state(copy)
     with trace:
@@ -257,7 +257,7 @@ def test_who_withdraws_is_gone_the_chain_is_whole_and_scores_are_computed_anew(c
 
 def test_people_who_join_later_count_from_the_next_pass_on_and_can_leave_again(copy: Path) -> None:
     import_answers(copy, answer_file(copy, copy / "b.csv", ["latecomer"], seed=2))
-    assert isinstance(resume_run(copy, n_workers=1), Concluded)
+    assert isinstance(resume_run(copy, n_workers=1), CampaignConcluded)
     state, trace = read_state(copy)
     with trace:
         assert state.collected["1.1"].record.n_people == 13
@@ -267,7 +267,7 @@ def test_people_who_join_later_count_from_the_next_pass_on_and_can_leave_again(c
         ]
     findings(copy)
     withdraw(copy, pseudonym(collection_key(copy), "file", "latecomer"))
-    assert isinstance(resume_run(copy, n_workers=1), Concluded)
+    assert isinstance(resume_run(copy, n_workers=1), CampaignConcluded)
     state, trace = read_state(copy)
     trace.close()
     assert state.collected["1.1"].record.n_people == 12
@@ -285,14 +285,14 @@ def test_going_on_with_too_few_people_is_refused_and_ends_nothing(
     _, trace = read_state(folder)
     with trace:
         assert not list(trace.records(CollectionClosed))
-    assert isinstance(resume_run(folder, n_workers=1), Waiting)
+    assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
 
 
 def test_fewer_people_are_enough_where_the_researcher_says_so(asked: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(asked, tmp_path / "fewer"))
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(6))))
-    assert isinstance(resume_run(folder, n_workers=1), Waiting)
-    assert isinstance(resume_run(folder, n_workers=1, enough=True), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
+    assert isinstance(resume_run(folder, n_workers=1, enough=True), CampaignConcluded)
     state, trace = read_state(folder)
     with trace:
         (closed,) = trace.records(CollectionClosed)
@@ -310,10 +310,10 @@ def test_collection_ends_at_a_look_whose_bayes_factor_is_enough(tmp_path: Path) 
     stopping = {"rule": "bayes_factor", "first_look": 4, "look_every": 2, "bayes_factor": 3.0}
     folder = tmp_path / "looks"
     study = small_study(**{**ELSEWHERE, "design__stopping": stopping, "design__participants": 40})
-    assert isinstance(run_study(study, folder, n_workers=1), Waiting)
+    assert isinstance(run_study(study, folder, n_workers=1), AnswersAwaited)
     assert "sequential" in registration_of(folder)["osf_prereg"]["Sampling Plan"]["Stopping rule"]
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(30))))
-    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         (closed,) = trace.records(CollectionClosed)
     assert 4 <= closed.record.n_decided <= 30 == closed.record.n_completed < closed.record.n_planned
@@ -327,7 +327,7 @@ def test_simulated_people_after_the_look_that_ends_collection_do_not_count(tmp_p
     study = small_study(
         **{**QUICK, **SHORT, "design__stopping": stopping, "design__participants": 40}
     )
-    assert isinstance(run_study(study, folder, n_workers=1), Concluded)
+    assert isinstance(run_study(study, folder, n_workers=1), CampaignConcluded)
     state, trace = read_state(folder)
     with trace:
         (closed,) = trace.records(CollectionClosed)
@@ -335,7 +335,7 @@ def test_simulated_people_after_the_look_that_ends_collection_do_not_count(tmp_p
         table = trace.artifacts.get_json(state.collected["1.1"].record.trials)
     assert closed.record.n_decided < 40 == len(state.answers["1.1"])
     assert set(table["answers"]) == set(first)
-    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     findings(folder)
 
 
@@ -369,9 +369,9 @@ def test_people_are_found_by_what_a_service_calls_them_and_only_if_there_is_one(
 def test_what_is_past_its_limit_is_shown_and_erased(tmp_path: Path) -> None:
     folder = tmp_path / "limits"
     study = small_study(**{**ELSEWHERE, "privacy": {"identifiers_days": 10, "answers_days": 30}})
-    assert isinstance(run_study(study, folder, n_workers=1), Waiting)
+    assert isinstance(run_study(study, folder, n_workers=1), AnswersAwaited)
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(12))))
-    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     now = datetime.now(UTC)
     assert holdings(folder, now).due == {}
     assert expire(folder, now) == {}
@@ -404,7 +404,7 @@ def test_careless_people_are_excluded_by_the_rules_and_the_verdict_is_given_with
     study = small_study(
         **{**QUICK, **SHORT, **changes, "confirmation": {"participants": 12, "trials": 4}}
     )
-    assert isinstance(run_study(study, folder, n_workers=1), Concluded)
+    assert isinstance(run_study(study, folder, n_workers=1), CampaignConcluded)
     state, trace = read_state(folder)
     with trace:
         artifacts = {
@@ -498,7 +498,7 @@ def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_with
         **{**ELSEWHERE, "participants": {"source": "web"}, "design__participants": 4, "page": page}
     )
     waiting = run_study(study, folder, n_workers=1)
-    assert isinstance(waiting, Waiting)
+    assert isinstance(waiting, AnswersAwaited)
     assert "`lakatos collect`" in waiting.text
     state, trace = read_state(folder)
     with trace:
@@ -506,7 +506,7 @@ def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_with
         lines = trace.artifacts.get_json(texts["en"])["consent"]
     assert {item.record.text_version for item in state.consents} == {"3 of May"}
     assert any("A. Researcher" in line for line in lines)
-    store = Store(folder)
+    store = SessionStore(folder)
     try:
         for number in range(5):
             token = f"token {number}"
@@ -523,18 +523,18 @@ def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_with
         store.deliver(Inbox(folder / "inbox.sqlite"))
     finally:
         store.shut()
-    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     state, trace = read_state(folder)
     trace.close()
     answers = state.answers["1.1"]
     assert {item.record.consent for item in answers} == {texts["en"]}
     assert findings(folder)["people"] is False
     assert withdraw(folder, answers[0].record.person).n_sessions == 1
-    store = Store(folder)
+    store = SessionStore(folder)
     with pytest.raises(NoPlaceError):  # a place that becomes free after the end is given to nobody
         store.join("late", consent=texts["en"], language="en")
     store.shut()
-    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     assert findings(folder)["withdrawn"]
 
 
@@ -551,7 +551,7 @@ def test_what_people_were_asked_stands_when_somebody_withdraws_from_an_earlier_e
     study = small_study(
         **{**changes, "design__trials": 8, "design__participants": 16, "design__refused": "cover"}
     )
-    assert isinstance(run_study(study, folder, n_workers=1), Concluded)
+    assert isinstance(run_study(study, folder, n_workers=1), CampaignConcluded)
     before, trace = read_state(folder)
     trace.close()
     assert list(before.collected) == ["1.1", "2.1"]
@@ -563,10 +563,10 @@ def test_what_people_were_asked_stands_when_somebody_withdraws_from_an_earlier_e
             if item.record.status == "completed"
         ),
     )
-    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     after, trace = read_state(folder)
     with trace:
-        assert len(list(trace.records(Recruited))) == 2
+        assert len(list(trace.records(PeopleRecruited))) == 2
     assert list(after.collected) == ["1.1", "2.1"]
     for name in before.recruited:
         assert after.designs[name].digest == before.designs[name].digest
@@ -610,7 +610,7 @@ def test_a_recruitment_cut_short_after_people_answered_is_made_again(
         with pytest.raises(KeyboardInterrupt):
             run_study(small_study(**changes), tmp_path / "cut", n_workers=1)
     with Trace.open(tmp_path / "cut", RECORD_TYPES, read_only=True) as trace:
-        assert len(list(trace.records(Recruited))) == 1
+        assert len(list(trace.records(PeopleRecruited))) == 1
         assert trace.inbox.pending()
     resume_run(tmp_path / "cut", n_workers=1)
     assert form(tmp_path / "cut") == form(tmp_path / "whole")
@@ -647,7 +647,7 @@ def test_a_run_of_people_one_by_one_killed_at_random_points_ends_as_if_nothing_h
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     forms = []
     for place in (folder, whole):
         with Trace.open(place, RECORD_TYPES, read_only=True) as trace:
@@ -716,7 +716,7 @@ def test_a_withdrawal_that_was_cut_short_is_told_by_the_audit_and_ended_by_the_n
 
 
 def test_a_withdrawal_of_somebody_whom_nobody_knows_is_refused(copy: Path) -> None:
-    Store(copy).shut()  # people on the page, none of whom is called so
+    SessionStore(copy).shut()  # people on the page, none of whom is called so
     with pytest.raises(FlowError, match="0 people"):
         find_person(copy, "somebody else", "file")
     (copy / KEY_FILE).unlink()
@@ -730,15 +730,15 @@ def test_no_limit_erases_the_only_copy_of_answers_or_the_key_of_those_who_are_le
 ) -> None:
     folder = tmp_path / "limits"
     study = small_study(**{**ELSEWHERE, "privacy": {"identifiers_days": 10, "answers_days": 30}})
-    assert isinstance(run_study(study, folder, n_workers=1), Waiting)
+    assert isinstance(run_study(study, folder, n_workers=1), AnswersAwaited)
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(3))))
-    assert isinstance(resume_run(folder, n_workers=1), Waiting)
+    assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
     import_answers(folder, answer_file(folder, tmp_path / "b.csv", ["person 3"], seed=2))
     later = datetime.now(UTC) + timedelta(days=11)
     expire(folder, later)
     assert (folder / KEY_FILE).exists()
     assert holdings(folder, later).experiments[0].n_waiting == 1
-    assert isinstance(resume_run(folder, n_workers=1), Waiting)
+    assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
     expire(folder, later)
     assert not (folder / KEY_FILE).exists()
     with pytest.raises(FlowError, match="told from those who answered before"):
@@ -750,7 +750,7 @@ def test_no_limit_erases_the_only_copy_of_answers_or_the_key_of_those_who_are_le
 def test_answers_that_no_pass_took_have_a_limit_too(tmp_path: Path) -> None:
     folder = tmp_path / "limits"
     study = small_study(**{**ELSEWHERE, "privacy": {"answers_days": 30}})
-    assert isinstance(run_study(study, folder, n_workers=1), Waiting)
+    assert isinstance(run_study(study, folder, n_workers=1), AnswersAwaited)
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(2))))
     assert len(expire(folder, datetime.now(UTC) + timedelta(days=31))["answers"]) == 2
     assert holdings(folder).experiments[0].n_waiting == 0
@@ -766,7 +766,7 @@ def test_people_who_are_excluded_are_replaced_up_to_the_preregistered_number_wit
 ) -> None:
     rules = {"median_time_below_ms": 450.0, "replacements": 30}
     assert isinstance(
-        run_study(careful_study(exclusions=rules), tmp_path / "a", n_workers=1), Concluded
+        run_study(careful_study(exclusions=rules), tmp_path / "a", n_workers=1), CampaignConcluded
     )
     state, trace = read_state(tmp_path / "a")
     with trace:
@@ -783,7 +783,7 @@ def test_people_who_are_excluded_are_replaced_up_to_the_preregistered_number_wit
                for rule in state.preregistrations["1.1"].record.exclusion_rules)  # fmt: skip
     assert findings(tmp_path / "a")["people"] is False
     again = run_study(careful_study(exclusions=rules), tmp_path / "b", n_workers=1)
-    assert isinstance(again, Concluded)
+    assert isinstance(again, CampaignConcluded)
     with Trace.open(tmp_path / "b", RECORD_TYPES, read_only=True) as trace:
         assert canonical_digest(trace.journal.events()) == form
 
@@ -808,12 +808,12 @@ def take_part(
 ) -> None:
     """People on the page who come with identifiers of Prolific, and take as long as they say."""
     now = [time.time()]
-    store = Store(folder, clock=lambda: now[0])
+    store = SessionStore(folder, clock=lambda: now[0])
     experiment = store.find("1.1")
     assert experiment is not None
     try:
         for name in names:
-            who = Identifiers("prolific", name, "the-study", f"visit-{name}")
+            who = ServiceIdentifiers("prolific", name, "the-study", f"visit-{name}")
             agreed = consent_digest(consent_of(experiment, "en"))
             session = store.join(name, consent=agreed, language="en", identifiers=who)
             session = store.comprehension(session, 0, passed=True)
@@ -844,13 +844,13 @@ def test_the_page_takes_people_in_place_of_excluded_ones_and_more_when_the_resea
     study = small_study(
         **{**ON_THE_PAGE, "exclusions": {"median_time_below_ms": 450.0, "replacements": 3}}
     )
-    assert isinstance(run_study(study, folder, n_workers=1), Waiting)
+    assert isinstance(run_study(study, folder, n_workers=1), AnswersAwaited)
     take_part(folder, ["anna", "ben", "carla"])
     take_part(folder, ["hasty"], 210.0)
     with pytest.raises(NoPlaceError):
         take_part(folder, ["dora"])
     waiting = resume_run(folder, n_workers=1)
-    assert isinstance(waiting, Waiting)
+    assert isinstance(waiting, AnswersAwaited)
     assert (waiting.n_completed, waiting.n_planned) == (4, 5)
     runner = CliRunner()
     assert (
@@ -859,7 +859,7 @@ def test_the_page_takes_people_in_place_of_excluded_ones_and_more_when_the_resea
     take_part(folder, ["dora", "emil", "frida"])
     with pytest.raises(NoPlaceError):
         take_part(folder, ["gustav"])
-    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     state, trace = read_state(folder)
     with trace:
         assert [item.record.preregistered for item in trace.records(MoreAsked)] == [True, False]
@@ -881,7 +881,7 @@ def test_answers_that_people_left_when_they_stopped_count_only_as_preregistered(
     take_part(folder, ["left early"], until=3)
     take_part(folder, ["left late"], until=15)
     take_part(folder, ["anna", "ben", "carla", "dora"])
-    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     state, trace = read_state(folder)
     trace.close()
     assert [item.record.status for item in state.answers["1.1"]][:2] == ["stopped", "stopped"]
@@ -896,17 +896,17 @@ def test_a_collection_that_ends_early_is_not_finished_while_its_study_could_let_
     settings = {"experiment": "1.1", "title": "t", "description": "d", "url": "https://lab.example/", "people": 4,
                 "minutes": 5, "reward": "1.00"}  # fmt: skip
     plan = make_plan(parse_settings(settings, "test"))
-    with Ledger(folder / LEDGER_FILE) as ledger:
+    with PaymentLedger(folder / LEDGER_FILE) as ledger:
         ledger.keep_plan(plan)
         ledger.set_study(plan.key, StudySeen("st", plan.internal_name, "ACTIVE", 4, 2, 100))
     take_part(folder, ["anna", "ben"])
     waiting = resume_run(folder, n_workers=1, enough=True)
-    assert isinstance(waiting, Waiting)
+    assert isinstance(waiting, AnswersAwaited)
     assert f"lakatos prolific pay {folder} --experiment 1.1 --stop" in waiting.text
-    assert isinstance(resume_run(folder, n_workers=1), Waiting)
-    with Ledger(folder / LEDGER_FILE) as ledger:
+    assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
+    with PaymentLedger(folder / LEDGER_FILE) as ledger:
         ledger.set_stopped(plan.key, True)
-    assert isinstance(resume_run(folder, n_workers=1), Concluded)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     for path in (folder, folder / "artifacts"):
         for item in path.iterdir():
             if item.suffix == ".sqlite" or path != folder:
@@ -918,8 +918,10 @@ def test_answers_kept_apart_are_listed_and_forgotten_with_the_identifiers(tmp_pa
     run_study(
         small_study(**{**ON_THE_PAGE, "privacy": {"identifiers_days": 10}}), folder, n_workers=1
     )
-    store = Store(folder)
-    store.recruit_through("1.1", "prolific", Service("the-study", {"completed": "CODE"}, ""))
+    store = SessionStore(folder)
+    store.recruit_through(
+        "1.1", "prolific", RecruitmentService("the-study", {"completed": "CODE"}, "")
+    )
     store.shut()
     take_part(folder, ["anna", "ben"])
     (held,) = holdings(folder).experiments
@@ -927,6 +929,6 @@ def test_answers_kept_apart_are_listed_and_forgotten_with_the_identifiers(tmp_pa
     assert not holdings(folder).due
     later = datetime.now(UTC) + timedelta(days=11)
     assert len(expire(folder, later)["identifiers"]) == 2
-    store = Store(folder)
+    store = SessionStore(folder)
     assert (store.people(), store.wanted("1.1")) == (set(), 4)
     store.shut()

@@ -6,7 +6,7 @@ import pytest
 
 from lakatos.flows.stages.confirm import verdict
 from lakatos.flows.stages.sensitivity import describe
-from lakatos.theories.score import Estimate
+from lakatos.theories.score import ScoreEstimate
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,10 @@ def test_the_preregistered_interval_alone_decides(interval, outcome, words):
 
 
 def test_what_exclusions_change_is_told_with_both_numbers():
-    text = describe(3, "A", "A", Estimate(0.05, 0.01), Estimate(0.04, 0.01))
+    text = describe(3, "A", "A", ScoreEstimate(0.05, 0.01), ScoreEstimate(0.04, 0.01))
     assert "With the 3 people" in text
     assert "A leads as well" in text
     assert "+0.0400 nats per choice (95% interval +0.0200 to +0.0600) instead of +0.0500" in text
-    assert "A is behind B" in describe(3, "A", "B", Estimate(0.05, 0.01), Estimate(-0.04, 0.01))
+    assert "A is behind B" in describe(
+        3, "A", "B", ScoreEstimate(0.05, 0.01), ScoreEstimate(-0.04, 0.01)
+    )

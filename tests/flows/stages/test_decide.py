@@ -14,7 +14,14 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.stages.decide import RECOVERY, RECOVERY_COST, refined, refining
 from lakatos.flows.start import run_study
-from lakatos.judges.critic import Critic, Heard, fit_critic, judge_critic, learn, recovery_critic
+from lakatos.judges.critic import (
+    CriticProfile,
+    CriticsHeard,
+    fit_critic,
+    judge_critic,
+    learn,
+    recovery_critic,
+)
 from lakatos.judges.decision import PAYOFFS, REFINE, VERIFY, CandidateDecided, decide
 from lakatos.judges.judge import VerdictResolved
 from lakatos.theories.record import TheoryChecked
@@ -107,7 +114,7 @@ def test_a_decision_comes_out_again_from_the_records_that_it_cites(finished: Pat
                 and known.record.candidate != record.candidate
             }
             past = [
-                Heard(
+                CriticsHeard(
                     before[known.record.verdict].family,
                     before[known.record.verdict].heard,
                     before[known.record.verdict].critics,
@@ -129,11 +136,11 @@ def test_a_decision_comes_out_again_from_the_records_that_it_cites(finished: Pat
     assert max(n_past) > 0, "no decision rested on an earlier outcome"
 
 
-def critic_of(name: str, version: str) -> Critic:
+def critic_of(name: str, version: str) -> CriticProfile:
     """The critic that a record names; only its tables' start and its cost matter."""
     if name == RECOVERY:
         critic = recovery_critic(RECOVERY_COST, {})
-        return Critic(name, version, critic.levels, critic.cost)
+        return CriticProfile(name, version, critic.levels, critic.cost)
     return fit_critic() if name == "fit" else judge_critic(name, version)
 
 

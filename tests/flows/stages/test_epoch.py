@@ -26,15 +26,15 @@ from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.stages.epoch import PROGRAM, foreign, read_anchor, readable
 from lakatos.flows.start import resume_run, run_study
-from lakatos.judges.anchor import Exposed, check_disjoint, split
+from lakatos.judges.anchor import LabelsExposed, check_disjoint, split
 from lakatos.judges.epoch import EpochOpened
-from lakatos.judges.erasure import Measured
+from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.errors import AnchorError
 from lakatos.judges.feature import FEATURES
 from lakatos.judges.gate import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict
 from lakatos.judges.rubrics.rule import RULES
-from lakatos.judges.strategy import Strategy
+from lakatos.judges.strategy import SearchStrategy
 from lakatos.judges.transition import EpochCommitted, JudgeSeated
 from lakatos.traces.digest import digest_bytes
 from lakatos.traces.errors import TraceError
@@ -84,7 +84,7 @@ def test_a_better_challenger_takes_the_seat_and_one_record_erases_what_the_displ
     (displaced,) = first.record.erases
     assert not validity.valid(displaced)
     assert trace.get(displaced, JudgeSeated).slot == PROGRAM
-    for item in trace.records(Measured):
+    for item in trace.records(JudgeMeasured):
         assert validity.valid(item.digest) == (item.record.seat != displaced)
     panels = {item.record.epoch: item.record.number for item in trace.records(EpochOpened)}
     verdicts = list(trace.records(Verdict))
@@ -145,7 +145,7 @@ def test_labels_of_confirm_are_read_only_after_the_challenge_was_registered_and_
             assert (body["part"], body["purpose"]) in {("dev", "breed"), ("confirm", "gate")}
             assert body["part"] == "dev" or registered == decided + 1
     assert registered == decided >= 1
-    assert not [item for item in trace.records(Exposed) if item.record.part == "vault"]
+    assert not [item for item in trace.records(LabelsExposed) if item.record.part == "vault"]
 
 
 @pytest.mark.slow
@@ -164,7 +164,7 @@ def test_gate_records_cite_the_anchor_and_the_judges_but_no_seat(trace: Trace) -
 @pytest.mark.slow
 def test_judging_again_stays_within_its_share(trace: Trace) -> None:
     ended = ended_epochs(trace)
-    n_measured = len(list(trace.records(Measured)))
+    n_measured = len(list(trace.records(JudgeMeasured)))
     assert sum(item.n_rescored for item in ended) <= 0.2 * n_measured + 1
     assert ended[0].n_queued == ended[0].n_evaluations
     assert ended[0].n_erased > ended[0].n_evaluations
@@ -236,7 +236,7 @@ def test_strategies_are_credited_by_outcomes_and_the_first_prefers_nothing(evolv
     state, trace = read_state(evolved)
     trace.close()
     first, *others = (item.record for item in state.strategies)
-    assert first.strategy == Strategy({}, "", 0.25).digest
+    assert first.strategy == SearchStrategy({}, "", 0.25).digest
     assert first.n_outcomes == 0
     assert others
     assert others[-1].n_outcomes > 0

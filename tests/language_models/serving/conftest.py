@@ -12,7 +12,7 @@ import pytest
 
 from lakatos.language_models.rehearsal.serve import free_port
 from lakatos.language_models.serving.environment import install
-from lakatos.language_models.serving.launch import Launch, prepare
+from lakatos.language_models.serving.launch import ServerLaunch, prepare
 from lakatos.language_models.serving.profile import load_profile
 from lakatos.language_models.serving.server import served
 from lakatos.language_models.serving.tiny import write_tiny_profile
@@ -28,14 +28,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("vllm")]
 
 
-def launch_tiny(folder: Path) -> Launch:
+def launch_tiny(folder: Path) -> ServerLaunch:
     """A launch of the tiny random model on a free port; vLLM is installed if it is not."""
     profile = load_profile(write_tiny_profile(folder, port=free_port()))
     return prepare(profile, install("cpu"))
 
 
 @pytest.fixture(scope="session")
-def vllm_launch(tmp_path_factory: pytest.TempPathFactory) -> Launch:
+def vllm_launch(tmp_path_factory: pytest.TempPathFactory) -> ServerLaunch:
     """How the server of this session is started."""
     return launch_tiny(tmp_path_factory.mktemp("tiny"))
 
@@ -51,12 +51,12 @@ class Address:
 @pytest.fixture(scope="session")
 def vllm_server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Launch | Address]:
+) -> Iterator[ServerLaunch | Address]:
     """One real vLLM for all tests: the one at ``LAKATOS_VLLM`` (up to and with /v1), or one that is started."""
     if there := os.environ.get("LAKATOS_VLLM"):
         offered = httpx.get(f"{there}/models", trust_env=False).json()["data"]
         yield Address(there, offered[0]["id"])
         return
-    launch: Launch = request.getfixturevalue("vllm_launch")
+    launch: ServerLaunch = request.getfixturevalue("vllm_launch")
     with served(launch, tmp_path_factory.mktemp("log") / "vllm.log"):
         yield launch

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from lakatos.language_models.client import Completion, TokenLogProbability, ToolCall
+from lakatos.language_models.client import ModelCompletion, TokenLogProbability, ToolCall
 from lakatos.language_models.errors import ModelAbsentError, UnreachableError
 from lakatos.language_models.rehearsal.serve import free_port, running
 from lakatos.language_models.serving.check import (
@@ -17,7 +17,7 @@ from lakatos.language_models.serving.check import (
     judge_structured,
     judge_tools,
 )
-from lakatos.language_models.serving.load import Timed, quantiles_s, time_calls, variants
+from lakatos.language_models.serving.load import TimedCall, quantiles_s, time_calls, variants
 from lakatos.language_models.serving.load import http_client as client_for
 from lakatos.language_models.serving.shape import REPRESENTATIVE
 from lakatos.language_models.settings import ModelSettings
@@ -26,11 +26,11 @@ ADVOCATE, ARBITER, JUDGE = REPRESENTATIVE
 GOOD = '{"reason": "fits", "winner": "first", "confidence": "0.7"}'
 
 
-def said(content: str = "", finish_reason: str = "stop", **changes: object) -> Completion:
-    return Completion(content=content, finish_reason=finish_reason, model_name="m", **changes)
+def said(content: str = "", finish_reason: str = "stop", **changes: object) -> ModelCompletion:
+    return ModelCompletion(content=content, finish_reason=finish_reason, model_name="m", **changes)
 
 
-def called(name: str, arguments: str) -> Completion:
+def called(name: str, arguments: str) -> ModelCompletion:
     return said(
         "", "tool_calls", tool_calls=(ToolCall(call_id="1", name=name, arguments=arguments),)
     )
@@ -92,10 +92,10 @@ def test_log_probabilities_must_be_probabilities(tokens, state):
 
 def test_figures_leave_out_failed_calls_and_the_first_prompt():
     calls = [
-        Timed(0.5, 1.5, 11, 100, 0),
-        Timed(0.1, 0.6, 6, 100, 90),
-        Timed(0.1, 0.6, 6, 100, 80),
-        Timed(0.0, 9.0, 0, 0, 0, "500: no"),
+        TimedCall(0.5, 1.5, 11, 100, 0),
+        TimedCall(0.1, 0.6, 6, 100, 90),
+        TimedCall(0.1, 0.6, 6, 100, 80),
+        TimedCall(0.0, 9.0, 0, 0, 0, "500: no"),
     ]
     found = figures_of("judge", calls)
     assert found is not None
@@ -136,7 +136,7 @@ def test_calls_are_never_more_at_a_time_than_asked_and_all_are_answered():
     with running() as served:
         settings = settings_for(served)
 
-        async def ask() -> list[Timed]:
+        async def ask() -> list[TimedCall]:
             async with client_for(settings) as client:
                 return (await time_calls(client, settings, variants(JUDGE.request, 12), 4))[0]
 

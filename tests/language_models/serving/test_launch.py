@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lakatos.language_models.serving.environment import (
-    Environment,
+    ServingEnvironment,
     environment_folder,
     find_environment,
     lock_file,
@@ -19,7 +19,7 @@ from lakatos.language_models.serving.environment import (
 from lakatos.language_models.serving.errors import InstallationError, ProfileError
 from lakatos.language_models.serving.flags import check_flags, read_flags
 from lakatos.language_models.serving.launch import prepare, settings_of, vllm_flags
-from lakatos.language_models.serving.profile import Profile, load_profile, ready_profiles
+from lakatos.language_models.serving.profile import ServingProfile, load_profile, ready_profiles
 
 HELP = """usage: api_server.py [-h] [--headless]
                      [--model MODEL] [--old-name]
@@ -48,13 +48,13 @@ FLAGS = read_flags(HELP)
 HELP_OF_VLLM = Path(__file__).parent / "vllm-0.32.0-flags.txt"
 
 
-def environment(folder: Path, help_text: str, runtime="gpu") -> Environment:
+def environment(folder: Path, help_text: str, runtime="gpu") -> ServingEnvironment:
     """An environment as `install` leaves it, but for what vLLM itself would do."""
     (folder / "bin").mkdir(parents=True)
     shutil.copy(sys.executable, folder / "bin" / "python")
     (folder / "help.txt").write_text(help_text)
     (folder / "installed.json").write_text(json.dumps({"vllm": "0.32.0", "torch": "2.13.0"}))
-    return Environment(runtime, folder, "0.32.0", "2.13.0")
+    return ServingEnvironment(runtime, folder, "0.32.0", "2.13.0")
 
 
 def test_flags_are_read_with_their_aliases_negations_and_choices():
@@ -102,7 +102,7 @@ def test_every_ready_profile_is_understood_by_the_locked_vllm(name, tmp_path):
 
 def test_everything_that_a_profile_can_name_is_understood_by_the_locked_vllm(tmp_path, monkeypatch):
     monkeypatch.setenv("MY_KEY", "secret")
-    profile = Profile.model_validate(
+    profile = ServingProfile.model_validate(
         {
             "model": "a/b",
             "revision": "0" * 40,
@@ -145,13 +145,13 @@ def test_a_flag_set_twice_a_missing_key_and_another_build_are_refused(tmp_path, 
     env = environment(tmp_path / "env", HELP_OF_VLLM.read_text())
     monkeypatch.delenv("MY_KEY", raising=False)
     with pytest.raises(ProfileError, match="'seed' is already set by the profile"):
-        prepare(Profile(model="a/b", flags={"seed": 3}), env)
+        prepare(ServingProfile(model="a/b", flags={"seed": 3}), env)
     with pytest.raises(ProfileError, match="MY_KEY, which is not set"):
-        prepare(Profile(model="a/b", api_key_variable="MY_KEY"), env)
+        prepare(ServingProfile(model="a/b", api_key_variable="MY_KEY"), env)
     with pytest.raises(ProfileError, match="is for cpu and this environment is for gpu"):
-        prepare(Profile(model="a/b", runtime="cpu", context=512), env)
+        prepare(ServingProfile(model="a/b", runtime="cpu", context=512), env)
     with pytest.raises(ProfileError, match=r"no flag --swap-space"):
-        prepare(Profile(model="a/b", flags={"swap-space": 4}), env)
+        prepare(ServingProfile(model="a/b", flags={"swap-space": 4}), env)
 
 
 def test_processes_of_vllm_do_not_get_keys_of_other_services(tmp_path):

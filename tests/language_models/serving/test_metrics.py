@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakatos.language_models.serving.metrics import Metrics, metrics_url, parse_metrics
+from lakatos.language_models.serving.metrics import ServerMetrics, metrics_url, parse_metrics
 
 TEXT = """# HELP vllm:num_requests_running Number of requests.
 # TYPE vllm:num_requests_running gauge
@@ -38,7 +38,7 @@ def test_quantiles_lie_within_their_bucket():
     assert metrics.quantile(name, 0.1) == 0.05
     assert math.isclose(metrics.quantile(name, 0.4), 0.1 + 0.4 * 0.5)
     assert metrics.quantile(name, 0.99) == 0.5
-    assert math.isnan(Metrics().quantile(name, 0.5))
+    assert math.isnan(ServerMetrics().quantile(name, 0.5))
 
 
 def test_what_happened_between_two_looks_is_their_difference():

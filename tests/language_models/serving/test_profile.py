@@ -8,7 +8,7 @@ import pytest
 
 from lakatos.language_models.serving.errors import ProfileError
 from lakatos.language_models.serving.profile import (
-    Profile,
+    ServingProfile,
     load_profile,
     parse_profile,
     ready_profiles,
@@ -18,7 +18,7 @@ HERE = Path("/somewhere/mine.toml")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def parse(**content: object) -> Profile:
+def parse(**content: object) -> ServingProfile:
     return parse_profile({"model": "someone/some-model", **content}, HERE)
 
 

@@ -16,10 +16,10 @@ import pytest
 
 from lakatos.language_models.rehearsal.serve import free_port
 from lakatos.language_models.serving.errors import ServerError
-from lakatos.language_models.serving.launch import Launch
+from lakatos.language_models.serving.launch import ServerLaunch
 from lakatos.language_models.serving.server import (
-    Restarts,
-    Server,
+    ModelServer,
+    RestartPolicy,
     cause_of,
     served,
     stage_of,
@@ -54,7 +54,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 FAST = {"look_every_s": 0.1, "n_silent": 3}
 
 
-def launch(folder: Path, how: str = "well", **changes: object) -> Launch:
+def launch(folder: Path, how: str = "well", **changes: object) -> ServerLaunch:
     program, started, port = folder / "program.py", folder / "started", free_port()
     program.write_text(PROGRAM)
     started.mkdir(exist_ok=True)
@@ -66,7 +66,7 @@ def launch(folder: Path, how: str = "well", **changes: object) -> Launch:
         "key": None,
         "start_timeout_s": 30.0,
     }
-    return Launch(**(given | changes))
+    return ServerLaunch(**(given | changes))
 
 
 def n_in_group(group: int) -> int:
@@ -79,7 +79,7 @@ def n_in_group(group: int) -> int:
     )
 
 
-def get(wanted: Launch, path: str) -> None:
+def get(wanted: ServerLaunch, path: str) -> None:
     with pytest.raises(httpx.HTTPError) if path == "/die" else httpx.Client():
         httpx.get(wanted.base_url.removesuffix("/v1") + path, trust_env=False)
 
@@ -108,7 +108,7 @@ def test_a_server_that_dies_while_loading_says_why_and_is_not_started_again(tmp_
 
 
 def test_a_server_that_loads_too_long_is_stopped(tmp_path):
-    server = Server(launch(tmp_path, start_timeout_s=0.3), tmp_path / "log")
+    server = ModelServer(launch(tmp_path, start_timeout_s=0.3), tmp_path / "log")
     with pytest.raises(ServerError, match=r"not ready after 0\.3 s"):
         server.wait_until_ready()
     assert n_in_group(server.process.pid) == 0
@@ -120,7 +120,7 @@ def test_a_taken_port_is_refused_before_anything_is_started(tmp_path):
         taken.listen()
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         with pytest.raises(ServerError, match="another server may be there"):
-            Server(launch(tmp_path, base_url=url), tmp_path / "log")
+            ModelServer(launch(tmp_path, base_url=url), tmp_path / "log")
     assert not list((tmp_path / "started").iterdir())
 
 
@@ -132,12 +132,12 @@ def test_a_server_that_dies_or_hangs_comes_back_at_the_same_address_until_the_li
 ):
     wanted, told, groups = launch(tmp_path, how), [], []
 
-    def ready(server: Server) -> None:
+    def ready(server: ModelServer) -> None:
         assert server.healthy()
         groups.append(server.process.pid)
         threading.Thread(target=get, args=(wanted, path)).start()
 
-    policy = Restarts(limit=2, first_wait_s=0.05)
+    policy = RestartPolicy(limit=2, first_wait_s=0.05)
     with pytest.raises(ServerError, match=rf"died 3 times in a row and stays down \(last: .*{why}"):
         supervise(
             wanted, tmp_path / "log", restarts=policy, progress=told.append, ready=ready, **FAST
@@ -154,7 +154,7 @@ def test_a_server_that_dies_or_hangs_comes_back_at_the_same_address_until_the_li
 def test_a_row_of_deaths_ends_when_the_server_has_settled(tmp_path):
     wanted, n_ready = launch(tmp_path), 0
 
-    def ready(_: Server) -> None:
+    def ready(_: ModelServer) -> None:
         nonlocal n_ready
         n_ready += 1
         if n_ready == 4:
@@ -165,7 +165,7 @@ def test_a_row_of_deaths_ends_when_the_server_has_settled(tmp_path):
         supervise(
             wanted,
             tmp_path / "log",
-            restarts=Restarts(limit=1, first_wait_s=0.01, settled_s=0.1),
+            restarts=RestartPolicy(limit=1, first_wait_s=0.01, settled_s=0.1),
             ready=ready,
             **FAST,
         )
@@ -173,7 +173,9 @@ def test_a_row_of_deaths_ends_when_the_server_has_settled(tmp_path):
 
 
 def test_waits_double_up_to_the_longest():
-    waits = [Restarts(first_wait_s=1, longest_wait_s=6).wait_s(number) for number in range(1, 6)]
+    waits = [
+        RestartPolicy(first_wait_s=1, longest_wait_s=6).wait_s(number) for number in range(1, 6)
+    ]
     assert waits == [1, 2, 4, 6, 6]
 
 

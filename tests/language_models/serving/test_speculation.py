@@ -10,8 +10,8 @@ import pytest
 
 from lakatos.language_models.serving.metrics import parse_metrics
 from lakatos.language_models.serving.speculation import (
-    Acceptance,
-    Latencies,
+    CallLatencies,
+    DraftAcceptance,
     acceptance_of,
     recommend,
     table,
@@ -25,11 +25,15 @@ vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="1"} 50.0
 vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="10"} 10.0
 vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="2"} 30.0
 """
-GOOD, POOR, NONE = Acceptance(100, 400, 320), Acceptance(100, 400, 100), Acceptance(0, 0, 0)
+GOOD, POOR, NONE = (
+    DraftAcceptance(100, 400, 320),
+    DraftAcceptance(100, 400, 100),
+    DraftAcceptance(0, 0, 0),
+)
 
 
-def latencies(role: str, seconds, share=1.0, acceptance=NONE) -> Latencies:
-    return Latencies(role, share, tuple(float(value) for value in seconds), 100, 0, acceptance)
+def latencies(role: str, seconds, share=1.0, acceptance=NONE) -> CallLatencies:
+    return CallLatencies(role, share, tuple(float(value) for value in seconds), 100, 0, acceptance)
 
 
 def noisy(mean: float, seed: int, n: int = 200) -> np.ndarray:

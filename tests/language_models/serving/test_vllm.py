@@ -19,14 +19,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lakatos.language_models.client import Message, Request, Sampling
+from lakatos.language_models.client import ChatMessage, ModelRequest, TokenSampling
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.errors import TransientError
 from lakatos.language_models.serving.check import check
-from lakatos.language_models.serving.launch import Launch
+from lakatos.language_models.serving.launch import ServerLaunch
 from lakatos.language_models.serving.load import body_of, http_client, time_calls, variants
 from lakatos.language_models.serving.metrics import read_metrics
-from lakatos.language_models.serving.server import Restarts, Server, supervise
+from lakatos.language_models.serving.server import ModelServer, RestartPolicy, supervise
 from lakatos.language_models.serving.shape import REPRESENTATIVE, Judgement
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.testing import ServedModelContract
@@ -35,12 +35,12 @@ pytestmark = pytest.mark.vllm
 
 
 @pytest.fixture(name="server", scope="session")
-def server_fixture(vllm_server: Launch) -> Launch:
+def server_fixture(vllm_server: ServerLaunch) -> ServerLaunch:
     """What the contract asks for."""
     return vllm_server
 
 
-def settings_for(launch: Launch) -> ModelSettings:
+def settings_for(launch: ServerLaunch) -> ModelSettings:
     return ModelSettings(name="tiny", base_url=launch.base_url, model=launch.model, timeout_s=120)
 
 
@@ -66,7 +66,7 @@ def test_everything_that_roles_need_works(server):
 
 def test_nonsense_fits_its_schema_under_every_seed(server):
     judge = REPRESENTATIVE[2].request.model_copy(
-        update={"sampling": Sampling(temperature=1.0, max_tokens=400)}
+        update={"sampling": TokenSampling(temperature=1.0, max_tokens=400)}
     )
 
     async def ask() -> list[str]:
@@ -88,8 +88,9 @@ def test_nonsense_fits_its_schema_under_every_seed(server):
 
 def test_the_old_name_of_a_schema_is_ignored_and_blanks_do_not_run_away(server):
     settings, schema = settings_for(server), Judgement.model_json_schema()
-    asked = Request(
-        messages=(Message(role="user", content="Hello"),), sampling=Sampling(max_tokens=200)
+    asked = ModelRequest(
+        messages=(ChatMessage(role="user", content="Hello"),),
+        sampling=TokenSampling(max_tokens=200),
     )
     url = f"{server.base_url}/chat/completions"
     with httpx.Client(timeout=120, trust_env=False) as client:
@@ -131,9 +132,9 @@ def test_the_server_counts_what_was_asked(server):
     asyncio.run(ask())
 
 
-LONG = Request(
-    messages=(Message(role="user", content="Go on."),),
-    sampling=Sampling(temperature=1.0, max_tokens=4000),
+LONG = ModelRequest(
+    messages=(ChatMessage(role="user", content="Go on."),),
+    sampling=TokenSampling(temperature=1.0, max_tokens=4000),
     answer_schema={
         "type": "object",
         "properties": {"digits": {"type": "array", "items": {"type": "integer"}, "minItems": 2000}},
@@ -146,8 +147,8 @@ LONG = Request(
 
 @pytest.fixture
 def victim(
-    vllm_launch: Launch, tmp_path: Path
-) -> Iterator[tuple[Launch, list[Server], threading.Event]]:
+    vllm_launch: ServerLaunch, tmp_path: Path
+) -> Iterator[tuple[ServerLaunch, list[ModelServer], threading.Event]]:
     """A supervised server of its own that may be killed; each start is appended to the list."""
     from dataclasses import replace
 
@@ -157,10 +158,10 @@ def victim(
     words = list(vllm_launch.command)
     words[words.index("--port") + 1] = str(port)
     launch = replace(vllm_launch, command=tuple(words), base_url=f"http://127.0.0.1:{port}/v1")
-    servers: list[Server] = []
+    servers: list[ModelServer] = []
     up = threading.Event()
 
-    def ready(server: Server) -> None:
+    def ready(server: ModelServer) -> None:
         servers.append(server)
         up.set()
         if len(servers) > 1:
@@ -174,7 +175,7 @@ def victim(
             supervise(
                 launch,
                 tmp_path / "log",
-                restarts=Restarts(limit=1, first_wait_s=0.1),
+                restarts=RestartPolicy(limit=1, first_wait_s=0.1),
                 ready=ready,
                 look_every_s=0.5,
             )
@@ -195,7 +196,7 @@ def test_a_server_killed_mid_call_comes_back_and_gives_the_answer_that_was_cut_s
     launch, servers, up = victim
     judge = REPRESENTATIVE[2].request
 
-    async def ask(request: Request) -> str:
+    async def ask(request: ModelRequest) -> str:
         model = OpenAIModel(settings_for(launch))
         try:
             return (await model.complete(request)).content

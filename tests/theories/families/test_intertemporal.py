@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from lakatos.experiments.domains.intertemporal import IntertemporalDomain, dated
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.check import load_theory
-from lakatos.theories.claim import Prediction, check_claim
+from lakatos.theories.claim import ClaimPrediction, check_claim
 from lakatos.theories.families.intertemporal import FAMILY, GRAMMAR, SEEDS
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.points import check_points
@@ -453,5 +453,5 @@ def test_qualitative_predictions_hold_for_the_theories_that_make_them(
     composition, kind, variation, holds, sandbox
 ):
     theory = read_program(TheoryProgram(GRAMMAR.write(composition, "Test"), "test"))
-    report = check_claim(theory, DOMAIN, sandbox, predictions=[Prediction(kind, variation)])
+    report = check_claim(theory, DOMAIN, sandbox, predictions=[ClaimPrediction(kind, variation)])
     assert report.passed is holds, report.to_text()

@@ -4,8 +4,8 @@ import shutil
 import numpy as np
 import pytest
 
-from lakatos.theories.sandbox.client import Level, Limits, Sandbox
-from lakatos.theories.sandbox.process import Zygote
+from lakatos.theories.sandbox.client import ProtectionLevel, Sandbox, SandboxLimits
+from lakatos.theories.sandbox.process import ZygoteProcess
 
 HONEST = '''"""Difference: people follow the difference."""
 def choose(parameters, trials, xp):
@@ -30,12 +30,12 @@ class OrdinarySandbox(Sandbox):
     """What root's tests see of the sandbox of an ordinary user."""
 
     def _start(self):
-        zygote = Zygote(AS_NOBODY)
+        zygote = ZygoteProcess(AS_NOBODY)
         with open(f"/proc/{zygote._process.pid}/status") as file:
             (uid,) = [line.split()[1] for line in file if line.startswith("Uid:")]
         assert int(uid) == NOBODY
         hello = zygote.hello
-        return zygote, Level(
+        return zygote, ProtectionLevel(
             tuple(hello["layers"]), hello["landlock_abi"], hello["python"], hello["numpy"]
         )
 
@@ -51,13 +51,13 @@ def sandbox(request):
                 "only root with setpriv can become an ordinary user; an ordinary user is one anyway"
             )
         with OrdinarySandbox(
-            limits=Limits(wall_seconds=20.0, memory_bytes=512 * 2**20), bwrap=False
+            limits=SandboxLimits(wall_seconds=20.0, memory_bytes=512 * 2**20), bwrap=False
         ) as sandbox:
             yield sandbox
         return
     if request.param == "bwrap" and not shutil.which("bwrap"):
         pytest.skip("bubblewrap is not installed; install it to test the strict level")
-    limits = Limits(wall_seconds=20.0, memory_bytes=512 * 2**20)
+    limits = SandboxLimits(wall_seconds=20.0, memory_bytes=512 * 2**20)
     with Sandbox(limits=limits, bwrap=request.param == "bwrap") as sandbox:
         if request.param == "bwrap" and "bwrap" not in sandbox.level.layers:
             pytest.skip(f"bubblewrap does not work here: {sandbox.level.notes}")

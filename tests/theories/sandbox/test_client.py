@@ -19,7 +19,7 @@ from lakatos.theories.errors import (
     TheoryShapeError,
     TheoryTimeoutError,
 )
-from lakatos.theories.sandbox.client import Limits, Sandbox
+from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
 from lakatos.theories.sandbox.doctor import KNOWN_LAYERS, probe
 
 DRAWS = {"w": np.array([0.2, 0.4, 0.9])}
@@ -237,7 +237,7 @@ def test_endless_theory_is_stopped_by_the_clock(sandbox, honest):
     start = time.monotonic()
     with pytest.raises(TheoryTimeoutError, match=r"took longer than 0\.5 s"):
         sandbox.probabilities(
-            body("while True:\n    pass"), DRAWS, X, limits=Limits(wall_seconds=0.5)
+            body("while True:\n    pass"), DRAWS, X, limits=SandboxLimits(wall_seconds=0.5)
         )
     assert time.monotonic() - start < 10
     assert honest(sandbox)
@@ -246,7 +246,10 @@ def test_endless_theory_is_stopped_by_the_clock(sandbox, honest):
 def test_endless_theory_is_stopped_by_its_processor_time(sandbox, honest):
     with pytest.raises(TheoryTimeoutError, match=r"more than 0.3 s of processor time"):
         sandbox.probabilities(
-            body("while True:\n    pass"), DRAWS, X, limits=Limits(wall_seconds=60, cpu_seconds=0.3)
+            body("while True:\n    pass"),
+            DRAWS,
+            X,
+            limits=SandboxLimits(wall_seconds=60, cpu_seconds=0.3),
         )
     assert honest(sandbox)
 
@@ -255,7 +258,7 @@ def test_session_is_over_after_a_time_out(sandbox):
     source = body(
         "while parameters['w'][0, 0] > 0:\n    pass\nreturn xp.zeros((len(parameters['w']), 5))"
     )
-    with sandbox.open_session(source, X, limits=Limits(wall_seconds=0.3)) as session:
+    with sandbox.open_session(source, X, limits=SandboxLimits(wall_seconds=0.3)) as session:
         assert session.probabilities({"w": np.zeros(2)})[0].shape == (2, 5, 2)
         with pytest.raises(TheoryTimeoutError):
             session.probabilities({"w": np.ones(2)})
@@ -265,14 +268,16 @@ def test_session_is_over_after_a_time_out(sandbox):
 
 def test_more_output_than_allowed_is_refused_before_it_is_computed(sandbox):
     with pytest.raises(TheoryResourceError, match="Ask for fewer draws"):
-        sandbox.probabilities(body("while True: pass"), DRAWS, X, limits=Limits(output_bytes=100))
+        sandbox.probabilities(
+            body("while True: pass"), DRAWS, X, limits=SandboxLimits(output_bytes=100)
+        )
 
 
 def test_lint_comes_first(sandbox):
     with pytest.raises(TheoryLintError, match="line 1 imports 'os'"):
         sandbox.probabilities("import os\n" + body("return 0"), DRAWS, X)
     with pytest.raises(TheoryLintError, match="at most 20"):
-        sandbox.probabilities(body("return 0"), DRAWS, X, limits=Limits(source_bytes=20))
+        sandbox.probabilities(body("return 0"), DRAWS, X, limits=SandboxLimits(source_bytes=20))
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from lakatos.theories.errors import (
     TheoryTimeoutError,
 )
 from lakatos.theories.sandbox import client
-from lakatos.theories.sandbox.client import Limits
+from lakatos.theories.sandbox.client import SandboxLimits
 from lakatos.theories.sandbox.shared import make_shared
 from lakatos.theories.sequence import follow
 from lakatos.theories.theory import TheoryProgram
@@ -576,7 +576,11 @@ def choose(parameters, trials, xp):
 def outcome(sandbox, source, **limits):
     try:
         (answer,) = sandbox.probabilities(
-            source, {"w": np.ones(1)}, [{"x": np.zeros(3)}], lint=False, limits=Limits(**limits)
+            source,
+            {"w": np.ones(1)},
+            [{"x": np.zeros(3)}],
+            lint=False,
+            limits=SandboxLimits(**limits),
         )
     except TheoryError as error:
         return error
@@ -810,7 +814,7 @@ def choose(parameters, trials, xp):
 
 def many(sandbox, source, **limits):
     stimuli = [{"x": np.arange(float(MANY))}]
-    return sandbox.open_session(source, stimuli, lint=False, limits=Limits(**limits))
+    return sandbox.open_session(source, stimuli, lint=False, limits=SandboxLimits(**limits))
 
 
 def shared_of(session):
@@ -1038,7 +1042,7 @@ def test_answers_that_are_not_predicted_yet_are_nowhere_in_the_process(sandbox, 
         feedback={"reward": 7_000_000.0 + step + 1},
     )
     with sandbox.open_session(
-        SCAN, [], lint=False, limits=Limits(wall_seconds=60, cpu_seconds=60)
+        SCAN, [], lint=False, limits=SandboxLimits(wall_seconds=60, cpu_seconds=60)
     ) as session:
         found = follow(session, domain, {"w": np.ones(1)}, trials)
     assert np.array_equal(found.own[:, :, 1], np.tile([0.25, 0.75, 0.75], (n_people, 1)))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from lakatos.theories.sandbox.layout import Columns, columns
+from lakatos.theories.sandbox.layout import ColumnArray, columns
 
 RNG = np.random.default_rng(0)
 VALUES, SHARES = RNG.normal(size=(7, 5, 3, 2)), RNG.random((7, 1))
@@ -56,7 +56,7 @@ def test_products_of_matrices_and_operations_with_two_results_work():
     np.testing.assert_allclose(columns(VALUES) @ np.eye(2), VALUES)
     whole, rest = np.divmod(columns(VALUES), 1.0)
     np.testing.assert_allclose(whole + rest, VALUES)
-    assert type(rest) is Columns
+    assert type(rest) is ColumnArray
 
 
 def test_single_numbers_are_plain():

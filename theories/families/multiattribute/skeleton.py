@@ -16,7 +16,7 @@ from lakatos.theories.families.multiattribute.weight import (
     WEIGHT,
 )
 from lakatos.theories.families.wording.multiattribute import HEADS, SENTENCES, WORDS
-from lakatos.theories.grammar import Grammar, Slot, worded
+from lakatos.theories.grammar import Grammar, SkeletonSlot, worded
 
 BEFORE = """
 ratings = trials["ratings"] / trials["rating_max"][:, None, None]
@@ -52,21 +52,21 @@ def logistic(x, xp):
 GRAMMAR = Grammar(
     domain="multiattribute",
     slots=(
-        Slot("utility"),
-        Slot("comparison"),
-        Slot("order", 0, 1),
-        Slot("weight"),
-        Slot("selection", 0, 2),
-        Slot("direction", 0, 1),
-        Slot("context", 0, 2),
-        Slot("history", 0, 2),
-        Slot("integration"),
-        Slot("accent", 0, 3),
-        Slot("appraisal", 0, 2),
-        Slot("bias", 0, 1),
-        Slot("choice"),
-        Slot("other", 0, 2),
-        Slot("lapse", 0, 1),
+        SkeletonSlot("utility"),
+        SkeletonSlot("comparison"),
+        SkeletonSlot("order", 0, 1),
+        SkeletonSlot("weight"),
+        SkeletonSlot("selection", 0, 2),
+        SkeletonSlot("direction", 0, 1),
+        SkeletonSlot("context", 0, 2),
+        SkeletonSlot("history", 0, 2),
+        SkeletonSlot("integration"),
+        SkeletonSlot("accent", 0, 3),
+        SkeletonSlot("appraisal", 0, 2),
+        SkeletonSlot("bias", 0, 1),
+        SkeletonSlot("choice"),
+        SkeletonSlot("other", 0, 2),
+        SkeletonSlot("lapse", 0, 1),
     ),
     mechanisms=worded(
         (

@@ -21,7 +21,7 @@ from lakatos.theories.families.risky.response import CHOICE, LAPSE, MIXTURE, SID
 from lakatos.theories.families.risky.utility import UTILITY
 from lakatos.theories.families.risky.weighting import WEIGHTING
 from lakatos.theories.families.wording.risky import HEADS, SENTENCES, WORDS
-from lakatos.theories.grammar import Composition, Grammar, Slot, worded
+from lakatos.theories.grammar import Composition, Grammar, SkeletonSlot, worded
 
 HELPERS = """
 def decision_weights(weigh, reached, probabilities, xp):
@@ -54,17 +54,17 @@ def regrets(outcomes, probabilities, correlation, at_stake, xp):
 GRAMMAR = Grammar(
     domain="risky",
     slots=(
-        Slot("utility", least=0),
-        Slot("weighting", least=0),
-        Slot("comparison"),
-        Slot("scale"),
-        Slot("attention", least=0, most=6),
-        Slot("twist", least=0),
-        Slot("side", least=0),
-        Slot("history", least=0),
-        Slot("choice"),
-        Slot("mixture", least=0, most=2),
-        Slot("lapse", least=0),
+        SkeletonSlot("utility", least=0),
+        SkeletonSlot("weighting", least=0),
+        SkeletonSlot("comparison"),
+        SkeletonSlot("scale"),
+        SkeletonSlot("attention", least=0, most=6),
+        SkeletonSlot("twist", least=0),
+        SkeletonSlot("side", least=0),
+        SkeletonSlot("history", least=0),
+        SkeletonSlot("choice"),
+        SkeletonSlot("mixture", least=0, most=2),
+        SkeletonSlot("lapse", least=0),
     ),
     mechanisms=worded(
         (
