@@ -46,7 +46,7 @@ from lakatos.traces.journal import Journal
 from lakatos.traces.step import INBOX_FILE, JOURNAL_FILE
 from lakatos.traces.stores.sqlite import WriterLock
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
