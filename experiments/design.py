@@ -802,7 +802,7 @@ def design_to_json(design: Design) -> dict[str, Any]:
 
 
 def design_from_json(value: Mapping[str, Any]) -> Design:
-    """Inverse of `design_to_json`."""
+    """Read the design that `design_to_json` wrote."""
     return Design(
         name=value["name"],
         stimuli=Stimuli.from_json(value["stimuli"]),

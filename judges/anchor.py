@@ -33,7 +33,7 @@ MAY: Mapping[Part, tuple[Purpose, ...]] = {
 
 @dataclass(frozen=True)
 class AnchorItem:
-    """One settled comparison."""
+    """One comparison of two theories that data have settled."""
 
     submission: JudgeSubmission
     """What a judge sees."""
@@ -69,7 +69,7 @@ class AnchorItem:
         return digest_of(self.to_json())
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for artifacts."""
+        """Write the item as plain values, for artifacts."""
         return {
             "submission": self.submission.to_json(),
             "label": self.label,
@@ -81,7 +81,7 @@ class AnchorItem:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> AnchorItem:
-        """Inverse of `to_json`.
+        """Read the item that `to_json` wrote.
 
         Raises:
             AnchorError: A field is missing, such as the label or the strata.
@@ -137,13 +137,13 @@ class AnchorSet:
         return tuple(item.submission for item in self.parts[part])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for artifacts."""
+        """Write the set as plain values, for artifacts."""
         parts = {part: [item.to_json() for item in items] for part, items in self.parts.items()}
         return {"parts": parts, "hard_cases": [item.to_json() for item in self.hard_cases]}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> AnchorSet:
-        """Inverse of `to_json`."""
+        """Read the set that `to_json` wrote."""
         return cls(
             {
                 part: tuple(map(AnchorItem.from_json, value["parts"][part]))

@@ -42,7 +42,7 @@ Test = Literal["exact", "e_mixture", "e_betting", "loss"]
 
 
 class GateSettings(BaseModel):
-    """Fixed before any challenge."""
+    """Rules of a gate, fixed before any challenge."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -102,7 +102,7 @@ class GateRegistered(Record):
 
 
 class StratumResult(BaseModel):
-    """One protected stratum."""
+    """How a challenger did on one protected stratum of items."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -116,7 +116,7 @@ class StratumResult(BaseModel):
 
 
 class GateDecided(Record):
-    """A challenge was decided."""
+    """A challenge was decided: the challenger replaces the incumbent, or does not."""
 
     kind: Literal["gate_decided"] = "gate_decided"
     version: Literal[1] = 1
@@ -161,7 +161,7 @@ class JudgePair:
 
     @property
     def digest(self) -> Digest:
-        """Of both judges' answers."""
+        """Name of both judges' answers: it changes with any of them."""
         return digest_of([self.incumbent.to_json(), self.challenger.to_json()])
 
 
@@ -253,7 +253,7 @@ def refusal_of(registration: GateRegistered) -> str:
 def decide(
     registration: GateRegistered, pair: JudgePair, items: Sequence[AnchorItem], ledger: Ledger
 ) -> tuple[GateDecided, Ledger]:
-    """Decide a registered challenge.
+    """Decide by the registered rules whether the challenger replaces the incumbent.
 
     Args:
         registration: What was fixed beforehand.

@@ -52,12 +52,12 @@ class RecallSituation(BaseModel):
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The whole situation as one text, to be compared with lessons."""
         return " ".join((self.stage, *self.rivals, self.failed))
 
 
 class RecallArguments(RecallSituation):
-    """Of the tool `recall`."""
+    """Arguments of the tool `recall`."""
 
     most: int = Field(default=MOST, ge=1, le=10)
 
@@ -87,7 +87,7 @@ class Recalled(BaseModel):
 
 
 class LessonRecall(Protocol):
-    """A way to recall."""
+    """A way to find the lessons that fit a situation."""
 
     def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
         """At most ``most`` lessons for a situation."""
@@ -98,13 +98,13 @@ class RecallNothing:
     """Recalls nothing: what memory is compared with."""
 
     def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
-        """No lesson."""
+        """Recall no lesson, whatever the situation."""
         return Recalled(lessons=())
 
 
 @dataclass(frozen=True)
 class LexicalRecall:
-    """Recalls by shared words."""
+    """Recalls the lessons that share the most telling words with a situation."""
 
     library: Library
     valid: Valid = always

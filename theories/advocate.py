@@ -77,7 +77,7 @@ class AdvocateBrief:
 
 @dataclass(frozen=True)
 class CompositionAttempt:
-    """One composition tried."""
+    """One composition that a search tried, and what came of it."""
 
     composition: Composition
     parent: Digest | None
@@ -100,7 +100,7 @@ class SearchProposal:
 
 
 class Advocate(Protocol):
-    """Writes successors."""
+    """Whatever writes successors of theories."""
 
     @property
     def name(self) -> str:

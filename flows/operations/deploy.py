@@ -212,7 +212,7 @@ class InPrefect(SilentProgress):
             self._try(partial(acreate_table_artifact, table, key=key, description=self.name))
 
     def note(self, text: str) -> None:
-        """A log line."""
+        """Write a line into the flow run's log."""
         self.log.info("%s", text)
 
     def finish(self, text: str) -> None:
@@ -220,7 +220,7 @@ class InPrefect(SilentProgress):
         self.log.info("%s", text)
 
     def close(self) -> None:
-        """Fill the bar."""
+        """Fill the progress bar, since the pass has ended."""
         if self._artifact is not None:
             self._try(partial(aupdate_progress_artifact, self._artifact, progress=100.0))
 

@@ -429,7 +429,7 @@ def take_answers(run: Run) -> None:
 
 
 def erased(trace: Trace) -> set[Digest]:
-    """Targets of tombstones."""
+    """Digests of all records that a tombstone says no longer hold."""
     return {item.record.target for item in trace.records(Tombstone)}
 
 

@@ -43,7 +43,7 @@ _MOST_ALTERNATIVES: Final = 20
 
 
 class RehearsalSettings(FrozenPart):
-    """What is pretended."""
+    """What the rehearsal pretends to be: model, key, length of context, faults."""
 
     model: str = "rehearsal"
     key: str = ""
@@ -70,7 +70,7 @@ class _RehearsalState:
 
 
 def create_app(settings: RehearsalSettings | None = None, answer: Answer | None = None) -> FastAPI:
-    """The server.
+    """Make a server that speaks the OpenAI protocol and has no model.
 
     Args:
         settings: What is pretended.

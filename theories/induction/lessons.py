@@ -332,7 +332,7 @@ class RememberedAnswers:
         return {term.code: place for place, term in enumerate(self.gates.items)}
 
     def at(self, rows: NDArray[np.intp]) -> RememberedAnswers:
-        """Some of the rows."""
+        """The answers at some rows only."""
         gates = TermTable(self.gates.items, self.gates.values[:, rows])
         return RememberedAnswers(
             self.person[rows], self.response[rows], self.allowed[rows], self.scores[:, rows], gates
@@ -458,7 +458,7 @@ def _game_terms() -> Iterator[tuple[str, ChoiceTerm]]:
 
 
 def pairs_of(told: RememberedAnswers) -> OptionPairs:
-    """Every answer as comparisons."""
+    """Turn every answer into comparisons of the chosen option with each other one."""
     n_options = told.allowed.shape[1]
     rows, low, high, first, weight = [], [], [], [], []
     others = np.maximum(told.allowed.sum(axis=1) - 1, 1)

@@ -43,7 +43,7 @@ class ClaimFact:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it counts something."""
+        """Whether the quantity is a count, and so a whole number."""
         return UNITS.get(self.quantity) == ("count",)
 
 

@@ -412,7 +412,7 @@ class TheorySession:
         return answer
 
     def close(self) -> None:
-        """End the process."""
+        """End the process that holds the theory."""
         self._child.close()
 
     def __enter__(self) -> TheorySession:
