@@ -326,7 +326,8 @@ def exclude(
     Args:
         people: What they did.
         rules: Each is tried on everybody, so that it can be told what each of them excludes.
-        earlier: People of earlier experiments: pseudonyms. They count for a `RepeatedParticipation` in the whole campaign.
+        earlier: Pseudonyms of people in earlier experiments. They count for a `RepeatedParticipation` in
+            the whole campaign.
     """
     found: list[Exclusion] = []
     before: list[str] = []

@@ -1,8 +1,8 @@
 """The anchor set: comparisons already settled by people's data or by a known truth, against which judges are judged.
 
 Three parts share no problem and no person: *dev*, free to use, where judges are bred; *confirm*, which only the gate
-reads; *vault*, opened once, for the last report. Every look at labels is an `LabelsExposed` record; `LabelAccess` folds them.
-Values are frozen: what changes an anchor set makes another one, with another digest.
+reads; *vault*, opened once, for the last report. Every look at labels is a `LabelsExposed` record; `LabelAccess`
+folds them. Values are frozen: what changes an anchor set makes another one, with another digest.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class LabelsExposed(Record):
 
 @dataclass(frozen=True)
 class LabelAccess:
-    """What has been read so far, a fold over `LabelsExposed` records; nothing else hands out labels of confirm and vault."""
+    """Labels read so far, a fold over `LabelsExposed`; nothing else hands out labels of confirm and vault."""
 
     exposed: tuple[LabelsExposed, ...] = ()
 

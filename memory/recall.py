@@ -1,7 +1,7 @@
 """Recall: lessons by situation, at most a few, with the evidence behind them.
 
-Three ways: `LexicalRecall` by shared words weighted by their rarity (BM25), `EmbeddedRecall` by the nearest embedding of any
-endpoint, and `RecallNothing`, which is an arm of every evaluation of memory.
+Three ways: `LexicalRecall` by shared words weighted by their rarity (BM25), `EmbeddedRecall` by the nearest embedding
+of any endpoint, and `RecallNothing`, which is an arm of every evaluation of memory.
 
 References:
     Robertson & Zaragoza (2009), Foundations and Trends in Information Retrieval 3(4), 333-389 (BM25).

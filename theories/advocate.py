@@ -126,7 +126,7 @@ class GrammarAdvocate:
     batch: int = 6
     """Candidates chosen together."""
     exploration: float = 0.02
-    """Of `CandidateObjective.exploration`, as ``exploration sqrt(log N / (1 + n))`` with n of N candidates in a place."""
+    """Of `CandidateObjective.exploration`: ``exploration sqrt(log N / (1 + n))`` for n of N candidates in a place."""
     openness: float = 0.01
     """Of `CandidateObjective.entropy`, per nat."""
     memory: float = 0.05

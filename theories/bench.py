@@ -1,8 +1,9 @@
 """The workbench: what can be done with a laboratory's theories and answers, each as one function with typed arguments.
 
-Every function takes a `TheoryBench` and its own arguments and returns plain results that can be written as JSON. What is
-large (simulated answers, designs) is kept among the artifacts and named by digest; such a name can be given wherever
-an experiment or a design is asked for. Chance comes from the arguments, so that a call made again says the same.
+Every function takes a `TheoryBench` and its own arguments and returns plain results that can be
+written as JSON. What is large (simulated answers, designs) is kept among the artifacts and named by
+digest; such a name can be given wherever an experiment or a design is asked for. Chance comes from
+the arguments, so that a call made again says the same.
 """
 
 from __future__ import annotations

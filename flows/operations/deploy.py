@@ -1,7 +1,8 @@
 """Studies as Prefect deployments: what Prefect schedules, starts, limits, shows and cancels.
 
 Imports Prefect, so only import it where Prefect is wanted. One deployment carries one schedule of the laboratory, one
-pass at a time. Everything that its flow does is one call of `lakatos.flows.operations.carry.carry`; Prefect's database is never read back.
+pass at a time. Everything that its flow does is one call of `lakatos.flows.operations.carry.carry`; Prefect's
+database is never read back.
 """
 
 from __future__ import annotations

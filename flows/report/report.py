@@ -2,8 +2,8 @@
 
 It is read from the trace alone, also while the run goes on, and the same trace gives the same bytes. Everything that
 theories, studies, data and errors say is escaped by the template; only a domain's own pictures of its trials are not.
-The page carries no scripts and a policy that forbids them. `lakatos.flows.report.reader` reads the run, `lakatos.flows.report.figures` draws, and
-`lakatos.flows.report.limits` says what the result does not show.
+The page carries no scripts and a policy that forbids them. `lakatos.flows.report.reader` reads the run,
+`lakatos.flows.report.figures` draws, and `lakatos.flows.report.limits` says what the result does not show.
 """
 
 from __future__ import annotations

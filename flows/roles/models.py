@@ -1,4 +1,4 @@
-"""The language models of a run: their connections, the budget that they share, and the rules pinned to their requests."""
+"""The language models of a run: their connections, their common budget, and the rules pinned to requests."""
 
 from __future__ import annotations
 

@@ -432,7 +432,8 @@ def _reply(
 def _call_text(call: Mapping[str, Any]) -> str:
     """A call as the model writes it, before the server reads it."""
     function = call["function"]
-    return f'<tool_call>\n{{"name": {json.dumps(function["name"])}, "arguments": {function["arguments"]}}}\n</tool_call>'
+    name = json.dumps(function["name"])
+    return f'<tool_call>\n{{"name": {name}, "arguments": {function["arguments"]}}}\n</tool_call>'
 
 
 def _cached(prompt: list[str], state: _RehearsalState) -> int:

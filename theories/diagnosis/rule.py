@@ -207,7 +207,10 @@ def _trial_check(
 
 def _slopes(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     for name, x in _usable(sheet).items():
-        text = f"people chose the second option {{size}} than {{name}} says for each standard deviation of {words(name)}"
+        text = (
+            "people chose the second option {size} than {name} says for each standard deviation of "
+            f"{words(name)}"
+        )
         yield _trial_check(sheet, "slope", name, (name,), x, text, np.ones_like(x))
 
 

@@ -817,7 +817,8 @@ def _write(
             "strength = xp.exp(strength - strength.max(axis=-1)[..., None])",
             "p = strength / strength.sum(axis=-1)[..., None]",
         ]
-        claim = f"people weigh and add reasons to {'; to '.join(words)}; they choose the more surely, the larger the sum."
+        reasons = "; to ".join(words)
+        claim = f"people weigh and add reasons to {reasons}; they choose the more surely, the larger the sum."
         clauses = sum_clauses(weighed)
         title, p = "Weighed lessons", probabilities(model, plain, signed, gates, told, rows)
     else:

@@ -1,8 +1,8 @@
 """A stand-in for the service on this machine: its documented interface, its oddities and failures, and seeded people.
 
-It is for tests and rehearsals. Time stands still until `ProlificWorld.tick` moves it, so what people do depends on the seed and
-on when the recruiter acts, never on how often it asks or how fast the machine is. `ProlificWorld` keeps the truth (who was paid
-what) for comparison with the books.
+It is for tests and rehearsals. Time stands still until `ProlificWorld.tick` moves it, so what people do depends on the
+seed and on when the recruiter acts, never on how often it asks or how fast the machine is. `ProlificWorld`
+keeps the truth (who was paid what) for comparison with the books.
 
 Oddities, as others have described them (the interface's documentation; Mephisto, "Prolific API oddities"): a study that
 is stopped looks like one that is complete; raising the places of a complete study opens it again; a study without free

@@ -128,7 +128,8 @@ def test_a_pass_with_nothing_to_do_costs_under_a_second_and_loads_neither_prefec
     copy: Path,
 ) -> None:
     code = (
-        f"import sys; sys.argv = ['lakatos', 'wake', {str(copy)!r}]\ntry:\n    from lakatos.flows.commands.main import main; main()\n"
+        f"import sys; sys.argv = ['lakatos', 'wake', {str(copy)!r}]\n"
+        "try:\n    from lakatos.flows.commands.main import main; main()\n"
         "except SystemExit as end:\n    assert not end.code, end.code\n"
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
         "found = loaded & {'prefect', 'scipy', 'pymc', 'matplotlib'}\n"
