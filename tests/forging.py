@@ -89,7 +89,7 @@ def forged_rows(rows: Sequence[Row], rng: random.Random) -> tuple[str, list[Row]
         return what, [*before, chosen._replace(body=json.dumps(body, sort_keys=True, separators=(",", ":"))), *after]
     if what == "dropped" and len(rows) > 1:
         return what, [*before, *after]
-    if what == "inserted":
+    if what == "inserted" and after:  # an event after the last head is none that a head covers
         position = {"number": 10**6}
         key = step_key(chosen.name, json.loads(chosen.inputs), position)
         return what, [*before, chosen, chosen._replace(key=key, position=json.dumps(position)), *after]
