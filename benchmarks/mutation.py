@@ -365,6 +365,8 @@ def run_tests(tests: Sequence[str], plugin: object, *options: str) -> int:
         "no:xdist",
         "-m",
         "not long and not slow and not vllm",
+        "-k",
+        "not postgres",
         *options,
         *tests,
     ]
