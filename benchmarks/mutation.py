@@ -92,7 +92,10 @@ TARGETS = {
     ),
     "prolific": MutationTarget(
         ("experiments/participants/prolific/*.py",),
-        ("tests/experiments/participants/test_prolific_*.py",),
+        tuple(
+            f"tests/experiments/participants/test_prolific_{name}.py"
+            for name in ("books", "client", "money", "rehearsal", "webhook")
+        ),
     ),
     "traces": MutationTarget(("traces/*.py",), ("tests/traces/test_*.py",)),
     "scoring": MutationTarget(("flows/stages/score.py",), ("tests/flows/test_smoke.py",)),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lakatos.judges.anchor import LabelAccess, split
+from lakatos.judges.anchor import LabelAccess, components, split
 from lakatos.judges.answer import JudgeAnswers
 from lakatos.judges.errors import GateError, LedgerError, ReplayError
 from lakatos.judges.gate import (
@@ -21,7 +21,7 @@ from lakatos.judges.gate import (
     replay,
 )
 from lakatos.judges.ledger import AlphaSpending, FalseDiscovery
-from lakatos.judges.paired import exact_p, fewest_wins, most_lost
+from lakatos.judges.paired import exact_p, fewest_wins, most_lost, sign_flip_p
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of, parse_record
 from tests.judges.support import Scripted, answers, item
@@ -312,6 +312,21 @@ def test_evidence_of_just_the_level_is_enough(test):
     for factor, verdict in ((1.0, "replace"), (0.999, "keep")):
         level = {"working_level": reached * factor}
         assert run(settings.model_copy(update=level), found)[0].verdict == verdict
+
+
+def test_items_that_share_a_person_are_not_counted_as_independent():
+    shared = [
+        item(number, bool(label), people=[f"person {number // 4}"])
+        for number, label in enumerate(LABELS)
+    ]
+    found = pair(20, 8)
+    registration = put(WORKING, found, anchor=digest_of([one.digest for one in shared]))
+    decided, _ = decide(registration, found, shared, AlphaSpending())
+    gains = brier_gains(found, shared) / 0.6  # one for an item won, minus one for an item lost
+    flips = np.random.default_rng(registration.seed)
+    assert decided.p_value == sign_flip_p(np.round(gains), components(shared), rng=flips)
+    assert decided.p_value > exact_p(20, 8)
+    assert decided.e_value is None
 
 
 def test_the_working_tier_tests_at_its_own_level_and_the_certified_at_the_ledgers():
