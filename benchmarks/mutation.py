@@ -13,8 +13,8 @@ others of their files, which may look at what a shared fixture did. It is killed
 20 seconds; tests that take more than 5 seconds without any change, browsers and servers are left out, so that the
 whole suite kills at least as many. Tests run in a copy of the checkout, in forks of one process.
 
-A survivor of the first run that a new test kills is counted in ``n_killed``, not in ``n_killed_first``: the first
-figure says what tests hold today of the mutants drawn, the second what they held before anybody looked.
+A survivor that a test written later kills counts in ``n_killed``; ``n_killed_first`` is what the first run found,
+before any test was written for its survivors.
 """
 
 from __future__ import annotations
