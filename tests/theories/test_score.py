@@ -1,6 +1,7 @@
 """Scores: by hand on two draws and three people, then properties, then simulation."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -131,6 +132,16 @@ class TestLogPredictive:
         for most in (1, 6, 13, 24):  # one draw has 6 numbers
             monkeypatch.setattr(score, "MOST_AT_ONCE", most)
             np.testing.assert_allclose(log_likelihood(p, counts), whole)
+
+    def test_likelihoods_in_parts_need_a_part_of_the_memory(self, monkeypatch):
+        p, counts = np.full((2048, 64, 2), 0.5), np.ones((1, 64, 2))
+        monkeypatch.setattr(score, "MOST_AT_ONCE", 2**14)
+        tracemalloc.start()
+        log_likelihood(p, counts)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        # A part of 2**14 numbers, what is made from it, and the results; all at once would be 16 times as much.
+        assert peak < 4 * 2**14 * 8 < p.nbytes / 2
 
     def test_followed_sequences_stand_in_place_of_the_probabilities(self):
         followed = np.log([[0.9], [0.3]])
