@@ -161,7 +161,6 @@ def theory(out: Writer, source: str, place: int, n_cycles: int) -> Digest:
         theory=digest, passed=True, name=f"variant {place}" if place > 1 else ("Take the best", "Tallying")[place],
         claim="people weigh what they see", author="grammar" if place > 1 else "published", parents=(),
         change=f"change {place}" if place > 1 else "", cycle=cycle, n_parameters=2, checks=("runs",), reason="",
-        sandbox=("process",),
     )  # fmt: skip
     out.record(checked, "check", digest, begun={}, cycle=cycle)
     out.record(

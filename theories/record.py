@@ -40,8 +40,8 @@ class TheoryChecked(Record):
     """What was proved before it entered."""
     reason: str
     """Why it was refused; empty when it passed."""
-    sandbox: tuple[str, ...]
-    """Layers in which it ran."""
+    sandbox: tuple[str, ...] = ()
+    """Layers in which it ran, in older runs; now a note of the step, since machines differ in them and results must not."""
 
 
 class TheoryAdmitted(Record):

@@ -111,7 +111,6 @@ def enter(run: Run, cycle: int, program: TheoryProgram) -> None:
             code_length=code_length(program.source),
             checks=(),
             reason="",
-            sandbox=(),
         ),
         name="check",
         position={"cycle": cycle, "theory": program.digest},

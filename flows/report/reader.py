@@ -70,12 +70,16 @@ class RunReading:
         self.domain: Domain = DOMAINS[self.config.domain]
         journal: dict[Digest, JournalPlace] = {}
         self.n_events, self.times = 0, ("", "")
+        self.layers: set[str] = set()
+        """Layers of the sandboxes in which theories were checked."""
         for event in trace.journal.events():
             self.n_events, self.times = event.seq, (self.times[0] or event.time_utc, event.time_utc)
             if event.kind != INTENT:
                 journal.setdefault(
                     event.record_digest, JournalPlace(event.seq, event.kind, event.time_utc)
                 )
+            elif event.name == "check":
+                self.layers.update(event.body.get("note", {}).get("sandbox", ()))
         self.journal: Mapping[Digest, JournalPlace] = journal
 
     @property

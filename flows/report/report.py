@@ -608,9 +608,7 @@ def check_facts(run: RunReading) -> dict[str, Any]:
         "study": run.config.digest,
         "epochs": [item.record for item in run.state.epochs],
         "engines": sorted({item.record.engine for item in run.state.scores.values()}),
-        "sandbox": sorted(
-            {layer for item in run.checked.values() for layer in item.record.sandbox}
-        ),
+        "sandbox": sorted(run.layers),
     }
 
 

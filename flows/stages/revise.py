@@ -212,6 +212,7 @@ async def check_program(
     """Run all checks on a program and write down that it is a theory, or why not."""
 
     def work(context: StepContext) -> TheoryChecked:
+        context.last_note({"sandbox": list(run.laboratory.layers)})
         digest = context.artifacts.put(program.source.encode())
         theory: Theory | None = None
         reason = ""
@@ -233,7 +234,6 @@ async def check_program(
             unreadable=why_unreadable(theory) if theory else "",
             checks=theory.checks if theory else (),
             reason=reason,
-            sandbox=run.laboratory.layers,
         )
 
     return await run.step(

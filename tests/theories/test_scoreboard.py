@@ -58,7 +58,7 @@ def board_of(*records, ceilings=None, theories=None):
 def checked(theory, code_length, unreadable="") -> TheoryChecked:
     return TheoryChecked(
         theory=theory, passed=True, name="T", claim="c", author="a", parents=(), change="", cycle=0, n_parameters=1,
-        code_length=code_length, unreadable=unreadable, checks=(), reason="", sandbox=(),
+        code_length=code_length, unreadable=unreadable, checks=(), reason="",
     )  # fmt: skip
 
 

@@ -128,7 +128,6 @@ class WrittenRun:
                 n_parameters=len(theory.priors),
                 checks=("two calls agree",),
                 reason=reason,
-                sandbox=("seccomp",),
             ),
             "check",
             digest,

@@ -114,7 +114,7 @@ STUDY = {
 def checked(theory=A, name="Adding", passed=True) -> TheoryChecked:
     return TheoryChecked(
         theory=theory, passed=passed, name=name, claim="", author="x", parents=(), change="", cycle=0,
-        n_parameters=1, checks=(), reason="" if passed else "TheoryRaisedError: no", sandbox=(),
+        n_parameters=1, checks=(), reason="" if passed else "TheoryRaisedError: no",
     )  # fmt: skip
 
 

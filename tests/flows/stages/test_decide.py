@@ -154,7 +154,7 @@ def fold(*records: Record) -> RunState:
 def checked(theory: str, *parents: str) -> TheoryChecked:
     return TheoryChecked(
         theory=theory, passed=True, name=theory[:4], claim="", author="x", parents=parents, change="", cycle=1,
-        n_parameters=1, checks=(), reason="", sandbox=(),
+        n_parameters=1, checks=(), reason="",
     )  # fmt: skip
 
 
