@@ -167,7 +167,7 @@ def check_theory(
     candidates: Stimuli | None = None,
     n_people: int = N_SEQUENCES,
     seed: int = 0,
-    steps: Sequence[_Step] | None = None,
+    steps: Sequence[ExamStep] | None = None,
 ) -> CheckReport:
     """Try everything that a theory of ``domain`` must prove.
 
@@ -471,7 +471,7 @@ def _same_answers(trial: _TestedTheory) -> list[TheoryCheck]:
     )
     broadcasting = _compared(
         trial, "broadcasting", first, apart, TOLERANCE,
-        good if broadcasts else "runs one draw at a time, because draws taken together are refused or differ: slow.",
+        good if broadcasts else "runs one draw at a time, because it cannot take draws together: slow.",
         "draws taken together differ from draws taken one at a time {where}. "
         "Combine arrays along the first axis only by broadcasting.",
     )  # fmt: skip
@@ -534,14 +534,14 @@ def _study_size(trial: _TestedTheory) -> list[TheoryCheck]:
         f"asked about {n_units} {'people' if trial.walks else 'trials'} twice, one process says the same.",
         "the theory answers differently when the same people are gone through twice in one process {where}. "
         "Keep nothing between calls: what was learned belongs into the state.",
-        [sheet],
+        [sheet], points,
     )  # fmt: skip
     size = _compared(
         trial, "size", [among], [alone], TOLERANCE,
         f"among {n_units} {'people' if trial.walks else 'trials'} each is answered about as alone.",
         f"among {n_units} {'people' if trial.walks else 'trials'} the theory answers otherwise than alone {{where}}. "
         "Look at one person, and without memory at one trial, at a time.",
-        [some],
+        [some], one,
     )  # fmt: skip
     return [memory, size]
 
@@ -982,10 +982,11 @@ def check_clauses(
     return _tried_clauses(trial, theory.account().clauses if clauses is None else clauses)
 
 
-_Step = Callable[[_TestedTheory], list[TheoryCheck]]
-NEEDED: tuple[_Step, ...] = (_same_answers, _order)
+ExamStep = Callable[[_TestedTheory], list[TheoryCheck]]
+"""A part of the exam."""
+NEEDED: tuple[ExamStep, ...] = (_same_answers, _order)
 """What a theory must prove to be asked anything; the sandbox refuses answers that are no probabilities."""
-EVERYTHING: tuple[_Step, ...] = (
+EVERYTHING: tuple[ExamStep, ...] = (
     _probabilities,
     _same_answers,
     _separate_units,
@@ -999,6 +1000,8 @@ EVERYTHING: tuple[_Step, ...] = (
     _clauses,
 )
 """What it must prove to enter."""
+CHEAT_STEPS: tuple[ExamStep, ...] = (_study_size, _table)
+"""Those of them that look for cheats."""
 
 
 def _compared(
@@ -1010,6 +1013,7 @@ def _compared(
     good: str,
     bad: str,
     sheets: Sequence[_TrialSheet] = (),
+    points: Mapping[str, Array] | None = None,
 ) -> TheoryCheck:
     """The largest difference between two answers to the same questions, and where it is if it is too large."""
     gaps = [np.abs(a - b).max(axis=-1) for a, b in zip(first, second, strict=True)]
@@ -1018,7 +1022,7 @@ def _compared(
             draw, row = (int(place) for place in np.unravel_index(int(gap.argmax()), gap.shape))
             option = int(np.abs(a[draw, row] - b[draw, row]).argmax())
             where = (
-                f"on {trial.where(sheet, row)}, {trial.draw(draw)}: {a[draw, row, option]:.6g} "
+                f"on {trial.where(sheet, row)}, {trial.draw(draw, points)}: {a[draw, row, option]:.6g} "
                 f"and {b[draw, row, option]:.6g}"
             )
             worst = max(float(item.max()) for item in gaps)
