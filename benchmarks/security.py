@@ -16,18 +16,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import security_doors  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories import cheats  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.check import CHEAT_STEPS  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.theory import read_program  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "security.json"
 N_HONEST = 100
-N_FULL = 30
-"""Honest theories that take the whole exam; the others take the steps that look for cheats."""
+HARMLESS = "its trick has no effect: the answers are those for each person alone, in new processes"
 
 
 @dataclass(frozen=True)
@@ -38,53 +32,27 @@ class SecurityProbe:
     kind: str
     holds: bool
     outcome: str
-    gain: float | None = None
-    """Nats a choice that a cheat is worth where nothing is defended."""
 
 
 def cheating_theories() -> Iterator[SecurityProbe]:
-    """Planted theories that cheat, each with a gain, none of which may be admitted."""
+    """Planted theories that cheat, none of which may be admitted, and honest ones, none of which may be refused."""
     with Sandbox() as sandbox:
-        trials = _experiments(sandbox)
+        trials = {name: cheats.experiment(name, sandbox) for name in ("learning", "multiattribute")}
         for cheat in cheats.cheats():
-            gain = round(cheats.unguarded_gain(cheat, trials[cheat.domain]), 5)
             found = cheats.outcome(cheat.source, cheat.domain, trials[cheat.domain], sandbox)
-            holds = found.refused and gain > 0
-            yield SecurityProbe(cheat.name, cheat.kind, holds, _words(found), gain)
-
-
-def honest_theories() -> Iterator[SecurityProbe]:
-    """Theories that learn, of the families and drawn from their grammar, none of which may be refused."""
-    with Sandbox() as sandbox:
-        trials = _experiments(sandbox)["learning"]
-        for number, program in enumerate(cheats.honest_learners(N_HONEST)):
-            full = number < N_FULL
-            steps = None if full else CHEAT_STEPS
-            found = cheats.outcome(program.source, "learning", trials, sandbox, steps)
-            name = read_program(program).name
-            kind = "whole exam" if full else "steps that look for cheats"
-            yield SecurityProbe(name, kind, not found.refused, _words(found))
-
-
-def _experiments(sandbox: Sandbox) -> dict[str, Trials]:
-    return {name: cheats.experiment(name, sandbox) for name in cheats.SETTINGS}
-
-
-def _words(found: cheats.AdmissionOutcome) -> str:
-    return f"refused by the {found.where}: {found.reason}" if found.refused else "admitted"
-
-
-def doors() -> Iterator[SecurityProbe]:
-    """Attacks on servers, files and names; see `benchmarks.security_doors`."""
-    for name in security_doors.PROBES:
-        outcome = security_doors.carry_out(name)
-        yield SecurityProbe(name, outcome.tried, outcome.held, outcome.detail)
+            words = f"refused by the {found.where}: {found.reason}" if found.refused else HARMLESS
+            holds = found.refused or abs(found.gained) < 1e-9
+            yield SecurityProbe(cheat.name, cheat.kind, holds, words if holds else "admitted")
+        for program in cheats.honest_learners(N_HONEST):
+            found = cheats.outcome(program.source, "learning", trials["learning"], sandbox)
+            words = f"refused by the {found.where}: {found.reason}" if found.refused else "admitted"
+            yield SecurityProbe(
+                program.source.split(":")[0].strip('"'), "honest", not found.refused, words
+            )
 
 
 SECTIONS: dict[str, Callable[[], Iterator[SecurityProbe]]] = {
-    "cheating theories": cheating_theories,
-    "honest theories": honest_theories,
-    "doors": doors,
+    "cheating theories": cheating_theories
 }
 """Each section's probes, by its name."""
 
@@ -105,7 +73,6 @@ def main(names: list[str]) -> int:
         failed += len(found) - held
         seconds = round(time.monotonic() - begun, 1)
         results[name] = {
-            **provenance(),
             "held": held,
             "of": len(found),
             "seconds": seconds,
