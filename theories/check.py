@@ -534,14 +534,14 @@ def _study_size(trial: _TestedTheory) -> list[TheoryCheck]:
         f"asked about {n_units} {'people' if trial.walks else 'trials'} twice, one process says the same.",
         "the theory answers differently when the same people are gone through twice in one process {where}. "
         "Keep nothing between calls: what was learned belongs into the state.",
-        [sheet],
+        [sheet], points,
     )  # fmt: skip
     size = _compared(
         trial, "size", [among], [alone], TOLERANCE,
         f"among {n_units} {'people' if trial.walks else 'trials'} each is answered about as alone.",
         f"among {n_units} {'people' if trial.walks else 'trials'} the theory answers otherwise than alone {{where}}. "
         "Look at one person, and without memory at one trial, at a time.",
-        [some],
+        [some], one,
     )  # fmt: skip
     return [memory, size]
 
@@ -1010,6 +1010,7 @@ def _compared(
     good: str,
     bad: str,
     sheets: Sequence[_TrialSheet] = (),
+    points: Mapping[str, Array] | None = None,
 ) -> TheoryCheck:
     """The largest difference between two answers to the same questions, and where it is if it is too large."""
     gaps = [np.abs(a - b).max(axis=-1) for a, b in zip(first, second, strict=True)]
@@ -1018,7 +1019,7 @@ def _compared(
             draw, row = (int(place) for place in np.unravel_index(int(gap.argmax()), gap.shape))
             option = int(np.abs(a[draw, row] - b[draw, row]).argmax())
             where = (
-                f"on {trial.where(sheet, row)}, {trial.draw(draw)}: {a[draw, row, option]:.6g} "
+                f"on {trial.where(sheet, row)}, {trial.draw(draw, points)}: {a[draw, row, option]:.6g} "
                 f"and {b[draw, row, option]:.6g}"
             )
             worst = max(float(item.max()) for item in gaps)

@@ -41,7 +41,7 @@ class TheoryChecked(Record):
     reason: str
     """Why it was refused; empty when it passed."""
     sandbox: tuple[str, ...] = ()
-    """Layers in which it ran, in older runs; now a note of the step, since machines differ in them and results must not."""
+    """Layers in which it ran, in older runs; now a note of the step: machines differ in them, results must not."""
 
 
 class TheoryAdmitted(Record):
