@@ -135,7 +135,7 @@ def stamp(kind: str) -> Path:
 
 
 def digest(kind: str) -> str:
-    """Identity of an installation."""
+    """Identity of an installation: its place, its lock file and `pyproject.toml`."""
     told = hashlib.sha256(str(ROOT).encode())
     for path in (LOCKS[kind], ROOT / "pyproject.toml"):
         try:
@@ -250,7 +250,7 @@ def say(text: str) -> None:
 
 
 def fail(text: str) -> NoReturn:
-    """End with one line."""
+    """End the program with one line that says why."""
     sys.exit(f"start.py: {text}.")
 
 

@@ -208,8 +208,8 @@ def experiment(
         ),
         "preregister", chosen, begun={}, cycle=cycle,
     )  # fmt: skip
-    asked = out.record(PeopleRecruited(experiment=name, source="web", n_participants=N_PEOPLE), "recruit", plan, begun={},
-                       cycle=cycle)  # fmt: skip
+    asked = out.record(PeopleRecruited(experiment=name, source="web", n_participants=N_PEOPLE), "recruit", plan,
+                       begun={}, cycle=cycle)  # fmt: skip
     answers = store.put_json({"answers": [int(value) for value in rng.integers(0, 2, N_TRIALS)]})
     for person in range(N_PEOPLE):
         out.record(
@@ -298,8 +298,9 @@ def language_model_calls(out: Writer) -> Iterator[None]:
         out.record(
             LanguageModelCalled(
                 role="advocate" if number % 3 else "arbiter", model="local", model_version=digest_of("model"),
-                model_name="m", server="s", request=request, sampling=TokenSampling(), seed=number, completion=completion,
-                finish_reason="stop", outcome="answered", n_prompt_tokens=800, n_completion_tokens=100,
+                model_name="m", server="s", request=request, sampling=TokenSampling(), seed=number,
+                completion=completion, finish_reason="stop", outcome="answered",
+                n_prompt_tokens=800, n_completion_tokens=100,
             ),
             "call", request, begun={"spent": amount}, number=number,
         )  # fmt: skip

@@ -677,12 +677,15 @@ def refine_trials(
     References:
         Hooke & Jeeves (1961), Journal of the ACM 8(2), 212-229.
     """
+    # Rivals with prior probability, their predictions and the weights of their draws.
     now = [np.asarray(p, dtype=np.float64) for p in answers(stimuli)]
     weights = check_rivals(now, log_weights, log_prior=log_prior)
     real = np.flatnonzero(np.exp(log_prior)).tolist()
     prior = np.exp(np.asarray(log_prior, dtype=np.float64))
     now, own_weights = [now[t] for t in real], [weights[t] for t in real]
     prior = prior[real]
+    # Simulated people: a theory for each by the prior (stratified), a draw of it by its weights,
+    # and one uniform number a trial that decides the answer, whatever the trial is replaced by.
     truth = np.searchsorted(np.cumsum(prior), (np.arange(n_people) + rng.random()) / n_people).clip(
         max=len(real) - 1
     )
@@ -700,17 +703,21 @@ def refine_trials(
         ).sum(axis=1)
         return [np.log(np.maximum(p[:, column], 1e-300)).T[answer] for p in outcomes]
 
+    # Log posterior of each draw given a person's answers to the whole batch, up to a constant:
+    # log w(draw) + sum over trials of log p(answer | draw, trial).
     by_trial = [answered(now, trial, trial) for trial in range(len(stimuli))]
     total = [
         np.sum([said[t] for said in by_trial], axis=0) + np.log(np.maximum(w, 1e-300))
         for t, w in enumerate(own_weights)
     ]
+    # Hooke and Jeeves: all neighbours at one step; the next, smaller step once nothing improves.
     gained = 0.0
     improved, tried_step = True, float("nan")
     for step in np.repeat(steps, n_passes).tolist():
         if step == tried_step and not improved:
             continue
         tried_step, improved = step, False
+        # Neighbours of all movable trials, predicted by every rival in one call.
         proposed, came_from = moves(stimuli.take(movable), step)
         if not len(proposed):
             continue
@@ -718,6 +725,7 @@ def refine_trials(
         new = [np.asarray(p, dtype=np.float64) for p in answers(proposed)]
         new = [new[t] for t in real]
         keys, taken = identify(proposed), list(identify(stimuli))
+        # Each trial in turn, against its neighbours that are not in the batch yet.
         for trial in movable:
             others = set(taken[:trial] + taken[trial + 1 :])
             rows = [
@@ -725,6 +733,8 @@ def refine_trials(
             ]
             if not rows:
                 continue
+            # I(theory; answer to the trial | answers to all others): the others' log posterior is
+            # the whole one less this trial's part. Column 0 is the trial itself.
             ways = _AnswerWays.of_people(
                 [whole - part for whole, part in zip(total, by_trial[trial], strict=True)], prior
             )
@@ -737,6 +747,7 @@ def refine_trials(
             best = int(np.argmax(gain))
             if gain[best] <= gain[0] + 1e-5:
                 continue
+            # The best neighbour takes the place of the trial.
             improved = True
             gained += float(gain[best] - gain[0])
             row = rows[best - 1]
@@ -791,7 +802,7 @@ def design_to_json(design: Design) -> dict[str, Any]:
 
 
 def design_from_json(value: Mapping[str, Any]) -> Design:
-    """Inverse of `design_to_json`."""
+    """Read the design that `design_to_json` wrote."""
     return Design(
         name=value["name"],
         stimuli=Stimuli.from_json(value["stimuli"]),

@@ -26,7 +26,7 @@ class TrialsError(ExperimentError):
 
 
 class DesignError(ExperimentError):
-    """No admissible design."""
+    """No admissible design can be found, or what was asked of the search makes no sense."""
 
 
 class EmptyDesignSpaceError(DesignError):

@@ -249,7 +249,7 @@ def find_n_of_people(
 def _smallest(
     differences: dict[Pair, Array], pairs: Sequence[Pair], least: int, most: int, power: float
 ) -> PowerTable:
-    """See `find_n_participants`."""
+    """Power up to the smallest sample that is enough; see `find_n_participants`."""
     if not 2 <= least <= most:
         raise DesignError(
             f"a sample of {least} to {most} participants: at least 2 are needed for a standard error."

@@ -54,7 +54,7 @@ class IncompleteAnswers:
 
     @property
     def words(self) -> str:
-        """See `ExclusionRule`."""
+        """The rule in words, for the preregistration."""
         if self.keep_partial:
             least = (
                 f" at least {self.least_share:.0%} of the trials"
@@ -87,7 +87,7 @@ class RepeatedParticipation:
 
     @property
     def words(self) -> str:
-        """See `ExclusionRule`."""
+        """The rule in words, for the preregistration."""
         if self.in_campaign:
             return "People who took part in this or an earlier experiment of the campaign before are excluded."
         return "Where a person took part more than once, only the first time counts."
@@ -106,7 +106,7 @@ class TooFast:
 
     @property
     def words(self) -> str:
-        """See `ExclusionRule`."""
+        """The rule in words, for the preregistration."""
         least = f"below {self.median_below_ms:g} ms"
         return (
             f"People whose median response time is {least} are excluded, and people whose mean time between answers, "
@@ -138,7 +138,7 @@ class ImpossibleTimes:
 
     @property
     def words(self) -> str:
-        """See `ExclusionRule`."""
+        """The rule in words, for the preregistration."""
         return (
             f"People are excluded of whose answers more than {self.share_above:.0%} came with response times that are "
             "longer than the server's clock allows."
@@ -184,7 +184,7 @@ class FastAnswers:
 
     @property
     def words(self) -> str:
-        """See `ExclusionRule`."""
+        """The rule in words, for the preregistration."""
         share = f"{self.share_above:.0%} of their answers"
         return f"People with more than {share} faster than {self.below_ms:g} ms are excluded."
 
@@ -207,7 +207,7 @@ class OneKey:
 
     @property
     def words(self) -> str:
-        """See `ExclusionRule`."""
+        """The rule in words, for the preregistration."""
         return f"People who chose the same side in more than {self.share_above:.0%} of their answers are excluded."
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
@@ -227,7 +227,7 @@ class ConstantAlternation:
 
     @property
     def words(self) -> str:
-        """See `ExclusionRule`."""
+        """The rule in words, for the preregistration."""
         return f"People who changed sides after more than {self.share_above:.0%} of their answers are excluded."
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
@@ -248,7 +248,7 @@ class FailedChecks:
 
     @property
     def words(self) -> str:
-        """See `ExclusionRule`."""
+        """The rule in words, for the preregistration."""
         return f"People who failed more than {self.above} attention check{'' if self.above == 1 else 's'} are excluded."
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
@@ -266,14 +266,14 @@ class ComprehensionAttempts:
 
     @property
     def words(self) -> str:
-        """See `ExclusionRule`."""
+        """The rule in words, for the preregistration."""
         return (
             f"People who needed more than {self.attempts_above} "
             f"attempt{'' if self.attempts_above == 1 else 's'} at the comprehension check are excluded."
         )
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
-        """The number of attempts."""
+        """The person's number of attempts, if there were too many; else None."""
         value = answers.comprehension_attempts
         return float(value) if value > self.attempts_above else None
 
@@ -289,7 +289,7 @@ class MissingAnswers:
 
     @property
     def words(self) -> str:
-        """See `ExclusionRule`."""
+        """The rule in words, for the preregistration."""
         return f"Sessions without an answer to more than {self.share_above:.0%} of the trials are excluded."
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
@@ -326,7 +326,8 @@ def exclude(
     Args:
         people: What they did.
         rules: Each is tried on everybody, so that it can be told what each of them excludes.
-        earlier: People of earlier experiments: pseudonyms. They count for a `RepeatedParticipation` in the whole campaign.
+        earlier: Pseudonyms of people in earlier experiments. They count for a `RepeatedParticipation` in
+            the whole campaign.
     """
     found: list[Exclusion] = []
     before: list[str] = []

@@ -23,7 +23,7 @@ class PairPower(Record):
 
 
 class DesignChosen(Record):
-    """A design search ended."""
+    """A design search ended, and chose the trials of the next experiment."""
 
     kind: Literal["design_chosen"] = "design_chosen"
     version: Literal[1] = 1
@@ -61,7 +61,7 @@ class DesignChosen(Record):
 
 
 class PeopleRecruited(Record):
-    """People were asked."""
+    """People were asked to answer an experiment."""
 
     kind: Literal["recruited"] = "recruited"
     version: Literal[1] = 1

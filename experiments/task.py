@@ -62,7 +62,7 @@ class Stimuli:
         return tuple(row.tobytes() for row in table)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain lists, for artifacts."""
+        """Write the trials as plain lists, for artifacts."""
         return {name: np.asarray(array).tolist() for name, array in sorted(self.arrays.items())}
 
     @classmethod
@@ -167,7 +167,7 @@ class Trials:
 
     @property
     def n_responses(self) -> int:
-        """All answers."""
+        """Number of all answers; a row of counts stands for several."""
         return int(self.count.sum())
 
     def of_people(self, chosen: Array) -> Trials:
@@ -190,7 +190,7 @@ class Trials:
 
     @cached_property
     def counts(self) -> Array:
-        """``(n_participants, n_trials, n_options)`` answers."""
+        """How often each person chose each option: ``(n_participants, n_trials, n_options)``."""
         table = np.zeros((self.n_participants, len(self.stimuli), self.n_options))
         np.add.at(table, (self.participant, self.trial, self.response), self.count)
         return table
@@ -235,7 +235,7 @@ class Trials:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain lists, for artifacts."""
+        """Write the table as plain lists, for artifacts."""
         feedback = {
             name: np.asarray(column).tolist() for name, column in sorted(self.feedback.items())
         }
@@ -255,7 +255,7 @@ class Trials:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Trials:
-        """Inverse of `to_json`."""
+        """Read the table that `to_json` wrote."""
         columns = {
             name: np.asarray(value[name], dtype=np.int64)
             for name in ("participant", "trial", "response", "count")
@@ -375,7 +375,7 @@ class OneShot:
     def feedback(
         self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array
     ) -> dict[str, Array]:
-        """Nothing; see `Domain.feedback`."""
+        """Nothing follows an answer; see `Domain.feedback`."""
         return {}
 
 

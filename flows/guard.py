@@ -27,7 +27,8 @@ def check_packages(names: tuple[str, ...] = PACKAGES) -> Path:
         )
         if places != [home / name]:
             raise InstallationError(
-                f"the package 'lakatos.{name}' is not {home / name} but {places[0] if places else 'missing'}. Check that "
-                "lakatos/ of the checkout still holds a link to each package (`git checkout -- lakatos`), or install again."
+                f"the package 'lakatos.{name}' is not {home / name} but {places[0] if places else 'missing'}. "
+                "Check that lakatos/ of the checkout still holds a link to each package "
+                "(`git checkout -- lakatos`), or install again."
             )
     return home

@@ -1,8 +1,8 @@
 """The anchor set: comparisons already settled by people's data or by a known truth, against which judges are judged.
 
 Three parts share no problem and no person: *dev*, free to use, where judges are bred; *confirm*, which only the gate
-reads; *vault*, opened once, for the last report. Every look at labels is an `LabelsExposed` record; `LabelAccess` folds them.
-Values are frozen: what changes an anchor set makes another one, with another digest.
+reads; *vault*, opened once, for the last report. Every look at labels is a `LabelsExposed` record; `LabelAccess`
+folds them. Values are frozen: what changes an anchor set makes another one, with another digest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAY: Mapping[Part, tuple[Purpose, ...]] = {
 
 @dataclass(frozen=True)
 class AnchorItem:
-    """One settled comparison."""
+    """One comparison of two theories that data have settled."""
 
     submission: JudgeSubmission
     """What a judge sees."""
@@ -69,7 +69,7 @@ class AnchorItem:
         return digest_of(self.to_json())
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for artifacts."""
+        """Write the item as plain values, for artifacts."""
         return {
             "submission": self.submission.to_json(),
             "label": self.label,
@@ -81,7 +81,7 @@ class AnchorItem:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> AnchorItem:
-        """Inverse of `to_json`.
+        """Read the item that `to_json` wrote.
 
         Raises:
             AnchorError: A field is missing, such as the label or the strata.
@@ -137,13 +137,13 @@ class AnchorSet:
         return tuple(item.submission for item in self.parts[part])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for artifacts."""
+        """Write the set as plain values, for artifacts."""
         parts = {part: [item.to_json() for item in items] for part, items in self.parts.items()}
         return {"parts": parts, "hard_cases": [item.to_json() for item in self.hard_cases]}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> AnchorSet:
-        """Inverse of `to_json`."""
+        """Read the set that `to_json` wrote."""
         return cls(
             {
                 part: tuple(map(AnchorItem.from_json, value["parts"][part]))
@@ -169,7 +169,7 @@ class LabelsExposed(Record):
 
 @dataclass(frozen=True)
 class LabelAccess:
-    """What has been read so far, a fold over `LabelsExposed` records; nothing else hands out labels of confirm and vault."""
+    """Labels read so far, a fold over `LabelsExposed`; nothing else hands out labels of confirm and vault."""
 
     exposed: tuple[LabelsExposed, ...] = ()
 

@@ -34,7 +34,7 @@ class JudgeAnswers:
     """Share of items on which it disagreed with itself."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for artifacts."""
+        """Write the answers as plain values, for artifacts."""
         return {
             "judge": self.judge,
             "probability": [None if np.isnan(p) else float(p) for p in self.probability],
@@ -45,7 +45,7 @@ class JudgeAnswers:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> JudgeAnswers:
-        """Inverse of `to_json`."""
+        """Read the answers that `to_json` wrote."""
         return cls(
             value["judge"],
             np.array([np.nan if p is None else p for p in value["probability"]], dtype=np.float64),

@@ -35,7 +35,7 @@ class AcceptanceRatio:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95%."""
+        """Interval of the ratio at 95%."""
         return self.within(0.95)
 
     def within(self, confidence: float) -> tuple[float, float]:
@@ -57,7 +57,7 @@ class AcceptanceRatio:
 
     @property
     def equivalent(self) -> bool:
-        """Whether parity is shown."""
+        """Whether the data show that both groups are accepted alike."""
         return self.equivalence_p < LEVEL
 
     @property

@@ -18,7 +18,7 @@ N_BINS = 5
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Verdicts of similar probability."""
+    """Verdicts of similar probability, and how often they came true."""
 
     probability: float
     """Mean of those given."""

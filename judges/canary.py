@@ -21,7 +21,7 @@ LEVEL = 0.001
 
 @dataclass(frozen=True)
 class CanaryResult:
-    """What was found."""
+    """Whether a judge drifted: how often it now answers old items otherwise."""
 
     drifted: bool
     n_items: int

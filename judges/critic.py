@@ -135,7 +135,7 @@ class FreshPanel:
         return start
 
     def open(self, seen: Seen) -> list[int]:
-        """All of them, always."""
+        """All judges, whatever was seen: a fresh panel spares none."""
         return list(range(len(self.names)))
 
     def ask(self, start: Array, seen: Seen, critic: int) -> list[tuple[Array, Seen]]:

@@ -16,7 +16,7 @@ from lakatos.traces.record import Record
 
 
 class EpochOpened(Record):
-    """A panel was frozen."""
+    """A panel of judges was frozen for a new epoch."""
 
     kind: Literal["epoch_opened"] = "epoch_opened"
     version: Literal[1] = 1

@@ -1,4 +1,4 @@
-"""Errors of judges.
+"""Errors that judges and their gate raise.
 
 JudgeError
 ├── EpochMismatchError     verdicts of two epochs were mixed

@@ -42,7 +42,7 @@ Test = Literal["exact", "e_mixture", "e_betting", "loss"]
 
 
 class GateSettings(BaseModel):
-    """Fixed before any challenge."""
+    """Rules of a gate, fixed before any challenge."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -102,7 +102,7 @@ class GateRegistered(Record):
 
 
 class StratumResult(BaseModel):
-    """One protected stratum."""
+    """How a challenger did on one protected stratum of items."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -116,7 +116,7 @@ class StratumResult(BaseModel):
 
 
 class GateDecided(Record):
-    """A challenge was decided."""
+    """A challenge was decided: the challenger replaces the incumbent, or does not."""
 
     kind: Literal["gate_decided"] = "gate_decided"
     version: Literal[1] = 1
@@ -161,7 +161,7 @@ class JudgePair:
 
     @property
     def digest(self) -> Digest:
-        """Of both judges' answers."""
+        """Name of both judges' answers: it changes with any of them."""
         return digest_of([self.incumbent.to_json(), self.challenger.to_json()])
 
 
@@ -253,7 +253,7 @@ def refusal_of(registration: GateRegistered) -> str:
 def decide(
     registration: GateRegistered, pair: JudgePair, items: Sequence[AnchorItem], ledger: Ledger
 ) -> tuple[GateDecided, Ledger]:
-    """Decide a registered challenge.
+    """Decide by the registered rules whether the challenger replaces the incumbent.
 
     Args:
         registration: What was fixed beforehand.
@@ -267,6 +267,7 @@ def decide(
     Raises:
         GateError: The answers, the judges or the items are not those that were registered.
     """
+    # Nothing but the registered answers is decided on.
     settings = registration.settings
     if pair.digest != registration.answers:
         raise GateError(
@@ -283,12 +284,14 @@ def decide(
         "level": registration.level,
         "minimum_detectable": registration.minimum_detectable,
     }
+    # Without answers or power the labels stay unread, and the test costs nothing.
     if refusal := refusal_of(registration):
         outcome: Outcome = "error" if "no answer" in refusal else "underpowered"
         decided = GateDecided(
             **common, verdict=outcome, reason=refusal, debit=0.0, level_left=ledger.level
         )
         return decided, ledger
+    # Labels are read: who was right on each item that both judges answered.
     if version_of(items) != registration.anchor:
         raise GateError(
             f"these items are not the registered confirm part ({registration.anchor[:8]})."
@@ -299,8 +302,10 @@ def decide(
     wins, losses, n = int(won.sum()), int(lost.sum()), int(kept.sum())
     p_value: float | None = None
     e_value: float | None = None
+    # The gain of each item: won minus lost, or the difference of Brier losses.
     gains = won.astype(float) - lost if settings.test != "loss" else brier_gains(pair, items)[kept]
     gain = float(gains.mean())
+    # The registered test, of clusters of items.
     groups = components(items)
     clusters = [group for group, keep in zip(groups, kept, strict=True) if keep]
     if settings.test == "exact" and len(set(clusters)) == n:
@@ -313,15 +318,18 @@ def decide(
     else:
         signs = (won.astype(int) - lost.astype(int))[won | lost]
         e_value = float(betting_e_values(signs).max(initial=1.0))
+    # Convincing at the registered level: p <= level, or by Ville's inequality e >= 1 / level.
     convincing = (
         p_value <= registration.level
         if p_value is not None
         else (e_value or 0) >= 1 / registration.level
     )
+    # It must also gain enough, and harm no protected stratum.
     strata = _strata(settings, items, kept, won, lost)
     harmed = [row.stratum for row in strata if not row.safe]
     enough = gain >= settings.floor
     replaces = convincing and enough and not harmed
+    # The reason in words.
     evidence = f"p = {p_value:.2g}" if p_value is not None else f"e = {e_value:.3g}"
     reason = f"gain {gain:+.3f} on {n} items ({wins} won, {losses} lost), {evidence} at level {registration.level:.2g}"
     if not replaces:
@@ -334,6 +342,7 @@ def decide(
             )
             if fails
         )
+    # A certified test is charged to the ledger whatever came out, since its labels were read.
     certified = settings.tier == "certified"
     after = ledger.debit(registration.level, replaced=replaces) if certified else ledger
     decided = GateDecided(

@@ -41,7 +41,7 @@ AMONG = 5
 
 @dataclass(frozen=True)
 class CalibratedItems:
-    """Calibrated items."""
+    """Items whose difficulty is known, by a two-parameter logistic model."""
 
     slope: Array
     """``(n_items,)`` change of log odds per unit of ability; 0 tells nothing."""
@@ -87,7 +87,7 @@ def information(items: CalibratedItems, ability: Array | float) -> Array:
 
 
 def ability_of(items: CalibratedItems, correct: Array) -> JudgeAbility:
-    """Ability of one judge.
+    """Estimate the ability of one judge from the items it got right.
 
     Args:
         items: Calibrated.
@@ -210,7 +210,7 @@ class AdaptiveScreen:
         precise: float = PRECISE,
         adaptive: bool = True,
     ) -> None:
-        """Nothing was asked yet.
+        """Prepare a screening; no item has been asked yet.
 
         Args:
             items: Calibrated on other judges.
@@ -261,7 +261,7 @@ class AdaptiveScreen:
         self.is_over = self.is_over or self.ability.standard_error < self.precise
 
     def result(self) -> ChallengerScreening:
-        """What was found."""
+        """What the screening found so far."""
         return ChallengerScreening(
             tuple(self.asked), tuple(self.correct), self.ability, self.better, self.verdict
         )
@@ -307,7 +307,7 @@ def _log_terms(items: CalibratedItems, answers: Array) -> Array:
 
 
 def _posterior(items: CalibratedItems, answers: Array) -> Array:
-    """``(n_judges, n_abilities)`` posterior weights."""
+    """Posterior weights of abilities, ``(n_judges, n_abilities)``."""
     log_odds = np.multiply.outer(items.slope, ABILITIES) + items.intercept[:, None]
     right, wrong = np.where(answers == 1, 1.0, 0.0), np.where(answers == 0, 1.0, 0.0)
     return np.asarray(

@@ -34,12 +34,12 @@ class JudgeSubmission:
     """What a judge that reads may see, by name: the two claims, for example. Nothing that tells who wrote them."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for artifacts."""
+        """Write the submission as plain values, for artifacts."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> JudgeSubmission:
-        """Inverse of `to_json`."""
+        """Read the submission that `to_json` wrote."""
         return cls(**value)
 
 

@@ -26,12 +26,12 @@ class AlphaSpending:
 
     @property
     def left(self) -> float:
-        """Probability not yet spent."""
+        """Probability of a false replacement that is not spent yet."""
         return self.alpha - sum(self.spent)
 
     @property
     def level(self) -> float:
-        """Of the next test."""
+        """Level of the next test."""
         return self.alpha * share(len(self.spent) + 1)
 
     def debit(self, level: float, *, replaced: bool) -> AlphaSpending:

@@ -12,7 +12,7 @@ from lakatos.judges.errors import JudgeError
 
 @dataclass(frozen=True)
 class PrevalenceEstimate:
-    """Share of good ones."""
+    """Estimated share of good candidates, corrected for the judge's errors."""
 
     value: float
     """Corrected for the judge's errors, between 0 and 1."""

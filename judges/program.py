@@ -57,7 +57,7 @@ class JudgeProgram:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names that it reads."""
+        """Names of the features that the program reads."""
         return tuple(sorted({factor.feature for term in self.terms for factor in term.factors}))
 
     @property
@@ -66,12 +66,12 @@ class JudgeProgram:
         return tuple(sorted(term.factors for term in self.terms))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Write the program as plain values."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> JudgeProgram:
-        """Inverse of `to_json`.
+        """Read the program that `to_json` wrote.
 
         Raises:
             VerdictError: A transform is unknown, a term has not one or two factors, or a number is not finite.
@@ -157,7 +157,7 @@ class ProgramJudge:
         return float(self.judge_all([submission])[0])
 
     def judge_all(self, submissions: Sequence[JudgeSubmission]) -> Array:
-        """``(n_submissions,)`` probabilities."""
+        """Probabilities for many submissions at once: ``(n_submissions,)``."""
         features = self.program.features
         return np.clip(
             expit(log_odds(self.program, features, table(submissions, features))),

@@ -47,14 +47,14 @@ class Rubric:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for artifacts."""
+        """Write the rubric as plain values, for artifacts."""
         whole = [_words(item) | {"weight": item.weight} for item in self.dimensions]
         found = {"dimensions": whole, "instructions": self.instructions}
         return found | {"edition": self.edition} if self.edition else found
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Rubric:
-        """Inverse of `to_json`."""
+        """Read the rubric that `to_json` wrote."""
         found = tuple(
             RubricDimension(
                 str(item["name"]),

@@ -25,7 +25,7 @@ SPREAD = 0.5
 
 @dataclass(frozen=True)
 class SearchStrategy:
-    """How an advocate searches."""
+    """How an advocate searches: the mechanisms it prefers, and its prompt."""
 
     preferences: Mapping[str, float]
     """Positive weight by mechanism; mechanisms that are not named have the weight 1."""

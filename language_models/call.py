@@ -40,7 +40,7 @@ _SEEDS: Final = 2**31
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A recorded call."""
+    """A call of a language model as the trace holds it, with its answer."""
 
     record: LanguageModelCalled
     digest: Digest
@@ -293,12 +293,12 @@ class RecordedModel:
 
     @property
     def name(self) -> str:
-        """Of the model behind."""
+        """Name of the model that answers behind it."""
         return self._caller.model.name
 
     @property
     def version(self) -> str:
-        """Of the model behind."""
+        """Version of the model that answers behind it."""
         return self._caller.model.version
 
     async def complete(self, request: ModelRequest) -> ModelCompletion:

@@ -48,7 +48,7 @@ class ToolOffer(FrozenPart):
 
 
 class TokenSampling(FrozenPart):
-    """How tokens are drawn."""
+    """How the tokens of an answer are drawn."""
 
     temperature: float = 0.7
     top_p: float = 1.0
@@ -88,7 +88,7 @@ class TokenLogProbability(FrozenPart):
 
 
 class ModelCompletion(FrozenPart):
-    """What a model answered."""
+    """What a model answered, with everything that came back."""
 
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -116,7 +116,7 @@ class LanguageModel(Protocol):
         """Digest of all that can change its answers: model, revision, server, decoding defaults."""
 
     async def complete(self, request: ModelRequest) -> ModelCompletion:
-        """Answer once.
+        """Ask once and return the answer; nothing is tried again here.
 
         Raises:
             LanguageModelError: There is no answer; its subclasses say whether trying again can help.

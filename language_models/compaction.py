@@ -37,7 +37,7 @@ class TailCompactor:
     name: str = "truncate"
 
     async def __call__(self, text: str, n_tokens: int) -> str:
-        """The end of ``text``."""
+        """Keep the end of ``text``, as long as there is room."""
         return _end(text, n_tokens, self.count)
 
 
@@ -115,7 +115,7 @@ class ModelCompactor:
 
     @property
     def name(self) -> str:
-        """Names the model too."""
+        """Name of the way to shorten, with the model that does it."""
         return f"model {self.model.name}"
 
     async def __call__(self, text: str, n_tokens: int) -> str:

@@ -87,7 +87,7 @@ class RoleContext(FrozenPart):
 
     @property
     def digest(self) -> Digest:
-        """Names the context."""
+        """Digest of everything that the role is told; it names the context."""
         return digest_of(self.model_dump(mode="json"))
 
 
@@ -107,7 +107,7 @@ class ContextCompaction(FrozenPart):
 
 
 class TextCompactor(Protocol):
-    """Makes a text shorter."""
+    """A way to make a text shorter, so that it fits the context."""
 
     @property
     def name(self) -> str:
@@ -118,7 +118,7 @@ class TextCompactor(Protocol):
 
 
 def append(context: RoleContext, *entries: ContextEntry) -> RoleContext:
-    """``context`` and ``entries``."""
+    """A copy of ``context`` with further entries at its end."""
     return context.model_copy(update={"entries": (*context.entries, *entries)})
 
 

@@ -20,7 +20,7 @@ _PER_TEXT = 16
 
 @dataclass(frozen=True)
 class TextEmbeddings:
-    """What an endpoint gave."""
+    """Vectors of texts as an endpoint gave them."""
 
     vectors: NDArray[np.float64]
     """``(n_texts, n_dimensions)``."""

@@ -1,4 +1,4 @@
-"""Errors of language models.
+"""Errors of language models; their classes say whether asking again can help.
 
 LanguageModelError
 ├── ScriptExhaustedError       a scripted model was asked more often than it has answers
@@ -48,7 +48,7 @@ class ModelSettingsError(LanguageModelError):
 
 
 class TransientError(LanguageModelError):
-    """Asking again can help."""
+    """A failure that may pass: asking again can help."""
 
     may_have_cost = False
     """Whether the server may have worked, and charged, although no answer arrived."""
@@ -76,7 +76,7 @@ class SlowServerError(TransientError):
 
 
 class RateLimitedError(TransientError):
-    """Asked too often."""
+    """The server says that it was asked too often."""
 
 
 class ServerFailedError(TransientError):

@@ -40,7 +40,10 @@ _CONTROL_MARKS: Final = (
 """Marks that chat templates of open models, or this project's own prompts, give a meaning to."""
 
 _WHO: Final = r"(?:system|developer|operator|administrator|admin|root|pinned|policy|ethics|laboratory|supervisor)"
-_WHAT: Final = r"(?:rule|constraint|limit|budget|polic(?:y|ie)|instruction|restriction|guard|pin|prompt|directive|protocol)s?"
+_WHAT: Final = (
+    r"(?:rule|constraint|limit|budget|polic(?:y|ie)|instruction|restriction|guard|pin|prompt|directive"
+    r"|protocol)s?"
+)
 _CLAIMS: Final = tuple(
     re.compile(pattern)
     for pattern in (

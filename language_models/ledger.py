@@ -29,7 +29,7 @@ _PER_REQUEST: Final = 64
 
 
 class SpentAmount(FrozenPart):
-    """Something spent."""
+    """Requests, tokens and money that were spent or set aside."""
 
     requests: int = 0
     tokens: int = 0
@@ -72,7 +72,7 @@ class Budget(FrozenPart):
 
 @dataclass(frozen=True)
 class BudgetSpending:
-    """State of the fold."""
+    """What the records so far say was spent, and what is still set aside."""
 
     settled: SpentAmount = NOTHING
     open: Mapping[Digest, SpentAmount] = field(default_factory=lambda: MappingProxyType({}))
@@ -80,7 +80,7 @@ class BudgetSpending:
 
     @property
     def total(self) -> SpentAmount:
-        """Settled and reserved together."""
+        """Everything that is settled or still set aside."""
         return sum(self.open.values(), self.settled)
 
 
@@ -128,7 +128,7 @@ class BudgetLedger:
 
     @property
     def total(self) -> SpentAmount:
-        """Spent and reserved."""
+        """Everything that is spent or set aside by now."""
         with self._guard:
             return self._settled + self._reserved
 
@@ -183,7 +183,7 @@ class BudgetReservation:
             self._ledger._settle(self.worst, self.worst if spent is None else spent)
 
     def note(self) -> dict[str, Any]:
-        """For the trace."""
+        """Describe what was set aside, for the trace."""
         return {"reserved": self.worst.model_dump()}
 
 

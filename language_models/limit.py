@@ -134,7 +134,7 @@ class InFlight:
     """At most so many calls at once in each event loop."""
 
     def __init__(self, most: int) -> None:
-        """Admit ``most`` at once."""
+        """Admit at most ``most`` requests at once."""
         self._most = most
         self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
             weakref.WeakKeyDictionary()

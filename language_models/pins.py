@@ -149,7 +149,7 @@ class PinnedRules(FrozenPart):
 
     @property
     def digest(self) -> Digest:
-        """Names the whole store."""
+        """Digest of all rules; it names the store."""
         return digest_of(self.model_dump(mode="json"))
 
 
@@ -366,7 +366,7 @@ class PinnedModel:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """Name of the model that answers behind it."""
         return self.model.name
 
     @property
@@ -375,7 +375,7 @@ class PinnedModel:
         return self.model.version
 
     async def complete(self, request: ModelRequest) -> ModelCompletion:
-        """Check, then ask.
+        """Check that the request shows all pinned rules, then ask.
 
         Raises:
             PinsAlteredError: The request does not carry the rules.

@@ -11,7 +11,7 @@ from lakatos.traces.record import Record, RecordTypes
 
 
 class LanguageModelCalled(Record):
-    """A language model answered.
+    """A language model was asked, and this came back.
 
     What depends on the hour (tries, latency, tokens that the server had cached, and so money) is no part of it: it is
     in the notes of the same step, see `language_models.ledger`.

@@ -67,7 +67,7 @@ class ModelChoice(FrozenPart):
 
 @dataclass(frozen=True)
 class ArmBelief:
-    """About one arm."""
+    """What is believed about one arm: its successes, its failures and its cost."""
 
     alpha: float
     beta: float

@@ -36,7 +36,7 @@ class StepCredit:
 
     @property
     def total(self) -> float:
-        """Of the whole action."""
+        """Credit of the whole action, summed over its tokens."""
         return float(self.per_token.sum())
 
     @property

@@ -143,7 +143,7 @@ def _unenforceable(schema: Any, path: str) -> Iterator[str]:
 
 
 def parse(completion: ModelCompletion, answer_type: type[T]) -> T:
-    """Read an answer.
+    """Read a model's answer as a value of the wanted type.
 
     Raises:
         Misread: It is none of this type.

@@ -52,7 +52,7 @@ SEED = 11
 
 
 class ServerEndpoint(Protocol):
-    """Where a server is."""
+    """Where a server is, and what it calls its model."""
 
     @property
     def base_url(self) -> str:

@@ -116,10 +116,10 @@ class CallRefusal:
 
 
 class Toolbox:
-    """Tools by name."""
+    """The tools that a model may call, by name."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
-        """Take ``tools``.
+        """Take tools, and refuse names and arguments that models cannot use.
 
         Raises:
             ToolboxError: Two have one name, a name is not one that servers take, or arguments could be invented.

@@ -1,4 +1,4 @@
-"""Errors of memory.
+"""Errors that memory, its library and its tools raise.
 
 MemoryLibraryError
 ├── LessonError           a lesson without evidence, or one that cannot be read

@@ -75,7 +75,7 @@ RECORDS: Final[RecordTypes] = {
 
 
 def always(digest: Digest) -> bool:
-    """Every record holds."""
+    """Say of every record that it holds."""
     return True
 
 
@@ -114,7 +114,7 @@ class Library:
         return Library((*self.entries, (digest, record)), self.doubted)
 
     def with_pitfall(self, digest: Digest, pitfall: Pitfall) -> Library:
-        """`with_record` of a pitfall."""
+        """A copy of the library with one more pitfall."""
         return self.with_record(digest, pitfall)
 
     def all(self, record_type: type[R]) -> tuple[tuple[Digest, R], ...]:
@@ -125,7 +125,7 @@ class Library:
 
     @property
     def pitfalls(self) -> tuple[tuple[Digest, Pitfall], ...]:
-        """All pitfalls."""
+        """All pitfalls of the library, with their digests."""
         return self.all(Pitfall)
 
     @cached_property
@@ -283,7 +283,7 @@ class Library:
 
 
 def library_from_bytes(data: bytes, where: str = "the library") -> Library:
-    """Inverse of `Library.to_bytes`.
+    """Read the library that `Library.to_bytes` wrote.
 
     Raises:
         LibraryCorruptError: It was changed, cut short, or written by a later version.

@@ -101,7 +101,7 @@ class StepArgument(FrozenPart):
 
 
 class PlanStep(FrozenPart):
-    """One call."""
+    """One call of a tool in a plan."""
 
     tool: str
     arguments: tuple[StepArgument, ...]

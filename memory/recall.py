@@ -1,7 +1,7 @@
 """Recall: lessons by situation, at most a few, with the evidence behind them.
 
-Three ways: `LexicalRecall` by shared words weighted by their rarity (BM25), `EmbeddedRecall` by the nearest embedding of any
-endpoint, and `RecallNothing`, which is an arm of every evaluation of memory.
+Three ways: `LexicalRecall` by shared words weighted by their rarity (BM25), `EmbeddedRecall` by the nearest embedding
+of any endpoint, and `RecallNothing`, which is an arm of every evaluation of memory.
 
 References:
     Robertson & Zaragoza (2009), Foundations and Trends in Information Retrieval 3(4), 333-389 (BM25).
@@ -52,12 +52,12 @@ class RecallSituation(BaseModel):
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The whole situation as one text, to be compared with lessons."""
         return " ".join((self.stage, *self.rivals, self.failed))
 
 
 class RecallArguments(RecallSituation):
-    """Of the tool `recall`."""
+    """Arguments of the tool `recall`."""
 
     most: int = Field(default=MOST, ge=1, le=10)
 
@@ -87,7 +87,7 @@ class Recalled(BaseModel):
 
 
 class LessonRecall(Protocol):
-    """A way to recall."""
+    """A way to find the lessons that fit a situation."""
 
     def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
         """At most ``most`` lessons for a situation."""
@@ -98,13 +98,13 @@ class RecallNothing:
     """Recalls nothing: what memory is compared with."""
 
     def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
-        """No lesson."""
+        """Recall no lesson, whatever the situation."""
         return Recalled(lessons=())
 
 
 @dataclass(frozen=True)
 class LexicalRecall:
-    """Recalls by shared words."""
+    """Recalls the lessons that share the most telling words with a situation."""
 
     library: Library
     valid: Valid = always

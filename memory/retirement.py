@@ -45,7 +45,7 @@ class ToolStanding:
 
     @property
     def n_uses(self) -> int:
-        """Uses that counted."""
+        """Number of uses that counted as success or failure."""
         return self.successes + self.failures
 
     @property

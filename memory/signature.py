@@ -74,14 +74,14 @@ class PlanForm:
 
     @property
     def text(self) -> str:
-        """The canonical text."""
+        """The plan in its canonical text: equal plans have equal texts."""
         return "\n".join(
             f"{number} {_written(item)}" for number, item in enumerate(self.operations)
         )
 
     @property
     def digest(self) -> Digest:
-        """The signature."""
+        """The plan's signature: digest of its canonical text."""
         return digest_of([VERSION, self.text])
 
     @property

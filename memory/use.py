@@ -137,7 +137,7 @@ class LearnedTool:
 
     @property
     def name(self) -> str:
-        """Of the tool."""
+        """Name of the tool, as its draft gives it."""
         return self.draft.name
 
     @property
@@ -162,11 +162,11 @@ class LearnedTool:
 
     @property
     def effects(self) -> frozenset[Effect]:
-        """As declared and validated."""
+        """What the tool does to the world, as declared and validated."""
         return frozenset(self.draft.effects)
 
     def costs(self, arguments: Any) -> Mapping[str, float]:
-        """Nothing that is counted."""
+        """Costs nothing that is counted: its calls compute here."""
         return {}
 
     async def call(self, arguments: BaseModel) -> list[Any]:

@@ -46,7 +46,7 @@ def validate_tool(
     call: Call,
     sandbox: ToolSandbox,
 ) -> ValidatedTool:
-    """Climb the ladder.
+    """Make a tool of a draft that passes every check of the ladder.
 
     Args:
         draft: What the codifier wrote.

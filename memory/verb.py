@@ -89,22 +89,22 @@ class BoundVerb:
 
     @property
     def name(self) -> str:
-        """Of the verb."""
+        """Name of the verb, as models and plans call it."""
         return self.verb.name
 
     @property
     def description(self) -> str:
-        """Of the verb."""
+        """What the verb does, as models read it."""
         return self.verb.description
 
     @property
     def arguments(self) -> type[BaseModel]:
-        """Of the verb."""
+        """Type of the verb's arguments."""
         return self.verb.arguments
 
     @property
     def effects(self) -> frozenset[Effect]:
-        """Of the verb."""
+        """What the verb does to the world."""
         return self.verb.effects
 
     def costs(self, arguments: Any) -> Mapping[str, float]:

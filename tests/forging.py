@@ -103,7 +103,7 @@ def forged_rows(rows: Sequence[EventRow], rng: random.Random) -> tuple[str, list
         ]
     if what == "dropped" and len(rows) > 1:
         return what, [*before, *after]
-    if what == "inserted":
+    if what == "inserted" and after:  # an event after the last head is none that a head covers
         position = {"number": 10**6}
         key = step_key(chosen.name, json.loads(chosen.inputs), position)
         return what, [

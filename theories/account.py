@@ -107,7 +107,7 @@ class ToldClause:
 
 @dataclass(frozen=True)
 class TheoryAccount:
-    """A theory in words."""
+    """What a theory says in words at the numbers that it learned."""
 
     name: str
     claim: str

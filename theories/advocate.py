@@ -77,7 +77,7 @@ class AdvocateBrief:
 
 @dataclass(frozen=True)
 class CompositionAttempt:
-    """One composition tried."""
+    """One composition that a search tried, and what came of it."""
 
     composition: Composition
     parent: Digest | None
@@ -100,7 +100,7 @@ class SearchProposal:
 
 
 class Advocate(Protocol):
-    """Writes successors."""
+    """Whatever writes successors of theories."""
 
     @property
     def name(self) -> str:
@@ -126,7 +126,7 @@ class GrammarAdvocate:
     batch: int = 6
     """Candidates chosen together."""
     exploration: float = 0.02
-    """Of `CandidateObjective.exploration`, as ``exploration sqrt(log N / (1 + n))`` with n of N candidates in a place."""
+    """Of `CandidateObjective.exploration`: ``exploration sqrt(log N / (1 + n))`` for n of N candidates in a place."""
     openness: float = 0.01
     """Of `CandidateObjective.entropy`, per nat."""
     memory: float = 0.05

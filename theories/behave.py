@@ -25,7 +25,7 @@ class TheoryCrowd:
     """People who all follow one theory; a context manager, for crowd after crowd in one process."""
 
     def __init__(self, theory: Theory, domain: Domain, sandbox: Sandbox, stimuli: Stimuli) -> None:
-        """Start the theory's process.
+        """Start the sandbox process in which the theory's people answer.
 
         Args:
             theory: Their rule.

@@ -1,8 +1,9 @@
 """The workbench: what can be done with a laboratory's theories and answers, each as one function with typed arguments.
 
-Every function takes a `TheoryBench` and its own arguments and returns plain results that can be written as JSON. What is
-large (simulated answers, designs) is kept among the artifacts and named by digest; such a name can be given wherever
-an experiment or a design is asked for. Chance comes from the arguments, so that a call made again says the same.
+Every function takes a `TheoryBench` and its own arguments and returns plain results that can be
+written as JSON. What is large (simulated answers, designs) is kept among the artifacts and named by
+digest; such a name can be given wherever an experiment or a design is asked for. Chance comes from
+the arguments, so that a call made again says the same.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class TheoryBench:
 
     @property
     def domain(self) -> Domain:
-        """Of all trials."""
+        """The kind of task that all trials of the bench belong to."""
         return self.laboratory.domain
 
     def theory(self, name: str) -> Theory:
@@ -145,7 +146,7 @@ class TheoryBench:
         return design_from_json(kept)
 
     def rng(self, function: str, **arguments: Any) -> np.random.Generator:
-        """Chance of one call."""
+        """Random generator of one call: the same call draws the same numbers."""
         return np.random.default_rng(int(digest_of([self.seed, function, arguments])[:16], 16))
 
     def _kept(self, name: str) -> dict[str, Any]:
@@ -165,19 +166,19 @@ class TheoryBench:
 
 
 class BenchArguments(BaseModel):
-    """Of one function; unknown ones are refused."""
+    """Arguments of one function of the bench; unknown ones are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class BenchResult(BaseModel):
-    """What a function found."""
+    """What a function of the bench found."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class SimulateArguments(BenchArguments):
-    """Of `simulate`."""
+    """Arguments of `simulate`."""
 
     theory: TheoryName
     design: DesignName
@@ -221,7 +222,7 @@ def simulate(bench: TheoryBench, arguments: SimulateArguments) -> Simulated:
 
 
 class CompareArguments(BenchArguments):
-    """Of `compare_predictions`."""
+    """Arguments of `compare_predictions`."""
 
     theories: tuple[TheoryName, ...] = Field(min_length=2, max_length=12)
     design: DesignName
@@ -272,7 +273,7 @@ def compare_predictions(bench: TheoryBench, arguments: CompareArguments) -> Comp
 
 
 class ScoreArguments(BenchArguments):
-    """Of `score`."""
+    """Arguments of `score`."""
 
     theories: tuple[TheoryName, ...] = Field(min_length=1, max_length=12)
     experiments: tuple[ExperimentName, ...] = Field(min_length=1, max_length=32)
@@ -293,13 +294,13 @@ class Line(BenchResult):
 
 
 class Scored(BenchResult):
-    """Scores, best first."""
+    """Scores of theories, the best first."""
 
     lines: tuple[Line, ...]
 
     @property
     def best(self) -> str:
-        """Digest of the first."""
+        """Digest of the theory with the best score."""
         return self.lines[0].theory
 
 
@@ -335,7 +336,7 @@ def score(bench: TheoryBench, arguments: ScoreArguments) -> Scored:
 
 
 class SearchArguments(BenchArguments):
-    """Of `search_design`."""
+    """Arguments of `search_design`."""
 
     theories: tuple[TheoryName, ...] = Field(min_length=2, max_length=8)
     n_trials: int = Field(default=8, ge=1, le=256)
@@ -393,7 +394,7 @@ def search_design(bench: TheoryBench, arguments: SearchArguments) -> Searched:
 
 
 class RecoverArguments(BenchArguments):
-    """Of `recover`."""
+    """Arguments of `recover`."""
 
     theories: tuple[TheoryName, ...] = Field(min_length=2, max_length=8)
     design: DesignName
@@ -447,7 +448,7 @@ def recover(bench: TheoryBench, arguments: RecoverArguments) -> Recovered:
 
 
 class ExamineArguments(BenchArguments):
-    """Of `analyse_residuals` and `check_predictions`."""
+    """Arguments of `analyse_residuals` and `check_predictions`."""
 
     theory: TheoryName
     experiments: tuple[ExperimentName, ...] = Field(min_length=1, max_length=32)
@@ -455,7 +456,7 @@ class ExamineArguments(BenchArguments):
 
 
 class Misfit(BenchResult):
-    """Where predictions fail."""
+    """One property by which a theory's predictions fail."""
 
     feature: str
     """In words."""

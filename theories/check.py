@@ -116,7 +116,7 @@ class CheckReport:
 
     @property
     def failures(self) -> tuple[TheoryCheck, ...]:
-        """What refuses it."""
+        """The required checks that the theory did not pass."""
         return tuple(check for check in self.checks if check.required and not check.passed)
 
     def raise_for_failure(self) -> None:
@@ -358,7 +358,7 @@ class _TestedTheory:
             ) from None
 
     def where(self, sheet: _TrialSheet, row: int) -> str:
-        """A row in words."""
+        """Say in words which trial, and of whom, a row is."""
         if not self.walks:
             return f"{sheet.name}, trial {row} ({self.domain.describe(sheet.stimuli, row)})"
         person, step = divmod(row, sheet.order.shape[1])
@@ -366,7 +366,7 @@ class _TestedTheory:
         return f"{sheet.name}, sequence {person}, step {step} ({shown})"
 
     def draw(self, index: int, points: Mapping[str, Array] | None = None) -> str:
-        """A point in words."""
+        """Say in words which parameters a point has."""
         values = ", ".join(
             f"{name}={values[index]:.6g}"
             for name, values in (points or self.points).items()
@@ -413,7 +413,7 @@ class _TheoryAsker:
 
     @property
     def processor_seconds(self) -> float:
-        """Used so far."""
+        """Processor time that the theory's processes have used so far."""
         return sum(session._child._processor_seconds() for session in self.sessions.values())
 
 

@@ -71,7 +71,7 @@ class ClaimPrediction:
     """Only where what is varied has at least this size: a number, or the name of a parameter."""
 
     def words(self, meaning: str = "") -> str:
-        """As a sentence."""
+        """The prediction as a sentence."""
         text = PROPERTIES[self.property].format(change=meaning or self.variation)
         limit = f", where it is at least {self.beyond} to begin with" if self.beyond != "" else ""
         return text + limit
@@ -100,7 +100,7 @@ class ClaimCounterexample:
     probability_after: float
 
     def words(self) -> str:
-        """In a sentence."""
+        """The counterexample as a part of a sentence."""
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.parameters.items())
         return (
             f"from {self.probability_before:.6g} on [{self.before}] to {self.probability_after:.6g} on [{self.after}]"

@@ -164,7 +164,7 @@ class _Depths:
         self.code = code
 
     def of_function(self, name: str) -> int:
-        """Of the deepest result."""
+        """How deeply conditions and loops are nested in what a function returns."""
         depths: dict[str, int] = {}
         deepest = 0
         for statement in self.code.live.get(name, []):

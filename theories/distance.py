@@ -61,7 +61,7 @@ class TheoryDistance:
 
 @dataclass(frozen=True)
 class TheoryDistances:
-    """Distances among several theories."""
+    """How far several theories are apart in what they predict."""
 
     theories: tuple[Theory, ...]
     declared: Array
@@ -96,7 +96,7 @@ class DuplicateTheory:
 
     @property
     def sentence(self) -> str:
-        """For a record."""
+        """Say in a sentence, for a record, why it counts as a duplicate."""
         what = {
             "mean": "choice proportions",
             "person": "probabilities of pairs of one person's answers",
@@ -392,7 +392,7 @@ class TheoryMap:
 
 
 def theory_map(distances: Array, n_dimensions: int = 2) -> TheoryMap:
-    """Classical multidimensional scaling.
+    """Place theories in a plane by their distances: classical multidimensional scaling.
 
     Distances of declared proportions are Euclidean; adapted ones need not be, and what of them fits no space of real
     dimensions lowers ``shown``.

@@ -1,4 +1,4 @@
-"""Errors of theories.
+"""Errors that theories, their sandbox and their checks raise.
 
 TheoryError
 ├── TheorySourceError       the text is not a theory: it does not parse or lacks a part

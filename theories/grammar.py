@@ -76,7 +76,7 @@ class Composition:
 
     @property
     def size(self) -> int:
-        """Number of mechanisms."""
+        """Number of mechanisms in the composition."""
         return sum(len(names) for names in self.slots.values())
 
     def to_literal(self) -> dict[str, list[str]]:

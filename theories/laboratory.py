@@ -142,7 +142,7 @@ class Laboratory:
     def evidence_of(
         self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int
     ) -> list[list[ExperimentEvidence]]:
-        """`evidence` of several theories."""
+        """Evidence of several theories, side by side; see `evidence`."""
         check_unmixed(trials)
 
         def one(theory: Theory) -> list[ExperimentEvidence]:
@@ -351,7 +351,7 @@ class Laboratory:
         return self._map(_or_error(one), [program])[0]
 
     def close(self) -> None:
-        """End all sandboxes."""
+        """End all sandboxes and the threads that ask them."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         for sandbox in self._sandboxes:
             sandbox.close()

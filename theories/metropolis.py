@@ -64,7 +64,7 @@ class WalkProposal:
         return cls(np.tile(0.5 * np.eye(n), (n_targets, 1, 1)), np.full(n_targets, _best_scale(n)))
 
     def step(self, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-        """Steps ``(n_chains, n_targets, n)``."""
+        """Draw steps for all chains and targets: ``(n_chains, n_targets, n)``."""
         steps = np.einsum("tij,ctj->cti", self.root, rng.standard_normal(shape))
         return np.asarray(np.exp(self.log_scale)[:, None] * steps)
 

@@ -160,7 +160,7 @@ class Posterior:
 
 
 def load_posterior(path: str | Path) -> Posterior:
-    """Read what `Posterior.save` wrote.
+    """Read the posterior that `Posterior.save` wrote.
 
     Raises:
         PosteriorError: The file is none of these.
@@ -620,7 +620,7 @@ class PosteriorInference:
         return data, diagnostics
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes that the theory was asked in."""
         self._closing.close()
 
     def __enter__(self) -> Self:

@@ -217,7 +217,7 @@ def compare(posteriors: Mapping[str, Posterior]) -> tuple[RankedTheory, ...]:
 
 @dataclass(frozen=True)
 class RankUniformity:
-    """Whether ranks are uniform."""
+    """Whether ranks are uniform, as they are if the sampler is right."""
 
     chi_square: float
     """P value of the chi-square test over bins."""

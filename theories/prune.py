@@ -119,7 +119,7 @@ def _parts(composition: Composition) -> set[tuple[str, str]]:
 
 
 def _of(grammar: Grammar, parts: set[tuple[str, str]]) -> set[str]:
-    """Parameters of some mechanisms."""
+    """Names of the parameters that some mechanisms have."""
     return {name for slot, part in parts for name in grammar.mechanism(slot, part).parameters}
 
 

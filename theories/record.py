@@ -83,7 +83,7 @@ class UnitLogPredictives(Record):
 
     @classmethod
     def of(cls, scores: UnitScores) -> UnitLogPredictives:
-        """As a record."""
+        """Write scores as a record."""
         return cls(
             log_predictive=tuple(scores.log_predictive.tolist()),
             n_choices=tuple(scores.n_choices.tolist()),
@@ -92,7 +92,7 @@ class UnitLogPredictives(Record):
 
     @property
     def scores(self) -> UnitScores:
-        """As arrays."""
+        """Read the scores back as arrays."""
         return UnitScores(np.asarray(self.log_predictive), np.asarray(self.n_choices), self.chance)
 
 

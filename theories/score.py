@@ -72,7 +72,7 @@ class ExperimentEvidence:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the arrays."""
+        """Memory that the arrays take, in bytes."""
         return self.probabilities.nbytes + (0 if self.followed is None else self.followed.nbytes)
 
 
@@ -89,7 +89,7 @@ class UnitScores:
 
     @property
     def per_choice(self) -> Array:
-        """``(n_units,)`` nats per choice."""
+        """Log predictive probability for each choice, in nats: ``(n_units,)``."""
         return self.log_predictive / self.n_choices
 
     @property

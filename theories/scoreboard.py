@@ -54,14 +54,14 @@ class TheoryStanding:
 
 @dataclass(frozen=True)
 class Scoreboard:
-    """Standings, best first."""
+    """How all theories stand, the best first."""
 
     standings: tuple[TheoryStanding, ...]
     experiments: tuple[str, ...]
 
     @property
     def leader(self) -> TheoryStanding:
-        """The first line."""
+        """The standing of the theory that leads."""
         return self.standings[0]
 
     def of(self, theory: Digest) -> TheoryStanding:

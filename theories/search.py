@@ -197,7 +197,7 @@ class CompositionSurrogate:
     """
 
     def __init__(self, grammar: Grammar) -> None:
-        """Know nothing yet."""
+        """Prepare to learn from tried compositions; nothing is known yet."""
         self._column = {
             (item.slot, item.name): index for index, item in enumerate(grammar.mechanisms)
         }

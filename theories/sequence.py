@@ -42,7 +42,7 @@ class FollowedSequences:
 
 @dataclass(frozen=True)
 class SimulatedSequences:
-    """What simulated people did."""
+    """What simulated people did, step by step."""
 
     response: NDArray[np.int64]
     """``(n_draws, n_sequences, n_steps)`` options."""
@@ -55,7 +55,7 @@ class SimulatedSequences:
 def follow(
     session: TheorySession, domain: Domain, parameters: Mapping[str, Array], trials: Trials
 ) -> FollowedSequences:
-    """`follow_all` through one experiment."""
+    """Predict each answer of one experiment from those before; see `follow_all`."""
     return follow_all(session, domain, parameters, [trials])[0]
 
 

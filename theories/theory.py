@@ -97,7 +97,7 @@ class Theory:
 
     @property
     def digest(self) -> Digest:
-        """Address of the source."""
+        """Digest of the source: the theory's address."""
         return self.program.digest
 
     @cached_property

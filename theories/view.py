@@ -31,7 +31,7 @@ class TheoryView:
     def __init__(
         self, theory: Theory, domain: Domain, sandbox: Sandbox, stimuli: Sequence[Stimuli]
     ) -> None:
-        """Start the theory's process.
+        """Start the sandbox process that holds the theory.
 
         Args:
             theory: What is asked.

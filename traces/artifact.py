@@ -191,7 +191,7 @@ def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def unpack_arrays(data: bytes) -> dict[str, NDArray[Any]]:
-    """Undo `pack_arrays`.
+    """Read the arrays that `pack_arrays` wrote.
 
     Raises:
         ValueError: ``data`` is something else.

@@ -60,7 +60,7 @@ def _check_keys(value: Any) -> None:
 
 
 def digest_bytes(data: bytes) -> Digest:
-    """SHA-256 of ``data``."""
+    """SHA-256 of ``data``, in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 

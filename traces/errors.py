@@ -1,4 +1,4 @@
-"""Errors of the trace.
+"""Errors that journals, artifacts and steps raise.
 
 TraceError
 ├── JournalError                 the journal cannot be read or written

@@ -34,7 +34,7 @@ _SALT_ADDED: Final = "ALTER TABLE batch ADD COLUMN salt TEXT NOT NULL DEFAULT ''
 
 @dataclass(frozen=True)
 class InboxBatch:
-    """One delivery."""
+    """One delivery of answers that waits in the inbox."""
 
     digest: Digest
     """Name of the batch: of its source, key, payload and salt."""

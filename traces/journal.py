@@ -72,7 +72,7 @@ class Journal:
     """An append-only list of events with one writer; a context manager that closes it."""
 
     def __init__(self, store: EventStore) -> None:
-        """Use `Journal.create` or `Journal.open`.
+        """Take an open store; use `Journal.create` or `Journal.open` instead.
 
         Raises:
             ChainBrokenError: The newest event does not fit its hash, so nothing may be written after it.
@@ -222,7 +222,7 @@ class Journal:
         return self._store.attempts(key)
 
     def close(self) -> None:
-        """Let others write."""
+        """Close the store, so that another process can write."""
         self._store.close()
 
     def __enter__(self) -> Self:

@@ -397,7 +397,7 @@ class BundleFiles:
     """Files by name, from an archive or a folder; no name is passed over."""
 
     def __init__(self, place: Path, most_bytes: int = MOST_BYTES) -> None:
-        """Open ``place``.
+        """Open a bundle, packed in one file or laid out in a folder.
 
         Raises:
             BundleRefusedError: It is larger than ``most_bytes``, has a file twice, or a name or a
@@ -445,7 +445,7 @@ class BundleFiles:
 
 
 def rows_of(data: bytes) -> Iterator[StoredRow]:
-    """Events of ``events.jsonl``."""
+    """Read the events of the file ``events.jsonl``."""
     for line in data.splitlines():
         values = json.loads(line)
         yield StoredRow._make(item.encode() if isinstance(item, str) else item for item in values)

@@ -80,7 +80,7 @@ class Trace:
         types: Mapping[str, type[Record]],
         roots: Sequence[Digest] = (),
     ) -> None:
-        """Use `Trace.create` or `Trace.open`.
+        """Take an open journal; use `Trace.create` or `Trace.open` instead.
 
         Args:
             journal: Where events are written.

@@ -37,7 +37,7 @@ class Validity:
         roots: Container[Digest] | Callable[[Digest], bool] = frozenset(),
         acts: Container[str] = frozenset(),
     ) -> None:
-        """Start from ``events``.
+        """Learn what rests on what from ``events``, the first ones of a journal.
 
         Args:
             events: In the order of the journal.

@@ -2,12 +2,14 @@
 
     python benchmarks/forensics/f1.py        # benchmarks/results/forensics/f1.json, some minutes
 
-One of six settings is the planted cause: with it set otherwise, the rate of the outcome changes; the other five change
-nothing. Every setting is an arm of replays with that one thing changed, against replays without a change. Rules: *ours*
-as `lakatos.flows.branches.rewind` (Fisher's exact test, Holm over the six), the same with a *shared baseline* of more replays (square
-root of the number of arms), *uncorrected* tests, and *largest difference*, which always names somebody. Every rule is
-also tried where no setting is a cause. Part ``branches`` goes through real journals: a process of seven recorded steps
-is branched by `lakatos.flows.branches.branch` once for each replay, and carried on.
+One of six settings is the planted cause: with it set otherwise, the rate of the outcome changes;
+the other five change nothing. Every setting is an arm of replays with that one thing changed,
+against replays without a change. Rules: *ours* as `lakatos.flows.branches.rewind` (Fisher's exact
+test, Holm over the six), the same with a *shared baseline* of more replays (square root of the
+number of arms), *uncorrected* tests, and *largest difference*, which always names somebody. Every
+rule is also tried where no setting is a cause. Part ``branches`` goes through real journals: a
+process of seven recorded steps is branched by `lakatos.flows.branches.branch` once for each replay,
+and carried on.
 
 What would make this fail: causes that work together only, of which changing one thing at a time sees nothing; and small
 effects, for which the table says how many replays they take.

@@ -2,11 +2,12 @@
 
     python benchmarks/forensics/f2.py        # benchmarks/results/forensics/f2.json, a few minutes
 
-A run of T steps succeeds with one probability when it is carried on from before a planted step, and with a lower one
-from after it. A rule may fork from any step; it is right if it names the very step. Rules: *bisection* as
-`lakatos.flows.branches.drop.bisect_drop`, *scan* as `scan_drop` with the same number of forks from every step, *z-test scan*
-as published (the step whose neighbouring steps differ most, reported where the ends differ by 1.96 standard errors),
-*oracle* a bisection that knows both probabilities and that there is a drop.
+A run of T steps succeeds with one probability when it is carried on from before a planted step, and
+with a lower one from after it. A rule may fork from any step; it is right if it names the very
+step. Rules: *bisection* as `lakatos.flows.branches.drop.bisect_drop`, *scan* as `scan_drop` with
+the same number of forks from every step, *z-test scan* as published (the step whose neighbouring
+steps differ most, reported where the ends differ by 1.96 standard errors), *oracle* a bisection
+that knows both probabilities and that there is a drop.
 
 What would make this fail: prospects that fall in several steps, of which only the sharpest is named, or that rise
 again.

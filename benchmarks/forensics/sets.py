@@ -90,8 +90,8 @@ def roles(domain: str) -> list[EvaluationSituation]:
         if prompt in ANSWER:
             request = shape.request.model_copy(update={"answer_schema": None})
             found.append(
-                EvaluationSituation(name=f"{prompt}-{domain}", kind="role", domain=domain, checks=CHECKS[prompt], request=request,
-                          answer=ANSWER[prompt])
+                EvaluationSituation(name=f"{prompt}-{domain}", kind="role", domain=domain, checks=CHECKS[prompt],
+                                    request=request, answer=ANSWER[prompt])
             )  # fmt: skip
     return found
 

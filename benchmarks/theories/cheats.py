@@ -151,7 +151,8 @@ def _walking_cheats() -> Iterator[CheatingTheory]:
         yield CheatingTheory(cheat.name, cheat.kind, cheat.domain, cheat.source + place)
     generator = "told = float(response[0, 0, 1])\nxp_state.random(1 + int(told))"
     yield _walk_cheat(
-        "remembers in NumPy's generator", "memory", "p = 0.9 * p + 0.1 * (xp_state.random() * 1e-3 + 0.4995)", generator,
+        "remembers in NumPy's generator", "memory",
+        "p = 0.9 * p + 0.1 * (xp_state.random() * 1e-3 + 0.4995)", generator,
         "import numpy\nxp_state = numpy.random.RandomState(0)\n",
     )  # fmt: skip
     yield _walk_cheat(
@@ -165,15 +166,19 @@ def _walking_cheats() -> Iterator[CheatingTheory]:
         "after the fifth step": "response.shape[1] >= 3 and float(new['step'].max()) > 5",
     }
     for name, when in pools.items():
-        learn = f"if {when}:\n    everybody = response.mean(axis=1)[:, None]\n    new['value'] = new['value'] + everybody - 0.5"
+        learn = (
+            f"if {when}:\n    everybody = response.mean(axis=1)[:, None]\n"
+            "    new['value'] = new['value'] + everybody - 0.5"
+        )
         yield _walk_cheat(f"pools people {name}", "pooling", "pass", learn)
     yield _walk_cheat(
         "copies the neighbour", "pooling", "pass",
-        "if response.shape[1] >= 5:\n    new['value'] = new['value'] + 0.5 * response[:, (modules['numpy'].arange(response.shape[1]) + 1) "
-        "% response.shape[1]]", MODULES,
+        "if response.shape[1] >= 5:\n    new['value'] = new['value'] + 0.5 * response[:, "
+        "(modules['numpy'].arange(response.shape[1]) + 1) % response.shape[1]]", MODULES,
     )  # fmt: skip
     yield _walk_cheat(
-        "pools people through a module", "pooling", "if trials['available'].shape[0] > 2 and seen:\n    p = 0.5 * p + 0.5 * seen[-1]",
+        "pools people through a module", "pooling",
+        "if trials['available'].shape[0] > 2 and seen:\n    p = 0.5 * p + 0.5 * seen[-1]",
         "seen.append(response.mean(axis=1)[:, None])", "seen = []\n",
     )  # fmt: skip
     yield _walk_cheat(
@@ -184,7 +189,8 @@ def _walking_cheats() -> Iterator[CheatingTheory]:
     )
     yield _walk_cheat(
         "is honest in short schedules", "exam", "pass",
-        "if float(new['step'].max()) > 13 and response.shape[1] > 4:\n    new['value'] = new['value'] + response.mean(axis=1)[:, None]",
+        "if float(new['step'].max()) > 13 and response.shape[1] > 4:\n"
+        "    new['value'] = new['value'] + response.mean(axis=1)[:, None]",
     )  # fmt: skip
 
 
@@ -258,7 +264,8 @@ def _tables() -> Iterator[CheatingTheory]:
     packed = (
         flat
         + f"places = (xp.round(flat) @ (4.0 ** xp.arange(flat.shape[-1]))).astype(int)\nnumbers = '{digits}'\n"
-        "found = xp.array([int(numbers[2 * (i % 200) : 2 * (i % 200) + 2]) / 100 for i in places.tolist()])\np = found + 0 * p"
+        "found = xp.array([int(numbers[2 * (i % 200) : 2 * (i % 200) + 2]) / 100 for i in places.tolist()])\n"
+        "p = found + 0 * p"
     )
     yield _trial_cheat("holds a table in a text", "table", packed)
     number = int("1" + digits)

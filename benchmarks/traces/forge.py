@@ -71,16 +71,17 @@ class HonestRun:
         write_head(self.folder)
         with Journal.open(self.folder / JOURNAL_FILE, read_only=True) as journal:
             self.rows = list(journal.store.rows())
-        self.good = {
-            path: path.read_bytes()
-            for path in (self.folder / JOURNAL_FILE, self.folder / HEADS_FILE)
-        }
+        places = (self.folder / JOURNAL_FILE, self.folder / HEADS_FILE, *second_place().iterdir())
+        self.good = {path: path.read_bytes() for path in places}
         self.own_key = Ed25519PrivateKey.from_private_bytes(bytes(32))
 
     def restore(self) -> None:
         """As it was."""
         for suffix in ("-wal", "-shm"):
             (self.folder / (JOURNAL_FILE + suffix)).unlink(missing_ok=True)
+        for path in second_place().iterdir():
+            if path not in self.good:
+                path.unlink()
         for path, data in self.good.items():
             path.write_bytes(data)
 

@@ -59,7 +59,7 @@ def read(folder: Path) -> tuple[Trials, ...]:
 def _add(
     row: dict[str, str], people: dict[tuple[str, str], dict[int, tuple[int, int]]], where: str
 ) -> None:
-    """One answer, after checks."""
+    """Check one row of the file and add its answer to the person who gave it."""
     numbers = {}
     for name, allowed in COLUMNS.items():
         try:

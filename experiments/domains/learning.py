@@ -56,7 +56,7 @@ class LearningSettings:
 
 
 def read_settings(settings: Mapping[str, Any]) -> LearningSettings:
-    """Check a study's settings.
+    """Read a study's settings of the space, and refuse those that make no sense.
 
     Raises:
         StimuliError: A setting is unknown or out of range; the message names it.
@@ -203,7 +203,7 @@ class LearningDomain:
     sequential: bool = True
 
     def n_options(self, stimuli: Stimuli) -> int:
-        """Options of each step."""
+        """Number of options that a step can have; the schedule says which of them are there."""
         return int(stimuli["available"].shape[-1])
 
     def shown(

@@ -39,7 +39,7 @@ class MultiattributeSettings:
 
     @property
     def n_options(self) -> int:
-        """Distinct products."""
+        """Number of different products that the levels make."""
         return int(len(self.levels) ** len(self.validities))
 
     @property
@@ -60,7 +60,7 @@ class MultiattributeSettings:
         return np.asarray((a > b).any(axis=-1) & (b > a).any(axis=-1))
 
     def stimuli(self, a: Array, b: Array) -> Stimuli:
-        """The pairs as trials."""
+        """Trials in which people choose between the products ``a`` and ``b``, row by row."""
         return Stimuli(
             {
                 "ratings": np.stack([a, b], axis=1),
@@ -83,7 +83,7 @@ class MultiattributeSettings:
 
 
 def read_settings(settings: Mapping[str, Any]) -> MultiattributeSettings:
-    """Check a study's settings.
+    """Read a study's settings of the space, and refuse those that make no sense.
 
     Raises:
         StimuliError: A setting is unknown, missing or out of range; the message names it.

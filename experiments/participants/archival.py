@@ -38,7 +38,7 @@ class ArchivalParticipants:
         identify: Callable[[Stimuli], Sequence[bytes]] | None = None,
         sequential: bool = False,
     ) -> None:
-        """Make a source.
+        """Make a source of published answers, part of which may stay sealed.
 
         Args:
             trials: Archived experiments, each with a name of its own.

@@ -65,7 +65,7 @@ class FileParticipants:
     brought_by: ClassVar[str] = "`lakatos data import` brings their answers"
 
     def __init__(self, folder: Path, *, domain: Domain, settings: Mapping[str, Any]) -> None:
-        """Make a source.
+        """Make a source that waits for answers collected elsewhere.
 
         Args:
             folder: Of the run; the trials to ask are written there, in ``asked``.

@@ -142,7 +142,7 @@ class LanguageModelParticipants:
         texts: Mapping[str, Texts] | None = None,
         personas: Sequence[str] = (),
     ) -> None:
-        """Make a source.
+        """Make a source in which a language model answers in place of people.
 
         Args:
             domain: Makes the stimuli that can be asked.
@@ -242,7 +242,7 @@ class LanguageModelParticipants:
         self._known(recruitment)
 
     def close(self, recruitment: Recruitment) -> None:
-        """Ask for no more."""
+        """Hand over no more answers of this recruitment."""
         self._closed.add(recruitment.key)
 
     def mark_released(self, design: Design) -> None:

@@ -44,7 +44,7 @@ class SimulatedBehaviour:
 
 
 class ResponseRule(Protocol):
-    """How simulated people choose."""
+    """A rule that simulated people follow: from trials in order to answers."""
 
     def __call__(
         self,
@@ -142,7 +142,7 @@ class SimulatedParticipants:
         dropouts: float = 0.0,
         careless: float = 0.0,
     ) -> None:
-        """Make a source.
+        """Make a source of people who follow a rule.
 
         Args:
             respond: The rule; `independent` makes one of choice probabilities.
@@ -260,7 +260,7 @@ class SimulatedParticipants:
         self._n_wanted[recruitment.key] = n_participants
 
     def close(self, recruitment: Recruitment) -> None:
-        """Ask for no more."""
+        """Hand over no more answers of this recruitment."""
         self._closed.add(recruitment.key)
 
     def mark_released(self, design: Design) -> None:

@@ -114,7 +114,7 @@ def name_of_answers(answers: PersonAnswers, salt: str) -> Digest:
 
 
 def get_answers(artifacts: ArtifactStore, digest: Digest) -> PersonAnswers:
-    """What `put_answers` stored."""
+    """Read the answers of one person that `put_answers` stored."""
     return PersonAnswers.from_json(artifacts.get_json(digest)["answers"])
 
 

@@ -91,7 +91,7 @@ class RunAudit:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """For a machine."""
+        """Write the audit as plain values, for programs."""
         return {
             "run": self.folder.name,
             "outcome": self.outcome,

@@ -290,7 +290,10 @@ def conclusion(
         f"{_words(by_digest.get(name))} was erased and stands behind the verdict"
         for name in behind & gone
     ]
-    fine = f"the verdict rests on {len(behind)} records and artifacts, {len(tables)} tables among them, none of them stale"
+    fine = (
+        f"the verdict rests on {len(behind)} records and artifacts, {len(tables)} tables among them, "
+        "none of them stale"
+    )
     return finding("conclusion", wrong, fine)
 
 

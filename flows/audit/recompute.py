@@ -391,7 +391,7 @@ class _WalkedRun(Run):
     """A run that signs nothing and asks nobody."""
 
     def sign(self) -> None:
-        """Nothing."""
+        """Sign nothing: a recomputation adds nothing to the journal."""
 
 
 def walk_again(

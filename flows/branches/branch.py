@@ -38,7 +38,7 @@ class RecordEdit:
 
     @property
     def words(self) -> str:
-        """For tables."""
+        """The change as ``FIELD=VALUE``, for tables."""
         return f"{self.field}={json.dumps(self.value, ensure_ascii=False)}"
 
 
@@ -160,7 +160,7 @@ class BranchOrigin:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """For the journal's description."""
+        """Write the origin as plain values, for the description that begins the journal."""
         return dict(vars(self))
 
 

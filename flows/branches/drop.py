@@ -205,7 +205,7 @@ class _DropBelief:
         return int(np.argmax(gain))
 
     def drop(self, p_value: float, n_forks: int) -> ProspectDrop:
-        """What is believed now."""
+        """Where prospects most likely dropped, with the places that hold 95% of the belief."""
         best = int(np.argmax(self.places))
         order = np.argsort(-self.places, kind="stable")
         held = order[: int(np.searchsorted(np.cumsum(self.places[order]), 0.95)) + 1]

@@ -69,7 +69,7 @@ _MARK = re.compile(r"#([0-9a-f]{8,64})")
 
 @dataclass(frozen=True)
 class ProcessRule:
-    """What one rule found."""
+    """What one rule of good process found in a run."""
 
     name: str
     question: str
@@ -84,7 +84,7 @@ class ProcessRule:
 
     @property
     def kept(self) -> bool:
-        """Whether nothing breaks it."""
+        """Whether nothing breaks the rule, or the rule only observes."""
         return self.n == 0 or not self.binding
 
 
@@ -144,7 +144,7 @@ class ProcessEvaluation:
         return sum(item.share for item in self.failed) / len(self.failed) if self.failed else None
 
     def to_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Write the evaluation as plain values, for programs."""
         spent = (
             vars(self.spent) | {"per_accepted_theory": self.spent.per_theory()}
             if self.spent

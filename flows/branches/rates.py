@@ -27,7 +27,7 @@ _ROUNDING = 1e-7
 
 @dataclass(frozen=True)
 class ReplayArm:
-    """Replays under one condition."""
+    """Replays under one condition: how many there were, and how many succeeded."""
 
     n_successes: int
     n: int

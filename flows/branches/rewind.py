@@ -403,7 +403,7 @@ class _AbsentPeople:
         return Recruitment(key, design.name, design.n_participants)
 
     def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
-        """Nothing new."""
+        """Bring no answers: in a branch nobody new is asked."""
         return []
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
@@ -413,10 +413,10 @@ class _AbsentPeople:
         )
 
     def close(self, recruitment: Recruitment) -> None:
-        """Nobody was asked."""
+        """Close nothing, as nobody was asked."""
 
     def mark_released(self, design: Design) -> None:
-        """Nothing runs out."""
+        """Tell the real source which answers are in the trace already."""
         self._source.mark_released(design)
 
 
@@ -447,12 +447,12 @@ class _RepeatingModel:
 
     @property
     def name(self) -> str:
-        """Of the model behind."""
+        """Name of the model that answers behind it."""
         return self._model.name
 
     @property
     def version(self) -> str:
-        """Of the model behind."""
+        """Version of the model that answers behind it."""
         return self._model.version
 
     async def complete(self, request: ModelRequest) -> ModelCompletion:

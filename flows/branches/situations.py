@@ -57,7 +57,7 @@ predicts the situation's answers at least so well."""
 
 
 class EvaluationSituation(BaseModel):
-    """One situation."""
+    """A situation in which a role or a search is graded, and what it must do."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -82,7 +82,7 @@ class EvaluationSituation(BaseModel):
 
 @dataclass(frozen=True)
 class GradedSituation:
-    """How one situation went."""
+    """How one situation went: whether it passed, and why not."""
 
     name: str
     passed: bool
@@ -104,7 +104,7 @@ class SituationComparison:
 
     @property
     def arm(self) -> ReplayArm:
-        """How many passed."""
+        """Count of the situations that passed, to be compared with another count."""
         return ReplayArm(sum(item.passed for item in self.graded), len(self.graded))
 
     @property

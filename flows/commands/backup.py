@@ -23,7 +23,10 @@ def backup_command(
     ] = None,
     runs: RunsFolder = Path("runs"),
 ) -> None:
-    """Copy all runs, also while they are in use, into one archive. In Python: `lakatos.flows.operations.backup.save(runs, out)`."""
+    """Copy all runs, also while they are in use, into one archive.
+
+    In Python: `lakatos.flows.operations.backup.save(runs, out)`.
+    """
     from lakatos.flows.operations.backup import save
 
     made = save(runs, out or Path(f"lakatos-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.tar.gz"))
@@ -43,7 +46,10 @@ def restore_command(
         bool, typer.Option(help="Audit every run afterwards, without computing scores anew.")
     ] = True,
 ) -> None:
-    """Unpack a backup into a new folder and audit it. In Python: `lakatos.flows.operations.backup.restore(archive, runs)`."""
+    """Unpack a backup into a new folder and audit it.
+
+    In Python: `lakatos.flows.operations.backup.restore(archive, runs)`.
+    """
     from lakatos.flows.operations.backup import restore
 
     console = Console(soft_wrap=True)
@@ -73,7 +79,10 @@ def metrics_command(
     ] = 0,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
 ) -> None:
-    """Print or serve figures of all runs for Prometheus. In Python: `lakatos.flows.operations.metrics.metrics(runs)`."""
+    """Print or serve figures of all runs for Prometheus.
+
+    In Python: `lakatos.flows.operations.metrics.metrics(runs)`.
+    """
     from lakatos.flows.operations.metrics import metrics, serve_metrics
 
     if not port:

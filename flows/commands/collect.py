@@ -212,7 +212,8 @@ def invite_command(
 ) -> None:
     """Make links to a run's page, each of which lets one person in, once.
 
-    Only digests of them are kept, so that they are printed once. In Python: `lakatos.flows.commands.collect.invite(folder, 30)`.
+    Only digests of them are kept, so that they are printed once.
+    In Python: `lakatos.flows.commands.collect.invite(folder, 30)`.
     """
     from lakatos.flows.run.places import find_run
     from lakatos.traces.artifact import write_whole

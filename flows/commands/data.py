@@ -172,7 +172,8 @@ def data_more(
 ) -> None:
     """Ask for more people than planned while an experiment collects; the page has room for them at once.
 
-    It is written down as a deviation from the preregistration. In Python: `lakatos.flows.operations.people.ask_more(folder, people)`.
+    It is written down as a deviation from the preregistration.
+    In Python: `lakatos.flows.operations.people.ask_more(folder, people)`.
     """
     from lakatos.flows.operations.people import ask_more
     from lakatos.flows.run.places import find_run

@@ -162,7 +162,8 @@ def rewind(
 ) -> None:
     """What one change would have done: branches of a run, compared by an exact test. Branches never recruit anybody.
 
-    In Python: `lakatos.flows.branches.rewind.rewind(folder, at, edits, repeats=...)` and `lakatos.flows.branches.rewind.find_drop(folder)`.
+    In Python: `lakatos.flows.branches.rewind.rewind(folder, at, edits, repeats=...)` and
+    `lakatos.flows.branches.rewind.find_drop(folder)`.
     """
     from lakatos.flows.branches.branch import parse_edit
     from lakatos.flows.branches.rewind import find_drop

@@ -34,7 +34,7 @@ RunOption = Annotated[str, typer.Option("--run", help="A run; the newest by defa
 
 @app.command("list")
 def judges_list() -> None:
-    """The judges there are."""
+    """List the judges that there are, and what each of them asks."""
     from lakatos.judges.rubrics import RUBRICS
     from lakatos.judges.rubrics.rule import RULES
 

@@ -53,7 +53,10 @@ def up(
     ] = "",
     limit: Annotated[int, typer.Option(help="Passes that run at the same time.", min=1)] = 2,
 ) -> None:
-    """Start everything, print where it is, and stop everything with Ctrl-C. In Python: `lakatos.flows.operations.lab.up(runs, ...)`."""
+    """Start everything, print where it is, and stop everything with Ctrl-C.
+
+    In Python: `lakatos.flows.operations.lab.up(runs, ...)`.
+    """
     from lakatos.flows.operations.lab import up as start
     from lakatos.flows.run.logs import speaker
 
@@ -83,7 +86,10 @@ def down(runs: RunsFolder = Path("runs")) -> None:
 
 @app.command()
 def status(runs: RunsFolder = Path("runs")) -> None:
-    """Say where the laboratory is; exit status 1 if none is up. In Python: `lakatos.flows.operations.lab.described(runs)`."""
+    """Say where the laboratory is; exit status 1 if none is up.
+
+    In Python: `lakatos.flows.operations.lab.described(runs)`.
+    """
     from lakatos.flows.operations.lab import described
 
     found = described(runs)

@@ -207,7 +207,7 @@ def answers(
 
 
 def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Nested counts as rows."""
+    """Turn nested counts into rows of name and value."""
     if not isinstance(value, dict):
         yield place, value
         return

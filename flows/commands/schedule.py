@@ -70,7 +70,8 @@ def schedule_command(
 ) -> None:
     """Say when a study's campaign goes on: by time, or without one whenever answers arrive. Lists schedules by itself.
 
-    `lakatos serve`, `lakatos lab up` or `lakatos watch` carries it out. In Python: `lakatos.flows.operations.schedule.make_schedule(...)`.
+    `lakatos serve`, `lakatos lab up` or `lakatos watch` carries it out.
+    In Python: `lakatos.flows.operations.schedule.make_schedule(...)`.
     """
     console = Console(soft_wrap=True)
     if not study:
@@ -375,7 +376,8 @@ def wake_command(
 ) -> None:
     """Start the next pass of a run if it has something to do, and say why or why not. Made for cron.
 
-    Without a run: of all of them, one after another, each in a process of its own. In Python: `lakatos.flows.operations.carry.carry(...)`.
+    Without a run: of all of them, one after another, each in a process of its own.
+    In Python: `lakatos.flows.operations.carry.carry(...)`.
     """
     from lakatos.flows.operations.carry import carry
     from lakatos.flows.run.next_pass import look, runs_in

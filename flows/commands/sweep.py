@@ -58,7 +58,8 @@ def sweep_command(
 ) -> None:
     """Run every campaign of a grid, or go on with those that are not finished; ends with one comparison.
 
-    Exit status 1 if a campaign failed; the others are not hurt. In Python: `lakatos.flows.operations.sweep.run_sweep(folder, cells)`.
+    Exit status 1 if a campaign failed; the others are not hurt.
+    In Python: `lakatos.flows.operations.sweep.run_sweep(folder, cells)`.
     """
     from lakatos.flows.operations.sweep import (
         CellOutcome,

@@ -54,7 +54,7 @@ def as_markdown(page: str) -> str:
 
 
 class _MarkdownReader(HTMLParser):
-    """Collects blocks of Markdown."""
+    """A parser of the report's HTML that collects blocks of Markdown."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -109,7 +109,7 @@ class _MarkdownReader(HTMLParser):
             self.inline.append(" ")
 
     def handle_endtag(self, tag: str) -> None:
-        """Close it."""
+        """Close an element, and write its block if it was one."""
         if self.skipped:
             if tag in self.skipped:
                 while self.skipped.pop() != tag:

@@ -36,7 +36,7 @@ class ExportSelection:
 
     @property
     def folder(self) -> Path:
-        """Of the run."""
+        """Folder of the run that is exported."""
         return self.reading.folder
 
     def record(self, event: Event) -> Record:

@@ -129,14 +129,14 @@ class _TrainingRecords:
         yield from found.values()
 
     def messages(self, call: Digest) -> list[Line]:
-        """What was asked."""
+        """The messages that a model was asked in a call."""
         request = ModelRequest.model_validate(
             self.chosen.reading.trace.artifacts.get_json(self.calls[call].request)
         )
         return [{"role": item.role, "content": item.content} for item in request.messages]
 
     def completion(self, call: Digest) -> Line:
-        """What was answered."""
+        """The answer that a model gave in a call, as a message."""
         value = self.chosen.reading.trace.artifacts.get_json(self.calls[call].completion)
         return {"role": "assistant", "content": ModelCompletion.model_validate(value).content}
 

@@ -46,7 +46,7 @@ _MOST_TRIES = 5
 
 @dataclass(frozen=True)
 class BackupContents:
-    """What a backup holds."""
+    """What a backup holds: its runs, and the number and size of its files."""
 
     path: Path
     runs: tuple[str, ...]

@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class CampaignPass:
-    """How a pass ended."""
+    """How a pass of a campaign ended, and why."""
 
     folder: Path
     ended: Literal["concluded", "waiting", "idle", "busy"]

@@ -1,7 +1,8 @@
 """Studies as Prefect deployments: what Prefect schedules, starts, limits, shows and cancels.
 
 Imports Prefect, so only import it where Prefect is wanted. One deployment carries one schedule of the laboratory, one
-pass at a time. Everything that its flow does is one call of `lakatos.flows.operations.carry.carry`; Prefect's database is never read back.
+pass at a time. Everything that its flow does is one call of `lakatos.flows.operations.carry.carry`; Prefect's
+database is never read back.
 """
 
 from __future__ import annotations
@@ -212,7 +213,7 @@ class InPrefect(SilentProgress):
             self._try(partial(acreate_table_artifact, table, key=key, description=self.name))
 
     def note(self, text: str) -> None:
-        """A log line."""
+        """Write a line into the flow run's log."""
         self.log.info("%s", text)
 
     def finish(self, text: str) -> None:
@@ -220,7 +221,7 @@ class InPrefect(SilentProgress):
         self.log.info("%s", text)
 
     def close(self) -> None:
-        """Fill the bar."""
+        """Fill the progress bar, since the pass has ended."""
         if self._artifact is not None:
             self._try(partial(aupdate_progress_artifact, self._artifact, progress=100.0))
 

@@ -24,7 +24,7 @@ MOST_SHOWN = 60
 
 @dataclass(frozen=True)
 class DesignPreview:
-    """A study's first experiment."""
+    """The first experiment that a study would run, before anybody is asked."""
 
     study: CampaignConfig
     chosen: DesignChosen
@@ -33,7 +33,7 @@ class DesignPreview:
     """Of the rivals, by their digest."""
 
     def to_json(self) -> dict[str, Any]:
-        """For a machine."""
+        """Write the preview as plain values, for programs."""
         from lakatos.experiments.domains import DOMAINS
 
         chosen, domain = self.chosen, DOMAINS[self.study.domain]

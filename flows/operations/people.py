@@ -48,7 +48,7 @@ SHOWN = 16
 
 @dataclass(frozen=True)
 class ImportedAnswers:
-    """What an import brought."""
+    """How many people and answers an import brought, by experiment."""
 
     n_answers: dict[str, int]
     """By experiment."""
@@ -608,7 +608,7 @@ MEANINGS = {
 def _readme(
     config: CampaignConfig, domain: Domain, rows: list[dict[str, Any]], people: list[dict[str, Any]]
 ) -> str:
-    """What the columns mean."""
+    """Text that tells what each column of the exported tables means."""
 
     def table(some: list[dict[str, Any]]) -> list[str]:
         names = dict.fromkeys(name for row in some for name in row)

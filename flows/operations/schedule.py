@@ -52,7 +52,7 @@ class CampaignSchedule:
 
     @property
     def words(self) -> str:
-        """When, for people."""
+        """When the campaign is carried on, in words."""
         when = "whenever answers arrive"
         if self.cron:
             when = f"cron {self.cron} ({self.timezone})"

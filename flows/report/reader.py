@@ -196,11 +196,11 @@ class RunReading:
         return theory_of(self.trace, self.state, digest)
 
     def trials(self, experiment: str) -> Trials:
-        """Answers of an experiment."""
+        """Read the answers of an experiment."""
         return trials_in(self.trace, self.state, experiment)
 
     def design(self, chosen: DesignChosen) -> Design:
-        """What was shown."""
+        """Read the trials that a design search chose."""
         return design_from_json(self.trace.artifacts.get_json(chosen.design))
 
     def frozen(self, experiment: str) -> dict[Digest, Array]:

@@ -2,8 +2,8 @@
 
 It is read from the trace alone, also while the run goes on, and the same trace gives the same bytes. Everything that
 theories, studies, data and errors say is escaped by the template; only a domain's own pictures of its trials are not.
-The page carries no scripts and a policy that forbids them. `lakatos.flows.report.reader` reads the run, `lakatos.flows.report.figures` draws, and
-`lakatos.flows.report.limits` says what the result does not show.
+The page carries no scripts and a policy that forbids them. `lakatos.flows.report.reader` reads the run,
+`lakatos.flows.report.figures` draws, and `lakatos.flows.report.limits` says what the result does not show.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 
 
 def render(run: RunReading) -> str:
-    """The page."""
+    """Write the whole report of a run as one HTML page."""
     environment = page_environment(TEMPLATES)
     environment.filters |= {
         "signed": signed,
@@ -146,7 +146,7 @@ def fixed(value: float | None, digits: int = 4) -> str:
 
 
 def signed(value: float | None, digits: int = 4) -> str:
-    """`fixed` with its sign."""
+    """A number as `fixed` writes it, always with its sign."""
     return (
         "–" if value is None or not np.isfinite(value) else f"{value:+.{digits}f}".replace("-", "−")
     )
@@ -178,7 +178,7 @@ def percent_more(nats: float) -> str:
 
 
 def data_facts(run: RunReading) -> dict[str, Any]:
-    """Whose choices these are."""
+    """Say whose choices the run rests on: people, answers, sources."""
     collected = [item.record for item in run.state.collected.values()]
     facts: dict[str, Any] = {
         "n_experiments": len(collected),

@@ -76,7 +76,7 @@ class SupportingTrial:
 
 @dataclass(frozen=True)
 class WhyAnswer:
-    """An answer."""
+    """Why a run claims something: a tree of reasons down to the answers of people."""
 
     claim: str
     reason: RecordReason

@@ -136,7 +136,7 @@ async def ask_stage(
 
 @dataclass(frozen=True)
 class _AskedModel:
-    """Who is asked."""
+    """The model that takes a role in one call, and the room that it has for a prompt."""
 
     choice: ModelChoice
     context_tokens: int

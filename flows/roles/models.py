@@ -1,4 +1,4 @@
-"""The language models of a run: their connections, the budget that they share, and the rules pinned to their requests."""
+"""The language models of a run: their connections, their common budget, and the rules pinned to requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RoleModels:
     """The language models of a run, with its budget and its rules."""
 
     def __init__(self, run: Run) -> None:
-        """Ask nobody yet."""
+        """Read the budget that is left; no model is asked yet."""
         self.settings: dict[str, ModelSettings] = dict(run.config.models)
         self.ledger = BudgetLedger.of(
             budget_in(run.trace, run.config.budget), run.trace.journal.events()

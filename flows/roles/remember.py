@@ -299,7 +299,7 @@ def composition_text(literal: Mapping[str, Sequence[str]]) -> str:
 
 
 def mechanisms_in(text: str) -> dict[str, tuple[str, ...]]:
-    """Inverse of `composition_text`."""
+    """Read the mechanisms, by slot, that `composition_text` wrote."""
     found: dict[str, list[str]] = {}
     for part in text.split(", "):
         slot, _, name = part.partition(":")

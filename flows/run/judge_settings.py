@@ -85,6 +85,6 @@ class JudgesConfig(FrozenPart):
 
     @property
     def gate(self) -> GateSettings:
-        """Rules of every challenge."""
+        """The rules by which every challenge of a judge is decided."""
         base = WORKING if self.tier == "working" else CERTIFIED
         return base.model_copy(update={"test": self.test, **(FINE if self.test == "loss" else {})})

@@ -27,7 +27,7 @@ def wanted() -> bool:
 
 
 def line(event: str, level: str = "info", **values: Any) -> str:
-    """One line."""
+    """One event as a line of JSON, with its time and level."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return json.dumps({"time": now, "level": level, "event": event, **values}, default=str)
 
@@ -47,15 +47,15 @@ class JsonProgress(SilentProgress):
         self._write("campaign", question=title, n_cycles=n_cycles)
 
     def stage(self, cycle: int, name: str, detail: str = "") -> None:
-        """``stage``: of a cycle."""
+        """Write the event ``stage``: a stage of a cycle begins."""
         self._write("stage", cycle=cycle, stage=name, detail=detail)
 
     def rivals(self, names: Sequence[str]) -> None:
-        """``rivals``: by name."""
+        """Write the event ``rivals``: the names of the theories that compete."""
         self._write("rivals", names=list(names))
 
     def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
-        """``leaderboard``: best first."""
+        """Write the event ``leaderboard``: all standings, the best first."""
         keys = ("name", "nats", "skill", "error", "tied")
         self._write("leaderboard", rows=[{key: getattr(row, key) for key in keys} for row in rows])
 

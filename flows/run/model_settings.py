@@ -124,7 +124,7 @@ class RolesConfig(FrozenPart):
         return any(True for _ in self.named)
 
     def sampling(self) -> TokenSampling:
-        """How answers are drawn."""
+        """How the tokens of answers are drawn: temperature and most tokens."""
         return TokenSampling(temperature=self.temperature, max_tokens=self.max_tokens)
 
 

@@ -11,7 +11,7 @@ MOST_TRIED = 100
 
 
 def listen(host: str, port: int, what: str) -> socket.socket:
-    """A listening socket.
+    """Open a socket that listens, so that the address is held before anything is served.
 
     Raises:
         FlowError: The port is taken, or the address is not of this machine.

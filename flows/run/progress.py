@@ -51,7 +51,7 @@ class CampaignProgress(Protocol):
         """The theories that the next experiment is to tell apart."""
 
     def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
-        """The standings, best first."""
+        """Show how the rivals stand, the best first."""
 
     def note(self, text: str) -> None:
         """Something happened that a person should be able to read later."""
@@ -60,7 +60,7 @@ class CampaignProgress(Protocol):
         """Nothing can go on until ``text``."""
 
     def finish(self, text: str) -> None:
-        """The campaign ended."""
+        """Show that the campaign ended, and with which verdict."""
 
     def __enter__(self) -> Self: ...
 
@@ -97,7 +97,7 @@ class _CycleClock:
         self.n_cycles = 0
 
     def restart(self, n_cycles: int) -> None:
-        """The campaign begins now."""
+        """Start the clock: the campaign begins now."""
         self._begun, self.n_cycles = self._now(), n_cycles
         self._cycles_begun.clear()
 
@@ -123,28 +123,28 @@ class _CycleClock:
 
 
 class SilentProgress:
-    """Shows nothing."""
+    """Progress that shows nothing, for tests and programs."""
 
     def start(self, title: str, n_cycles: int) -> None:
-        """Nothing."""
+        """Stay silent when the campaign begins."""
 
     def stage(self, cycle: int, name: str, detail: str = "") -> None:
-        """Nothing."""
+        """Stay silent about stages."""
 
     def rivals(self, names: Sequence[str]) -> None:
-        """Nothing."""
+        """Stay silent about rivals."""
 
     def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
-        """Nothing."""
+        """Stay silent about standings."""
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """Stay silent about what happens."""
 
     def waiting(self, text: str) -> None:
-        """Nothing."""
+        """Stay silent while people are awaited."""
 
     def finish(self, text: str) -> None:
-        """Nothing."""
+        """Stay silent when the campaign ends."""
 
     def __enter__(self) -> Self:
         return self
@@ -166,7 +166,7 @@ class PlainProgress:
         self._waiting = ""
 
     def start(self, title: str, n_cycles: int) -> None:
-        """A campaign begins."""
+        """Print that a campaign begins, and start its clock."""
         self._clock.restart(n_cycles)
         self._line(f"{clean(title)}: at most {n_cycles} cycle{'s' * (n_cycles != 1)}")
 
@@ -196,7 +196,7 @@ class PlainProgress:
             )
 
     def note(self, text: str) -> None:
-        """Something happened."""
+        """Print a line about something that happened."""
         self._line(clean(text))
 
     def waiting(self, text: str) -> None:
@@ -206,7 +206,7 @@ class PlainProgress:
             self._line(clean(text))
 
     def finish(self, text: str) -> None:
-        """The campaign ended."""
+        """Print how the campaign ended, and how long it took."""
         self._line(f"{clean(text)} ({duration(self._clock.elapsed_s)})")
 
     def __enter__(self) -> Self:
@@ -256,7 +256,7 @@ class LiveProgress:
         self._show()
 
     def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
-        """The standings, best first."""
+        """Show how the rivals stand, the best first."""
         self._rows = tuple(rows)
         self._show()
 

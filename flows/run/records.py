@@ -62,7 +62,7 @@ from lakatos.traces.record import Record, RecordTypes, kind_of
 
 
 class CampaignStarted(Record):
-    """A campaign began."""
+    """A campaign began: its study, and the versions of everything that computes."""
 
     kind: Literal["campaign_started"] = "campaign_started"
     version: Literal[1] = 1
@@ -92,7 +92,7 @@ class LeaderboardLine(Record):
 
 
 class CycleClosed(Record):
-    """A cycle ended."""
+    """A cycle ended: who leads, and whether the campaign goes on."""
 
     kind: Literal["cycle_closed"] = "cycle_closed"
     version: Literal[1] = 1
@@ -238,7 +238,7 @@ EXPLORATORY = "all data, which the leader was fitted to: exploratory"
 
 
 class CampaignConcluded(Record):
-    """The verdict."""
+    """The verdict of a campaign was reached."""
 
     kind: Literal["concluded"] = "concluded"
     version: Literal[1] = 1

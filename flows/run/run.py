@@ -154,7 +154,7 @@ class Run:
 
     @cached_property
     def tool_sandbox(self) -> ToolSandbox:
-        """Where learned tools run."""
+        """The sandbox in which learned tools run."""
         return ToolSandbox()
 
     @property
@@ -407,7 +407,7 @@ def has_run(folder: Path) -> bool:
 
 
 def check_run(folder: Path) -> None:
-    """Raise `RunMissingError` unless `has_run`."""
+    """Refuse a folder that holds no run: raise `RunMissingError`."""
     if not has_run(folder):
         raise RunMissingError(
             f"there is no run in {folder}. `lakatos status` lists the runs that there are."

@@ -200,7 +200,7 @@ class DesignConfig(_ConfigSection):
 
 
 class ParticipantsConfig(_ConfigSection):
-    """Who answers."""
+    """Who answers: the source of people, and what it needs to know."""
 
     source: str = Field(json_schema_extra={"enum": list(SOURCES)})
     """A hidden rule; people's published answers; people on the laboratory's own page, whoever sends them there; or
@@ -412,7 +412,7 @@ class PageConfig(_ConfigSection):
 
 
 class StopConfig(_ConfigSection):
-    """When the campaign ends."""
+    """When the campaign ends: after how many cycles, and when it gives up."""
 
     cycles: int = Field(5, ge=1)
     """Budget."""
@@ -451,7 +451,7 @@ class ValidationConfig(_ConfigSection):
 
 
 class CampaignConfig(_ConfigSection):
-    """A study."""
+    """A whole study as its file describes it, complete with defaults."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
     question: str = Field(min_length=1)
@@ -511,7 +511,7 @@ class CampaignConfig(_ConfigSection):
 
     @property
     def digest(self) -> Digest:
-        """Identity of the study."""
+        """Identity of the study: it changes with every setting."""
         return digest_of(self.model_dump(mode="json"))
 
     @property
@@ -671,7 +671,7 @@ def _only_for(key: str, applies: list[str], source: str) -> str:
 
 
 def load_study(path: Path) -> CampaignConfig:
-    """Read a study file.
+    """Read a study file, and check everything that can be checked before a run.
 
     Raises:
         StudyError: It is missing, is not TOML, or says what a study cannot say; the message names the key.

@@ -181,6 +181,7 @@ async def collect(
         trials = Trials.from_json(parts[0].json())
         return _collected(run, plan, trials, context.artifacts.put_json(trials.to_json()))
 
+    # The step is named by the preregistration and by whom it asked.
     found = await run.step(
         "collect",
         take,
@@ -188,6 +189,7 @@ async def collect(
         inputs=[plan.digest, asked.digest],
         position={"cycle": cycle, "experiment": name},
     )
+    # Only now, with the table on record, the inbox and the source may forget the answers.
     for batch in _arrived(run, name):
         run.trace.inbox.mark_taken(batch.digest)
     run.source.mark_released(_design(run, plan.record))
@@ -201,6 +203,7 @@ async def collect_people(
 
     A table that exists already is made anew where people withdrew or joined; all that rested on it is then stale.
     """
+    # What is there already: tables of this experiment, and the record that closed it.
     name, design = plan.record.experiment, _design(run, plan.record)
     tables = [item for item in run.trace.records(TrialsCollected) if item.record.experiment == name]
     closed = next(
@@ -209,6 +212,7 @@ async def collect_people(
     )
     by_model, n_held = run.config.participants.source == LANGUAGE_MODEL, 0
     while True:
+        # Take what arrived, and write each person down.
         wanted = wanted_in(run, name, design)
         if not tables and closed is None:
             if by_model:
@@ -218,6 +222,7 @@ async def collect_people(
         people = answers_of(run.trace, name)
         for item in people:
             run.recall(item)
+        # Who counts by the preregistered exclusions.
         waiting = AnswersAwaited(
             experiment=name,
             source=run.config.participants.source,
@@ -226,6 +231,7 @@ async def collect_people(
             n_planned=wanted,
         )
         kept = _kept(run, plan, people)
+        # Go on, wait, or ask for others in place of those who are excluded.
         if tables or closed is not None:
             break
         closed = stop_early(run, plan, waiting, kept)
@@ -237,6 +243,7 @@ async def collect_people(
             return waiting
         if not replace_excluded(run, asked, design, waiting, kept):
             break
+    # A closed collection: nobody else comes, and only those who were asked before it count.
     to_stop = stop_command(run.folder, name)
     if closed is not None:
         run.recall(closed)
@@ -245,6 +252,7 @@ async def collect_people(
             return replace(waiting, to_stop=to_stop)
         asked_people = {item.digest for item in before_stop(run, closed.record, people)}
         kept = [item for item in kept if item.digest in asked_people]
+    # Fewer than two people cannot be compared.
     if len(kept) < 2 and by_model:
         raise FlowError(
             f"{len(kept)} of {len(people)} sessions of the language model in experiment {name} count, and theories "
@@ -253,6 +261,7 @@ async def collect_people(
         )
     if len(kept) < 2:
         return waiting
+    # The table is named by everybody in it; one that is made anew displaces the older ones.
     kept = sorted(kept, key=lambda item: (item.record.person, item.digest))
     inputs = [plan.digest, asked.digest, *(item.digest for item in kept)]
     position: dict[str, int | str] = {"cycle": cycle, "experiment": name}
@@ -420,7 +429,7 @@ def take_answers(run: Run) -> None:
 
 
 def erased(trace: Trace) -> set[Digest]:
-    """Targets of tombstones."""
+    """Digests of all records that a tombstone says no longer hold."""
     return {item.record.target for item in trace.records(Tombstone)}
 
 

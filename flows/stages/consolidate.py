@@ -382,7 +382,7 @@ def tried(
     call: Call,
     sandbox: ToolSandbox,
 ) -> ToolTried:
-    """What came of validation."""
+    """Record what came of trying a drafted tool on recorded plans."""
     studies = tuple(plan.study for plan in (*supporting, held_out))
     found = ToolTried(
         draft=drafted.digest,

@@ -284,7 +284,7 @@ class DesignQuestion:
 
     @property
     def theories(self) -> list[Theory]:
-        """The rivals' theories."""
+        """The theories that the experiment is to tell apart."""
         return [rival.theory for rival in self.rivals]
 
     @property

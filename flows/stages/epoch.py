@@ -541,7 +541,7 @@ def rescored(run: Run, versions: Mapping[str, Digest]) -> tuple[list[CriticsHear
 
 
 def submission_in(artifacts: ArtifactStore, pair: PairDescribed) -> JudgeSubmission:
-    """What judges were shown."""
+    """Read what judges were shown of a pair of theories."""
     return JudgeSubmission.from_json(artifacts.get_json(pair.submission))
 
 

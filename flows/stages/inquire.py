@@ -63,7 +63,7 @@ def step(tool: str, **arguments: Any) -> PlanStep:
 
 
 def sounding(run: Run, names: Sequence[Digest]) -> list[PlanStep]:
-    """The plan of `SOUND_OUT`."""
+    """Write the plan of `SOUND_OUT`: search trials for the leader against near rivals."""
     settings = run.config.design
     steps: list[PlanStep] = []
     for rival in names[1 : 1 + NEAREST]:
@@ -91,7 +91,7 @@ def sounding(run: Run, names: Sequence[Digest]) -> list[PlanStep]:
 
 
 def examining(run: Run, leader: Digest) -> list[PlanStep]:
-    """The plan of `EXAMINE`."""
+    """Write the plan of `EXAMINE`: look where the leader's predictions fail."""
     experiments = list(run.state.collected)
     n_people = max(run.trials(experiments[-1]).n_participants, 16)
     simulated = {"step": 0, "place": ["answers"]}
@@ -180,7 +180,7 @@ async def examine_leader(
 
 @dataclass(frozen=True)
 class InquiryResults:
-    """What an inquiry brought."""
+    """What an inquiry brought: its record, and the result of each call."""
 
     made: Recorded[InquiryMade]
     results: list[Any]
@@ -265,7 +265,7 @@ class InquiryCalls:
     def __init__(
         self, run: Run, position: dict[str, int | str], inputs: tuple[Digest, ...]
     ) -> None:
-        """None made yet."""
+        """Prepare calls of the laboratory's verbs; none is made yet."""
         self.run, self.position, self.inputs = run, position, inputs
         self.made: list[Digest] = []
         self._known: dict[bytes, Any] = {}
@@ -327,7 +327,7 @@ class InquiryCalls:
         return done
 
     def value(self, call: ToolCalled) -> Any:
-        """What a call returned."""
+        """Read what a call returned."""
         return self.run.trace.artifacts.get_json(call.value)
 
 

@@ -348,7 +348,7 @@ def _tried_before(run: Run) -> list[Exhibit]:
 
 
 def _stimuli(run: Run) -> Stimuli:
-    """Of the latest experiment."""
+    """Trials of the newest experiment."""
     return run.trials(list(run.state.collected)[-1]).stimuli
 
 

@@ -66,7 +66,7 @@ HEADERS: Final = {
 
 @dataclass(frozen=True)
 class ViewAccess:
-    """Who may read."""
+    """Who may read the observatory: a token, and the names it may be asked by."""
 
     token: str = ""
     """Empty where reading needs none, on this machine alone."""
@@ -95,7 +95,7 @@ def _same(given: str, wanted: str) -> bool:
 
 
 def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
-    """The server.
+    """Make the server of the observatory, for one run or for a folder of runs.
 
     Args:
         place: Folder of a run, or of several.

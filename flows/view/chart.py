@@ -88,7 +88,7 @@ class SvgCanvas:
         self.parts.append(Markup(template).format(*values, **named))
 
     def line(self, x1: float, y1: float, x2: float, y2: float, css: str) -> None:
-        """A straight line."""
+        """Draw a straight line between two points."""
         self.add(
             '<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" class="{}"/>',
             x1,
@@ -99,7 +99,7 @@ class SvgCanvas:
         )
 
     def path(self, places: Sequence[tuple[float, float]], css: str) -> None:
-        """A line through points."""
+        """Draw a line through all points in their order."""
         self.add(
             '<path d="{}" class="{}"/>', "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places), css
         )
@@ -149,7 +149,7 @@ class SvgCanvas:
         self.parts.append(linked(body, link, words))
 
     def svg(self) -> Markup:
-        """The whole."""
+        """The whole drawing as an SVG element."""
         return Markup(
             '<svg viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" role="group" aria-label="{2}">'
             "{3}</svg>"
@@ -188,7 +188,7 @@ def upwards(
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """One theory's scores."""
+    """How one theory's score went over the cycles, to be drawn as a line."""
 
     name: str
     tag: str

@@ -42,7 +42,7 @@ class NewestAudits:
         return self._found.get(name)
 
     def version(self, name: str) -> str:
-        """Changes whenever `of` does."""
+        """A text that changes whenever `of` does, so that browsers know when to ask again."""
         check = self.of(name)
         return f"{check.seq}{check.phase}" if check else ""
 

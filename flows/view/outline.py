@@ -71,7 +71,7 @@ class JournalOutline:
         self.by_kind: dict[str, list[int]] = {}
 
     def read(self, query: str, *values: object) -> list[Any]:
-        """Rows of a query.
+        """Rows of a query, read without disturbing whoever writes the journal.
 
         Raises:
             JournalError: The journal cannot be read.
@@ -101,7 +101,7 @@ class JournalOutline:
         return tuple(found[0]) if found else (0, "", "")
 
     def count(self, *kinds: str) -> int:
-        """Events of these kinds."""
+        """Number of events of these kinds."""
         return sum(len(self.by_kind.get(kind, ())) for kind in kinds)
 
     @property
@@ -124,7 +124,7 @@ class JournalOutline:
             yield from (found[seq] for seq in batch if seq in found)
 
     def row(self, seq: int) -> EventRow | None:
-        """One event."""
+        """Read one event by its number; None if there is none."""
         return next(self.rows([seq]), None)
 
     def place(self, digests: Iterable[Digest]) -> dict[Digest, JournalPlace]:

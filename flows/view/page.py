@@ -320,7 +320,7 @@ def family(look: RunMoment) -> dict[str, Any]:
 
 
 def theories(look: RunMoment) -> dict[str, Any]:
-    """Family tree and map."""
+    """Values of the page of theories: the family tree and the map."""
     return {
         "family": family(look),
         "map": theory_map(look),
@@ -547,7 +547,7 @@ def leaderboard(look: RunMoment, cycle: int | None) -> dict[str, Any]:
 
 
 def experiments(look: RunMoment) -> dict[str, Any]:
-    """All experiments, newest last."""
+    """Values of the page of experiments, the newest last."""
     return {
         "rows": [
             (name, item, look.state.preregistrations.get(name), look.state.collected.get(name))
@@ -663,7 +663,7 @@ def predictions_chart(
 
 
 def diagnoses(look: RunMoment) -> dict[str, Any]:
-    """Case files, newest first."""
+    """Values of the page of case files, the newest first."""
     return {"cases": list(reversed(list(enumerate(look.state.diagnoses))))}
 
 
@@ -1017,7 +1017,7 @@ def artifact(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
 
 
 def seconds(first: str, last: str) -> float | None:
-    """Between two moments."""
+    """Seconds between two moments; None if one of them is no time."""
     try:
         return (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
     except ValueError:

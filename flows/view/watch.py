@@ -167,7 +167,7 @@ class RunMoment(RunReading):
         return RunMoment(self.watch, state)
 
     def trials(self, experiment: str) -> Trials:
-        """Answers of an experiment."""
+        """Read the answers of an experiment; they are kept for the next reader."""
         artifact = self.state.collected[experiment].record.trials
         return self.watch.kept(
             ("trials", artifact), lambda: trials_in(self.trace, self.state, experiment)

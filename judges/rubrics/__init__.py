@@ -1,4 +1,4 @@
-"""Judges by name."""
+"""The table of judges that every panel begins with, by name."""
 
 from collections.abc import Callable
 

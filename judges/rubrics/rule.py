@@ -26,7 +26,7 @@ PREDICTIONS = "extra_predictions"
 
 @dataclass(frozen=True)
 class LevelRule:
-    """A check."""
+    """A measure of a submission, and the bounds that cut it into levels."""
 
     meaning: str
     measure: Callable[[JudgeSubmission], float]
@@ -91,12 +91,12 @@ class RuleJudge:
         return self.table[level(RULES[self.name], submission)]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for artifacts."""
+        """Write the rule's name and table as plain values."""
         return {"rule": self.name, "table": list(self.table)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RuleJudge:
-        """Inverse of `to_json`.
+        """Read the judge that `to_json` wrote.
 
         Raises:
             VerdictError: There is no such rule, or the table does not fit its levels.

@@ -1,4 +1,4 @@
-"""Clients by name."""
+"""The table of clients, by the name that a study gives."""
 
 from collections.abc import Callable
 

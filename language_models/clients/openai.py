@@ -78,7 +78,7 @@ class OpenAIModel:
         return self.settings.version
 
     async def complete(self, request: ModelRequest) -> ModelCompletion:
-        """Send the request once.
+        """Send the request once and read the answer.
 
         Raises:
             TransientError: No answer came, and asking again can help.

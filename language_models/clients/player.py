@@ -37,12 +37,12 @@ class RecorderModel:
 
     @property
     def name(self) -> str:
-        """Of the model behind."""
+        """Name of the model that is recorded."""
         return self._model.name
 
     @property
     def version(self) -> str:
-        """Of the model behind."""
+        """Version of the model that is recorded."""
         return self._model.version
 
     async def complete(self, request: ModelRequest) -> ModelCompletion:

@@ -54,7 +54,7 @@ class ScoringModel(OpenAIModel):
     """
 
     async def complete(self, request: ModelRequest) -> ModelCompletion:
-        """Score the last message.
+        """Return how likely the model finds the last message, token by token.
 
         Raises:
             TransientError: No answer came, and asking again can help.

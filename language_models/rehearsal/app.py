@@ -43,7 +43,7 @@ _MOST_ALTERNATIVES: Final = 20
 
 
 class RehearsalSettings(FrozenPart):
-    """What is pretended."""
+    """What the rehearsal pretends to be: model, key, length of context, faults."""
 
     model: str = "rehearsal"
     key: str = ""
@@ -70,7 +70,7 @@ class _RehearsalState:
 
 
 def create_app(settings: RehearsalSettings | None = None, answer: Answer | None = None) -> FastAPI:
-    """The server.
+    """Make a server that speaks the OpenAI protocol and has no model.
 
     Args:
         settings: What is pretended.
@@ -432,7 +432,8 @@ def _reply(
 def _call_text(call: Mapping[str, Any]) -> str:
     """A call as the model writes it, before the server reads it."""
     function = call["function"]
-    return f'<tool_call>\n{{"name": {json.dumps(function["name"])}, "arguments": {function["arguments"]}}}\n</tool_call>'
+    name = json.dumps(function["name"])
+    return f'<tool_call>\n{{"name": {name}, "arguments": {function["arguments"]}}}\n</tool_call>'
 
 
 def _cached(prompt: list[str], state: _RehearsalState) -> int:

@@ -35,7 +35,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def sentence(rng: np.random.Generator, n_words: int) -> str:
-    """Words in random order."""
+    """Write words of a fixed list in random order."""
     return " ".join(rng.choice(WORDS, size=n_words))
 
 

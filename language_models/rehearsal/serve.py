@@ -97,7 +97,7 @@ def running_process(
 
 
 def serve(settings: RehearsalSettings, port: int) -> None:
-    """Run until stopped."""
+    """Serve the rehearsal on a port until it is stopped."""
     uvicorn.run(create_app(settings), host="127.0.0.1", port=port, **_QUIET)
 
 

@@ -71,7 +71,7 @@ class CallFigures:
 
 @dataclass(frozen=True)
 class ServingReport:
-    """All that was found."""
+    """Everything that a check of a served model found."""
 
     model: str
     server: str

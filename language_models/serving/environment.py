@@ -55,7 +55,7 @@ class ServingEnvironment:
 
     @property
     def python(self) -> Path:
-        """Its interpreter."""
+        """Path of the environment's own interpreter."""
         return _python(self.folder)
 
     def flags(self) -> dict[str, ServerFlag]:

@@ -26,7 +26,7 @@ class ServerMetrics:
     samples: Mapping[tuple[str, Labels], float] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether there is anything."""
+        """Whether the server reported anything at all."""
         return bool(self.samples)
 
     def total(self, name: str, **labels: str) -> float:

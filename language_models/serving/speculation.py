@@ -76,12 +76,12 @@ class CallLatencies:
 
     @property
     def median_s(self) -> float:
-        """Median."""
+        """Median time of a call in seconds."""
         return quantiles_s(self.total_s, (0.5,))[0]
 
     @property
     def p99_s(self) -> float:
-        """99th percentile."""
+        """The 99th percentile of a call's time in seconds."""
         return quantiles_s(self.total_s, (0.99,))[0]
 
 

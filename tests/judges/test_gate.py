@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lakatos.judges.anchor import LabelAccess, split
+from lakatos.judges.anchor import LabelAccess, components, split
 from lakatos.judges.answer import JudgeAnswers
 from lakatos.judges.errors import GateError, LedgerError, ReplayError
 from lakatos.judges.gate import (
@@ -21,7 +21,7 @@ from lakatos.judges.gate import (
     replay,
 )
 from lakatos.judges.ledger import AlphaSpending, FalseDiscovery
-from lakatos.judges.paired import exact_p, fewest_wins, most_lost
+from lakatos.judges.paired import exact_p, fewest_wins, most_lost, sign_flip_p
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of, parse_record
 from tests.judges.support import Scripted, answers, item
@@ -52,6 +52,17 @@ def pair(n_won=40, n_lost=0, n_both=280):
     incumbent, challenger = np.zeros(400, dtype=bool), np.zeros(400, dtype=bool)
     incumbent[both] = incumbent[lost] = True
     challenger[both] = challenger[won] = True
+    return JudgePair(judged("incumbent", incumbent), judged("challenger", challenger))
+
+
+def lossy(n_lost_of_humans, n_won_of_humans=0):
+    """The challenger loses items that humans wrote, and wins 80 that machines wrote."""
+    machine = np.array([one.strata["origin"] == "machine" for one in ITEMS])
+    by_humans, by_machines = np.flatnonzero(~machine), np.flatnonzero(machine)
+    incumbent, challenger = np.ones(400, dtype=bool), np.ones(400, dtype=bool)
+    incumbent[by_machines[:80]] = False
+    challenger[by_humans[:n_lost_of_humans]] = False
+    incumbent[by_humans[n_lost_of_humans:][:n_won_of_humans]] = False
     return JudgePair(judged("incumbent", incumbent), judged("challenger", challenger))
 
 
@@ -112,13 +123,7 @@ def test_a_gain_below_the_floor_does_not_replace_however_certain():
 
 def test_a_gain_bought_by_one_stratum_does_not_replace():
     # Right about everything machine-written that the incumbent missed, and wrong about more of the human-written.
-    machine = np.array([one.strata["origin"] == "machine" for one in ITEMS])
-    incumbent, challenger = np.ones(400, dtype=bool), np.ones(400, dtype=bool)
-    incumbent[np.flatnonzero(machine)[:80]] = False
-    challenger[np.flatnonzero(~machine)[:20]] = False
-    decided, _ = run(
-        found=JudgePair(judged("incumbent", incumbent), judged("challenger", challenger))
-    )
+    decided, _ = run(found=lossy(20))
     assert decided.verdict == "keep"
     assert "may lose more than 0.05 in origin=human" in decided.reason
     harmed = {row.stratum: row for row in decided.strata}
@@ -275,6 +280,85 @@ def test_a_ledger_is_the_fold_of_its_decisions():
         decisions.append(decided)
     assert refold(AlphaSpending(), decisions) == ledger
     assert len(ledger.spent) == sum(decided.debit > 0 for decided in decisions)
+
+
+def test_the_working_tier_looks_at_the_loss_observed_and_the_certified_at_its_bound():
+    found = lossy(12, 8)  # 2% of the 200 that humans wrote; its bound lies above the margin of 5%
+    working, certified = run(WORKING, found)[0], run(CERTIFIED, found)[0]
+    assert (working.verdict, certified.verdict) == ("replace", "keep")
+    observed, bound = working.strata[0], certified.strata[0]
+    assert (observed.stratum, observed.n) == ("origin=human", 200)
+    assert (observed.wins, observed.losses) == (8, 12)
+    assert observed.bound == pytest.approx(0.02)
+    assert bound.bound == pytest.approx(most_lost(8, 12, 200))
+
+
+@pytest.mark.parametrize(("n_lost", "verdict"), [(10, "replace"), (11, "keep")])
+def test_a_stratum_may_lose_the_margin_and_not_more(n_lost, verdict):
+    assert run(WORKING, lossy(n_lost))[0].verdict == verdict
+
+
+def test_a_gain_of_just_the_floor_is_enough():
+    settings = WORKING.model_copy(update={"floor": 0.125})
+    assert run(settings, pair(50, 0))[0].verdict == "replace"
+    assert run(settings, pair(49, 0))[0].verdict == "keep"
+
+
+@pytest.mark.parametrize("test", ["exact", "e_mixture"])
+def test_evidence_of_just_the_level_is_enough(test):
+    found, settings = pair(20, 8), WORKING.model_copy(update={"test": test, "margin": 1.0})
+    strength = run(settings, found)[0]
+    reached = strength.p_value if test == "exact" else 1 / strength.e_value
+    for factor, verdict in ((1.0, "replace"), (0.999, "keep")):
+        level = {"working_level": reached * factor}
+        assert run(settings.model_copy(update=level), found)[0].verdict == verdict
+
+
+def test_items_that_share_a_person_are_not_counted_as_independent():
+    shared = [
+        item(number, bool(label), people=[f"person {number // 4}"])
+        for number, label in enumerate(LABELS)
+    ]
+    found = pair(20, 8)
+    registration = put(WORKING, found, anchor=digest_of([one.digest for one in shared]))
+    decided, _ = decide(registration, found, shared, AlphaSpending())
+    gains = brier_gains(found, shared) / 0.6  # one for an item won, minus one for an item lost
+    flips = np.random.default_rng(registration.seed)
+    assert decided.p_value == sign_flip_p(np.round(gains), components(shared), rng=flips)
+    assert decided.p_value > exact_p(20, 8)
+    assert decided.e_value is None
+
+
+def test_the_working_tier_tests_at_its_own_level_and_the_certified_at_the_ledgers():
+    assert put(WORKING).level == WORKING.working_level == 0.05
+    assert put(CERTIFIED).level == AlphaSpending().level
+
+
+def test_power_for_just_the_target_is_enough():
+    detectable = put().minimum_detectable
+    assert refusal_of(put(CERTIFIED.model_copy(update={"target": detectable}))) == ""
+    assert refusal_of(put(CERTIFIED.model_copy(update={"target": detectable * 0.999}))) != ""
+
+
+def test_a_challenge_without_a_decision_counts_nothing():
+    decided, _ = run(CERTIFIED.model_copy(update={"target": 0.001}))
+    assert (decided.n, decided.wins, decided.losses, decided.gain) == (0, 0, 0, 0.0)
+    assert (decided.p_value, decided.e_value, decided.strata) == (None, None, ())
+
+
+def test_judges_of_whom_one_never_answers_are_registered_and_not_decided():
+    nothing = answers("challenger", np.full(400, np.nan))
+    for test in ("exact", "loss"):
+        found = JudgePair(pair().incumbent, nothing)
+        registration = put(CERTIFIED.model_copy(update={"test": test}), found)
+        assert (registration.n_items, registration.n_excluded) == (400, 400)
+        assert (registration.discordance, registration.expected) == (0.0, 0.0)
+        assert decide(registration, found, [], AlphaSpending())[0].verdict == "error"
+
+
+def test_answers_to_different_numbers_of_items_are_refused():
+    with pytest.raises(GateError, match="answered 400 items and the challenger 399"):
+        put(found=JudgePair(pair().incumbent, answers("challenger", np.full(399, 0.8))))
 
 
 def test_brier_gains_are_squared_errors_against_the_label():

@@ -144,7 +144,10 @@ class TestHonestTheories:
         assert report.passed, report.to_text()
 
     def test_that_state_predictions_have_them_tried(self, sandbox):
-        stated = 'PREDICTIONS = [{"property": "increasing", "in": "rating"}, {"property": "ignores", "in": "validity"}]\n'
+        stated = (
+            'PREDICTIONS = [{"property": "increasing", "in": "rating"}, '
+            '{"property": "ignores", "in": "validity"}]\n'
+        )
         claims = [
             check
             for check in check_theory(program(GOOD + stated), DOMAIN, sandbox).checks

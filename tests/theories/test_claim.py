@@ -176,8 +176,9 @@ class TestTrueClaims:
     def test_of_take_the_best_hold(self, sandbox):
         found = held(
             seed("multiattribute", "take_the_best"), MULTIATTRIBUTE, sandbox,
-            ClaimPrediction("ignores", "less_valid_rating"), ClaimPrediction("ignores", "lead"), ClaimPrediction("deterministic"),
-            ClaimPrediction("increasing", "rating"), ClaimPrediction("depends_on", "validity_order"),
+            ClaimPrediction("ignores", "less_valid_rating"), ClaimPrediction("ignores", "lead"),
+            ClaimPrediction("deterministic"), ClaimPrediction("increasing", "rating"),
+            ClaimPrediction("depends_on", "validity_order"),
         )  # fmt: skip
         assert found == [True] * 5
 
@@ -347,7 +348,10 @@ class TestFalseClaims:
     def test_what_never_changes_neither_rises_nor_falls(self, sandbox):
         assert held(
             adding("0 * (" + DIFFERENCE + ")"), MULTIATTRIBUTE, sandbox,
-            *(ClaimPrediction(kind, "rating") for kind in ("non_decreasing", "non_increasing", "increasing", "decreasing")),
+            *(
+                ClaimPrediction(kind, "rating")
+                for kind in ("non_decreasing", "non_increasing", "increasing", "decreasing")
+            ),
         ) == [True, True, False, False]  # fmt: skip
 
     def test_what_rises_does_not_fall(self, sandbox):

@@ -1,6 +1,7 @@
 """Scores: by hand on two draws and three people, then properties, then simulation."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories import score
 from lakatos.theories.score import (
     TINY,
     UNKNOWN,
@@ -16,6 +18,7 @@ from lakatos.theories.score import (
     ScoreEstimate,
     UnitScores,
     average,
+    chance_of_difference,
     is_tie,
     learn_population,
     log_likelihood,
@@ -111,6 +114,56 @@ class TestLogPredictive:
         )
         assert scores.mean == pytest.approx(math.log(0.5), abs=1e-5)
 
+    def test_its_monte_carlo_error_by_hand(self):
+        # One answer; its draws weigh 1.6 and 0.4 times as much as even ones, with variance 0.36.
+        found = log_predictive(ExperimentEvidence(trials_of([[[0, 1]]]), binary([[0.8], [0.2]])))
+        assert found.chance == pytest.approx(math.sqrt(0.36 / 2 + (0.5 * 0.36 / 2) ** 2))
+        # Two people with the same answer move together: twice the error, for two choices.
+        twice = trials_of([[[0, 1]], [[0, 1]]])
+        found = log_predictive(ExperimentEvidence(twice, binary([[0.8], [0.2]])))
+        assert found.chance == pytest.approx(math.sqrt(4 * 0.36 / 2 + 0.36**2 / 4) / 2)
+
+    def test_likelihoods_in_parts_are_those_of_the_whole(self, monkeypatch):
+        rng = np.random.default_rng(3)
+        p, counts = binary(rng.random((7, 3))), rng.integers(0, 4, (5, 3, 2))
+        whole = log_likelihood(p, counts)
+        expected = np.einsum("dto,pto->dp", np.log(p), counts)
+        np.testing.assert_allclose(whole, expected)
+        for most in (1, 6, 13, 24):  # one draw has 6 numbers
+            monkeypatch.setattr(score, "MOST_AT_ONCE", most)
+            np.testing.assert_allclose(log_likelihood(p, counts), whole)
+
+    def test_likelihoods_in_parts_need_a_part_of_the_memory(self, monkeypatch):
+        p, counts = np.full((2048, 64, 2), 0.5), np.ones((1, 64, 2))
+        monkeypatch.setattr(score, "MOST_AT_ONCE", 2**14)
+        tracemalloc.start()
+        log_likelihood(p, counts)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        # A part of 2**14 numbers, what is made from it, and the results; all at once would be 16 times as much.
+        assert peak < 4 * 2**14 * 8 < p.nbytes / 2
+
+    def test_followed_sequences_stand_in_place_of_the_probabilities(self):
+        followed = np.log([[0.9], [0.3]])
+        evidence = ExperimentEvidence(trials_of([[[0, 1]]]), binary([[0.5], [0.5]]), followed)
+        assert log_predictive(evidence).log_predictive[0] == pytest.approx(math.log(0.6))
+        assert evidence.n_bytes == 4 * 8 + 2 * 8
+
+    @pytest.mark.parametrize("pooled", [False, True])
+    def test_condensed_evidence_scores_the_same(self, pooled):
+        people = trials_of([[[1, 2], [3, 0]]], pooled=pooled)
+        evidence = ExperimentEvidence(people, binary([[0.8, 0.5], [0.2, 0.1]]))
+        condensed = evidence.condensed()
+        np.testing.assert_array_equal(
+            log_predictive(condensed).log_predictive, log_predictive(evidence).log_predictive
+        )
+        assert (condensed.n_bytes < evidence.n_bytes) == (not pooled)
+
+    def test_scores_per_choice_divide_by_each_units_own_choices(self):
+        scores = units([-1.0, -6.0], [2, 3])
+        np.testing.assert_allclose(scores.per_choice, [-0.5, -2.0])
+        assert scores.mean == pytest.approx(-7 / 5)
+
     @given(
         hnp.arrays(np.float64, (5, 3), elements=st.floats(0.01, 0.99)),
         hnp.arrays(np.int64, (4, 3, 2), elements=st.integers(0, 6)),
@@ -185,6 +238,29 @@ class TestPairedDifference:
         with pytest.raises(ValueError, match="zip"):
             paired_difference([units([-1.0])], [])
 
+    def test_error_of_unequal_clusters_by_hand(self):
+        # Ratio (1 + 5) / (1 + 2) = 2; residuals 1 - 2 and 5 - 4.
+        found = mean_over_units(units([1.0, 5.0], [1, 2]))
+        assert found.value == pytest.approx(2.0)
+        assert found.standard_error == pytest.approx(math.sqrt(2 / 1 * 2) / 3)
+
+    def test_its_monte_carlo_error_adds_those_of_both_theories_and_all_experiments(self):
+        first, second = (
+            [UnitScores(np.zeros(1), np.ones(1), chance) for chance in chances]
+            for chances in ((0.3, 0.0), (0.4, 1.2))
+        )
+        assert chance_of_difference(first, second) == pytest.approx(1.3 / 2)
+
+    def test_an_advantage_of_just_two_errors_is_a_tie(self):
+        assert is_tie(ScoreEstimate(2.0, 1.0))
+        assert is_tie(ScoreEstimate(-2.0, 1.0))
+        assert not is_tie(ScoreEstimate(2.1, 1.0))
+
+    def test_a_single_unit_counts_only_where_there_is_nothing_else(self):
+        known, unknown = ScoreEstimate(1.0, 0.5), ScoreEstimate(9.0, UNKNOWN)
+        assert average([known, unknown]) == known
+        assert average([unknown, unknown]).value == 9.0
+
     @pytest.mark.statistical
     def test_two_errors_cover_the_true_difference_with_unequal_clusters(self):
         rng = np.random.default_rng(2)
@@ -233,6 +309,25 @@ class TestNoiseCeiling:
         found = noise_ceiling(trials_of([[[1, 3], [0, 0]]], pooled=True))
         assert found is not None
         assert found.value == pytest.approx((math.log(0.5 / 4) + 3 * math.log(2.5 / 4)) / 4)
+
+    def test_people_without_answers_are_no_units_of_its_error(self):
+        people = [[[0, 1], [1, 0]], [[0, 1], [0, 1]], [[1, 0], [1, 0]]]
+        found, fuller = (
+            noise_ceiling(trials_of(counts)) for counts in (people, [*people, [[0, 0], [0, 0]]])
+        )
+        assert found == fuller
+        # Others say B: once 1 of 2, once 1 of 2, once 2 of 2 for who said A; the same on trial 1.
+        said = [2 * math.log(1.5 / 3), math.log(1.5 / 3) + math.log(0.5 / 3)]
+        said.append(math.log(0.5 / 3) + math.log(1.5 / 3))
+        rest = np.array(said) - np.mean(said)
+        assert found.value == pytest.approx(sum(said) / 6)
+        assert found.standard_error == pytest.approx(math.sqrt(3 / 2 * (rest**2).sum()) / 6)
+
+    def test_more_pseudo_answers_draw_it_towards_even_odds(self):
+        agreed = trials_of([[[0, 1]], [[0, 1]]])
+        assert noise_ceiling(agreed, pseudo_count=2.0).value == pytest.approx(math.log(2 / 3))
+        pooled = trials_of([[[0, 2]]], pooled=True)
+        assert noise_ceiling(pooled, pseudo_count=2.0).value == pytest.approx(math.log(2 / 3))
 
     @pytest.mark.filterwarnings("error")
     def test_of_pooled_trials_without_answers_makes_no_warning(self):
@@ -289,6 +384,14 @@ class TestProportionError:
         both = binary([0.5, 0.75])
         assert np.array_equal(squared_errors(both, people), (both[:, 1] - [0.25, 1.0]) ** 2)
         assert np.array_equal(squared_errors(both, people), squared_errors(telling(both), people))
+
+    def test_a_single_trial_has_an_error_and_no_correlation(self):
+        people = trials_of([[[3, 1]]], pooled=True)
+        assert proportion_error(binary([0.5]), people) == (pytest.approx(0.0625), None)
+
+    def test_has_no_correlation_where_people_say_the_same_everywhere(self):
+        people = trials_of([[[1, 1], [2, 2]]], pooled=True)
+        assert proportion_error(binary([0.4, 0.6]), people)[1] is None
 
     def test_has_no_correlation_when_the_theory_says_the_same_everywhere(self):
         people = trials_of([[[3, 1], [0, 4]]], pooled=True)
@@ -348,6 +451,16 @@ class TestLearnPopulation:
         weights = np.exp(learn_population([surely], strength=strength))
         assert weights[0] == pytest.approx((strength / 2 + 1) / (strength + 1))
 
+    def test_its_prior_is_worth_five_people_unless_it_is_said(self):
+        surely = ExperimentEvidence(trials_of([[[0, 1]]]), binary([[1.0], [0.0]]))
+        assert np.exp(learn_population([surely]))[0] == pytest.approx(3.5 / 6)
+
+    def test_people_and_pooled_answers_teach_together(self):
+        p = binary([[1.0], [0.0]])
+        person = ExperimentEvidence(trials_of([[[0, 1]]]), p)
+        pooled = ExperimentEvidence(trials_of([[[0, 2]]], pooled=True), p)
+        assert np.exp(learn_population([person, pooled], strength=2.0))[0] == pytest.approx(4 / 5)
+
     def test_of_answers_that_all_draws_predict_alike_is_the_declared_population(self):
         alike = ExperimentEvidence(trials_of([[[2, 5]]]), binary([[0.4]] * 8))
         np.testing.assert_allclose(np.exp(learn_population([alike])), 1 / 8)
@@ -373,3 +486,11 @@ def test_choosing_the_best_of_many_equal_theories_rarely_finds_an_advantage():
 def test_the_interval_of_what_was_not_chosen_is_the_plain_one():
     found = ScoreEstimate(0.1, 0.02)
     assert found.interval_of_chosen(1) == found.interval
+
+
+def test_the_interval_of_the_best_of_twenty_is_wider_by_bonferroni():
+    # 0.025 / 20 of the normal distribution lies beyond 3.0233.
+    low, high = ScoreEstimate(0.1, 0.02).interval_of_chosen(20)
+    assert high - 0.1 == pytest.approx(0.02 * 3.0233, rel=1e-4)
+    assert 0.1 - low == pytest.approx(0.02 * 3.0233, rel=1e-4)
+    assert ScoreEstimate(0.1, 0.02).interval == pytest.approx((0.06, 0.14))

@@ -4,8 +4,10 @@ import hashlib
 import json
 import subprocess
 import sys
+import warnings
 import zipfile
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
@@ -13,8 +15,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from lakatos.traces import standalone
+from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.journal import Journal, start_of
-from lakatos.traces.step import JOURNAL_FILE
+from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE
 
 RFC_8032 = [
     (
@@ -223,3 +226,247 @@ def test_a_file_that_is_no_bundle_fails_in_words(
     with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
         pass
     assert standalone.main([str(tmp_path / "empty.zip")]) == 1
+
+
+# --- bundles ---------------------------------------------------------------------------------------------------------
+
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+PUBLIC = KEY.public_key().public_bytes_raw().hex()
+
+
+def contents_of(folder: Path, n_heads: int = 2) -> dict[str, bytes]:
+    """Files of a bundle of one run, and signed heads of its last events."""
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+        rows, meta = list(journal.store.stored()), journal.store.meta()
+    lines = [
+        json.dumps([value.decode() if isinstance(value, bytes) else value for value in row])
+        for row in rows
+    ]
+    store = ArtifactStore(folder / ARTIFACT_FOLDER)
+    files = {f"artifacts/{digest}": store.get(digest) for digest in store.digests()}
+    files["journal/meta.json"] = json.dumps(meta).encode()
+    files["journal/events.jsonl"] = "\n".join(lines).encode()
+    heads = list[bytes]()
+    for row in rows[len(rows) - n_heads :]:
+        heads.append(head_line(row[0], row[11].decode(), heads[-1] if heads else b""))
+    files["heads.jsonl"] = b"\n".join(heads)
+    return files
+
+
+def head_line(seq: int, event_hash: str, previous: bytes, **more: object) -> bytes:
+    told = {
+        "seq": seq,
+        "hash": event_hash,
+        "time_utc": datetime.now(UTC).isoformat(),
+        "previous": hashlib.sha256(previous).hexdigest() if previous else "",
+        "public_key": PUBLIC,
+        **more,
+    }
+    signature = KEY.sign(standalone.HEAD_TAG + standalone.canonical(told)).hex()
+    return standalone.canonical({**told, "signature": signature})
+
+
+def signed(files: dict[str, bytes], place: Path) -> Path:
+    """A bundle in a folder, with a signed list of its files."""
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    manifest = json.dumps({"public_key": PUBLIC, "files": digests}).encode()
+    signature = KEY.sign(standalone.MANIFEST_TAG + manifest).hex().encode()
+    whole = files | {"manifest.json": manifest, "manifest.sig": signature + b"\n"}
+    for name, data in whole.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(data)
+    return place
+
+
+def said(place: Path, key: str = "") -> dict[str, tuple[bool, str]]:
+    """Answers by question."""
+    lines = standalone.verify_bundle(standalone.BundleFiles(place), key)
+    return {text.partition(":")[0]: (good, text.partition(": ")[2]) for good, text in lines}
+
+
+@pytest.fixture
+def contents(filled) -> dict[str, bytes]:  # type: ignore[no-untyped-def]
+    return contents_of(filled("run", 2))  # 5 events, 2 artifacts
+
+
+def test_a_bundle_that_is_as_it_was_signed_passes_every_question(
+    contents: dict[str, bytes], tmp_path: Path
+) -> None:
+    place = signed(contents, tmp_path / "bundle")
+    assert said(place, PUBLIC.upper()) == {
+        "signature": (True, "the list of files is signed with the key in it"),
+        "key": (True, f"signed by {PUBLIC}"),
+        "files": (True, "all 5 are as they were listed"),
+        "chain": (True, "5 events, none changed, dropped or moved"),
+        "artifacts": (True, "all 2 hash to their names"),
+        "inputs": (True, "every record cites what stands before it"),
+        "heads": (True, "2 signed heads, all in the journal, the last of its last event"),
+        "times": (True, "every event was written between the heads around it"),
+    }
+    assert said(place)["key"][0]
+    assert not said(place, "ab" * 32)["key"][0]
+
+
+def test_a_bundle_in_an_archive_or_deeper_in_it_is_verified_alike(
+    contents: dict[str, bytes], tmp_path: Path
+) -> None:
+    deeper = {f"runs/r1/{name}": data for name, data in contents.items()}
+    place = signed(deeper, tmp_path / "bundle")
+    with zipfile.ZipFile(tmp_path / "bundle.zip", "w") as archive:
+        for path in sorted(place.rglob("*")):
+            archive.write(path, path.relative_to(place))
+    for found in (said(place), said(tmp_path / "bundle.zip")):
+        assert all(good for good, _ in found.values())
+        assert "heads of runs/r1" in found
+    told: list[str] = []
+    assert standalone.main([str(tmp_path / "bundle.zip"), "--key", PUBLIC], told.append) == 0
+    assert told[-1] == "the bundle is as it was signed"
+    assert standalone.main(["--key", "ab" * 32, str(tmp_path / "bundle.zip")], told.append) == 1
+    assert told[-1] == "the bundle is NOT as it was signed"
+
+
+def test_files_that_are_changed_added_or_missing_are_named(
+    contents: dict[str, bytes], tmp_path: Path
+) -> None:
+    place = signed(contents, tmp_path / "bundle")
+    name = next(name for name in contents if name.startswith("artifacts/"))
+    (place / name).write_bytes(b"other")
+    assert said(place)["files"] == (False, f"{name} was changed")
+    assert not said(place)["artifacts"][0]
+    (place / name).write_bytes(contents[name])
+    (place / "more.txt").write_text("more")
+    assert said(place)["files"] == (False, "more.txt is not listed")
+    (place / "more.txt").unlink()
+    (place / name).unlink()
+    assert said(place)["files"] == (False, f"{name} is missing")
+    assert "which nothing before it has" in said(place)["inputs"][1]
+
+
+def test_a_list_of_files_that_was_changed_or_is_missing_is_told(
+    contents: dict[str, bytes], tmp_path: Path
+) -> None:
+    place = signed(contents, tmp_path / "bundle")
+    manifest = place / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes() + b" ")
+    assert not said(place)["signature"][0]
+    manifest.unlink()
+    assert "missing or damaged" in said(place)["files"][1]
+
+
+def test_heads_of_another_key_and_lines_that_are_none_are_named(
+    contents: dict[str, bytes], tmp_path: Path
+) -> None:
+    other = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    head = json.loads(contents["heads.jsonl"].splitlines()[0])
+    told = {name: value for name, value in head.items() if name != "signature"}
+    told["public_key"] = other.public_key().public_bytes_raw().hex()
+    signature = other.sign(standalone.HEAD_TAG + standalone.canonical(told)).hex()
+    foreign = standalone.canonical({**told, "signature": signature})
+    for number, (line, problem) in enumerate(
+        [
+            (foreign, "line 1 is signed by another key than the bundle"),
+            (b"no head", "line 1 is no signed head"),
+            (b"", "there is no signed head"),
+        ]
+    ):
+        place = signed(contents | {"heads.jsonl": line}, tmp_path / str(number))
+        good, text = said(place)["heads"]
+        assert not good
+        assert problem in text
+
+
+def test_events_after_the_last_head_and_heads_without_times_are_told(
+    filled,  # type: ignore[no-untyped-def]
+    tmp_path: Path,
+) -> None:
+    folder = filled("run", 2)
+    contents = contents_of(folder)
+    first = contents["heads.jsonl"].splitlines()[0]
+    place = signed(contents | {"heads.jsonl": first}, tmp_path / "one")
+    assert "1 events after the last are not covered by one" in said(place)["heads"][1]
+    last = json.loads(contents["heads.jsonl"].splitlines()[1])
+    untimed = head_line(last["seq"], last["hash"], b"", time_utc="")
+    place = signed(contents | {"heads.jsonl": untimed}, tmp_path / "two")
+    assert said(place)["times"] == (
+        True,
+        "its heads carry none; they show what was written, and not when",
+    )
+    late = datetime.now(UTC) + timedelta(days=1)
+    later = head_line(last["seq"], last["hash"], b"", time_utc=late.isoformat())
+    place = signed(contents | {"heads.jsonl": later}, tmp_path / "three")
+    assert not said(place)["times"][0]
+
+
+def test_a_journal_that_was_changed_is_named_with_what_stands_before(
+    contents: dict[str, bytes], tmp_path: Path
+) -> None:
+    lines = contents["journal/events.jsonl"].splitlines()
+    fewer = b"\n".join([*lines[:2], *lines[3:]])
+    place = signed(contents | {"journal/events.jsonl": fewer}, tmp_path / "fewer")
+    good, text = said(place)["chain"]
+    assert not good
+    assert "event 4 follows event 2" in text
+    assert "up to event 2, is as it was written" in text
+
+
+def test_a_bundle_that_could_hide_files_or_reach_elsewhere_is_not_read(
+    contents: dict[str, bytes], tmp_path: Path
+) -> None:
+    place = signed(contents, tmp_path / "bundle")
+    size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
+    assert len(standalone.BundleFiles(place, size).names) == len(contents) + 2
+    with pytest.raises(standalone.BundleRefusedError, match=f"{size} bytes unpacked"):
+        standalone.BundleFiles(place, size - 1)
+    (place / "link").symlink_to("/etc/passwd")
+    with pytest.raises(standalone.BundleRefusedError, match="is a link"):
+        standalone.BundleFiles(place)
+    for number, names in enumerate([["../a"], ["/a"], ["a\\b"], ["a", "a"], ["b/../../a"]]):
+        path = tmp_path / f"{number}.zip"
+        with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # zipfile warns of a name that is there twice
+            for name in names:
+                archive.writestr(name, b"x")
+        with pytest.raises(standalone.BundleRefusedError, match=r"leads out|there twice"):
+            standalone.BundleFiles(path)
+
+
+# --- times -----------------------------------------------------------------------------------------------------------
+
+SLACK = standalone.CLOCK_SLACK
+
+
+@pytest.mark.parametrize(
+    ("times", "heads", "problem"),
+    [
+        ([0, 10, 20], [(3, 20)], None),
+        ([], [(0, 20)], None),
+        ([0, 10, 20], [], None),
+        ([0, None], [], "event 2 has no time"),
+        ([0, SLACK], [(2, 0)], None),
+        ([0, SLACK + 1], [(2, 0)], "event 2 says it was written 301 s after the head"),
+        ([SLACK, 0], [(2, SLACK)], None),
+        ([SLACK + 1, 0], [(2, SLACK)], "event 2 says it was written 301 s before the first event"),
+        ([SLACK], [(1, 0)], None),
+        ([SLACK + 1], [(1, 0)], "signed 301 s before what it covers"),
+        ([0], [(1, SLACK)], None),
+        ([0], [(1, SLACK + 1)], "first head was signed 301 s after the first event"),
+        ([0, 900, 600], [(1, 0), (2, 900)], None),
+        ([0, 900, 599], [(1, 0), (2, 900)], "event 3 says it was written 301 s before the head"),
+        ([0, 900, 599, 900], [(1, 0), (2, 900), (4, 900)], "the head of event 2"),
+        ([0, 900, 900], [(3, 900), (1, 0), (2, 900)], None),
+        ([0, 900], [(1, 0), (2, 500)], "event 2 says it was written 400 s after"),
+        ([0, 900, 900], [(1, 0), (2, 900), (3, 500)], "head of event 3 was signed 400 s before"),
+    ],
+)
+def test_events_lie_between_the_heads_around_them_but_for_what_clocks_may_differ(
+    times: list[float | None], heads: list[tuple[int, float]], problem: str | None
+) -> None:
+    found = standalone.time_problem(times, heads)
+    assert (found is None) == (problem is None), found
+    assert (problem or "") in (found or "")
+
+
+def test_a_time_needs_a_zone() -> None:
+    assert standalone.seconds_of("1970-01-01T01:00:00+00:00") == 3600.0
+    assert standalone.seconds_of("1970-01-01T01:00:00") is None
+    assert standalone.seconds_of("yesterday") is None

@@ -317,7 +317,10 @@ def test_a_screen_reader_finds_names_roles_and_news(browser, serve, tmp_path):
     assert spoken.inner_text() in ("You won 1.", "You won nothing.")
     assert shown(page) == 2
     assert page.locator(".notice").inner_text() == spoken.inner_text()
-    nameless = "[...document.querySelectorAll('button, input, select, a')].filter(e => !e.innerText && !e.labels?.length)"
+    nameless = (
+        "[...document.querySelectorAll('button, input, select, a')]"
+        ".filter(e => !e.innerText && !e.labels?.length)"
+    )
     assert page.evaluate(f"{nameless}.length") == 0
 
 

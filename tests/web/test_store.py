@@ -401,8 +401,12 @@ def test_a_key_is_never_found_half_written(tmp_path):
     assert stat.S_IMODE((tmp_path / KEY_FILE).stat().st_mode) == 0o600
 
 
-SENT = RecruitmentService("study", {"completed": "DONE", "failed_checks": "FAILED", "screened_out": "OUT", "declined": "NO"},
-               "https://x.org/?cc={code}", most_failed_checks=0)  # fmt: skip
+SENT = RecruitmentService(
+    "study",
+    {"completed": "DONE", "failed_checks": "FAILED", "screened_out": "OUT", "declined": "NO"},
+    "https://x.org/?cc={code}",
+    most_failed_checks=0,
+)
 
 
 def who(participant, submission="", study="study"):

@@ -46,7 +46,7 @@ evidence, lag behind the best correction. Fitted by ``benchmarks/theories/diagno
 
 @dataclass(frozen=True)
 class DiagnosisFinding:
-    """A check that counts."""
+    """A check whose misfit is beyond chance, and what mending it would gain."""
 
     check: DiagnosisCheck
     q: float

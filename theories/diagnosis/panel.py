@@ -108,7 +108,7 @@ class AnswerPanel:
     """One experiment, laid out person by person, and the theory's thinned population."""
 
     def __init__(self, evidence: ExperimentEvidence, log_weights: Array) -> None:
-        """Lay out.
+        """Lay the answers out as tables, one row a person where people can be told apart.
 
         Args:
             evidence: Of the theory's draws, thinned.
@@ -154,13 +154,13 @@ class AnswerPanel:
         return np.asarray(_shifted(self.response[None], self.mask)[0])
 
     def observed(self) -> PanelSummary:
-        """Of the answers given."""
+        """Summary of the answers that people gave."""
         if self.pooled:
             return _pooled(self.counts[:, :, -1])
         return self.summarise(self.response[None])
 
     def replicas(self, rng: np.random.Generator, n_replicas: int) -> PanelSummary:
-        """Of simulated answers."""
+        """Summaries of answers that the theory itself would give."""
         if self.pooled:
             return _pooled(self._simulate_pooled(rng, n_replicas))
         size = max(

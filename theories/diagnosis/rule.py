@@ -117,7 +117,7 @@ class DiagnosisSheet:
 
     @property
     def n_answers(self) -> Array:
-        """``(n_answered,)``."""
+        """Number of answers to each trial that was answered: ``(n_answered,)``."""
         return self.joined([panel.n_answers for panel in self.panels])
 
     @property
@@ -126,7 +126,7 @@ class DiagnosisSheet:
         return np.clip(self.joined([panel.mean[:, -1] for panel in self.panels]), 0.0, 1.0)
 
     def sample(self) -> ResidualSample:
-        """For regressions."""
+        """Residuals of all experiments together, for regressions."""
         n_answers, predicted = self.n_answers, self.predicted
         people, start = [], 0
         for panel, keep in zip(self.panels, self.answered, strict=True):
@@ -207,7 +207,10 @@ def _trial_check(
 
 def _slopes(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     for name, x in _usable(sheet).items():
-        text = f"people chose the second option {{size}} than {{name}} says for each standard deviation of {words(name)}"
+        text = (
+            "people chose the second option {size} than {name} says for each standard deviation of "
+            f"{words(name)}"
+        )
         yield _trial_check(sheet, "slope", name, (name,), x, text, np.ones_like(x))
 
 

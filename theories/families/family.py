@@ -11,7 +11,7 @@ from lakatos.theories.theory import TheoryProgram
 
 @dataclass(frozen=True)
 class Family:
-    """Theories of one domain."""
+    """The theories of one domain: its grammar, and what was published."""
 
     domain: str
     grammar: Grammar

@@ -30,7 +30,10 @@ BENHABIB = "Benhabib, Bisin & Schotter (2010), Games and Economic Behavior 69, 2
 SCHOLTEN = "Scholten & Read (2010), Psychological Review 117, 925-944"
 LOEWENSTEIN = "Loewenstein & Prelec (1992), Quarterly Journal of Economics 107, 573-597"
 EBERT = "Ebert & Prelec (2007), Management Science 53, 1423-1438"
-SEQUENTIAL = "Tversky (1969), Psychological Review 76, 31-48; Manzini & Mariotti (2007), American Economic Review 97, 1824-1839"
+SEQUENTIAL = (
+    "Tversky (1969), Psychological Review 76, 31-48; "
+    "Manzini & Mariotti (2007), American Economic Review 97, 1824-1839"
+)
 HARLESS = "Harless & Camerer (1994), Econometrica 62, 1251-1289"
 
 

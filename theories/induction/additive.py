@@ -45,7 +45,7 @@ class GatedLead:
 
 @dataclass(frozen=True)
 class AdditiveRule:
-    """A fitted sum."""
+    """A weighted sum of reasons, fitted to answers."""
 
     terms: tuple[GatedLead, ...]
     weights: Array

@@ -65,7 +65,7 @@ class NumberAtoms:
 
     @property
     def prices(self) -> Array:
-        """``(n,)`` nats."""
+        """What each number costs in nats: ``(n,)``."""
         return np.array([score.price for score in self.scores])
 
 
@@ -197,7 +197,7 @@ def _promise(pool: ExpressionPool, tables: Sequence[Table]) -> tuple[Array, set[
 
 
 def fast_likelihood(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
-    """`theories.induction.tree.log_likelihood` in single precision."""
+    """The log likelihood of `theories.induction.tree`, in single precision."""
     first, second = np.maximum(first, np.float32(1e-6)), np.maximum(second, np.float32(1e-6))
     total = first + second
     return np.asarray(first * np.log(first / total) + second * np.log(second / total))

@@ -213,6 +213,8 @@ def _lessons(
 
 
 def _forms(answers: InductionAnswers, first: str, rng: np.random.Generator) -> list[RuleForm]:
+    # First look: single leads (what speaks for an option) and gates (conditions), grown into rule
+    # lists of every size.
     plain = leads(answers)
     signed = signs(plain)
     divisions = gates(answers)
@@ -232,6 +234,8 @@ def _forms(answers: InductionAnswers, first: str, rng: np.random.Generator) -> l
     regions = np.unique(
         np.concatenate([np.array(places), undecided[undecided.any(axis=1)]]), axis=0
     )
+    # The language grows: combinations of leads that promise something in those regions, thresholds
+    # beside those in use, and gates that follow the best leads.
     answers = with_combinations(answers, divisions.take(promising), regions)
     plain = leads(answers)
     signed = signs(plain)
@@ -240,18 +244,21 @@ def _forms(answers: InductionAnswers, first: str, rng: np.random.Generator) -> l
     divisions = distinct(
         divisions.joined(more_gates(answers, atoms_of(answers), signed, guides)), is_signed=False
     )
+    # Second look, with the larger language; its best rule list says how often people lapse.
     search = TreeSearch(signed, divisions, everybody)
     grown = search.grow()
     best = max(grown.values(), key=lambda item: item.score)
     _, lapse = sharpened(best.node, branches(best.node, signed, divisions, everybody))
     columns = plain.joined(signed).joined(_lean(plain.values.shape[1], first))
     lapse = _best_lapse(columns, divisions, everybody, lapse)
+    # Two kinds of rules without a memory: a rule list, and weighed sums of reasons.
     forms = [
         _tree_form("rule list", False, signed, divisions, answers, first),
         *_sum_forms(
             "weighed reasons", False, columns, divisions, answers, first, lapse, MOST_TERMS
         ),
     ]
+    # Where the order of answers is known: people who mix rules, and rules that use one's own past.
     if answers.has_order:
         forms.append(_mixture_form(signed, answers, first))
         if depends_on_past(answers, plain, signed, rng):

@@ -332,7 +332,7 @@ class RememberedAnswers:
         return {term.code: place for place, term in enumerate(self.gates.items)}
 
     def at(self, rows: NDArray[np.intp]) -> RememberedAnswers:
-        """Some of the rows."""
+        """The answers at some rows only."""
         gates = TermTable(self.gates.items, self.gates.values[:, rows])
         return RememberedAnswers(
             self.person[rows], self.response[rows], self.allowed[rows], self.scores[:, rows], gates
@@ -458,7 +458,7 @@ def _game_terms() -> Iterator[tuple[str, ChoiceTerm]]:
 
 
 def pairs_of(told: RememberedAnswers) -> OptionPairs:
-    """Every answer as comparisons."""
+    """Turn every answer into comparisons of the chosen option with each other one."""
     n_options = told.allowed.shape[1]
     rows, low, high, first, weight = [], [], [], [], []
     others = np.maximum(told.allowed.sum(axis=1) - 1, 1)
@@ -741,6 +741,7 @@ def _write(
     pairs: OptionPairs,
 ) -> tuple[str, str, Array]:
     """Source, claim and the probabilities that it gives, lapses included."""
+    # What is collected while the source is written: parameters, terms, statements, clauses.
     rows = np.arange(len(told.person))
     chance = 1.0 / told.allowed.sum(axis=1)
     answered = (rows, told.response)
@@ -768,8 +769,10 @@ def _write(
         used.append(term.code)
         return term.code
 
+    # A weighed sum of reasons: softmax over options of s * sum_k w_k lead_k [gate_k].
     if isinstance(model, AdditiveRule):
         total = _evidence(model, plain, gates, told, rows)
+        # Each person's strictness s, as a log-normal, from how far the other options are behind.
         behind = np.where(told.allowed > 0, total[answered][:, None] - total, np.inf)
         behind[answered] = np.inf
         spread = sensitivities(behind, model.lapse, chance, told.person, 1.0)
@@ -783,6 +786,7 @@ def _write(
             "unit": "factor",
             "meaning": "how strictly a person follows the weighted sum",
         }
+        # One parameter, one piece of code and one clause for each reason.
         words, parts, weighed = [], [], []
         for number, (term, weight, error) in enumerate(
             zip(model.terms, model.weights, model.errors, strict=True), 1
@@ -803,6 +807,7 @@ def _write(
             words.append(says)
             gated = gates.items[term.gate] if term.gate >= 0 else None
             weighed.append(weighed_clause(f"weight_{number}", weight, lead, gated))
+        # The statements: the evidence is added up, and forbidden options get none of it.
         statements += [
             f"{'evidence = evidence + ' if k else 'evidence = '}{part}"
             for k, part in enumerate(parts)
@@ -812,10 +817,12 @@ def _write(
             "strength = xp.exp(strength - strength.max(axis=-1)[..., None])",
             "p = strength / strength.sum(axis=-1)[..., None]",
         ]
-        claim = f"people weigh and add reasons to {'; to '.join(words)}; they choose the more surely, the larger the sum."
+        reasons = "; to ".join(words)
+        claim = f"people weigh and add reasons to {reasons}; they choose the more surely, the larger the sum."
         clauses = sum_clauses(weighed)
         title, p = "Weighed lessons", probabilities(model, plain, signed, gates, told, rows)
     else:
+        # A rule list: branches that say nothing are cut; lapses are what it fails to explain.
         clean, lapse = sharpened(model, branches(model, signed, gates, pairs.counts))
         parameters["lapse"] = {}
 
@@ -823,6 +830,7 @@ def _write(
             nonlocal n_choices
             n_choices += 1
             choice = f"choice_{n_choices}"
+            # A leaf: any option alike, or with two options a fixed share.
             if isinstance(node, ConstantLeaf):
                 expression = f"evenly({among})"
                 if node.p != 0.5 and told.allowed.shape[1] == 2:
@@ -832,11 +840,13 @@ def _write(
                         f"{choice} = {among} * ({1 - p:.4g} + {2 * p - 1:.4g} * {second})"
                     )
                     expression = f"evenly({choice})"
+            # A condition: one rule if it holds, another one if not.
             elif isinstance(node, SplitNode):
                 gate = code(gates.items[node.gate])
                 yes, no = emit(node.yes, among), emit(node.no, among)
                 expression = f"xp.where(({gate})[..., None], {yes}, {no})"
             else:
+                # A lead: follow the best options, with some consistency; ties go to the next rule.
                 turned, surely = _direction(node)
                 lead = signed.items[node.lead]
                 score = f"-({code(lead)})" if turned else code(lead)
@@ -854,6 +864,7 @@ def _write(
             statements.append(f"{choice} = {expression}")
             return choice
 
+        # The spread of lapses over people, and the claim in words.
         statements.append(f"p = {emit(clean, 'allowed')} + 0.0 * allowed")
         base = _distribution(clean, signed, gates, told, rows, told.allowed)
         spread = lapses(base[answered], chance, told.person, 1.0, lapse)
@@ -865,6 +876,7 @@ def _write(
         clauses = [ClauseWording(habit), lapsing]
         title = "Rule list of learning"
         p = (1 - spread.center) * base + spread.center * told.allowed * chance[:, None]
+    # Put together: the function `choose`, the state that it remembers, and the declarations.
     head = [
         "state = current(state, parameters, trials, xp)",
         'allowed = trials["available"]',

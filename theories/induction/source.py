@@ -186,12 +186,12 @@ def sum_clauses(weighed: Sequence[ClauseWording]) -> list[ClauseWording]:
 
 
 def rounded(value: float) -> float:
-    """To four significant digits."""
+    """Round a number to four significant digits."""
     return float(f"{value:.4g}")
 
 
 def lapse_prior(spread: ParameterSpread) -> dict[str, Any]:
-    """Declared lapses."""
+    """Prior of the share of lapses, as a source declares it."""
     center = min(max(rounded(spread.center), 0.0), 1.0)
     return {"prior": "normal", "mean": center, "sd": max(rounded(spread.spread), 1e-3), **LAPSE}
 

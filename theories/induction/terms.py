@@ -88,11 +88,11 @@ class TermTable:
 
     @property
     def prices(self) -> Array:
-        """``(n_terms,)`` nats."""
+        """What each term costs in nats: ``(n_terms,)``."""
         return np.array([item.price for item in self.items])
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> TermTable:
-        """Those at ``rows``."""
+        """A table of the terms at ``rows``."""
         return TermTable(
             tuple(self.items[row] for row in rows), self.values[np.asarray(rows, dtype=np.intp)]
         )
@@ -102,7 +102,7 @@ class TermTable:
         return TermTable(self.items, self.values[:, cells])
 
     def joined(self, other: TermTable) -> TermTable:
-        """Both."""
+        """A table of these terms and then the other's."""
         return TermTable(self.items + other.items, np.concatenate([self.values, other.values]))
 
 

@@ -129,7 +129,7 @@ class TreeSearch:
         beam: int = 4,
         n_deeper: int = 100,
     ) -> None:
-        """Prepare the search.
+        """Prepare a search for rule lists over leads and gates.
 
         Args:
             leads, gates: What trees are made of.

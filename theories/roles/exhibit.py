@@ -29,7 +29,7 @@ MOST_EXPERIMENTS = 3
 
 @dataclass(frozen=True)
 class Exhibit:
-    """Something to read."""
+    """One thing that a model is given to read, with its title and reference."""
 
     title: str
     value: Any
@@ -240,7 +240,7 @@ def _shape(axes: Sequence[object]) -> str:
 
 
 def _by_trial(score: TheoryScored) -> NDArray[np.float64]:
-    """``(n_trials, n_options)`` predicted shares."""
+    """Predicted shares of options, ``(n_trials, n_options)``."""
     told = np.asarray(score.proportions, dtype=np.float64)
     if score.n_options == 2:
         return np.stack([1 - told, told], axis=-1)

@@ -43,7 +43,7 @@ class ClaimFact:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it counts something."""
+        """Whether the quantity is a count, and so a whole number."""
         return UNITS.get(self.quantity) == ("count",)
 
 
@@ -86,7 +86,10 @@ def claim_problem(claim: TypedClaim, facts: Sequence[ClaimFact]) -> str:
     sign = -1.0 if claim.direction == "below" else 1.0
     said, decimals = float(claim.value), len(claim.value.partition(".")[2])
     if claim.direction != "is" and not (said > 0 and sign * exact[0] > 0):
-        return f"{_name(claim.of)} is not {claim.direction} {_name(claim.against)} there: the difference is {exact[0]:.3g}"
+        return (
+            f"{_name(claim.of)} is not {claim.direction} {_name(claim.against)} there: "
+            f"the difference is {exact[0]:.3g}"
+        )
     if decimals > max(0, digits - (2 if claim.unit == "percent" else 0)):
         return f"{claim.value} has more digits than the records show"
     half = 0.5 * 10.0**-decimals * (1 + 1e-9) + 1e-12

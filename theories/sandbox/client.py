@@ -1,8 +1,9 @@
 """Run theory programs in a process that can do nothing but compute.
 
-A `Sandbox` owns a zygote (see `theories.sandbox.zygote`); a `TheorySession` is one child of it with one theory and one body
-of stimuli, asked again and again for other parameters. The child has no files, network, environment or held-out data;
-what it sends back is read with a deadline, by its expected length, and believed only as far as it is checked here.
+A `Sandbox` owns a zygote (see `theories.sandbox.zygote`); a `TheorySession` is one child of it with
+one theory and one body of stimuli, asked again and again for other parameters. The child has no
+files, network, environment or held-out data; what it sends back is read with a deadline, by its
+expected length, and believed only as far as it is checked here.
 """
 
 from __future__ import annotations
@@ -412,7 +413,7 @@ class TheorySession:
         return answer
 
     def close(self) -> None:
-        """End the process."""
+        """End the process that holds the theory."""
         self._child.close()
 
     def __enter__(self) -> TheorySession:

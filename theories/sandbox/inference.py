@@ -275,7 +275,7 @@ class FittedTheory:
     def sample(
         self, settings: Mapping[str, Any], counts: Sequence[Array]
     ) -> tuple[list[Array], float]:
-        """Run NUTS.
+        """Sample the posterior by NUTS; returns draws and the time they took.
 
         Returns:
             ``(n_chains, n_draws, n)`` each of offset, center and spread (these two with n = 0 where no unit is ruled by

@@ -224,7 +224,7 @@ def not_here() -> None:
 
 
 def void(_: int) -> None:
-    """Drop a result."""
+    """Drop the result of a system call."""
 
 
 def set_limits(address_space: int, *, threads: bool = False) -> None:

@@ -76,7 +76,7 @@ class ChildProcess:
             self._died("it wrote to the pipe before it was asked, or ended")
 
     def send(self, header: Mapping[str, Any], payload: bytes) -> None:
-        """Send a request."""
+        """Send a request, through shared memory where it fits."""
         opening = wire.opening(header, len(payload))
         if self._shared and self._shared.send(payload):
             self.write(opening)
@@ -114,7 +114,7 @@ class ChildProcess:
         return from_memory
 
     def write(self, data: bytes) -> None:
-        """Send all of ``data``."""
+        """Write all of ``data`` into the child's pipe."""
         view = memoryview(data)
         while view:
             self._wait(self._requests, select.POLLOUT)

@@ -29,7 +29,7 @@ class SharedPieces:
     """The laboratory's side of the two pieces. Pages are taken from the machine only when they are first written."""
 
     def __init__(self, kept_bytes: int, answer_bytes: int) -> None:
-        """Make both pieces.
+        """Make the two pieces of shared memory: for requests and for answers.
 
         Args:
             kept_bytes: Room for what is sent first and stays as it is.

@@ -98,11 +98,11 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
         return TracedArray(self.tensor.reshape(value.shape), value)
 
     def copy(self) -> TracedArray:
-        """Itself: it never changes."""
+        """The array itself, since it never changes."""
         return self
 
     def ravel(self) -> TracedArray:
-        """In one dimension."""
+        """The array with all its elements in one dimension."""
         return self.reshape(-1)
 
     flatten = ravel
@@ -203,7 +203,7 @@ def along(name: str) -> Callable[..., Tensor]:
 
 
 def place_of(name: str) -> Callable[..., Tensor]:
-    """``argmax`` or ``argmin``."""
+    """Make the traced counterpart of ``argmax`` or ``argmin``."""
     return lambda value, a, axis=None, out=None, keepdims=False: getattr(pt, name)(
         as_tensor(a), axis=axis, keepdims=bool(keepdims)
     )
@@ -217,7 +217,7 @@ def axes_after(function: Callable[..., Any], a: Any, args: Any, kwargs: Any) -> 
 
 
 def rearranged(function: Callable[..., Any]) -> Callable[..., Tensor]:
-    """``transpose``, ``swapaxes`` or ``moveaxis``."""
+    """Make the traced counterpart of ``transpose``, ``swapaxes`` or ``moveaxis``."""
     return lambda value, a, *args, **kwargs: as_tensor(a).transpose(
         *axes_after(function, a, args, kwargs)
     )
@@ -232,7 +232,7 @@ def clipped(value: Any, a: Any, a_min: Any = None, a_max: Any = None, **limits: 
 
 
 def chosen(value: Any, condition: Any, *options: Any) -> Tensor:
-    """``where`` with both alternatives."""
+    """Traced counterpart of ``where``, with both alternatives given."""
     if len(options) != 2:
         refuse("numpy.where without alternatives")
     yes, no = (as_tensor(item).astype(value.dtype.name) for item in options)

@@ -426,13 +426,13 @@ class SequenceWalk:
         return self.one_by_one(now)
 
     def one_by_one(self, now: Mapping[str, Any]) -> wire.AnyArray:
-        """All draws, each alone."""
+        """Ask for each draw alone, where a theory does not broadcast."""
         return joined(
             [self.ahead(draw, now) for draw in range(self.n_draws)], axis=1 if self.paired else 0
         )
 
     def ahead(self, draw: int, now: Mapping[str, Any]) -> wire.AnyArray:
-        """One draw's next step."""
+        """Take one draw a step further."""
         return self.strands[draw].advance(now, self.part(draw), 1, self.n_options)
 
     def part(self, draw: int) -> tuple[slice, slice]:

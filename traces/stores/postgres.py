@@ -252,7 +252,7 @@ class PostgresStore:
             after_seq = batch[-1].seq
 
     def last(self) -> EventRow | None:
-        """The newest row."""
+        """The newest row; None if there is no row yet."""
         return next(iter(self._select("ORDER BY seq DESC LIMIT 1")), None)
 
     def result(self, key: str) -> EventRow | None:

@@ -269,7 +269,7 @@ class SqliteStore:
                 after_seq = batch[-1][0]
 
     def last(self) -> EventRow | None:
-        """The newest row."""
+        """The newest row; None if there is no row yet."""
         return next(iter(self._select("ORDER BY seq DESC LIMIT 1")), None)
 
     def result(self, key: str) -> EventRow | None:
@@ -401,7 +401,7 @@ class ApartReader:
         """What the file was like when the connection, which is kept while nobody writes, was made."""
 
     def read(self, query: str, values: tuple[object, ...], as_bytes: bool = False) -> list[Any]:
-        """Rows of a query.
+        """Rows of a query; no file is left beside the database.
 
         Raises:
             sqlite3.Error: The file is none of SQLite's, or damaged.
@@ -431,7 +431,7 @@ class ApartReader:
                 return found
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection, if one is open."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None

@@ -63,7 +63,7 @@ class EventStore(Protocol):
         """Rows after ``after_seq`` in order; rows appended meanwhile are included."""
 
     def last(self) -> EventRow | None:
-        """The newest row."""
+        """The newest row; None if there is no row yet."""
 
     def result(self, key: str) -> EventRow | None:
         """The result of a step, if it is recorded."""

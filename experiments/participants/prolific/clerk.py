@@ -105,7 +105,7 @@ class ProlificClerk:
 
     @property
     def books(self) -> RecruitmentBooks:
-        """Where the recruitment stands."""
+        """Count where everybody stands by now, and what is spent and still committed."""
         return books(self.account, now_s=self._ledger.now_s())
 
     def make_draft(self) -> StudySeen:

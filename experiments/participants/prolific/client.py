@@ -160,7 +160,7 @@ class ProlificClient:
         self.close()
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close all connections to the service."""
         self._http.close()
 
     def study_cost(self, reward: Money, places: int) -> Money:
@@ -184,7 +184,7 @@ class ProlificClient:
         return _study(self._ask("POST", "/studies/", draft, repeatable=False))
 
     def get_study(self, study: str) -> StudySeen:
-        """As it is now."""
+        """Ask how a study stands now."""
         return _study(self._ask("GET", f"/studies/{study}/", None, repeatable=True))
 
     def move_study(self, study: str, action: StudyAction) -> None:

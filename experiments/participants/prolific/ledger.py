@@ -182,7 +182,7 @@ class PaymentLedger:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the ledger's file; nothing can be written afterwards."""
         self._connection.close()
 
     def now_s(self) -> float:

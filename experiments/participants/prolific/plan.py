@@ -138,7 +138,7 @@ class RecruitmentPlan(BaseModel):
 
     @property
     def fee(self) -> ServiceFee:
-        """Charged on every payment."""
+        """What the service charges on top of every payment."""
         return ServiceFee(
             self.settings.service_percent, self.settings.tax_percent, self.settings.fee_as_of
         )
@@ -242,7 +242,7 @@ def make_plan(
 
 
 def load_settings(path: Path) -> RecruitmentSettings:
-    """Read a settings file.
+    """Read the settings of a recruitment from a TOML file.
 
     Raises:
         PlanError: It is missing, is no TOML, or says what a plan cannot say; the message names the key.
@@ -279,7 +279,7 @@ class SpendingConfirmation:
     def __init__(
         self, plan: RecruitmentPlan, limit: Money, *, _made_by_confirm: bool = False
     ) -> None:
-        """Used by `confirm`."""
+        """Refuse to be made by anybody but `confirm`."""
         if not _made_by_confirm:
             raise BudgetError(
                 "nothing is published without a confirmation; ask for one with `confirm`."

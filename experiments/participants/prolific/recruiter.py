@@ -39,7 +39,7 @@ _RUNNING: Final = frozenset({"ACTIVE", "PAUSED", "AWAITING REVIEW", "COMPLETED"}
 
 @dataclass(frozen=True)
 class Approve:
-    """Pay the reward."""
+    """An action: approve a submission, which pays the reward."""
 
     submission: str
 
@@ -106,7 +106,7 @@ Action: TypeAlias = (
 
 @dataclass(frozen=True)
 class RecruitmentBooks:
-    """Where a recruitment stands."""
+    """How many people of a recruitment have come, and what was spent on them so far."""
 
     wanted: int
     completed: int
@@ -202,7 +202,7 @@ def open_places(account: RecruitmentAccount) -> int:
 
 
 def books(account: RecruitmentAccount, *, now_s: float) -> RecruitmentBooks:
-    """Where the recruitment stands."""
+    """Count how many people of a recruitment have come, and what was spent on them."""
     counts: dict[str, int] = {}
     for entry in account.submissions:
         counts[entry.state] = counts.get(entry.state, 0) + 1

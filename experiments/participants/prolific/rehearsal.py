@@ -54,7 +54,7 @@ _FAST_MINUTES: Final = 6 * 60.0
 
 @dataclass(frozen=True)
 class RecruitmentRehearsal:
-    """What came of it."""
+    """What a rehearsed recruitment came to: its books, and whatever went wrong."""
 
     seed: int
     account: RecruitmentAccount
@@ -173,7 +173,7 @@ class WorldPage(PageAnswers):
         self.world = world
 
     def __call__(self, participant: str, submission: str) -> PageStatus | None:
-        """How the visit ended."""
+        """How a person's visit to the page ended; None while it goes on."""
         return self.world.page.get(submission)
 
 

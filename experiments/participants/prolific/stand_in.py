@@ -1,8 +1,8 @@
 """A stand-in for the service on this machine: its documented interface, its oddities and failures, and seeded people.
 
-It is for tests and rehearsals. Time stands still until `ProlificWorld.tick` moves it, so what people do depends on the seed and
-on when the recruiter acts, never on how often it asks or how fast the machine is. `ProlificWorld` keeps the truth (who was paid
-what) for comparison with the books.
+It is for tests and rehearsals. Time stands still until `ProlificWorld.tick` moves it, so what people do depends on the
+seed and on when the recruiter acts, never on how often it asks or how fast the machine is. `ProlificWorld`
+keeps the truth (who was paid what) for comparison with the books.
 
 Oddities, as others have described them (the interface's documentation; Mephisto, "Prolific API oddities"): a study that
 is stopped looks like one that is complete; raising the places of a complete study opens it again; a study without free
@@ -84,7 +84,7 @@ class RequestFaults:
 
     @property
     def kinds(self) -> dict[str, float]:
-        """By name."""
+        """The probability of each kind of fault, by its name."""
         return {
             "too_many": self.too_many,
             "error_before": self.error_before,
@@ -176,7 +176,7 @@ class ProlificWorld:
         self._lock = threading.RLock()
 
     def now(self) -> datetime:
-        """Time in this world."""
+        """What the clock of this world shows."""
         with self._lock:
             return self._now
 
@@ -328,7 +328,7 @@ class ProlificWorld:
     # What the interface does.
 
     def create(self, draft: dict[str, Any]) -> dict[str, Any]:
-        """``POST /studies/``."""
+        """Make a study that is not published yet: ``POST /studies/``."""
         needed = (
             "name",
             "description",
@@ -352,13 +352,13 @@ class ProlificWorld:
         return self.show(study.id)
 
     def show(self, study_id: str) -> dict[str, Any]:
-        """``GET /studies/{id}/``."""
+        """Show a study and its places: ``GET /studies/{id}/``."""
         study = self._known(study_id)
         counts = {"total_available_places": study.places, "places_taken": self._taken(study)}
         return {**study.draft, "id": study.id, "status": study.state, **counts}
 
     def change(self, study_id: str, body: dict[str, Any]) -> dict[str, Any]:
-        """``PATCH /studies/{id}/``."""
+        """Change a study's fields: ``PATCH /studies/{id}/``."""
         study = self._known(study_id)
         if study.state != "UNPUBLISHED" and set(body) - {"total_available_places", "internal_name"}:
             raise RefusalError(400, "only internal_name and total_available_places can change now")
@@ -372,7 +372,7 @@ class ProlificWorld:
         return self.show(study_id)
 
     def move(self, study_id: str, action: str) -> dict[str, Any]:
-        """``POST /studies/{id}/transition/``."""
+        """Publish, pause, start or stop a study: ``POST /studies/{id}/transition/``."""
         study = self._known(study_id)
         moves: dict[str, tuple[tuple[StudyState, ...], StudyState]] = {
             "PUBLISH": (("UNPUBLISHED",), "PUBLISHING"),
@@ -420,7 +420,7 @@ class ProlificWorld:
         }
 
     def decide(self, submission: str, body: dict[str, Any]) -> dict[str, Any]:
-        """``POST /submissions/{id}/transition/``."""
+        """Approve or reject a submission: ``POST /submissions/{id}/transition/``."""
         item = self._submission(submission)
         action = body.get("action")
         if action == "REJECT" and (
@@ -443,7 +443,7 @@ class ProlificWorld:
         return self._line(item, -1)
 
     def request_return(self, submission: str, body: dict[str, Any]) -> dict[str, Any]:
-        """``POST /submissions/{id}/request-return/``."""
+        """Ask a person to return: ``POST /submissions/{id}/request-return/``."""
         item = self._submission(submission)
         if item.state != "AWAITING REVIEW" or not body.get("request_return_reasons"):
             raise RefusalError(
@@ -488,7 +488,7 @@ class ProlificWorld:
         return {}
 
     def cost(self, body: dict[str, Any]) -> dict[str, Any]:
-        """``POST /study-cost-calculator/``, in cents."""
+        """Compute what a study costs, in cents: ``POST /study-cost-calculator/``."""
         share = float(self.fee.service_percent) / 100 * (1 + float(self.fee.tax_percent) / 100)
         return {"total_cost": body["reward"] * body["total_available_places"] * (1 + share)}
 
@@ -528,7 +528,7 @@ class ProlificWorld:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Nothing else happens meanwhile."""
+        """Stop the world, so that nothing else happens inside the ``with`` block."""
         with self._lock:
             yield
 

@@ -117,7 +117,7 @@ Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{2,20}$")]
 
 
 class DeclineRequest(_RequestBody):
-    """Somebody does not agree."""
+    """The browser says that somebody does not agree to take part."""
 
     language: Language
     prolific: ProlificParameters | None = None
@@ -153,7 +153,7 @@ class AnswerRequest(_RequestBody):
 
 
 class StopRequest(_RequestBody):
-    """Somebody stops."""
+    """The browser says that somebody stops before the end."""
 
     keep: bool
     """Whether the answers so far may be used."""
@@ -447,7 +447,7 @@ def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> 
         visitor: Visitor,
         language: Annotated[str, Query(pattern=r"^[A-Za-z0-9-]{2,20}$")] = "en",
     ) -> StateReply:
-        """Where this person is."""
+        """Say where this person is in the study, so that the browser can go on there."""
         session = store.session(token)
         if session is not None and session.preview == preview:
             return state_in(session)
@@ -533,7 +533,7 @@ def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> 
 
     @routes.post("/api/stop")
     def stop(session: Known, body: StopRequest) -> StateReply:
-        """Stop taking part."""
+        """End this person's session, and keep or drop the answers as the person wishes."""
         after = store.stop(session, keep=body.keep)
         store.deliver(inbox)
         return state_in(after)
@@ -554,7 +554,7 @@ def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> 
 
         @routes.post("/api/again")
         def again(session: Known, token: Token) -> StateReply:
-            """Begin the preview anew."""
+            """Forget the preview's session, so that the preview begins anew."""
             store.forget_token(token)
             return StateReply(phase="consent", language=session.language, preview=True, steps=[])
 

@@ -84,7 +84,7 @@ class HostGuard:
     """Refuses requests and sockets that ask a server by a name that is not its own."""
 
     def __init__(self, app: Any, names: Collection[str] = (), *, own_pages: bool = False) -> None:
-        """Guard a server.
+        """Put a guard before a server: it refuses requests meant for other hosts.
 
         Args:
             app: The server.
@@ -106,7 +106,7 @@ class HostGuard:
         return is_named(host, self.names) and not foreign
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse."""
+        """Pass a request on to the server, or refuse it."""
         if self._lets_in(scope):
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":

@@ -46,7 +46,7 @@ class WebParticipants:
         page: PageSettings | None = None,
         texts: Mapping[str, Texts] | None = None,
     ) -> None:
-        """Make a source.
+        """Make a source of people who answer on the laboratory's own page.
 
         Args:
             folder: Of the run.

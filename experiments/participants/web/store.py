@@ -258,7 +258,7 @@ class SessionStore:
         self._connection.row_factory = sqlite3.Row
 
     def shut(self) -> None:
-        """Close the file."""
+        """Close the store's file; nothing can be read or written afterwards."""
         with self._lock:
             self._connection.close()
 

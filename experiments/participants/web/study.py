@@ -90,17 +90,17 @@ class PageExperiment:
 
     @property
     def name(self) -> str:
-        """Of the design."""
+        """Name of the experiment, which is that of its design."""
         return self.design.name
 
     @property
     def task(self) -> Domain:
-        """The kind of task."""
+        """The domain that its trials belong to."""
         return DOMAINS[self.domain]
 
     @property
     def n_options(self) -> int:
-        """Of each trial."""
+        """Number of options in each trial."""
         return self.task.n_options(self.design.stimuli)
 
     @property
@@ -121,7 +121,7 @@ class PageExperiment:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PageExperiment:
-        """Inverse of `to_json`."""
+        """Read the experiment that `to_json` wrote."""
         settings = PageSettings(
             **{"access": "open", **value["settings"]}
         )  # as it was before there were invitations
@@ -131,7 +131,7 @@ class PageExperiment:
 
 @dataclass(frozen=True)
 class PageStep:
-    """One thing to answer."""
+    """One thing that a person answers on the page: a trial or an attention check."""
 
     kind: Literal["trial", "check"]
     row: int

@@ -21,8 +21,10 @@ TEXT = """In the first stage, you will choose between two options: M and Z.
 Your first-stage choice will lead to one of two second-stage states: S or A.
 In each second-stage state, you will make another choice between two options: R and W.
 
-You are presented with first-stage options M and Z. You choose <<Z>>. This leads to state S. In state S, you choose <<W>>. You receive no reward.
-You are presented with first-stage options M and Z. You choose <<M>>. This leads to state A. In state A, you choose <<R>>. You receive a reward.
+You are presented with first-stage options M and Z. You choose <<Z>>. \
+This leads to state S. In state S, you choose <<W>>. You receive no reward.
+You are presented with first-stage options M and Z. You choose <<M>>. \
+This leads to state A. In state A, you choose <<R>>. You receive a reward.
 """
 LATER = (
     "You are now back 18 months later to do it again.\n"

@@ -8,7 +8,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from lakatos.experiments.participants.prolific.client import ProlificClient
+from lakatos.experiments.participants.prolific.client import (
+    BONUSES_AT_ONCE,
+    ProlificClient,
+    StudySeen,
+    SubmissionSeen,
+)
 from lakatos.experiments.participants.prolific.errors import (
     OutcomeUnknownError,
     PlanError,
@@ -237,3 +242,128 @@ def test_being_sent_to_another_address_is_no_success(ask):
         with pytest.raises(ProlificError, match="elsewhere"):
             ask(client)
         assert len(asked) == 1
+
+
+STUDY = (
+    b'{"id": "st", "internal_name": "pilot [k1]", "status": "AWAITING_REVIEW", '
+    b'"total_available_places": 5, "places_taken": 4, "reward": 150}'
+)
+
+
+def test_requests_are_those_that_the_service_documents():
+    words = b'{"id": "b1", "total_cost": 100.2, "results": [], ' + STUDY[1:]
+    with answering((200, {}, words)) as (address, asked), client_of(address) as client:
+        assert client.study_cost(Money(150), 5) == Money(101)
+        client.create_study({"name": "t"})
+        client.get_study("st")
+        client.move_study("st", "PAUSE")
+        client.set_places("st", 6)
+        client.list_submissions("st")
+        client.approve("s1")
+        client.reject("s1", category="NO_DATA", message="x" * 100)
+        client.request_return("s1", "why")
+        client.find_studies("k1")
+        client.find_studies("k1", project="p1")
+        client.pay_bonuses("b1")
+    page = "limit=200&offset=0"
+    assert [(method, path.removeprefix("/api/v1"), body) for method, path, body, _ in asked] == [
+        ("POST", "/study-cost-calculator/", b'{"reward":150,"total_available_places":5}'),
+        ("POST", "/studies/", b'{"name":"t"}'),
+        ("GET", "/studies/st/", b""),
+        ("POST", "/studies/st/transition/", b'{"action":"PAUSE"}'),
+        ("PATCH", "/studies/st/", b'{"total_available_places":6}'),
+        ("GET", f"/studies/st/submissions/?{page}", b""),
+        ("POST", "/submissions/s1/transition/", b'{"action":"APPROVE"}'),
+        (
+            "POST",
+            "/submissions/s1/transition/",
+            b'{"action":"REJECT","message":"%s","rejection_category":"NO_DATA"}' % (b"x" * 100),
+        ),
+        ("POST", "/submissions/s1/request-return/", b'{"request_return_reasons":["why"]}'),
+        ("GET", f"/studies/?all=1&{page}", b""),
+        ("GET", f"/projects/p1/studies/?{page}", b""),
+        ("POST", "/bulk-bonus-payments/b1/pay/", b""),
+    ]
+
+
+def test_a_study_is_read_as_it_is_shown():
+    draft = STUDY.replace(b"AWAITING_REVIEW", b"unpublished")
+    with answering((200, {}, STUDY), (200, {}, draft), (200, {}, b'{"status": "GONE"}')) as (
+        address,
+        _,
+    ):
+        client = client_of(address)
+        assert client.get_study("st") == StudySeen("st", "pilot [k1]", "AWAITING REVIEW", 5, 4, 150)
+        # Places of a draft are not taken by anybody, whatever it shows.
+        assert client.get_study("st") == StudySeen("st", "pilot [k1]", "UNPUBLISHED", 5, 0, 150)
+        with pytest.raises(ProlificError, match="not documented: 'GONE'"):
+            client.get_study("st")
+
+
+def test_submissions_are_read_as_they_are_shown():
+    entries = (
+        b'{"id": "s1", "participant_id": "p1", "status": "TIMED_OUT", "study_code": "NOCODE"}',
+        b'{"id": "s2", "participant": "p2", "status": "approved", "entered_code": "C", '
+        b'"bonus_payments": [20, 5], "return_requested": "2026-01-01"}',
+        b'{"id": "s3", "participant": "p3", "status": "RESERVED", "bonus_payments": []}',
+    )
+    with answering((200, {}, b'{"results": [%s]}' % b",".join(entries))) as (address, asked):
+        assert client_of(address).list_submissions("st") == [
+            SubmissionSeen("s1", "p1", "TIMED-OUT", "", None, False),
+            SubmissionSeen("s2", "p2", "APPROVED", "C", (20, 5), True),
+            SubmissionSeen("s3", "p3", "RESERVED", "", (), False),
+        ]
+    assert len(asked) == 1
+
+
+def test_a_list_is_read_to_its_last_page():
+    pages = [
+        b",".join(b'{"id": "s%d", "participant": "p", "status": "RESERVED"}' % n for n in numbers)
+        for numbers in (range(200), range(200, 400), range(400, 401))
+    ]
+    with answering(*((200, {}, b'{"results": [%s]}' % page) for page in pages)) as (address, asked):
+        seen = client_of(address).list_submissions("st")
+    assert [item.id for item in seen] == [f"s{n}" for n in range(401)]
+    assert [path.partition("?")[2] for _, path, _, _ in asked] == [
+        f"limit=200&offset={offset}" for offset in (0, 200, 400)
+    ]
+
+
+def test_a_bulk_payment_has_one_line_at_least_and_two_hundred_at_most():
+    lines = [(f"s{n}", Money(1)) for n in range(BONUSES_AT_ONCE + 1)]
+    assert len(lines) == 201
+    with answering((201, {}, b'{"id": "b1"}')) as (address, asked):
+        client = client_of(address)
+        assert client.set_up_bonuses("st", lines[:-1]) == "b1"
+        for refused in ([], lines):
+            with pytest.raises(PlanError, match="1 to 200 bonuses"):
+                client.set_up_bonuses("st", refused)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("given", ["soon", "-1", "", "Wed, 21 Oct 2015 07:28:00 -0000"])
+def test_a_wait_that_is_no_wait_is_its_own(given):
+    slept = []
+    with answering((429, {"Retry-After": given}, b"{}"), (200, {}, b"{}")) as (address, asked):
+        client_of(address, slept, first_wait_s=4.0).approve("s1")
+    assert len(asked) == 2
+    assert slept == [random.Random(1).uniform(0.0, 4.0)]
+
+
+def test_a_wait_of_just_the_longest_is_waited_for():
+    slept = []
+    with answering((429, {"Retry-After": "120"}, b"{}"), (200, {}, b"{}")) as (address, _):
+        client_of(address, slept).approve("s1")
+    assert slept == [120.0]
+
+
+def test_token_and_address_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("PROLIFIC_TOKEN", f" {SECRET}\n")
+    with answering((200, {}, STUDY)) as (address, asked):
+        monkeypatch.setenv("PROLIFIC_URL", address)
+        with ProlificClient.from_environment() as client:
+            client.get_study("st")
+    assert asked[0][3]["Authorization"] == f"Token {SECRET}"
+    monkeypatch.delenv("PROLIFIC_URL")
+    with ProlificClient.from_environment() as client:
+        assert "https://api.prolific.com/api/v1" in repr(client)

@@ -49,6 +49,19 @@ def test_what_is_no_amount_is_refused(text):
         Money.parse(text)
 
 
+def test_amounts_are_reckoned_with_in_whole_pence():
+    assert Money(150) + Money(5) == Money(155)
+    assert Money(150) - Money(5) == Money(145)
+    assert Money(150) * 3 == Money(450)
+    assert [Money(minor) // Money(50) for minor in (149, 150, -1)] == [2, 3, -1]
+    assert (Money(5) <= Money(5), Money(6) <= Money(5)) == (True, False)
+    assert (Money(5) < Money(5), Money(4) < Money(5)) == (False, True)
+    assert (bool(Money(0)), bool(Money(1)), bool(Money(-1))) == (False, True, True)
+    assert str(Money(-405, "USD")) == "-4.05 USD"
+    with pytest.raises(PlanError, match="whole number"):
+        Money(1.5)
+
+
 def test_two_currencies_are_never_added():
     with pytest.raises(PlanError, match="two currencies"):
         Money(1, "GBP") + Money(1, "USD")
@@ -79,6 +92,91 @@ def test_the_draft_asks_for_the_reward_in_pence_and_names_the_three_placeholders
     codes = [entry["code"] for entry in draft["completion_codes"]]
     assert len(set(codes)) == len(codes)
     assert "AUTOMATICALLY_APPROVE" not in str(draft)
+
+
+def test_the_draft_is_what_the_service_documents():
+    more = {
+        "url": "https://lab.example/study/?a=b",
+        "screen_out_reward": "0.20",
+        "most_screened_out": 5,
+        "most_minutes": 45,
+        "project": "p1",
+        "blocked_studies": ("bbb", "ccc"),
+        "devices": ("desktop",),
+        "filters": ({"filter_id": "age", "selected_range": {"lower": 18}},),
+        "completion_code": "OURS",
+        "most_failed_checks": 1,
+    }
+    plan = make_plan(RecruitmentSettings(**SETTINGS | more), key="ab" * 12, earlier=("aaa", "bbb"))
+    by_hand = [{"action": "MANUALLY_REVIEW"}]
+    paid = {"action": "FIXED_SCREEN_OUT_PAYMENT", "fixed_screen_out_reward": 20, "slots": 5}
+    kinds = [
+        ("COMPLETED", by_hand),
+        ("FAILED_ATTENTION_CHECK", by_hand),
+        ("FIXED_SCREENOUT", [paid]),
+        ("INCOMPATIBLE_DEVICE", by_hand),
+        ("NO_CONSENT", by_hand),
+    ]
+    assert plan.codes["COMPLETED"] == "OURS"
+    assert plan.draft() == {
+        "name": "Choices",
+        "internal_name": f"pilot [{'ab' * 12}]",
+        "description": "You choose.",
+        "external_study_url": "https://lab.example/study/?a=b&PROLIFIC_PID={{%PROLIFIC_PID%}}"
+        "&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
+        "prolific_id_option": "url_parameters",
+        "completion_codes": [
+            {
+                "code": plan.codes[kind],
+                "code_type": kind,
+                "actor": "participant",
+                "actions": actions,
+            }
+            for kind, actions in kinds
+        ],
+        "total_available_places": 50,
+        "estimated_completion_time": 10,
+        "reward": 150,
+        "device_compatibility": ["desktop"],
+        "peripheral_requirements": [],
+        "filters": [
+            {"filter_id": "age", "selected_range": {"lower": 18}},
+            {
+                "filter_id": "previous_studies_blocklist",
+                "selected_values": ["aaa", "bbb", "ccc"],
+            },
+        ],
+        "submissions_config": {"max_submissions_per_participant": 1},
+        "maximum_allowed_time": 45,
+        "project": "p1",
+    }
+
+
+def test_what_is_not_set_is_left_to_the_service():
+    draft = make_plan(RecruitmentSettings(**SETTINGS)).draft()
+    assert not {"maximum_allowed_time", "project"} & set(draft)
+    assert draft["filters"] == []
+    assert draft["device_compatibility"] == ["desktop", "tablet", "mobile"]
+    assert {str(entry["actions"]) for entry in draft["completion_codes"]} == {
+        "[{'action': 'MANUALLY_REVIEW'}]"
+    }
+
+
+def test_keys_and_codes_are_made_up_anew_and_people_of_earlier_studies_may_be_admitted():
+    admitting = RecruitmentSettings(**SETTINGS, former_participants="admit")
+    first, second = (make_plan(admitting, earlier=("aaa",)) for _ in range(2))
+    assert first.earlier == ()
+    assert first.key != second.key
+    assert not set(first.codes.values()) & set(second.codes.values())
+    assert {len(code) for code in first.codes.values()} == {8}
+    assert len(first.key) == 24
+
+
+def test_an_hour_paid_just_as_the_plan_demands_is_accepted():
+    RecruitmentSettings(**SETTINGS | {"reward": "1.00", "minutes": 10})
+    RecruitmentSettings(**SETTINGS | {"service_percent": "0", "tax_percent": "100"})
+    with pytest.raises(ValueError, match="is less than"):
+        RecruitmentSettings(**SETTINGS | {"reward": "0.99", "minutes": 10})
 
 
 def test_people_of_earlier_studies_are_kept_out():

@@ -70,3 +70,15 @@ def test_a_repeated_delivery_has_the_same_identifier_also_without_one():
     assert verify_notification(SECRET, signed(), BODY, now_s=NOW_S + 5) == first
     other = b'{"event_type":"study.status.change"}'
     assert verify_notification(SECRET, signed(other), other, now_s=NOW_S) != first
+
+
+@pytest.mark.parametrize("off_s", [-300.0, 300.0])
+def test_a_notification_of_just_five_minutes_ago_is_believed(off_s):
+    headers = signed(**{"X-Event-ID": "e1"})
+    assert verify_notification(SECRET, headers, BODY, now_s=NOW_S + off_s) == "e1"
+
+
+@pytest.mark.parametrize("stamp", ["yesterday", "nan", "inf"])
+def test_a_stamp_that_is_no_time_is_refused(stamp):
+    with pytest.raises(ProlificError, match="too far"):
+        verify_notification(SECRET, signed(stamp=stamp), BODY, now_s=NOW_S)

@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from small import write_study
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def lakatos(
@@ -58,7 +58,8 @@ def test_help_lists_every_command() -> None:
 @pytest.mark.parametrize("arguments", [["status"], ["theories"], ["data", "list"], ["doctor"]])
 def test_commands_that_read_do_not_import_prefect(arguments: list[str], tmp_path: Path) -> None:
     code = (
-        f"import sys; sys.argv = ['lakatos', *{arguments!r}]\ntry:\n    from lakatos.flows.commands.main import main; main()\n"
+        f"import sys; sys.argv = ['lakatos', *{arguments!r}]\n"
+        "try:\n    from lakatos.flows.commands.main import main; main()\n"
         "except SystemExit as end:\n    assert not end.code, end.code\n"
         "assert 'prefect' not in sys.modules"
     )

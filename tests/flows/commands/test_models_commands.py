@@ -14,7 +14,7 @@ from lakatos.flows.commands.models import app
 from lakatos.language_models.rehearsal.serve import free_port, running
 from lakatos.language_models.serving.errors import InstallationError, ProfileError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def run(*words: str):

@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
 from golden_file import summary
 
 from lakatos.flows.audit.audit import audit
@@ -32,7 +32,7 @@ from lakatos.traces.inbox import Inbox
 from lakatos.traces.journal import INTENT
 from lakatos.traces.step import INBOX_FILE, JOURNAL_FILE, Trace
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in GOLDEN.glob("*.tar.gz"))
 
 

@@ -30,7 +30,7 @@ from lakatos.traces.inbox import Inbox
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import INBOX_FILE, JOURNAL_FILE
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "format-1.tar.gz"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "format-1.tar.gz"
 NOW = datetime.now(UTC)
 
 

@@ -43,7 +43,7 @@ from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.ports import listen
 from lakatos.flows.start import run_study
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 QUICK: dict[str, Any] = {
     "theories__candidates": 0,
     "theories__successors": 0,

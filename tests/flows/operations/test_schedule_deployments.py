@@ -22,7 +22,7 @@ from lakatos.flows.operations.deploy import deployment_of, key_of, next_pass, ti
 from lakatos.flows.operations.schedule import CampaignSchedule, make_schedule
 from lakatos.flows.run.next_pass import ARRIVED
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
 
 

@@ -622,7 +622,7 @@ def test_where_a_theory_comes_from_is_said() -> None:
 
 def test_reading_a_run_does_not_load_prefect() -> None:
     command = "import sys, lakatos.flows.report.report; sys.exit('prefect' in sys.modules)"
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     assert subprocess.run([sys.executable, "-c", command], cwd=root, check=False).returncode == 0
 
 

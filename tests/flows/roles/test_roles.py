@@ -46,7 +46,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from answering import FOUND, HIDDEN, Speaker, good, recorded
 from small import form, records, small_study, spawn, write_study
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 EVERYBODY = dict.fromkeys(("arbiter", "reviser", "advocate", "auditor", "judge"), "writer")
 LARGE = RehearsalSettings(context_tokens=32768)
 

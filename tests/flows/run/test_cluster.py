@@ -37,7 +37,7 @@ from small import form, small_study
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'lakatos[scale]'")
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DOMAIN, FAMILY = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
 SPACE = DOMAIN.space({"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2]})
 STIMULI = SPACE.take(np.random.default_rng(3).choice(len(SPACE), 16, replace=False))

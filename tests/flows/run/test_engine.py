@@ -22,7 +22,7 @@ from lakatos.flows.errors import EngineError, TerminatedError
 from lakatos.flows.run.engine import configured_server, execute, flow, task
 from lakatos.flows.run.run import engine
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 class Opaque:

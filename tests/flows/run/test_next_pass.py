@@ -46,7 +46,7 @@ from lakatos.traces.journal import Journal
 from lakatos.traces.step import INBOX_FILE, JOURNAL_FILE
 from lakatos.traces.stores.sqlite import WriterLock
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,8 @@ def test_a_pass_with_nothing_to_do_costs_under_a_second_and_loads_neither_prefec
     copy: Path,
 ) -> None:
     code = (
-        f"import sys; sys.argv = ['lakatos', 'wake', {str(copy)!r}]\ntry:\n    from lakatos.flows.commands.main import main; main()\n"
+        f"import sys; sys.argv = ['lakatos', 'wake', {str(copy)!r}]\n"
+        "try:\n    from lakatos.flows.commands.main import main; main()\n"
         "except SystemExit as end:\n    assert not end.code, end.code\n"
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
         "found = loaded & {'prefect', 'scipy', 'pymc', 'matplotlib'}\n"

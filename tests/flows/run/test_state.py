@@ -274,7 +274,8 @@ PLACELESS = {
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {
-    JudgeSeated, JudgeMeasured, EpochFrozen, JudgeAskedAgain, GateRegistered, GateDecided, EpochCommitted, EpochRefilled,
+    JudgeSeated, JudgeMeasured, EpochFrozen, JudgeAskedAgain, GateRegistered, GateDecided, EpochCommitted,
+    EpochRefilled,
 }  # fmt: skip
 """Move the judges' epoch on as well; only the whole of them fits together."""
 

@@ -1,0 +1,518 @@
+"""Change one thing in a module and see whether a test fails.
+
+    python benchmarks/mutation.py                        # every target; benchmarks/results/mutation.json
+    python benchmarks/mutation.py --only prolific --n 60
+    python benchmarks/mutation.py --again                # only those that survived, with the tests of today
+
+A mutant differs from the source in one place: a comparison, an operator, a constant, a condition turned round, a call
+left out, nothing returned. Texts of errors, docstrings and types are left alone. Where a target has more mutants than
+``--n``, a sample is drawn with a seed, and the share of mutants that are killed has a Wilson interval.
+
+Which tests run which line is found once. A mutant meets the tests that run its line, the quickest first, and then the
+others of their files, which may look at what a shared fixture did. It is killed when a test fails, or takes longer than
+20 seconds; tests that take more than 5 seconds without any change, browsers and servers are left out, so that the
+whole suite kills at least as many. Tests run in a copy of the checkout, in forks of one process.
+
+A survivor that a test written later kills counts in ``n_killed``; ``n_killed_first`` is what the first run found,
+before any test was written for its survivors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import copy
+import functools
+import importlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from multiprocessing import Pipe
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import hypothesis  # noqa: E402
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+from benchmarks.provenance import provenance  # noqa: E402
+from lakatos.experiments.power import wilson_interval  # noqa: E402
+
+PRELOADED = (
+    "numpy",
+    "scipy.stats",
+    "pydantic",
+    "hypothesis",
+    "httpx",
+    "fastapi",
+    "cryptography",
+    "xarray",
+)
+"""Loaded before forking; nothing of the laboratory is."""
+PATIENCE_S = 20
+"""A test that takes longer is stopped, and failed."""
+QUICK_S = 5.0
+"""Tests that take longer without any change are left out."""
+Traced = Callable[[FrameType, str, Any], Any]
+
+
+@dataclass(frozen=True)
+class MutationTarget:
+    """Modules, and the tests that ought to hold them."""
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+TARGETS = {
+    "gate": MutationTarget(
+        ("judges/gate.py",),
+        (
+            "tests/judges/test_gate.py",
+            "tests/judges/test_epoch.py",
+            "tests/judges/test_decision.py",
+        ),
+    ),
+    "score": MutationTarget(
+        ("theories/score.py",),
+        ("tests/theories/test_score.py", "tests/theories/test_scoreboard.py"),
+    ),
+    "prolific": MutationTarget(
+        ("experiments/participants/prolific/*.py",),
+        tuple(
+            f"tests/experiments/participants/test_prolific_{name}.py"
+            for name in ("books", "client", "money", "rehearsal", "webhook")
+        ),
+    ),
+    "traces": MutationTarget(("traces/*.py",), ("tests/traces/test_*.py",)),
+    "scoring": MutationTarget(("flows/stages/score.py",), ("tests/flows/test_smoke.py",)),
+}
+ELSEWHERE = ("*/rehearsal.py", "*/stand_in.py", "*/test_postgres.py", "*/*object_store.py")
+"""Stand-ins of services, which are tests themselves, and what needs a server."""
+EXPLAINED: dict[tuple[str, str], str] = {
+    (
+        "judges/gate.py",
+        "True -> False",
+    ): "lengths that differ are refused before: items and answers are those registered",
+    (
+        "theories/score.py",
+        "2 ** 22 -> 2 * 22",
+    ): "only smaller parts: the same figures with less memory, slower",
+}
+"""Why a mutant that no test kills does no harm, by module and change."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with one change."""
+
+    module: str
+    line: int
+    change: str
+    source: str
+
+
+@dataclass(frozen=True)
+class MutantOutcome:
+    """What became of a mutant."""
+
+    module: str
+    line: int
+    change: str
+    killed: bool
+    how: str
+    """The test that failed, ``timeout``, or how many tests it survived."""
+
+
+SWAPPED: dict[type, type] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
+}  # fmt: skip
+
+
+def mutants_of(source: str, module: str) -> Iterator[Callable[[], Mutant]]:
+    """Every mutant of a module, made when it is called."""
+    tree = ast.parse(source)
+    for index, node in enumerate(told_nodes(tree)):
+        for number in range(len(list(replacements(node)))):
+            yield functools.partial(make_mutant, source, module, index, number)
+
+
+def make_mutant(source: str, module: str, index: int, number: int) -> Mutant:
+    """The module with one replacement of one of its nodes."""
+    tree = ast.parse(source)
+    node = told_nodes(tree)[index]
+    new = list(replacements(node))[number]
+    before, after = ast.unparse(node).splitlines()[0], ast.unparse(new).splitlines()[0]
+    changed = ast.fix_missing_locations(Exchange(node, new).visit(tree))
+    return Mutant(module, node.lineno, f"{before[:80]} -> {after[:80]}", ast.unparse(changed))
+
+
+class Exchange(ast.NodeTransformer):
+    """Puts one node in the place of another."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> Any:
+        """The new node, or the node with its children visited."""
+        return self.new if node is self.old else self.generic_visit(node)
+
+
+def told_nodes(tree: ast.Module) -> list[Any]:
+    """Nodes whose meaning a test could see: no types, docstrings, imports, or texts of errors and of formatting."""
+    found: list[Any] = []
+
+    def walk(node: ast.AST) -> None:
+        for name, value in ast.iter_fields(node):
+            if name in {"annotation", "returns", "type_params"} or (
+                name == "bases" and isinstance(node, ast.ClassDef)
+            ):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST) and not is_text(child):
+                    found.append(child)
+                    walk(child)
+
+    walk(tree)
+    return [node for node in found if hasattr(node, "lineno")]
+
+
+def is_text(node: ast.AST) -> bool:
+    """Whether a node only speaks to people or to a type checker."""
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.Assert):
+        return True
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return True
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal":
+        return True
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return True
+    name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    return name in {"cast", "TypeVar"} or name.endswith("Error")
+
+
+def replacements(node: Any) -> Iterator[ast.AST]:
+    """What may stand in the place of a node."""
+    match node:
+        case ast.Compare():
+            for place, operator in enumerate(node.ops):
+                if type(operator) in SWAPPED:
+                    new = copy.deepcopy(node)
+                    new.ops[place] = SWAPPED[type(operator)]()
+                    yield new
+        case ast.BoolOp() | ast.BinOp() | ast.AugAssign() if type(node.op) in SWAPPED:
+            new = copy.deepcopy(node)
+            new.op = SWAPPED[type(node.op)]()
+            yield new
+        case ast.UnaryOp(op=ast.Not() | ast.USub()):
+            yield node.operand
+        case ast.Constant(value=bool() as value):
+            yield ast.Constant(not value)
+        case ast.Constant(value=int() | float() as value):
+            yield ast.Constant(value + 1)
+        case ast.Constant(value=str() as value):
+            yield ast.Constant(f"XX{value}")
+        case ast.If() | ast.While() | ast.IfExp():
+            new = copy.deepcopy(node)
+            new.test = ast.UnaryOp(ast.Not(), node.test)
+            yield new
+        case ast.Return(value=ast.expr()):
+            yield ast.Return(ast.Constant(None))
+        case ast.Expr(value=ast.Call() | ast.Await()) | ast.AugAssign():
+            yield ast.Pass()
+        case ast.Break():
+            yield ast.Continue()
+        case ast.Continue():
+            yield ast.Break()
+
+
+true_path = functools.cache(os.path.realpath)
+
+
+class TestTookTooLongError(BaseException):
+    """A test ran longer than `PATIENCE_S`."""
+
+
+@contextlib.contextmanager
+def patience() -> Iterator[None]:
+    """Stop what takes too long."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TestTookTooLongError(f"longer than {PATIENCE_S} s")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(PATIENCE_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+class LineWatch:
+    """A pytest plugin that notes which test runs which lines of some modules, and how long each test takes."""
+
+    def __init__(self, files: set[str]) -> None:
+        self.files, self.lines = files, defaultdict[tuple[str, int], set[str]](set)
+        self.seconds: dict[str, float] = {}
+        self.failed: list[str] = []
+        self.test = ""
+
+    def trace(self, frame: FrameType, event: str, argument: Any) -> Traced | None:
+        """Follow calls into the modules only."""
+        return (
+            self.note(frame, event, argument)
+            if true_path(frame.f_code.co_filename) in self.files
+            else None
+        )
+
+    def note(self, frame: FrameType, event: str, argument: Any) -> Traced:
+        """Write a line down."""
+        self.lines[true_path(frame.f_code.co_filename), frame.f_lineno].add(self.test)
+        return self.note
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        """Stop a test that takes too long."""
+        with patience():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Follow one test."""
+        self.test, begun = item.nodeid, time.monotonic()
+        sys.settrace(self.trace)
+        threading.settrace(self.trace)
+        result = yield
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+        self.seconds[item.nodeid] = time.monotonic() - begun
+        self.test = ""
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note what fails without any change."""
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+
+class FirstFailure:
+    """A pytest plugin that keeps the name of the first test that fails."""
+
+    name = ""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        """Stop a test that takes too long."""
+        with patience():
+            return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a failure."""
+        if report.failed and not self.name:
+            self.name = report.nodeid
+
+
+def in_fork(work: Callable[[], Any], folder: Path, limit_s: float) -> Any:
+    """What ``work`` returns in a child that stands in ``folder``; None when it took too long or died."""
+    ours, theirs = Pipe(duplex=False)
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in range(3):
+            os.dup2(null, descriptor)
+        os.chdir(folder)
+        sys.path[:] = [str(folder), *(place for place in sys.path if place not in {"", str(ROOT)})]
+        os.environ["PYTHONPATH"] = str(folder)
+        for name in [name for name in sys.modules if is_ours(name)]:
+            del sys.modules[name]
+        try:
+            theirs.send(work())
+        finally:
+            os._exit(0)
+    theirs.close()
+    answer = None
+    try:
+        if ours.poll(limit_s):
+            answer = ours.recv()
+    except EOFError:
+        answer = None
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return answer
+
+
+def is_ours(module: str) -> bool:
+    """Whether a module belongs to the checkout."""
+    return module.partition(".")[0] in {"lakatos", "benchmarks"}
+
+
+def run_tests(tests: Sequence[str], plugin: object, *options: str) -> int:
+    """Run tests in this process; properties are tried on the same examples each time, and failures not made smaller."""
+    found = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+    hypothesis.settings.register_profile("mutants", phases=found, derandomize=True, database=None)
+    hypothesis.settings.load_profile("mutants")
+    words = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-m",
+        "not long and not slow and not vllm",
+        "-k",
+        "not postgres",
+        *options,
+        *tests,
+    ]
+    return int(pytest.main(words, plugins=[plugin]))
+
+
+def watch(target: MutationTarget, modules: Sequence[str], folder: Path) -> LineWatch:
+    """Which test runs which line, without any change."""
+    tests = paths_of(target.tests, folder)
+
+    def work() -> LineWatch:
+        watched = LineWatch({true_path(str(folder / name)) for name in modules})
+        run_tests(tests, watched)
+        return watched
+
+    found = in_fork(work, folder, 3600.0)
+    assert isinstance(found, LineWatch), "the tests ended without an answer"
+    return found
+
+
+def paths_of(patterns: Sequence[str], folder: Path) -> list[str]:
+    """Files in a folder, but for those that are left out."""
+    found = sorted({path for pattern in patterns for path in folder.glob(pattern)})
+    kept = [path for path in found if not any(path.match(pattern) for pattern in ELSEWHERE)]
+    return [str(path.relative_to(folder)) for path in kept]
+
+
+def tests_of(mutant: Mutant, watched: LineWatch, folder: Path) -> list[str]:
+    """Tests that run the changed line, the quickest first, and then the others of their files."""
+    path = true_path(str(folder / mutant.module))
+    lines = {line: tests - {""} for (file, line), tests in watched.lines.items() if file == path}
+    # What runs on import runs for every test of the module.
+    first = lines.get(mutant.line) or set().union(*lines.values())
+    files = {test.partition("::")[0] for test in first}
+    others = {test for test in watched.seconds if test.partition("::")[0] in files} - first
+
+    def quick_first(tests: set[str]) -> list[str]:
+        usable = tests - set(watched.failed)
+        quick = [test for test in usable if watched.seconds.get(test, 0.0) <= QUICK_S]
+        return sorted(quick, key=lambda name: watched.seconds.get(name, 0.0))
+
+    return quick_first(first) + quick_first(others)
+
+
+def judge(mutant: Mutant, watched: LineWatch, folder: Path) -> MutantOutcome:
+    """Run the tests that could notice a mutant until one fails."""
+    tests = tests_of(mutant, watched, folder)
+    where = {key: value for key, value in asdict(mutant).items() if key != "source"}
+    if not tests:
+        return MutantOutcome(**where, killed=False, how="no test runs this module")
+    path = folder / mutant.module
+    before = path.read_text(encoding="utf-8")
+    path.write_text(mutant.source, encoding="utf-8")
+
+    def work() -> str:
+        failure = FirstFailure()
+        status = run_tests(tests, failure, "-x")
+        return failure.name or ("" if status in {0, 5} else "collection")
+
+    limit = 3 * PATIENCE_S + 5 * sum(watched.seconds.get(test, 0.0) for test in tests)
+    try:
+        found = in_fork(work, folder, limit)
+    finally:
+        path.write_text(before, encoding="utf-8")
+    how = "timeout" if found is None else found or f"survived {len(tests)} tests"
+    return MutantOutcome(**where, killed=found is None or bool(found), how=how)
+
+
+def main() -> None:
+    """Try the targets and write what became of every mutant."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--only", nargs="+", choices=TARGETS, default=list(TARGETS))
+    options.add_argument("--n", type=int, default=60, help="mutants of each target")
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--again", action="store_true", help="only those that survived")
+    options.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/mutation.json")
+    chosen = options.parse_args()
+    for name in PRELOADED:
+        importlib.import_module(name)
+    results = json.loads(chosen.out.read_text()) if chosen.out.exists() else {}
+    for name in chosen.only:
+        before = results.get(name) if chosen.again else None
+        with tempfile.TemporaryDirectory(prefix="lakatos-mutants-") as place:
+            folder = Path(place) / "checkout"
+            unwanted = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "runs", "results")
+            shutil.copytree(ROOT, folder, ignore=unwanted, symlinks=True)
+            results[name] = try_target(TARGETS[name], folder, chosen.n, chosen.seed, before)
+        chosen.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def try_target(
+    target: MutationTarget, folder: Path, n: int, seed: int, before: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Draw mutants of a target and judge them; of those drawn before, only the survivors."""
+    modules = paths_of(target.modules, folder)
+    mutants = [make for name in modules for make in mutants_of((folder / name).read_text(), name)]
+    if before is not None:
+        n, seed = before["n_tried"], before["seed"]
+    drawn = np.random.default_rng(seed).permutation(len(mutants))[:n]
+    watched = watch(target, modules, folder)
+    print(f"{modules}: {len(mutants)} mutants, {len(watched.seconds)} tests", flush=True)
+    print(f"failing without a change: {watched.failed}", flush=True)
+    outcomes = [MutantOutcome(**item) for item in before["outcomes"]] if before else []
+    known = {(item.module, item.line, item.change) for item in outcomes}
+    for mutant in (mutants[index]() for index in drawn):
+        if (mutant.module, mutant.line, mutant.change) in known:
+            continue
+        found = judge(mutant, watched, folder)
+        outcomes.append(found)
+        word = "killed  " if found.killed else "SURVIVED"
+        print(f"{word} {found.module}:{found.line} {found.change} [{found.how}]", flush=True)
+    first = before["n_killed_first"] if before else None
+    return {"modules": modules, "seed": seed, "n_mutants": len(mutants)} | told(outcomes, first)
+
+
+def told(outcomes: Sequence[MutantOutcome], n_killed_first: int | None) -> dict[str, Any]:
+    """What a result file says of a target."""
+    killed = sum(item.killed for item in outcomes)
+    survivors = [asdict(item) for item in outcomes if not item.killed]
+    for item in survivors:
+        item["reason"] = EXPLAINED.get((item["module"], item["change"]), "")
+    return {
+        **provenance(),
+        "n_tried": len(outcomes),
+        "n_killed_first": killed if n_killed_first is None else n_killed_first,
+        "n_killed": killed,
+        "killed": killed / len(outcomes),
+        "interval": list(wilson_interval(killed, len(outcomes))),
+        "survivors": survivors,
+        "outcomes": [asdict(item) for item in outcomes if item.killed],
+    }
+
+
+if __name__ == "__main__":
+    main()
