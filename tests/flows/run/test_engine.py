@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from lakatos.flows.errors import EngineError, TerminatedError
+from lakatos.flows.run import engine
 from lakatos.flows.run.engine import configured_server, execute, flow, task
-from lakatos.flows.run.run import engine
 
 ROOT = Path(__file__).resolve().parents[3]
 
