@@ -72,7 +72,7 @@ def chance_of_b(sandbox, slots, stimuli=TRIALS, **parameters):
 def test_every_published_theory_is_a_theory(name, sandbox):
     theory = load_theory(FAMILY.program(name), DOMAIN, sandbox)
     assert theory.name == FAMILY.seeds[name][0]
-    assert theory.claim.startswith("people ")
+    assert theory.claim.startswith("People ")
 
 
 def along_one_person(sandbox, slots):

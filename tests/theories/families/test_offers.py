@@ -61,7 +61,7 @@ def priors_of(composition):
 def test_published_theories_pass_all_checks(name, sandbox):
     theory = load_theory(FAMILY.program(name), DOMAIN, sandbox)
     assert theory.broadcasts
-    assert theory.claim.startswith("people ")
+    assert theory.claim.startswith("People ")
 
 
 @pytest.mark.parametrize("composition", ONE_MECHANISM_EACH)

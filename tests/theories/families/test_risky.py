@@ -112,7 +112,7 @@ def one_mechanism_each():
 def test_published_theories_pass_all_checks(name, sandbox):
     theory = load_theory(FAMILY.program(name), DOMAIN, sandbox)
     assert theory.broadcasts
-    assert theory.claim.startswith("people ")
+    assert theory.claim.startswith("People ")
 
 
 @pytest.mark.parametrize("composition", [*one_mechanism_each(), pytest.param(FOUND, id="found")])

@@ -703,12 +703,12 @@ def test_children_end_with_their_zygote(sandbox, world):
 import os, sys
 sys.path.insert(0, {os.getcwd()!r})
 import numpy as np
-from lakatos.theories.sandbox.client import Sandbox, Limits
+from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
 sandbox = Sandbox(bwrap={"bwrap" in sandbox.level.layers})
 sandbox.level
 import threading
 source = "def choose(p, t, xp):\\n    while True: pass\\n"
-def run(): sandbox.probabilities(source, {{"w": np.ones(1)}}, [{{"x": np.ones(1)}}], limits=Limits(wall_seconds=60))
+def run(): sandbox.probabilities(source, {{"w": np.ones(1)}}, [{{"x": np.ones(1)}}], limits=SandboxLimits(wall_seconds=60))
 threading.Thread(target=run, daemon=True).start()
 import time; time.sleep(1.0)
 print(sandbox._zygote._process.pid, flush=True)
@@ -910,7 +910,8 @@ def test_answer_given_early_cannot_be_changed_afterwards(sandbox, honest, world)
             assert (answer == 0.5).all()  # the only probabilities that were ever there
             time.sleep(0.05)
             assert (answer == 0.5).all()
-            with pytest.raises(TheoryTimeoutError):
+            # Its process ended with the walk, or is still busy writing: there is no second answer either way.
+            with pytest.raises((TheoryTimeoutError, TheoryResourceError)):
                 session._ask({"parameters": []}, b"", [])
     assert honest(sandbox)
 
@@ -1090,7 +1091,8 @@ def test_theory_that_answers_by_time_chance_or_earlier_calls_is_refused(
     source = f'"""Chance: people differ from moment to moment."""\nPARAMETERS = {{}}\n{TIME_AND_CHANCE[name]}\n'
     source += "def choose(parameters, trials, xp):\n    return xp.full((1, len(trials['ratings'])), number())\n"
     monkeypatch.setattr(client, "check_source", lambda *_: None)
-    with pytest.raises(TheoryProbabilityError, match=r"differ|asked twice|order of the trials"):
+    refusals = (TheoryProbabilityError, TheoryRaisedError)  # there is no clock in the sandbox
+    with pytest.raises(refusals, match=r"differ|asked twice|order of the trials|not permitted"):
         load_theory(TheoryProgram(source, "hostile"), MultiattributeDomain(), sandbox)
     assert honest(sandbox)
 
