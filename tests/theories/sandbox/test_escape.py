@@ -27,6 +27,7 @@ from lakatos.theories.check import load_theory
 from lakatos.theories.errors import (
     TheoryError,
     TheoryProbabilityError,
+    TheoryRaisedError,
     TheoryResourceError,
     TheoryTimeoutError,
 )
