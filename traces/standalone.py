@@ -508,7 +508,7 @@ def verify_run(bundle: BundleFiles, prefix: str, public: str) -> list[Line]:
             for a, b in json.loads(bundle.read(prefix + "journal/meta.json")).items()
         ]
         rows = list(rows_of(bundle.read(prefix + "journal/events.jsonl")))
-    except (KeyError, ValueError, OSError, TypeError) as error:
+    except (AttributeError, KeyError, ValueError, OSError, TypeError) as error:
         return [(False, f"chain{what}: the journal cannot be read ({error})")]
     seq, _, problem = first_fault(rows, start_of(meta))
     if problem:

@@ -470,3 +470,13 @@ def test_a_time_needs_a_zone() -> None:
     assert standalone.seconds_of("1970-01-01T01:00:00+00:00") == 3600.0
     assert standalone.seconds_of("1970-01-01T01:00:00") is None
     assert standalone.seconds_of("yesterday") is None
+
+
+@pytest.mark.parametrize("meta", [b"[]", b"7", b"null", b"{"])
+def test_a_description_that_is_no_mapping_is_a_journal_that_cannot_be_read(
+    contents: dict[str, bytes], tmp_path: Path, meta: bytes
+) -> None:
+    place = signed(contents | {"journal/meta.json": meta}, tmp_path / "bundle")
+    good, words = said(place)["chain"]
+    assert not good
+    assert "the journal cannot be read" in words
