@@ -119,7 +119,8 @@ def hold(case: Any, folder: Path) -> None:
     response = case.call()
     case.validate_response(response, checks=CHECKS)
     assert what_the_victim_did(folder) == before
-    assert tables(folder) == {"experiment", "session", "access", "answer", "identifier", "service"}
+    tabled = {"experiment", "session", "access", "answer", "identifier", "service", "invitation"}
+    assert tables(folder) == tabled
     sent = json.dumps(
         [str(case.body), case.query, dict(case.headers or {}), dict(case.cookies or {})],
         default=str,
