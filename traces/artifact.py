@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes, is_digest
 from lakatos.traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
+from lakatos.traces.owner import for_owner
 
 _FILE_MAGIC: Final = b"lakatos-artifact-1\n"
 _ARRAYS_MAGIC: Final = b"lakatos-arrays-1\n"
@@ -241,11 +242,6 @@ def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
         else:
             problem = f"cannot write {path}: {error.strerror}; check the disk and its limits, then `lakatos resume`."
         raise ArtifactError(problem) from error
-
-
-def for_owner(path: str, flags: int) -> int:
-    """Open a file that is made, where there is none, for its owner alone: an `opener` of `open`."""
-    return os.open(path, flags, 0o600)
 
 
 def _sync(folder: Path) -> None:

@@ -24,7 +24,7 @@ from lakatos.experiments.participants.web.store import COLLECTION_FILE
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import ENGINE_VERSION, ROOT, check_run, science
 from lakatos.traces import standalone
-from lakatos.traces.artifact import ArtifactStore, for_owner
+from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes
 from lakatos.traces.errors import ChainBrokenError, HeadError
 from lakatos.traces.head import (
@@ -36,6 +36,7 @@ from lakatos.traces.head import (
     write_head,
 )
 from lakatos.traces.journal import Journal
+from lakatos.traces.owner import for_owner
 from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE
 from lakatos.traces.stores import STORES
 from lakatos.traces.stores.store import EventRow

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from lakatos import IMPORT_ROOT
 from lakatos.flows.errors import ChangedStudyError, RunMissingError, StudyError
 from lakatos.flows.run.next_pass import look
-from lakatos.traces.artifact import for_owner, write_whole
+from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import digest_bytes
 from lakatos.traces.errors import LockedError
+from lakatos.traces.owner import for_owner
 
 if TYPE_CHECKING:
     from lakatos.flows.run.engine import EngineName

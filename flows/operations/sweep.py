@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from lakatos.flows.errors import ChangedStudyError, StudyError
 from lakatos.flows.operations.carry import command_of, start_process
+from lakatos.flows.report.templating import TEMPLATES
 from lakatos.flows.run.engine import EngineName, TaskLabel, execute, flow, task
 from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.study import CampaignConfig, parse_study
@@ -383,7 +384,7 @@ def write_comparison(folder: Path, name: str, outcomes: Sequence[CellOutcome]) -
 
     found = compare(folder, outcomes)
     write_whole(folder / "comparison.json", json.dumps(found, indent=1).encode() + b"\n")
-    pages = page_environment(Path(__file__).parent / "templates")
+    pages = page_environment(TEMPLATES)
     page = pages.get_template("comparison.html").render(name=name, measures=MEASURES, **found)
     write_whole(folder / "comparison.html", page.encode())
     return folder / "comparison.html"

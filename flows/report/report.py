@@ -39,7 +39,7 @@ from lakatos.flows.report.reader import (
     scattered_option,
     shortened,
 )
-from lakatos.flows.report.templating import page_environment
+from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.utterances import utterance_facts
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import hidden_theory
@@ -58,7 +58,6 @@ from lakatos.traces.verify import verify
 
 Array = NDArray[np.float64]
 REPORT_FILE = "report.html"
-TEMPLATES = Path(__file__).parent / "templates"
 FIRST_PICTURES = 6
 """Trials of an experiment that are shown at once; the rest unfold."""
 MOST_PICTURES = 60

@@ -9,6 +9,9 @@ from markupsafe import Markup
 
 from lakatos.flows.report.reader import clean
 
+TEMPLATES = Path(__file__).parent / "templates"
+"""Of the report and of the comparison of a sweep."""
+
 
 def page_environment(folder: Path) -> Environment:
     """For the templates in a folder."""

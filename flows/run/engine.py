@@ -47,8 +47,8 @@ from typing import IO, Any, Literal, ParamSpec, Self, TypeVar, cast
 
 from lakatos import IMPORT_ROOT
 from lakatos.flows.errors import EngineError, TerminatedError
-from lakatos.traces.artifact import for_owner
 from lakatos.traces.home import cache_home
+from lakatos.traces.owner import for_owner
 
 P = ParamSpec("P")
 R = TypeVar("R")

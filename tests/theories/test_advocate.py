@@ -271,9 +271,9 @@ def test_the_budget_is_spent_though_what_looks_best_may_not_be_tried_any_more():
     bench = Bench({"j": 0.3, "k": 0.3}, errors={})
     advocate = GrammarAdvocate(REMEMBERING, memory=0.02, memory_of_leader=0.02)
     proposal = advocate.revise(
-        AdvocateBrief((START,), n_candidates=80), bench, np.random.default_rng(0)
+        AdvocateBrief((START,), n_candidates=30), bench, np.random.default_rng(0)
     )
-    assert len(proposal.attempts) == 80
+    assert len(proposal.attempts) == 30
     assert proposal.unspent == ""
 
 

@@ -22,7 +22,13 @@ class TestWebParticipants(ParticipantSourceContract):
 
     @pytest.fixture
     def source(self, folder):
-        return WebParticipants(folder, domain=DOMAINS["risky"], settings={}, seed=3)
+        return WebParticipants(
+            folder,
+            domain=DOMAINS["risky"],
+            settings={},
+            seed=3,
+            page=PageSettings(access="open"),
+        )
 
     def let_people_answer(self, source, recruitment):
         store = SessionStore(source.folder)

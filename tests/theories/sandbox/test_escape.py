@@ -709,7 +709,8 @@ sandbox = Sandbox(bwrap={"bwrap" in sandbox.level.layers})
 sandbox.level
 import threading
 source = "def choose(p, t, xp):\\n    while True: pass\\n"
-def run(): sandbox.probabilities(source, {{"w": np.ones(1)}}, [{{"x": np.ones(1)}}], limits=SandboxLimits(wall_seconds=60))
+limits = SandboxLimits(wall_seconds=60)
+def run(): sandbox.probabilities(source, {{"w": np.ones(1)}}, [{{"x": np.ones(1)}}], limits=limits)
 threading.Thread(target=run, daemon=True).start()
 import time; time.sleep(1.0)
 print(sandbox._zygote._process.pid, flush=True)
