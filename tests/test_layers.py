@@ -66,7 +66,11 @@ except Exception as error:
     print(type(error).__name__, error)
 """
     said = subprocess.run(
-        [sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True, env={}
+        [sys.executable, "-P", "-S", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={},
     ).stdout
     assert said.startswith("InstallationError ")
     assert "'lakatos.judges'" in said

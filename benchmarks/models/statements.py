@@ -127,7 +127,7 @@ def _of_experiment(
     shares[PEOPLE] = trials.proportions[:, 1]
     for name, score in scores.items():
         place = {"experiment": experiment}
-        means = score.declared.scores.mean
+        means = score.left_out.scores.mean
         yield _known(_claim("score", name, "nats per choice", **place), (cited[name],), means)
         yield _known(_claim("squared_error", name, "none", **place), (cited[name],), score.error)
     for row in rows:

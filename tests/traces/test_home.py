@@ -33,7 +33,11 @@ def no_home(tmp_path, monkeypatch):
 
 def test_a_library_is_first_imported_by_one_process_at_a_time(tmp_path):
     (tmp_path / "stamper.py").write_text(STAMPER)
-    words = [sys.executable, "-c", "from traces.home import import_alone; import_alone('stamper')"]
+    words = [
+        sys.executable,
+        "-c",
+        "from lakatos.traces.home import import_alone; import_alone('stamper')",
+    ]
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     environment["PYTHONPATH"] = f"{tmp_path}:{Path.cwd()}"
     started = [subprocess.Popen(words, env=environment) for _ in range(3)]

@@ -31,10 +31,10 @@ def choose(parameters, trials, xp):
     "entry",
     [
         "import lakatos.flows.commands.main",  # every command
-        "import flows.start",  # scripts and notebooks
-        "import flows.campaign",  # what deployments and workers run
+        "import lakatos.flows.start",  # scripts and notebooks
+        "import lakatos.flows.campaign",  # what deployments and workers run
         "import numpy, scipy.linalg, theories.score",  # a script that had loaded NumPy before
-        "import experiments.power",
+        "import lakatos.experiments.power",
     ],
 )
 def test_every_way_in_leaves_one_thread(entry):

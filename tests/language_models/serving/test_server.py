@@ -183,10 +183,10 @@ def test_a_server_ends_when_the_laboratory_is_killed(tmp_path):
     wanted = launch(tmp_path)
     program = (
         f"import os, sys, time; from pathlib import Path; sys.path.insert(0, {str(Path(__file__).parents[3])!r})\n"
-        "from language_models.serving.launch import Launch\n"
-        "from language_models.serving.server import Server\n"
-        f"wanted = Launch({wanted.command!r}, dict(os.environ), {wanted.base_url!r}, 'none', None, 30.0)\n"
-        f"server = Server(wanted, Path({str(tmp_path / 'log')!r})); server.wait_until_ready()\n"
+        "from lakatos.language_models.serving.launch import ServerLaunch\n"
+        "from lakatos.language_models.serving.server import ModelServer\n"
+        f"wanted = ServerLaunch({wanted.command!r}, dict(os.environ), {wanted.base_url!r}, 'none', None, 30.0)\n"
+        f"server = ModelServer(wanted, Path({str(tmp_path / 'log')!r})); server.wait_until_ready()\n"
         "print(server.process.pid, flush=True); time.sleep(600)\n"
     )
     laboratory = subprocess.Popen(
