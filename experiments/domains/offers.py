@@ -351,7 +351,8 @@ class OffersDomain(OneShot):
     def picture(self, stimuli: Stimuli, row: int) -> str:
         """The four offers side by side."""
         sides = "".join(
-            '<div style="flex:1;min-width:0;overflow-wrap:anywhere;border:1px solid #bbb;border-radius:6px;padding:10px;text-align:center">'
+            '<div style="flex:1;min-width:0;overflow-wrap:anywhere;border:1px solid #bbb;'
+            'border-radius:6px;padding:10px;text-align:center">'
             f'<div style="font-weight:600;margin-bottom:6px">{label}</div>'
             + "".join(
                 f'<div style="margin:4px 0">{escape(line)}</div>'

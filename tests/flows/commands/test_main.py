@@ -165,8 +165,8 @@ def test_a_full_disk_stops_the_run_with_one_line_and_the_rest_can_be_audited(
         done = lakatos("resume", "x", "--runs", disk, "--engine", "none")
         assert done.returncode == 0, done.stderr
         # What was written is whole; that no head could be signed on a full disk is said, and is all that is wrong.
-    audited = lakatos("audit", "x", "--runs", disk)
-    assert audited.returncode == 0 or "head" in audited.stdout
+        audited = lakatos("audit", "x", "--runs", disk)
+        assert audited.returncode == 0 or "head" in audited.stdout
     finally:
         subprocess.run(["umount", str(disk)], check=False)
 
