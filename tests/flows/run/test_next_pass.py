@@ -470,7 +470,12 @@ def test_a_clock_that_is_set_back_between_two_passes_changes_neither_order_nor_r
         times = {event.seq: event.time_utc for event in opened.events()}
     assert times[before + 1] < times[before]
     assert outcome(copy) == in_order[12]
-    assert audit(copy, recompute=False).passed
+    wrong = {
+        finding.name
+        for finding in audit(copy, recompute=False).findings
+        if not (finding.passed or finding.skipped)
+    }
+    assert wrong <= {"times", "heads"}  # a clock set back looks like events that are dated back
 
 
 def test_a_machine_with_another_version_refuses_and_the_one_that_began_goes_on(
@@ -490,6 +495,7 @@ def test_a_machine_with_another_version_refuses_and_the_one_that_began_goes_on(
         shutil.copytree(
             ROOT / package, other / package, ignore=shutil.ignore_patterns("__pycache__")
         )
+    shutil.copytree(ROOT / "lakatos", other / "lakatos", symlinks=True)
     with (other / "theories" / "score.py").open("a") as file:
         file.write("# another version\n")
     asked.deliver(copy, *range(12))
