@@ -1,7 +1,7 @@
 """The anchor set: parts that share nothing, labels that are read only where they may be, a vault that opens once."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakatos.judges.anchor import (
@@ -37,7 +37,7 @@ def test_parts_have_their_shares_of_every_stratum():
             assert n == pytest.approx(200 * share, abs=1)
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.tuples(
