@@ -216,6 +216,10 @@ class GateQuestion:
         """``(2, n_kept)`` gain of each item that both answered, if its label is False and if it is True."""
         return np.stack([self._gains_if(label) for label in (False, True)])
 
+    def gains_of(self, labels: NDArray[np.bool_]) -> Array:
+        """``(n_kept,)`` gain of each item that both answered, by the labels of all items."""
+        return np.where(labels[self.pair.kept], self.gains[1], self.gains[0])
+
     @property
     def is_exact(self) -> bool:
         """Whether right answers to items that share nothing are counted, which needs no betting."""
@@ -249,6 +253,37 @@ class GateQuestion:
             right = [answers.side[kept] == side for answers in (pair.incumbent, pair.challenger)]
             return np.asarray(right[1].astype(np.float64) - right[0])
         return brier_gains(pair, np.full(len(self.units), label))[kept]
+
+
+@dataclass(frozen=True)
+class GateEvidence:
+    """What the labels say of a challenger: a p value where right answers are counted, else an e value."""
+
+    p_value: float | None
+    e_value: float | None
+
+    def convinces(self, level: float) -> bool:
+        """Whether p <= level or, by Markov's inequality, e >= 1 / level."""
+        if self.p_value is not None:
+            return self.p_value <= level
+        return (self.e_value or 0.0) >= 1 / level
+
+    @property
+    def words(self) -> str:
+        """What was found, for the reason of a decision."""
+        return f"e = {self.e_value:.3g}" if self.p_value is None else f"p = {self.p_value:.2g}"
+
+
+def evidence_of(question: GateQuestion, gains: Array) -> GateEvidence:
+    """Test whether the challenger gains on average.
+
+    Args:
+        question: What is asked.
+        gains: ``(n_kept,)`` gain of each item that both answered, as its label has it.
+    """
+    if question.is_exact:
+        return GateEvidence(exact_p(int((gains > 0).sum()), int((gains < 0).sum())), None)
+    return GateEvidence(None, betting_e_value(question.sums(gains), question.largest_loss))
 
 
 def register(
@@ -366,24 +401,20 @@ def decide(
     right = [_right(answers, items)[kept] for answers in (pair.incumbent, pair.challenger)]
     won, lost = right[1] & ~right[0], right[0] & ~right[1]
     wins, losses, n = int(won.sum()), int(lost.sum()), int(kept.sum())
-    labels = np.array([item.label for item in items])[kept]
-    gains = np.where(labels, question.gains[1], question.gains[0])
+    gains = question.gains_of(np.array([item.label for item in items]))
     gain = float(gains.mean())
-    # The registered test: p <= level, or by Markov's inequality e >= 1 / level.
-    p_value, e_value = None, None
-    if question.is_exact:
-        p_value = exact_p(wins, losses)
-        convincing, evidence = p_value <= registration.level, f"p = {p_value:.2g}"
-    else:
-        e_value = betting_e_value(question.sums(gains), question.largest_loss)
-        convincing, evidence = e_value >= 1 / registration.level, f"e = {e_value:.3g}"
+    evidence = evidence_of(question, gains)
+    convincing = evidence.convinces(registration.level)
     # It must also gain enough, and harm no protected stratum.
     strata = _strata(settings, items, kept, won, lost)
     harmed = [row.stratum for row in strata if not row.safe]
     enough = gain >= settings.floor
     replaces = bool(convincing and enough and not harmed)
     # The reason in words.
-    reason = f"gain {gain:+.3f} on {n} items ({wins} won, {losses} lost), {evidence} at level {registration.level:.2g}"
+    reason = (
+        f"gain {gain:+.3f} on {n} items ({wins} won, {losses} lost), {evidence.words} at level "
+        f"{registration.level:.2g}"
+    )
     if not replaces:
         reason += "; " + "; ".join(
             words
@@ -402,8 +433,8 @@ def decide(
         wins=wins,
         losses=losses,
         gain=gain,
-        p_value=p_value,
-        e_value=e_value,
+        p_value=evidence.p_value,
+        e_value=evidence.e_value,
         strata=strata,
     )
 

@@ -4,8 +4,9 @@
 
 *False*: ten challenges of one incumbent on one anchor set, at the levels of its ledger. Every challenger gains exactly
 nothing on average, given what both answer; any replacement is false. Whatever else could keep a challenger out (least
-gain, power, protected strata) is taken away, so that the test stands alone. Ten worlds, each with 20 and 100 units (a
-unit is an item, or the items that hang together), for each test that a study can choose, make 40 cells:
+gain, power, fewest items, protected strata) is taken away: the gate's test stands alone (`evidence_of`). Ten worlds,
+each with 20 and 100 units (a unit is an item, or the items that hang together), for each test that a study can choose,
+make 40 cells:
 
 - *confident*, *bold*, *timid*: the challenger is surer than the incumbent, much surer, much less sure, and as good.
   For right answers it takes the other side of few, many, or all items.
@@ -29,7 +30,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -46,10 +47,10 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.power import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, version_of  # noqa: E402
 from lakatos.judges.answer import JudgeAnswers  # noqa: E402
-from lakatos.judges.gate import GATES, GateQuestion, JudgePair, Test, brier_gains  # noqa: E402
+from lakatos.judges.gate import GATES, GateQuestion, GateSettings, JudgePair, Test, evidence_of  # noqa: E402
 from lakatos.judges.judge import JudgeSubmission  # noqa: E402
 from lakatos.judges.ledger import level_of  # noqa: E402
-from lakatos.traces.digest import digest_of  # noqa: E402
+from lakatos.traces.digest import Digest, digest_of  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "gate.json"
@@ -66,13 +67,12 @@ WORLDS = (
     "stopping",
     "stopping, clusters",
 )
-ALONE = {"floor": -1.0, "target": 1e9, "strata": ()}
-"""Settings that leave only the test between a challenger and the seat."""
 SURE = {"confident": (0.6, 0.7), "bold": (0.5, 0.73), "timid": (0.96, 0.73), "drift": (0.6, 0.7)}
 """The incumbent's probability, and the truth; the challenger's lies as far on the other side of the truth."""
 APART = {"confident": 0.4, "bold": 1.0, "timid": 0.1, "ensemble": 0.05}
 """Share of units on which the challenger takes the other side, where right answers count."""
 N_FLIPS = 999
+INCUMBENT, CHALLENGER, ANCHOR = map(digest_of, ("incumbent", "challenger", "anchor"))
 
 
 def _item(number: int, label: bool) -> AnchorItem:
@@ -124,10 +124,10 @@ class SettledWorld:
         return np.where(differs[self.units.astype(int)], self.other, self.incumbent)
 
 
-def answers(name: str, probability: Array) -> JudgeAnswers:
+def answers(judge: Digest, probability: Array) -> JudgeAnswers:
     """A judge's answers."""
     side = np.sign(np.round(probability - 0.5, 9)).astype(np.int64)
-    return JudgeAnswers(digest_of(name), probability, side, {})
+    return JudgeAnswers(judge, probability, side, {})
 
 
 def sizes_of(world: str, n_units: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -200,35 +200,31 @@ def right_world(world: str, units: Array, rng: np.random.Generator) -> SettledWo
 
 
 def question(
-    world: SettledWorld, challenger: Array, name: str, gate: Gatekeeper, n_items: int
+    world: SettledWorld, challenger: Array, settings: GateSettings, n_items: int
 ) -> GateQuestion:
     """What is asked of the first ``n_items`` labels."""
-    pair = JudgePair(
-        answers("incumbent", world.incumbent[:n_items]), answers(name, challenger[:n_items])
-    )
+    given, taken = world.incumbent[:n_items], challenger[:n_items]
+    pair = JudgePair(answers(INCUMBENT, given), answers(CHALLENGER, taken))
     units = tuple(world.units[:n_items].astype(int).tolist())
-    return GateQuestion(gate.settings, pair, units, version_of(world.items[:n_items]))
+    return GateQuestion(settings, pair, units, ANCHOR)
 
 
-def campaign(test: Test, world: str, n_units: int, seed: int) -> dict[str, int]:
-    """Ten challenges of an incumbent by challengers that are as good, until one is let in."""
+def campaign(test: Test, world: str, n_units: int, seed: int) -> bool:
+    """Whether any of ten challengers that are as good as the incumbent convinces the gate's test at its level."""
     rng = np.random.default_rng([seed, n_units, WORLDS.index(world), len(test)])
     own = settled(test, world, n_units, rng)
-    gate = Gatekeeper(GATES[test].model_copy(update=ALONE))
-    challenger = own.challenger(rng)
-    n_items, n_tests = len(own.label), 0
+    challenger, n_items = own.challenger(rng), len(own.label)
     for epoch in range(N_EPOCHS):
         seen = n_items
         if world.startswith("stopping"):
             seen = int(np.searchsorted(own.units, n_units * (epoch + 1) // N_EPOCHS))
         elif epoch:
             challenger = own.challenger(rng)
-        put = question(own, challenger, f"challenger {epoch}", gate, seen)
-        decided = gate.decide(put, own.items[:seen])
-        n_tests += decided.n > 0
-        if decided.verdict == "replace":
-            return {"false": 1, "tests": n_tests}
-    return {"false": 0, "tests": n_tests}
+        put = question(own, challenger, GATES[test], seen)
+        evidence = evidence_of(put, put.gains_of(own.label[:seen]))
+        if evidence.convinces(level_of(ALPHA, epoch + 1)):
+            return True
+    return False
 
 
 def former_p(gains: Array, rng: np.random.Generator) -> float:
@@ -242,10 +238,8 @@ def former(world: str, n_units: int, seed: int) -> bool:
     """Whether the former test certifies a challenger that is as good, in one test."""
     rng = np.random.default_rng([seed, n_units, WORLDS.index(world), 7])
     own = settled("loss", world, n_units, rng)
-    pair = JudgePair(
-        answers("incumbent", own.incumbent), answers("challenger", own.challenger(rng))
-    )
-    gains = np.bincount(own.units.astype(int), weights=brier_gains(pair, own.label))
+    put = question(own, own.challenger(rng), GATES["loss"], len(own.label))
+    gains = put.sums(put.gains_of(own.label))
     return former_p(gains[gains != 0], rng) <= level_of(ALPHA, 1)
 
 
@@ -257,10 +251,9 @@ def share_of(found: Sequence[bool]) -> dict[str, Any]:
 
 def false_cell(test: Test, world: str, n_units: int, n_seeds: int) -> dict[str, Any]:
     """How often any of ten challengers that are as good is let in."""
-    runs = [campaign(test, world, n_units, seed) for seed in range(n_seeds)]
+    found = [campaign(test, world, n_units, seed) for seed in range(n_seeds)]
     row = {"part": "false", "test": test, "world": world, "n_units": n_units, "n_seeds": n_seeds}
-    found = [run["false"] > 0 for run in runs]
-    return row | share_of(found) | {"tests": float(np.mean([run["tests"] for run in runs]))}
+    return row | share_of(found)
 
 
 def former_cell(world: str, n_units: int, n_seeds: int) -> dict[str, Any]:
@@ -290,9 +283,9 @@ def power_cell(test: Test, gain: float, n: int, n_seeds: int) -> dict[str, Any]:
     verdicts = []
     for seed in range(n_seeds):
         own = better(test, gain, n, np.random.default_rng([seed, n, round(1000 * gain)]))
-        gate = Gatekeeper(GATES[test])
-        put = question(own, own.other, "challenger", gate, n)
-        verdicts.append(gate.decide(put, own.items).verdict)
+        put = question(own, own.other, GATES[test], n)
+        put = replace(put, anchor=version_of(own.items))
+        verdicts.append(Gatekeeper(GATES[test]).decide(put, own.items).verdict)
     row = {"part": "power", "test": test, "gain": gain, "n_units": n, "n_seeds": n_seeds}
     refused = verdicts.count("underpowered") / n_seeds
     return row | share_of([verdict == "replace" for verdict in verdicts]) | {"refused": refused}
@@ -306,7 +299,7 @@ def cells(n_seeds: int) -> list[tuple[Callable[..., dict[str, Any]], tuple[Any, 
     wanted += [(former_cell, (world, n, n_seeds)) for world, n in product(WORLDS[:8], UNITS)]
     gains = {"loss": (0.01, 0.02, 0.04), "exact": (0.05, 0.1, 0.15)}
     wanted += [
-        (power_cell, (test, gain, n, n_seeds))
+        (power_cell, (test, gain, n, n_seeds // 4))
         for test in GATES
         for gain, n in product(gains[test], POWER_UNITS)
     ]

@@ -144,24 +144,27 @@ class AnchorLedger:
         """The ledger's trace, made where nothing was drawn yet; what was written is signed at the end."""
         with self._opened() as trace:
             self._check(trace)
+            is_new = trace.journal.head[0] == 0
             yield trace
-            n_events = trace.journal.head[0]
-            if n_events:
-                write_head(self.folder)
+            if trace.journal.head[0]:
+                write_head(self.folder, begins=is_new)
                 write_whole(self._note, identity(trace.journal).encode() + b"\n", private=True)
 
     def _opened(self) -> Trace:
         deadline = time.monotonic() + PATIENCE_S
         while True:
+            is_old = self._is_there()
             try:
-                if self._is_there():
+                if is_old:
                     return Trace.open(self.folder, TYPES)
                 self._check_known(None)
                 self.folder.mkdir(parents=True, exist_ok=True)
-                meta = {"confirm": self.confirm}
-                return Trace.create(self.folder, seed=0, types=TYPES, meta=meta)
+                return Trace.create(
+                    self.folder, seed=0, types=TYPES, meta={"confirm": self.confirm}
+                )
             except JournalError as error:
-                is_busy = isinstance(error, LockedError) or self._is_there()
+                was_made_meanwhile = not is_old and self._is_there()
+                is_busy = isinstance(error, LockedError) or was_made_meanwhile
                 if not is_busy or time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
