@@ -218,7 +218,7 @@ class GateQuestion:
 
     def gains_of(self, labels: NDArray[np.bool_]) -> Array:
         """``(n_kept,)`` gain of each item that both answered, by the labels of all items."""
-        return np.where(labels[self.pair.kept], self.gains[1], self.gains[0])
+        return np.asarray(np.where(labels[self.pair.kept], self.gains[1], self.gains[0]))
 
     @property
     def is_exact(self) -> bool:
