@@ -97,7 +97,7 @@ ITEMS = [(_item(number, False), _item(number, True)) for number in range(1000)]
 class SettledWorld:
     """An anchor set with its labels, an incumbent, and challengers that are exactly as good."""
 
-    units: Array
+    units: NDArray[np.int64]
     """``(n_items,)`` number of the unit that an item belongs to."""
     label: NDArray[np.bool_]
     incumbent: Array
@@ -147,7 +147,7 @@ def settled(test: Test, world: str, n_units: int, rng: np.random.Generator) -> S
     return make(world, units, rng)
 
 
-def brier_world(world: str, units: Array, rng: np.random.Generator) -> SettledWorld:
+def brier_world(world: str, units: NDArray[np.int64], rng: np.random.Generator) -> SettledWorld:
     """Incumbent and challenger lie as far from the truth, on either side of it."""
     n_units = int(units.max()) + 1
     given, truth = (np.full(n_units, value) for value in SURE.get(world, SURE["bold"]))
@@ -172,7 +172,7 @@ def brier_world(world: str, units: Array, rng: np.random.Generator) -> SettledWo
     )
 
 
-def right_world(world: str, units: Array, rng: np.random.Generator) -> SettledWorld:
+def right_world(world: str, units: NDArray[np.int64], rng: np.random.Generator) -> SettledWorld:
     """Where the challenger takes the other side, it is right as often as it is wrong, counted over units."""
     n_items, n_units = len(units), int(units.max()) + 1
     place = units.astype(int)
