@@ -412,7 +412,9 @@ def walk_again(
         scratch.mkdir()
         where = data or (Path(meta["data"]) if meta.get("data") else None)
         try:
-            source, hidden = make_source(config, scratch, where, meta.get("sealed_rows"))
+            source, hidden = make_source(
+                config, scratch, where, meta.get("sealed_rows"), trace.artifacts
+            )
         except DataMissingError as error:
             found.skipped.append(f"{error}")
             return found

@@ -21,6 +21,7 @@ from rich.console import Console  # noqa: E402
 from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
+from lakatos.flows.commands.adopt import DomainName, describe_command, new_command, prepared_study  # noqa: E402
 from lakatos.flows.commands.audit import anchor_command, audit_command, bundle_command  # noqa: E402
 from lakatos.flows.commands.backup import backup_command, metrics_command, restore_command  # noqa: E402
 from lakatos.flows.commands.collect import collect, invite_command  # noqa: E402
@@ -66,6 +67,8 @@ app.add_typer(prolific_app, name="prolific")
 app.add_typer(theory_app, name="theory")
 app.add_typer(tools_app, name="tools")
 app.command("design")(design_command)
+app.command("new")(new_command)
+data_app.command("describe")(describe_command)
 app.command()(collect)
 app.command("invite")(invite_command)
 app.command("preregister")(preregister_command)
@@ -137,6 +140,25 @@ def run(
     In Python: `flows.start.run_study(study, ...)`.
     """
     _run_study(study, data, engine, runs, name, seed, workers)
+
+
+@app.command()
+def explain(
+    file: Annotated[
+        Path, typer.Argument(help="Answers of people: CSV, Parquet, JSON, or a folder of tables.")
+    ],
+    domain: DomainName = "",
+    engine: Engine = "prefect",
+    runs: RunsFolder = Path("runs"),
+    cycles: Annotated[int, typer.Option(help="Rounds of search.", min=1)] = 2,
+    workers: Workers = 2,
+) -> None:
+    """From a file of answers to a theory of them: say what it holds, write a study for it, run that.
+
+    In Python: `flows.operations.adopt.new_study(...)`, then `flows.start.run_study(study, folder)`.
+    """
+    study = prepared_study(file, domain, runs, cycles)
+    _run_study(study, None, engine, runs, None, None, workers)
 
 
 @app.command()

@@ -20,7 +20,7 @@ from lakatos.flows.errors import FlowError, RunMissingError
 from lakatos.flows.run.cluster import laboratory_of
 from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress
 from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignStarted
-from lakatos.flows.run.source import make_source
+from lakatos.flows.run.source import keep_answers, make_source
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.memory.library import Library
@@ -28,6 +28,7 @@ from lakatos.memory.runner import ToolSandbox
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.families.family import Family
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, Fingerprint, digest_bytes, digest_of
 from lakatos.traces.head import write_head
 from lakatos.traces.inbox import claim_place
@@ -207,6 +208,7 @@ def create_run(
     progress: CampaignProgress | None = None,
     n_workers: int = 2,
     sealed_rows: Mapping[str, Sequence[int]] | None = None,
+    kept: ArtifactStore | None = None,
 ) -> Run:
     """Begin a run in ``folder``.
 
@@ -219,13 +221,14 @@ def create_run(
         progress: Where to show what happens; silent by default.
         n_workers: Theories that run at the same time; does not change results.
         sealed_rows: Trials sealed from the loop, by archived experiment; chosen by the seed when None.
+        kept: Artifacts of a run that holds the answers of the study's file; they are read from the file when None.
 
     Raises:
         DataMissingError: The study needs data that are not there.
         EmptyDesignSpaceError: The study's space has no admissible trial.
         JournalError: The folder holds a run already or cannot be written.
     """
-    source, hidden = make_source(config, folder, data, sealed_rows)
+    source, hidden = make_source(config, folder, data, sealed_rows, kept)
     meta: dict[str, Any] = {
         "study": config.model_dump(mode="json"),
         "sealed_rows": {name: list(rows) for name, rows in (sealed_rows or {}).items()} or None,
@@ -235,6 +238,7 @@ def create_run(
     if config.asks_people and is_elsewhere(folder):
         meta[INBOX_PLACE] = claim_place(folder)
     trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)
+    keep_answers(config, trace.artifacts, kept)
     return Run(
         folder,
         trace,
@@ -267,7 +271,9 @@ def open_run(
         meta = trace.journal.meta
         config = CampaignConfig.model_validate(meta["study"])
         where = data or (Path(meta["data"]) if meta.get("data") else None)
-        source, hidden = make_source(config, folder, where, meta.get("sealed_rows"))
+        source, hidden = make_source(
+            config, folder, where, meta.get("sealed_rows"), trace.artifacts
+        )
     except BaseException:
         trace.close()
         raise
