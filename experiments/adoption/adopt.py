@@ -155,7 +155,7 @@ class RowCells:
                 + (f"; did you mean {near[0]!r}?" if near else ".")
                 + f" It has: {', '.join(map(str, self.frame.columns[:40]))}."
             )
-        return self.frame[column].to_numpy(dtype=object)
+        return np.asarray(self.frame[column].to_numpy(dtype=object))
 
     def numbers(self, column: str, *, empty: bool = False) -> NDArray[np.float64]:
         """``(n_rows,)`` cells of a column as numbers; empty cells are NaN where ``empty`` allows them."""
@@ -167,7 +167,7 @@ class RowCells:
             column,
             "is no number",
         )
-        return values
+        return np.asarray(values)
 
     def refuse(self, wrong: NDArray[np.bool_], column: str, words: str) -> None:
         """Raise `TrialsError` with the first row that is wrong."""

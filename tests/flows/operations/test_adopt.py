@@ -29,7 +29,17 @@ def answers(path: Path, labels: tuple[str, str] = ("sooner", "later"), n_people:
         k = np.exp(rng.normal(-4, 0.8))
         for place, (soon, late, wait) in enumerate(rng.permutation(trials).tolist(), 1):
             waits = rng.random() < 1 / (1 + np.exp((soon - late / (1 + k * wait)) / (0.1 * soon)))
-            cells = (f"anna-{person}", 20 + person, place, soon, late, 0, wait, labels[int(waits)], 900)
+            cells = (
+                f"anna-{person}",
+                20 + person,
+                place,
+                soon,
+                late,
+                0,
+                wait,
+                labels[int(waits)],
+                900,
+            )
             lines.append(",".join(map(str, cells)))
     path.write_text("\n".join(lines) + "\n")
     return path
