@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,7 +19,6 @@ from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
-from lakatos.traces.digest import Digest, canonical_json, digest_bytes
 
 Array = NDArray[Any]
 ALL = "answers"
@@ -46,21 +44,6 @@ def adopt_file(path: Path, columns: AnswerColumns, domain: Domain) -> AdoptedAns
     table = read_answers(path)
     items = read_answers(path.parent / columns.items) if columns.items else None
     return adopt(table, columns, domain, items)
-
-
-def pack_answers(trials: Sequence[Trials]) -> bytes:
-    """Experiments as one artifact; `unpack_answers` reads it."""
-    return canonical_json([item.to_json() for item in trials])
-
-
-def unpack_answers(data: bytes) -> tuple[Trials, ...]:
-    """Inverse of `pack_answers`."""
-    return tuple(Trials.from_json(value) for value in json.loads(data))
-
-
-def answers_digest(trials: Sequence[Trials]) -> Digest:
-    """Name of the artifact that holds these experiments."""
-    return digest_bytes(pack_answers(trials))
 
 
 def adopt(

@@ -9,12 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.adopt import (
-    adopt_file,
-    answers_digest,
-    pack_answers,
-    unpack_answers,
-)
+from lakatos.experiments.adoption.packing import answers_digest, pack_answers, unpack_answers
 from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.archives.archive import ArchiveReader
 from lakatos.experiments.archives.fetch import load_archive
@@ -110,6 +105,8 @@ def whole_archive(
         return load_archive(people.archive, data or Path("data"))
     if kept is not None and kept.has(people.answers):
         return unpack_answers(kept.get(people.answers))
+    from lakatos.experiments.adoption.adopt import adopt_file  # loads pandas
+
     assert people.columns is not None
     found = adopt_file(Path(people.file), people.columns, DOMAINS[config.domain]).trials
     if people.answers and answers_digest(found) != people.answers:

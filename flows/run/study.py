@@ -23,8 +23,8 @@ from pydantic import (
     model_validator,
 )
 
-from lakatos.experiments.adoption.adopt import adopt_file, answers_digest
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.packing import answers_digest
 from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import DesignError, ExperimentError
@@ -723,6 +723,8 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     people = config.participants
     if not people.file or people.columns is None:
         return config
+    from lakatos.experiments.adoption.adopt import adopt_file  # loads pandas
+
     found = adopt_file(Path(people.file), people.columns, DOMAINS[config.domain])
     digest = answers_digest(found.trials)
     if people.answers and people.answers != digest:

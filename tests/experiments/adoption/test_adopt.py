@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from lakatos.experiments.adoption.adopt import adopt, pack_answers, unpack_answers
+from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.packing import pack_answers, unpack_answers
 from lakatos.experiments.adoption.study_text import study_text
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.archives.fetch import load_archive
