@@ -171,6 +171,15 @@ def resume(
     enough: Annotated[
         bool, typer.Option("--enough", help="Wait for no more people than have answered.")
     ] = False,
+    accept_code: Annotated[
+        str,
+        typer.Option(
+            help="Go on although the code has changed: the beginning of its fingerprint, as the refusal said it."
+        ),
+    ] = "",
+    because: Annotated[
+        str, typer.Option(help="With --accept-code: why the results still hold.")
+    ] = "",
 ) -> None:
     """Go on with a run that was stopped, or that waited for people; what is recorded is never done again.
 
@@ -179,8 +188,12 @@ def resume(
     from lakatos.flows.run.next_pass import look
 
     folder = _find(run, runs)
+    if accept_code:
+        from lakatos.flows.run.run import accept_code as accept
+
+        accept(folder, accept_code, because)
     found = look(folder)
-    if not (found.due or enough):
+    if not (found.due or enough or accept_code):
         Console().print(f"{escape(found.reason)}\nrun: {escape(str(folder))}", soft_wrap=True)
         raise typer.Exit(WAITING if found.ended == "waiting" else 0)
 
