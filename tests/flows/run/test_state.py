@@ -33,6 +33,7 @@ from lakatos.flows.run.records import (
     RECORD_TYPES,
     CampaignConcluded,
     CampaignStarted,
+    CodeAccepted,
     ConfirmationFinished,
     CycleClosed,
     ExclusionSensitivity,
@@ -268,7 +269,7 @@ ONE_OF_EACH = {
 
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
-    TextsEmbedded,
+    TextsEmbedded, CodeAccepted,
     LessonsWritten, TheoryCompared,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
