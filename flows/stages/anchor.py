@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakatos.experiments.archives.fetch import load_archive
 from lakatos.experiments.task import identities
 from lakatos.flows.run.anchor_ledger import AnchorLedger
+from lakatos.flows.run.source import whole_archive
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.judges.anchor import (
     SHARES,
@@ -176,7 +176,7 @@ def foreign(run: Run, anchor: AnchorSet) -> AnchorSet:
     """The anchor set without items that share a problem or people with the campaign; of an archive, with all of it."""
     if run.config.participants.source != "archival":
         return anchor
-    archive = load_archive(run.config.participants.archive, run.data or Path("data"))
+    archive = whole_archive(run.config, run.data, run.trace.artifacts)
     names = {trials.experiment for trials in archive}
     keys = {
         digest_bytes(key)[:16]
