@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pprint import pformat
 from textwrap import dedent, fill, indent
 from typing import Any
@@ -108,13 +109,17 @@ class Grammar:
 
     def mechanism(self, slot: str, name: str) -> Mechanism:
         """Look one up; raises `GrammarError` naming what there is."""
-        for item in self.mechanisms:
-            if (item.slot, item.name) == (slot, name):
-                return item
+        place = self._places.get((slot, name))
+        if place is not None:
+            return self.mechanisms[place]
         known = ", ".join(item.name for item in self.mechanisms if item.slot == slot)
         raise GrammarError(
             f"the {self.domain} grammar has no mechanism {name!r} in slot {slot!r}; it has: {known}."
         )
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], int]:
+        return {(item.slot, item.name): place for place, item in enumerate(self.mechanisms)}
 
     def used(self, composition: Composition) -> list[Mechanism]:
         """The composition's mechanisms in the order in which they are written."""
@@ -130,10 +135,8 @@ class Grammar:
                 raise GrammarError(
                     f"slot {slot.name!r} takes {slot.least} to {slot.most} different mechanisms, not {list(names)}."
                 )
-            chosen = {name: self.mechanism(slot.name, name) for name in names}
-            ordered += [
-                item for item in self.mechanisms if item.slot == slot.name and item.name in chosen
-            ]
+            chosen = [self.mechanism(slot.name, name) for name in names]
+            ordered += sorted(chosen, key=lambda item: self._places[item.slot, item.name])
         return ordered
 
     def parameters(self, composition: Composition) -> dict[str, dict[str, Any]]:

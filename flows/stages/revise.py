@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import StudyError
@@ -109,13 +110,19 @@ def search(
     """The grammar advocate's search on the answers so far, under a strategy where one was chosen."""
     grammar = run.family.grammar
 
+    known: dict[object, EvaluatedComposition | TheoryError] = {}
+
     def evaluate(
         items: Sequence[tuple[Composition, Digest | None]],
     ) -> list[EvaluatedComposition | TheoryError]:
-        return run.laboratory.evaluate(grammar, items, trials, n_draws=FITTING_DRAWS)
+        new = {item.key: (item, parent) for item, parent in items if item.key not in known}
+        found = run.laboratory.evaluate(grammar, list(new.values()), trials, n_draws=FITTING_DRAWS)
+        known.update(zip(new, found, strict=True))
+        return [_made_from(known[item.key], parent) for item, parent in items]
 
     def validate(items: Sequence[Composition]) -> list[tuple[UnitScores, ...] | TheoryError]:
-        return run.laboratory.cross_validate(grammar, items, trials, n_draws=FITTING_DRAWS)
+        found = evaluate([(item, None) for item in items])
+        return [item if isinstance(item, TheoryError) else item.left_out for item in found]
 
     if strategy is None:
         advocate = GrammarAdvocate(grammar)
@@ -123,6 +130,16 @@ def search(
         advocate = GrammarAdvocate(grammar, afresh=strategy.exploration)
         brief = preferring(brief, grammar, strategy.preferences, context.rng)
     return advocate.pruned(advocate.revise(brief, evaluate, context.rng), brief, evaluate, validate)
+
+
+def _made_from(
+    found: EvaluatedComposition | TheoryError, parent: Digest | None
+) -> EvaluatedComposition | TheoryError:
+    """A fit that may have been made before, as that of a successor of ``parent``."""
+    if isinstance(found, TheoryError):
+        return found
+    program = replace(found.theory.program, parents=() if parent is None else (parent,))
+    return replace(found, theory=replace(found.theory, program=program))
 
 
 def induced(
