@@ -713,7 +713,12 @@ def _choices(trial: _TestedTheory) -> list[TheoryCheck]:
     priors = trial.theory.priors
     points = at_fractions(priors, trial.rng.random((64, len(priors))))
     observed, probability = [], []
-    with trial.asking(trial.sheets) as acting, trial.asking(trial.sheets) as stating:
+    # A theory without memory is told nothing that it could keep for the next walk.
+    apart = trial.theory.learns
+    with (
+        trial.asking(trial.sheets, walks_apart=apart) as acting,
+        trial.asking(trial.sheets, walks_apart=apart) as stating,
+    ):
         for sheet in trial.sheets:
             did = simulate(
                 acting.session(sheet), trial.domain, points, sheet.stimuli, sheet.order, trial.rng

@@ -153,12 +153,11 @@ def induce(
     place = rng.permutation(n_groups)[answers.group]
     first = sorted(trials[0].stimuli.arrays)[0]
     found = []
-    for form in _forms(answers, first, rng):
+    total = float(answers.count.sum())
+    for form in _forms(answers, first, rng, shared=_most_explained(answers) > least * total):
         counts = _counts(answers, form.by_row, np.ones(len(answers.counts), dtype=bool))
         models, explained = form.fit(counts), _explained(form, answers, counts)
-        if max(map(explained, models.values()), default=-np.inf) <= least * float(
-            answers.count.sum()
-        ):
+        if max(map(explained, models.values()), default=-np.inf) <= least * total:
             continue
         size, score = _best_size(form, answers, place)
         if size is None:
@@ -171,7 +170,7 @@ def induce(
         source, claim = form.write(model)
         if form.by_row and "def learn" not in source:  # found without memory too
             continue
-        price = model.price / float(answers.count.sum())
+        price = model.price / total
         found.append(
             InducedRule(
                 source,
@@ -212,11 +211,23 @@ def _lessons(
     return sorted(found, key=lambda item: -item.criterion)
 
 
-def _forms(answers: InductionAnswers, first: str, rng: np.random.Generator) -> list[RuleForm]:
+def _forms(
+    answers: InductionAnswers, first: str, rng: np.random.Generator, *, shared: bool
+) -> list[RuleForm]:
+    """The ways to find rules in these answers.
+
+    Args:
+        answers: All of them.
+        first: Name of an array of the trials.
+        rng: Shuffles.
+        shared: Whether a rule that says the same of everybody, whatever came before, could be good enough.
+    """
     # First look: single leads (what speaks for an option) and gates (conditions), grown into rule
     # lists of every size.
     plain = leads(answers)
     signed = signs(plain)
+    if not shared and not (answers.has_order and depends_on_past(answers, plain, signed, rng)):
+        return [_mixture_form(signed, answers, first)] if answers.has_order else []
     divisions = gates(answers)
     everybody = answers.counts
     search = TreeSearch(signed, divisions, everybody)
@@ -261,7 +272,7 @@ def _forms(answers: InductionAnswers, first: str, rng: np.random.Generator) -> l
     # Where the order of answers is known: people who mix rules, and rules that use one's own past.
     if answers.has_order:
         forms.append(_mixture_form(signed, answers, first))
-        if depends_on_past(answers, plain, signed, rng):
+        if not shared or depends_on_past(answers, plain, signed, rng):
             forms += _past_forms(
                 answers, first, plain, signed, divisions, search.deeper, grown, lapse
             )
@@ -414,6 +425,15 @@ def _best_size(
         return None, 0.0
     best = max(sizes, key=lambda size: scores[size] - prices[size])
     return best, scores[best]
+
+
+def _most_explained(answers: InductionAnswers) -> float:
+    """What no rule without memory that says the same of everybody can explain more of, nats: each trial's proportion."""
+    counts = answers.counts
+    shares = counts[:, 1] / np.maximum(counts.sum(axis=1), 1)
+    proportions = FittedRule(None, 0, shares[None], np.ones(1), 0.0)
+    everything = _counts(answers, False, np.ones(len(counts), dtype=bool))
+    return _log_predictive(proportions, everything, np.arange(len(counts)))
 
 
 def _explained(
