@@ -73,6 +73,8 @@ class AdvocateBrief:
     """Changes that lessons warn of, in the words of `Grammar.edits`."""
     n_candidates: int = 60
     n_successors: int = 3
+    looks_back: bool = True
+    """Whether compositions with a memory are worth trying where the diagnosis does not ask for them."""
 
 
 @dataclass(frozen=True)
@@ -333,6 +335,8 @@ class _SearchTree:
         known = tried or [start.composition for start in self.brief.starts]
         if known and all(map(self._map.has_memory, known)):  # where everything is learned
             return self.brief.n_candidates
+        if not self.brief.looks_back:
+            return 0
         leads = any(self._map.has_memory(item.composition) for item in self.working[:1])
         share = self.advocate.memory_of_leader if leads else self.advocate.memory
         return 1 + int(share * (len(tried) + n)) - sum(map(self._map.has_memory, tried))

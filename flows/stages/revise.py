@@ -23,7 +23,7 @@ from lakatos.theories.complexity import code_length, why_unreadable
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, composition_of
-from lakatos.theories.induction.induce import induce
+from lakatos.theories.induction.induce import induce, looks_back
 from lakatos.theories.record import (
     Diagnosis,
     SearchFinished,
@@ -32,6 +32,7 @@ from lakatos.theories.record import (
     TheoryChecked,
 )
 from lakatos.theories.roles.record import SuccessorsProposed
+from lakatos.theories.search import ArchiveMap
 from lakatos.theories.score import UnitScores
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
@@ -87,12 +88,18 @@ async def revise(
     written = proposed.record.submissions if proposed else ()
 
     def work(context: StepContext) -> SearchFinished:
-        proposal = search(run, brief, trials, context, strategy.record if strategy else None)
+        (shuffles,) = context.rng.spawn(1)
+        past = looks_back(run.domain, trials, shuffles)
+        has_memory = ArchiveMap(run.family.grammar).has_memory
+        remembers = past or any(has_memory(start.composition) for start in brief.starts)
+        if not remembers:
+            run.progress.note("answers do not depend on what came before: no memory is searched")
+        proposal = search(run, replace(brief, looks_back=remembers), trials, context, strategy.record if strategy else None)
         if proposal.unspent:
             tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
             run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
-        found = induced(run, trials, best, context) if settings.induction else ()
+        found = induced(run, trials, best, context, past=past) if settings.induction else ()
         return _record(context, cycle, proposal, (*found, *written))
 
     return await run.step(
@@ -143,7 +150,7 @@ def _made_from(
 
 
 def induced(
-    run: Run, trials: Sequence[Trials], best: float, context: StepContext
+    run: Run, trials: Sequence[Trials], best: float, context: StepContext, *, past: bool
 ) -> tuple[SuccessorSubmitted, ...]:
     """Rules found in the answers themselves that predict left-out trials nearly as well as the search's best fits all.
 
@@ -152,6 +159,7 @@ def induced(
         trials: All answers so far.
         best: Criterion of what the grammar's advocate submits.
         context: Of the step.
+        past: Whether answers depend on one's own past.
     """
     if any(item.pooled for item in trials):
         return ()
@@ -163,7 +171,7 @@ def induced(
             change=f"found in the answers: {item.kind}",
             criterion=item.criterion,
         )
-        for item in induce(run.domain, trials, context.rng, least=best - LEFT_OUT)
+        for item in induce(run.domain, trials, context.rng, least=best - LEFT_OUT, past=past)
     )
 
 

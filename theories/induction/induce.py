@@ -124,6 +124,7 @@ def induce(
     *,
     n_most: int = 3,
     least: float = -np.inf,
+    past: bool | None = None,
 ) -> list[InducedRule]:
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
@@ -134,6 +135,7 @@ def induce(
         n_most: Theories returned, of different forms, best first.
         least: Criterion that a theory must exceed, nats per choice: what does not even do so on the answers that it
             was fitted to is not tried on left-out ones.
+        past: Whether answers depend on one's own past, where `looks_back` has found out.
 
     Returns:
         Theories as text; empty where there are fewer than two distinct trials in every fold, not two options, or, in
@@ -154,7 +156,10 @@ def induce(
     first = sorted(trials[0].stimuli.arrays)[0]
     found = []
     total = float(answers.count.sum())
-    for form in _forms(answers, first, rng, shared=_most_explained(answers) > least * total):
+    if past is None:
+        past = _looks_back(answers, rng)
+    shared = _most_explained(answers) > least * total
+    for form in _forms(answers, first, shared=shared, past=past):
         counts = _counts(answers, form.by_row, np.ones(len(answers.counts), dtype=bool))
         models, explained = form.fit(counts), _explained(form, answers, counts)
         if max(map(explained, models.values()), default=-np.inf) <= least * total:
@@ -191,6 +196,18 @@ def induce(
     return list(kinds.values())[:n_most]
 
 
+def looks_back(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> bool:
+    """Whether theories with a memory are worth a search: answers depend on one's own past, or nobody can tell."""
+    if domain.sequential or any(item.pooled or item.n_options != 2 for item in trials):
+        return True
+    return _looks_back(read_answers(domain, trials), rng)
+
+
+def _looks_back(answers: InductionAnswers, rng: np.random.Generator) -> bool:
+    plain = leads(answers)
+    return answers.has_order and depends_on_past(answers, plain, signs(plain), rng)
+
+
 def _lessons(
     domain: Domain, trials: Sequence[Trials], rng: np.random.Generator
 ) -> list[InducedRule]:
@@ -211,22 +228,20 @@ def _lessons(
     return sorted(found, key=lambda item: -item.criterion)
 
 
-def _forms(
-    answers: InductionAnswers, first: str, rng: np.random.Generator, *, shared: bool
-) -> list[RuleForm]:
+def _forms(answers: InductionAnswers, first: str, *, shared: bool, past: bool) -> list[RuleForm]:
     """The ways to find rules in these answers.
 
     Args:
         answers: All of them.
         first: Name of an array of the trials.
-        rng: Shuffles.
         shared: Whether a rule that says the same of everybody, whatever came before, could be good enough.
+        past: Whether answers depend on one's own past.
     """
     # First look: single leads (what speaks for an option) and gates (conditions), grown into rule
     # lists of every size.
     plain = leads(answers)
     signed = signs(plain)
-    if not shared and not (answers.has_order and depends_on_past(answers, plain, signed, rng)):
+    if not shared and not past:
         return [_mixture_form(signed, answers, first)] if answers.has_order else []
     divisions = gates(answers)
     everybody = answers.counts
@@ -272,7 +287,7 @@ def _forms(
     # Where the order of answers is known: people who mix rules, and rules that use one's own past.
     if answers.has_order:
         forms.append(_mixture_form(signed, answers, first))
-        if not shared or depends_on_past(answers, plain, signed, rng):
+        if past:
             forms += _past_forms(
                 answers, first, plain, signed, divisions, search.deeper, grown, lapse
             )
