@@ -30,7 +30,7 @@ SMALLEST_SPREAD = 0.02
 """Of the declared range on the latent scale; keeps a population from collapsing onto one draw."""
 LEAST_LOG_SPREAD = float(np.log(SMALLEST_SPREAD))
 NORMAL = float(np.sqrt(2 * np.pi))
-N_STEPS, NO_STEP = 30, 1e-3
+N_STEPS, NO_STEP = 30, 5e-3
 """Of `most_likely_normals`: at most, and the smallest that is followed by another, in widths of the range; each
 squares what is left of the error."""
 N_ROUNDS_WITHIN = 4
