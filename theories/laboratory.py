@@ -361,10 +361,10 @@ class Laboratory:
             if same and session.is_open:
                 return session
             session.close()
-        arrays = [] if self.domain.sequential else [item.arrays for item in stimuli]
+        parts = [] if self.domain.sequential else Stimuli.in_few_parts(stimuli)
         session = self._sandbox().open_session(
             NOTHING_YET,
-            arrays,
+            [part.arrays for part in parts],
             n_options=self.domain.n_options(stimuli[0]),
             lint=False,
             walks_apart=False,

@@ -43,7 +43,7 @@ class TheoryView:
             domain: Of the trials.
             sandbox: Where it runs.
             stimuli: Of each experiment; all with equally many options.
-            shared: Process with these stimuli for theories that the grammar wrote, which need not be kept from one
+            shared: Process with these stimuli, in few parts, for theories that the grammar wrote, which need not be kept from one
                 another and are not asked again alone: what is submitted of them is checked as a stranger's.
         """
         self.theory, self.domain, self.stimuli, self._sandbox = theory, domain, stimuli, sandbox
@@ -72,7 +72,7 @@ class TheoryView:
         """
         check_unmixed(trials)
         if not self.walks:
-            answers = self._session.probabilities(parameters)
+            answers = self._answers(parameters)
             if not self._is_shared:
                 check_trials_alone(
                     self.theory, self.domain, self._sandbox, parameters, self.stimuli, answers
@@ -100,7 +100,7 @@ class TheoryView:
         check_unmixed(trials)
         if self.walks:
             return log_likelihood_of_all(self._session, self.domain, parameters, trials)
-        answers = self._session.probabilities(parameters)
+        answers = self._answers(parameters)
         found = [
             ExperimentEvidence(item, answer).log_likelihood
             for item, answer in zip(trials, answers, strict=True)
@@ -110,11 +110,27 @@ class TheoryView:
     def probabilities(self, parameters: Mapping[str, Array]) -> list[Array]:
         """``(n_draws, n_trials, n_options)`` for each experiment, expected of people who have not been asked yet."""
         if not self.walks:
-            return self._session.probabilities(parameters)
+            return self._answers(parameters)
         # The same orders and the same luck for every theory, or two that say the same would differ by chance.
         chances = (np.random.default_rng(COMMON) for _ in self.stimuli)
         pairs = zip(self.stimuli, chances, strict=True)
         return [expected(self._session, self.domain, parameters, item, rng) for item, rng in pairs]
+
+    def _answers(self, parameters: Mapping[str, Array]) -> list[Array]:
+        """``(n_draws, n_trials, n_options)`` for each experiment, of a theory without memory."""
+        answers = self._session.probabilities(parameters)
+        if len(answers) == len(self.stimuli):
+            return answers
+        # A shared process holds neighbours of one form together.
+        together = Stimuli.in_few_parts(self.stimuli)
+        ends = np.cumsum([len(item) for item in self.stimuli])
+        starts = np.cumsum([0, *map(len, together)])[:-1]
+        found = []
+        for end, item in zip(ends, self.stimuli, strict=True):
+            place = int(np.searchsorted(starts, end - len(item), side="right")) - 1
+            first = end - len(item) - starts[place]
+            found.append(answers[place][:, first : first + len(item)])
+        return found
 
     def __enter__(self) -> Self:
         return self

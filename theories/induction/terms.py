@@ -661,24 +661,12 @@ def _remembered_forms() -> Iterator[tuple[str, str, float]]:
                 )
 
 
-def _of_one_form(stimuli: Sequence[Stimuli]) -> list[Stimuli]:
-    """The same trials in as few parts as have arrays of one shape, in the same order."""
-    parts: list[list[Stimuli]] = []
-    for item in stimuli:
-        shapes = {name: array.shape[1:] for name, array in item.arrays.items()}
-        if parts and shapes == {name: array.shape[1:] for name, array in parts[-1][0].arrays.items()}:
-            parts[-1].append(item)
-        else:
-            parts.append([item])
-    return [Stimuli.concatenate(part) for part in parts]
-
-
 def remembered_leads(answers: InductionAnswers) -> TermTable:
     """Leads, on the rows, of numbers that put the ratings of now beside those of the last trial."""
     if answers.domain != "multiattribute":
         return TermTable((), np.zeros((0, len(answers.trial)), dtype=np.float32))
     forms = list(_remembered_forms())
-    parts = _of_one_form(answers.stimuli)
+    parts = Stimuli.in_few_parts(answers.stimuli)
     first = np.cumsum([0, *map(len, parts)])
     found = np.zeros((len(forms), len(answers.trial), 2), dtype=np.float32)
     last = _last(answers)
