@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, ndtr
+from scipy.special import ndtr
 from scipy.stats import qmc
 
 from lakatos.experiments.task import Trials
@@ -98,7 +98,7 @@ def calibrate(
         # All people drawn so far count, as of the mixture of the populations that they were drawn from.
         latent, log_p = np.concatenate(latents, axis=1), np.concatenate(parts)
         densities = _log_density(latent, *np.swapaxes(populations, 0, 1), low, high)
-        mixture = logsumexp(densities, axis=0) - np.log(len(densities))
+        mixture = np.logaddexp.reduce(densities) - np.log(len(densities))
         found = _maximise(
             latent, low, high, mixture, densities[-1], log_p, np.ones((log_p.shape[1], 1)),
             N_ROUNDS_WITHIN,
