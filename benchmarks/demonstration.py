@@ -1,7 +1,7 @@
 """The demonstration as a user starts it: time on the clock, processor seconds by part, memory, and what it found.
 
     python benchmarks/demonstration.py                # benchmarks/results/demonstration.json
-    python benchmarks/demonstration.py --study studies/learning.toml --cycles 2
+    python benchmarks/demonstration.py --study FILE
 
 Processor seconds are those of a control group (`cpuacct`, or version 2) that the command is started in, so that every
 process counts: the children of sandboxes live for milliseconds, and those that are killed are missed by `time`. They are
@@ -42,8 +42,9 @@ from lakatos.traces.step import Trace  # noqa: E402
 
 GROUPS = (Path("/sys/fs/cgroup/cpuacct"), Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 SAMPLES_A_SECOND = 20
-LEADER = re.compile(r"\b1\. .*(nats per choice|error)")
-"""A line that says who leads, and how well."""
+COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+LEADER = re.compile(r"(^|\s)1\. \S")
+"""A line that says who leads."""
 
 
 class ProcessorMeter:
@@ -153,7 +154,7 @@ def measure(words: Sequence[str], folder: Path) -> dict[str, Any]:
     text = "\n".join(line for _, line in samples.lines)
     if process.returncode:
         sys.exit(f"{' '.join(words)} ended with status {process.returncode}:\n{text[-3000:]}")
-    leads = [at for at, line in samples.lines if LEADER.search(line)]
+    leads = [at for at, line in samples.lines if LEADER.search(COLOURS.sub("", line))]
     (run,) = (path for path in folder.iterdir() if (path / "journal.sqlite").exists())
     return {
         "wall_s": ended - begun,
