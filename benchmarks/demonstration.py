@@ -3,10 +3,10 @@
     python benchmarks/demonstration.py                # benchmarks/results/demonstration.json
     python benchmarks/demonstration.py --study FILE
 
-Processor seconds are those of a control group (`cpuacct`, or version 2) that the command is started in, so that every
-process counts: the children of sandboxes live for milliseconds, and those that are killed are missed by `time`. They are
-given to the steps of the journal by reading the group's total twenty times a second. Peak memory is the proportional set
-size of all processes, sampled four times a second. The errors are those against the hidden rule, as the verdict records.
+Processor seconds are those of a control group (`cpuacct`, or version 2) that the command is started in, so that
+every process counts: the children of sandboxes live for milliseconds, and those that are killed are missed by `time`.
+They are given to the steps of the journal by reading the group's total twenty times a second. Peak memory is the
+proportional set size of all processes, sampled four times a second. The errors are those against the hidden rule.
 """
 
 from __future__ import annotations
@@ -190,7 +190,8 @@ def outcome_of(run: Path) -> dict[str, Any]:
     """Who leads in the end, and how far the leader is from the hidden rule."""
     state, trace = read_state(run)
     trace.close()
-    assert state.concluded is not None and state.truth is not None
+    assert state.concluded is not None
+    assert state.truth is not None
     verdict, truth = state.concluded.record, state.truth.record
     leader = state.theories[verdict.leader].record
     return {
@@ -227,7 +228,9 @@ def main() -> None:
         f"{found['first_leader_s']:.1f} s, at most {found['peak_mib']:.0f} MiB"
     )
     for name, own in found["steps"].items():
-        print(f"  {name:18s} {own['n']:4.0f} steps {own['wall_s']:8.2f} s {own['cpu_s']:8.2f} processor s")
+        print(
+            f"  {name:18s} {own['n']:4.0f} steps {own['wall_s']:8.2f} s {own['cpu_s']:8.2f} processor s"
+        )
 
 
 if __name__ == "__main__":

@@ -105,9 +105,7 @@ def calibrate(
         )  # fmt: skip
         current = {
             name: priors[name].narrowed(float(center), float(spread))
-            for name, center, spread in zip(
-                priors, found.centers[0], found.spreads[0], strict=True
-            )
+            for name, center, spread in zip(priors, found.centers[0], found.spreads[0], strict=True)
         }
         explained.append(found.explained[0] / log_p.shape[1])
         if len(explained) > N_UNCHANGED and explained[-1] - explained[-1 - N_UNCHANGED] < NO_GAIN:

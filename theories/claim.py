@@ -456,7 +456,10 @@ def _ask_together(
         form = [(name, array.shape[1:], array.dtype.kind) for name, array in item.arrays.items()]
         forms.setdefault(tuple(form), []).append(place)
     merged = [
-        {name: np.concatenate([sets[place][name] for place in places]) for name in sets[places[0]].arrays}
+        {
+            name: np.concatenate([sets[place][name] for place in places])
+            for name in sets[places[0]].arrays
+        }
         for places in forms.values()
     ]
     answers = sandbox.probabilities(

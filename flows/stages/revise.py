@@ -32,8 +32,8 @@ from lakatos.theories.record import (
     TheoryChecked,
 )
 from lakatos.theories.roles.record import SuccessorsProposed
-from lakatos.theories.search import ArchiveMap
 from lakatos.theories.score import UnitScores
+from lakatos.theories.search import ArchiveMap
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -94,7 +94,13 @@ async def revise(
         remembers = past or any(has_memory(start.composition) for start in brief.starts)
         if not remembers:
             run.progress.note("answers do not depend on what came before: no memory is searched")
-        proposal = search(run, replace(brief, looks_back=remembers), trials, context, strategy.record if strategy else None)
+        proposal = search(
+            run,
+            replace(brief, looks_back=remembers),
+            trials,
+            context,
+            strategy.record if strategy else None,
+        )
         if proposal.unspent:
             tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
             run.progress.note(f"{tried}: {proposal.unspent}")

@@ -1,7 +1,6 @@
 """Backward elimination leaves out what answers that did not choose it can do without, and nothing else."""
 
 import numpy as np
-import pytest
 
 from lakatos.theories.errors import TheoryRaisedError
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
