@@ -21,6 +21,7 @@ from rich.console import Console  # noqa: E402
 from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
+from lakatos.flows.commands.adopt import DomainName, describe_command, new_command, prepared_study  # noqa: E402
 from lakatos.flows.commands.audit import anchor_command, audit_command, bundle_command  # noqa: E402
 from lakatos.flows.commands.backup import backup_command, metrics_command, restore_command  # noqa: E402
 from lakatos.flows.commands.collect import collect, invite_command  # noqa: E402
@@ -66,6 +67,8 @@ app.add_typer(prolific_app, name="prolific")
 app.add_typer(theory_app, name="theory")
 app.add_typer(tools_app, name="tools")
 app.command("design")(design_command)
+app.command("new")(new_command)
+data_app.command("describe")(describe_command)
 app.command()(collect)
 app.command("invite")(invite_command)
 app.command("preregister")(preregister_command)
@@ -140,6 +143,25 @@ def run(
 
 
 @app.command()
+def explain(
+    file: Annotated[
+        Path, typer.Argument(help="Answers of people: CSV, Parquet, JSON, or a folder of tables.")
+    ],
+    domain: DomainName = "",
+    engine: Engine = "prefect",
+    runs: RunsFolder = Path("runs"),
+    cycles: Annotated[int, typer.Option(help="Rounds of search.", min=1)] = 2,
+    workers: Workers = 2,
+) -> None:
+    """From a file of answers to a theory of them: say what it holds, write a study for it, run that.
+
+    In Python: `flows.operations.adopt.new_study(...)`, then `flows.start.run_study(study, folder)`.
+    """
+    study = prepared_study(file, domain, runs, cycles)
+    _run_study(study, None, engine, runs, None, None, workers)
+
+
+@app.command()
 def resume(
     run: RunName = "",
     data: DataFolder = None,
@@ -149,6 +171,15 @@ def resume(
     enough: Annotated[
         bool, typer.Option("--enough", help="Wait for no more people than have answered.")
     ] = False,
+    accept_code: Annotated[
+        str,
+        typer.Option(
+            help="Go on although the code has changed: the beginning of its fingerprint, as the refusal said it."
+        ),
+    ] = "",
+    because: Annotated[
+        str, typer.Option(help="With --accept-code: why the results still hold.")
+    ] = "",
 ) -> None:
     """Go on with a run that was stopped, or that waited for people; what is recorded is never done again.
 
@@ -157,8 +188,12 @@ def resume(
     from lakatos.flows.run.next_pass import look
 
     folder = _find(run, runs)
+    if accept_code:
+        from lakatos.flows.run.run import accept_code as accept
+
+        accept(folder, accept_code, because)
     found = look(folder)
-    if not (found.due or enough):
+    if not (found.due or enough or accept_code):
         Console().print(f"{escape(found.reason)}\nrun: {escape(str(folder))}", soft_wrap=True)
         raise typer.Exit(WAITING if found.ended == "waiting" else 0)
 
