@@ -43,8 +43,8 @@ class TheoryView:
             domain: Of the trials.
             sandbox: Where it runs.
             stimuli: Of each experiment; all with equally many options.
-            shared: Process with these stimuli, in few parts, for theories that the grammar wrote, which need not be kept from one
-                another and are not asked again alone: what is submitted of them is checked as a stranger's.
+            shared: Process with these stimuli, in few parts, for theories that the grammar wrote. They need not be
+                kept from one another and are not asked again alone; the submitted are checked as a stranger's.
         """
         self.theory, self.domain, self.stimuli, self._sandbox = theory, domain, stimuli, sandbox
         self.walks = theory.learns or domain.sequential

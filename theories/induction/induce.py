@@ -443,7 +443,7 @@ def _best_size(
 
 
 def _most_explained(answers: InductionAnswers) -> float:
-    """What no rule without memory that says the same of everybody can explain more of, nats: each trial's proportion."""
+    """Nats of which rules without memory that say the same of everybody explain no more: by each trial's proportion."""
     counts = answers.counts
     shares = counts[:, 1] / np.maximum(counts.sum(axis=1), 1)
     proportions = FittedRule(None, 0, shares[None], np.ones(1), 0.0)
