@@ -42,8 +42,6 @@ SETTLED = 2e-3
 same draws."""
 N_UNCHANGED, NO_GAIN = 2, 0.03
 """Rounds of a fit that together must explain so many nats a person more, or they were the last."""
-SHARE_OF_DRAWS = 4
-"""A round of a fit draws one in so many of the people that stand for a population; those of earlier rounds count on."""
 LEAST_SHARE = 0.25
 """Of the draws that must still count, by effective number (Kong, 1992), for another round with them."""
 
@@ -57,6 +55,7 @@ def calibrate(
     start: Mapping[str, Prior] | None = None,
     n_draws: int = 512,
     n_iterations: int = 8,
+    n_new: int | None = None,
 ) -> dict[str, Prior]:
     """Priors whose population is the one that the answers show, within the declared limits.
 
@@ -66,8 +65,9 @@ def calibrate(
         predict: Runs the theory.
         likelihood: Of single answers, where it does not follow from the probabilities of each trial alone.
         start: A population learned from some of the answers, from which to go on.
-        n_draws: People who stand for a population, a power of two; a round draws a quarter as many more.
+        n_draws: People who stand for a population, a power of two.
         n_iterations: Rounds at most; every round starts from the population of the last.
+        n_new: People whom a round draws beside those before, a power of two; a quarter of ``n_draws`` by default.
 
     Returns:
         Normal (log-normal) priors with the limits of the given ones.
@@ -91,7 +91,7 @@ def calibrate(
     current, populations = dict(start or priors), []
     latents, parts, explained = [], [], []
     for _ in range(n_iterations):
-        drawn = _drawn(current, sobol.random(max(n_draws // SHARE_OF_DRAWS, 1)))
+        drawn = _drawn(current, sobol.random(n_new or max(n_draws // 4, 1)))
         parts.append(likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn)))
         latents.append(_latent(priors, drawn))
         populations.append(_centers_and_spreads(current))

@@ -26,6 +26,8 @@ WALKING_DRAWS = 128
 FITTING_DRAWS = 256
 N_ROUNDS, N_LATER_ROUNDS = 24, 12
 """At most, of learning people from nothing, and from the population that earlier answers taught."""
+WALKED_ROUNDS = 8
+"""At most, where answers are walked through one by one."""
 N_FOLDS = 5
 """Groups of people that are left out in turn where there is one experiment only."""
 
@@ -58,6 +60,8 @@ def learn_people(
     n_iterations: int = N_ROUNDS,
 ) -> dict[str, Prior]:
     """The population that answers show, within the declared ranges of a theory; see `calibrate`."""
+    # The steps of a walk cost the same for few people as for many, so that it draws more of them in fewer rounds.
+    few = view.walks and not all(item.pooled for item in trials)
     return calibrate(
         view.theory.priors,
         trials,
@@ -65,7 +69,8 @@ def learn_people(
         likelihood=lambda parameters: view.log_likelihood(parameters, trials),
         start=start,
         n_draws=n_draws,
-        n_iterations=n_iterations,
+        n_iterations=min(n_iterations, WALKED_ROUNDS) if few else n_iterations,
+        n_new=max(n_draws // 2, 1) if few else None,
     )
 
 
