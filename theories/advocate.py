@@ -53,16 +53,13 @@ Evaluate = Callable[
 """Compositions with their parents, each fitted and scored, or the error that stopped it."""
 
 
-NARROWED = "narrow the declared ranges"
-
-
 @dataclass(frozen=True)
 class SearchStart:
     """A theory from which the search sets out."""
 
     digest: Digest | None
     composition: Composition
-    change: str = NARROWED
+    change: str = "narrow the declared ranges"
 
 
 @dataclass(frozen=True)
@@ -138,8 +135,6 @@ class GrammarAdvocate:
     """Share of the candidates that may have a memory as long as the best so far has none."""
     memory_of_leader: float = 0.4
     """The same when the best so far has one."""
-    patience: int = 42
-    """Children that may be tried in a row without any gain; a gain is worth half a parameter."""
     name: str = "grammar"
 
     def revise(
@@ -150,13 +145,10 @@ class GrammarAdvocate:
         first: list[Trial] = [
             (start.composition, start.digest, start.change) for start in brief.starts
         ]
-        # What an earlier search found knows better than chance where to go on.
-        share = 1.0 if all(start.change == NARROWED for start in brief.starts) else 0.5
-        first += tree.answers()[: int(share * brief.n_candidates / 4)]
-        n_fresh = int(share * self.afresh * brief.n_candidates)
+        first += tree.answers()[: brief.n_candidates // 4]
+        n_fresh = int(self.afresh * brief.n_candidates)
         first += [(composition, None, "compose afresh") for composition in tree.fresh(n_fresh)]
         tree.grow(first, evaluate)
-        tree.begin_to_grow(self.patience)
         while len(tree.tried) < brief.n_candidates and (batch := tree.next_batch()):
             tree.grow(batch, evaluate)
         unspent = tree.unspent if len(tree.tried) < brief.n_candidates else ""
@@ -257,9 +249,6 @@ class _SearchTree:
         self.tried: dict[object, CompositionAttempt] = {}
         self.unspent = ""
         """Why there was no next batch."""
-        self.patience = brief.n_candidates
-        self._best, self._n_since = -np.inf, 0
-        """Criterion of the last gain, and candidates tried since in vain."""
         self._wanted = [tuple(remedy.split(":", 1)) for remedy in brief.remedies]
         self._surrogate = CompositionSurrogate(self.grammar)
         self._map = ArchiveMap(self.grammar)
@@ -276,24 +265,13 @@ class _SearchTree:
         new = list(fresh.values())[::-1][: max(self.brief.n_candidates - len(self.tried), 0)]
         results = evaluate([(composition, parent) for composition, parent, _ in new]) if new else []
         for (composition, parent, change), result in zip(new, results, strict=True):
-            attempt = self.advocate.attempt(composition, parent, change, result)
-            self.tried[composition.key] = attempt
-            self._n_since += 1
-            if attempt.criterion > self._best + 0.5 * self.advocate.price:
-                self._best, self._n_since = attempt.criterion, 0
-
-    def begin_to_grow(self, patience: int) -> None:
-        """From here on so many candidates may be tried in a row without a gain."""
-        self.patience, self._n_since = patience, 0
+            self.tried[composition.key] = self.advocate.attempt(composition, parent, change, result)
 
     def next_batch(self) -> list[Trial]:
         """The children to try next; none when nothing works or nothing is left."""
         working = self.working
         if not working:
             self.unspent = "nothing that was tried can be fitted"
-            return []
-        if self._n_since >= self.patience:
-            self.unspent = f"the last {self._n_since} were no gain"
             return []
         children = self._children(working)
         children = [child for child in children if not self._is_warned_of(*child)] or children
