@@ -8,7 +8,7 @@ center is the likeliest value that all people could share, and the spread what t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,21 +83,46 @@ def calibrate(
         shared = _SharedRegression(priors, trials, predict)
         points = shared.fractions(_drawn(priors, sobol.random(n_draws)))
         if start:
-            points = np.concatenate(
-                [_SharedRegression(start, trials, predict).point()[None], points]
-            )
+            before = _SharedRegression(start, trials, predict).point()
+            points = np.concatenate([before[None], points])
         return shared.population(shared.fit(points, n_rounds=n_iterations))
+
+    def ask(drawn: Mapping[str, Array]) -> Array:
+        return likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn))
+
+    n_each = n_new or max(n_draws // 4, 1)
+    batches = (sobol.random(n_each) for _ in range(n_iterations))
+    return _learned(priors, dict(start or priors), batches, ask)
+
+
+def _learned(
+    priors: Mapping[str, Prior],
+    current: dict[str, Prior],
+    batches: Iterable[Array],
+    ask: LogLikelihood,
+) -> dict[str, Prior]:
+    """The population that single answers show: adaptive importance sampling around expectation maximisation.
+
+    Args:
+        priors: As declared.
+        current: Population to set out from.
+        batches: Of each round, ``(n_draws, n_parameters)`` numbers between 0 and 1.
+        ask: Gives the log likelihood of each unit's answers.
+    """
     low, high = _latent_limits(priors)
-    current, populations = dict(start or priors), []
-    latents, parts, explained = [], [], []
-    for _ in range(n_iterations):
-        drawn = _drawn(current, sobol.random(n_new or max(n_draws // 4, 1)))
-        parts.append(likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn)))
+    latents: list[Array] = []
+    parts: list[Array] = []
+    populations: list[Array] = []
+    explained: list[float] = []
+    for batch in batches:
+        drawn = _drawn(current, batch)
+        parts.append(ask(drawn))
         latents.append(_latent(priors, drawn))
         populations.append(_centers_and_spreads(current))
         # All people drawn so far count, as of the mixture of the populations that they were drawn from.
         latent, log_p = np.concatenate(latents, axis=1), np.concatenate(parts)
-        densities = _log_density(latent, *np.swapaxes(populations, 0, 1), low, high)
+        centers, spreads = np.swapaxes(populations, 0, 1)
+        densities = _log_density(latent, centers, spreads, low, high)
         mixture = np.logaddexp.reduce(densities) - np.log(len(densities))
         found = _maximise(
             latent, low, high, mixture, densities[-1], log_p, np.ones((log_p.shape[1], 1)),
@@ -107,7 +132,7 @@ def calibrate(
             name: priors[name].narrowed(float(center), float(spread))
             for name, center, spread in zip(priors, found.centers[0], found.spreads[0], strict=True)
         }
-        explained.append(found.explained[0] / log_p.shape[1])
+        explained.append(float(found.explained[0]) / log_p.shape[1])
         if len(explained) > N_UNCHANGED and explained[-1] - explained[-1 - N_UNCHANGED] < NO_GAIN:
             break
     return current
@@ -227,7 +252,7 @@ def _step_of_scoring(
 
 def _within(values: Array, low: float, high: float) -> Array:
     """`np.clip`, which takes ten times as long for few values."""
-    return np.minimum(np.maximum(values, low), high)  # type: ignore[no-any-return]
+    return np.minimum(np.maximum(values, low), high)
 
 
 def leave_groups_out(
@@ -254,7 +279,8 @@ def leave_groups_out(
         return log_weights
     latent = _latent(people, drawn)
     low, high = _latent_limits(people)
-    begun = _log_density(latent, *_centers_and_spreads(people)[:, None], low, high)[0]
+    center, spread = _centers_and_spreads(people)
+    begun = _log_density(latent, center[None], spread[None], low, high)[0]
     return _maximise(latent, low, high, begun, begun, log_p, rest, N_ROUNDS_WITHOUT).log_weights
 
 
