@@ -5,10 +5,10 @@ the children of the best nodes are gathered: those one edit away (all of them), 
 of two nodes, and some drawn afresh; nodes are the best by criterion, the best by error, and the best of every place of
 the archive, so that the search does not circle within one family. A surrogate that has learned from all
 compositions tried says how likely each child is to be better than anything so far, as a whole and for every
-person; the batch that is fitted next is chosen by `theories.search.Objective`. Every fit is a full one and counts as
-one candidate: starting a theory's process is half of the cost of a fit, so that coarser fits would save little. A
-theory with a memory, which is walked through the answers one by one, costs some forty times as much as one without;
-only a share of the candidates has one, a small share as long as none with a memory leads.
+person; the batch that is fitted next is chosen by `theories.search.CandidateObjective`. Every fit is a full one and
+counts as one candidate. A theory with a memory, which is walked through the answers one by one, costs some forty times
+as much as one without; only a share of the candidates has one, a small share as long as none with a memory leads, and
+none where answers do not depend on what came before.
 
 Candidates are compared by log score less a price for every parameter and mechanism. What is submitted must also be
 among the best in its error on choice proportions: with few distinct trials, the log score alone finds mechanisms that
