@@ -43,8 +43,8 @@ from lakatos.traces.step import Trace  # noqa: E402
 GROUPS = (Path("/sys/fs/cgroup/cpuacct"), Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 SAMPLES_A_SECOND = 20
 COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-LEADER = re.compile(r"(^|\s)1\. \S")
-"""A line that says who leads."""
+LEADER = re.compile(r"nats per choice")
+"""A line above or in the standings: from here on it is told who leads."""
 
 
 class ProcessorMeter:
