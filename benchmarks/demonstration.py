@@ -159,7 +159,7 @@ def measure(words: Sequence[str], folder: Path) -> dict[str, Any]:
     return {
         "wall_s": ended - begun,
         "processor_s": samples.used[-1][1],
-        "first_leader_s": min(leads, default=float("nan")) - begun,
+        "first_leader_s": min(leads) - begun if leads else None,
         "peak_mib": samples.peak_mib,
         "steps": steps_of(run, samples.used),
         "outcome": outcome_of(run),
@@ -224,8 +224,8 @@ def main() -> None:
         found = measure(words, chosen.save or Path(folder))
     chosen.out.write_text(json.dumps({**provenance(), **found}, indent=1) + "\n")
     print(
-        f"{found['wall_s']:.1f} s on the clock, {found['processor_s']:.1f} of processors, first leader after "
-        f"{found['first_leader_s']:.1f} s, at most {found['peak_mib']:.0f} MiB"
+        f"{found['wall_s']:.1f} s on the clock, {found['processor_s']:.1f} of processors, "
+        f"first leader after {found['first_leader_s']} s, at most {found['peak_mib']:.0f} MiB"
     )
     for name, own in found["steps"].items():
         print(
