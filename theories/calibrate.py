@@ -33,14 +33,14 @@ NORMAL = float(np.sqrt(2 * np.pi))
 N_STEPS, NO_STEP = 30, 5e-3
 """Of `most_likely_normals`: at most, and the smallest that is followed by another, in widths of the range; each
 squares what is left of the error."""
-N_ROUNDS_WITHIN = 4
+N_ROUNDS_WITHIN = 8
 """Of expectation maximisation with the same draws; more would ask more of them than they can tell."""
 N_ROUNDS_WITHOUT = 8
 """The same without a group."""
 SETTLED = 2e-3
 """Change of a population, in widths of the range and in logarithms of the spread, after which none follows with the
 same draws."""
-N_UNCHANGED, NO_GAIN = 2, 0.03
+N_UNCHANGED, NO_GAIN = 3, 0.01
 """Rounds of a fit that together must explain so many nats a person more, or they were the last."""
 LEAST_SHARE = 0.25
 """Of the draws that must still count, by effective number (Kong, 1992), for another round with them."""
