@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -36,14 +38,25 @@ class AdoptedAnswers:
 
 
 def adopt_file(path: Path, columns: AnswerColumns, domain: Domain) -> AdoptedAnswers:
-    """Read a file of answers as experiments of a domain.
+    """Read a file of answers as experiments of a domain; the same file is read once.
 
     Raises:
         TrialsError: The file is not what ``columns`` says; the message names the row and what to do.
     """
-    table = read_answers(path)
-    items = read_answers(path.parent / columns.items) if columns.items else None
-    return adopt(table, columns, domain, items)
+    files = (path, path.parent / columns.items) if columns.items else (path,)
+    state = tuple((file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.exists())
+    return _adopt_file(files, state, columns.model_dump_json(), domain.name)
+
+
+@lru_cache(maxsize=1)
+def _adopt_file(
+    files: tuple[Path, ...], state: tuple[tuple[int, int], ...], columns: str, domain: str
+) -> AdoptedAnswers:
+    """`adopt_file`, for files that were changed and are as large as ``state`` says."""
+    tables = [read_answers(file) for file in files]
+    return adopt(
+        tables[0], AnswerColumns.model_validate_json(columns), DOMAINS[domain], *tables[1:]
+    )
 
 
 def adopt(

@@ -223,16 +223,18 @@ def status(
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """How far runs are, whom they wait for, and how their rivals stand."""
-    from lakatos.flows.operations.people import holdings
-    from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.collect import waiting_in
-    from lakatos.traces.errors import InboxError
     from lakatos.traces.place import run_folders
 
     console = Console()
     folders = [_find(run, runs)] if run else run_folders(runs)
     if not folders:
         console.print(f"no runs in {escape(str(runs))}; `lakatos demo` makes one")
+        return
+    from lakatos.flows.operations.people import holdings
+    from lakatos.flows.run.run import read_state
+    from lakatos.flows.stages.collect import waiting_in
+    from lakatos.traces.errors import InboxError
+
     for folder in folders:
         try:
             state, trace = read_state(folder)
@@ -284,9 +286,10 @@ def report(
 
     In Python: `lakatos.flows.report.report.write_report(folder)`.
     """
+    folder = _find(run, runs)
     from lakatos.flows.report.report import write_report
 
-    Console().print(f"report: {escape(str(write_report(_find(run, runs), out)))}")
+    Console().print(f"report: {escape(str(write_report(folder, out)))}")
 
 
 app.command("audit")(audit_command)
@@ -371,7 +374,8 @@ def _run_study(
     seed: int | None,
     workers: int,
 ) -> None:
-    warm_up(engine)  # while the laboratory is loaded and the study is read
+    if study.is_file():  # else loading it says so at once
+        warm_up(engine)  # while the laboratory is loaded and the study is read
     try:
         from lakatos.flows.run.logs import progress
         from lakatos.flows.run.places import new_folder

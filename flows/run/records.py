@@ -27,6 +27,7 @@ from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict, VerdictResolved
+from lakatos.judges.ledger import LevelDrawn
 from lakatos.judges.record import (
     AnchorTaken,
     ChallengerScreened,
@@ -328,6 +329,7 @@ RECORD_TYPES: RecordTypes = {
         EpochFrozen,
         JudgeAskedAgain,
         GateRegistered,
+        LevelDrawn,
         GateDecided,
         EpochCommitted,
         EpochRefilled,
@@ -354,6 +356,7 @@ ACTS = frozenset(
         EpochFrozen,
         JudgeAskedAgain,
         GateRegistered,
+        LevelDrawn,
         GateDecided,
         EpochCommitted,
     )
