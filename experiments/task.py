@@ -71,11 +71,27 @@ class Stimuli:
         return cls({name: np.asarray(rows, dtype=np.float64) for name, rows in value.items()})
 
     @classmethod
+    def in_few_parts(cls, parts: Sequence[Stimuli]) -> list[Stimuli]:
+        """The same trials in the same order, neighbours whose arrays have one shape as one part."""
+        groups: list[list[Stimuli]] = []
+        for part in parts:
+            if groups and _form_of(part) == _form_of(groups[-1][0]):
+                groups[-1].append(part)
+            else:
+                groups.append([part])
+        return [cls.concatenate(group) for group in groups]
+
+    @classmethod
     def concatenate(cls, parts: Sequence[Stimuli]) -> Stimuli:
         """All parts one after another."""
         return cls(
             {name: np.concatenate([part[name] for part in parts]) for name in parts[0].arrays}
         )
+
+
+def _form_of(stimuli: Stimuli) -> dict[str, tuple[object, ...]]:
+    """What must be equal in sets that are concatenated."""
+    return {name: (array.shape[1:], array.dtype.kind) for name, array in stimuli.arrays.items()}
 
 
 @dataclass(frozen=True)

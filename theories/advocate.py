@@ -5,10 +5,10 @@ the children of the best nodes are gathered: those one edit away (all of them), 
 of two nodes, and some drawn afresh; nodes are the best by criterion, the best by error, and the best of every place of
 the archive, so that the search does not circle within one family. A surrogate that has learned from all
 compositions tried says how likely each child is to be better than anything so far, as a whole and for every
-person; the batch that is fitted next is chosen by `theories.search.Objective`. Every fit is a full one and counts as
-one candidate: starting a theory's process is half of the cost of a fit, so that coarser fits would save little. A
-theory with a memory, which is walked through the answers one by one, costs some forty times as much as one without;
-only a share of the candidates has one, a small share as long as none with a memory leads.
+person; the batch that is fitted next is chosen by `theories.search.CandidateObjective`. Every fit is a full one and
+counts as one candidate. A theory with a memory, which is walked through the answers one by one, costs some forty times
+as much as one without; only a share of the candidates has one, a small share as long as none with a memory leads, and
+none where answers do not depend on what came before.
 
 Candidates are compared by log score less a price for every parameter and mechanism. What is submitted must also be
 among the best in its error on choice proportions: with few distinct trials, the log score alone finds mechanisms that
@@ -73,6 +73,8 @@ class AdvocateBrief:
     """Changes that lessons warn of, in the words of `Grammar.edits`."""
     n_candidates: int = 60
     n_successors: int = 3
+    looks_back: bool = True
+    """Whether compositions with a memory are worth trying where the diagnosis does not ask for them."""
 
 
 @dataclass(frozen=True)
@@ -333,6 +335,8 @@ class _SearchTree:
         known = tried or [start.composition for start in self.brief.starts]
         if known and all(map(self._map.has_memory, known)):  # where everything is learned
             return self.brief.n_candidates
+        if not self.brief.looks_back:
+            return 0
         leads = any(self._map.has_memory(item.composition) for item in self.working[:1])
         share = self.advocate.memory_of_leader if leads else self.advocate.memory
         return 1 + int(share * (len(tried) + n)) - sum(map(self._map.has_memory, tried))

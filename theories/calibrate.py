@@ -8,12 +8,12 @@ center is the likeliest value that all people could share, and the spread what t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, ndtr
+from scipy.special import ndtr
 from scipy.stats import qmc
 
 from lakatos.experiments.task import Trials
@@ -28,13 +28,21 @@ LogLikelihood = Callable[[Mapping[str, Array]], Array]
 """Likewise to ``(n_draws, n_participants of all experiments)`` nats."""
 SMALLEST_SPREAD = 0.02
 """Of the declared range on the latent scale; keeps a population from collapsing onto one draw."""
-N_GRID = 15
-"""Values of each kind that are tried in a round of `most_likely_normals`."""
+LEAST_LOG_SPREAD = float(np.log(SMALLEST_SPREAD))
+NORMAL = float(np.sqrt(2 * np.pi))
+N_STEPS, NO_STEP = 30, 5e-3
+"""Of `most_likely_normals`: at most, and the smallest that is followed by another, in widths of the range; each
+squares what is left of the error."""
 N_ROUNDS_WITHIN = 8
 """Of expectation maximisation with the same draws; more would ask more of them than they can tell."""
 N_ROUNDS_WITHOUT = 8
 """The same without a group."""
-LEAST_SHARE = 0.125
+SETTLED = 2e-3
+"""Change of a population, in widths of the range and in logarithms of the spread, after which none follows with the
+same draws."""
+N_UNCHANGED, NO_GAIN = 3, 0.01
+"""Rounds of a fit that together must explain so many nats a person more, or they were the last."""
+LEAST_SHARE = 0.25
 """Of the draws that must still count, by effective number (Kong, 1992), for another round with them."""
 
 
@@ -47,6 +55,7 @@ def calibrate(
     start: Mapping[str, Prior] | None = None,
     n_draws: int = 512,
     n_iterations: int = 8,
+    n_new: int | None = None,
 ) -> dict[str, Prior]:
     """Priors whose population is the one that the answers show, within the declared limits.
 
@@ -56,47 +65,102 @@ def calibrate(
         predict: Runs the theory.
         likelihood: Of single answers, where it does not follow from the probabilities of each trial alone.
         start: A population learned from some of the answers, from which to go on.
-        n_draws: Population size in every iteration, a power of two.
-        n_iterations: Rounds; every round starts from the population of the last.
+        n_draws: People who stand for a population, a power of two.
+        n_iterations: Rounds at most; every round starts from the population of the last.
+        n_new: People whom a round draws beside those before, a power of two; a quarter of ``n_draws`` by default.
 
     Returns:
         Normal (log-normal) priors with the limits of the given ones.
+
+    References:
+        Cornuet, Marin, Mira & Robert (2012), Adaptive multiple importance sampling, Scandinavian Journal of
+        Statistics 39, 798-812.
     """
     if not priors or not trials:
         return dict(priors)
-    names = list(priors)
-    uniform = np.clip(
-        qmc.Sobol(len(names), scramble=True, rng=np.random.default_rng(0)).random(n_draws),
-        1e-9,
-        1 - 1e-9,
-    )
+    sobol = qmc.Sobol(len(priors), scramble=True, rng=np.random.default_rng(0))
     if all(item.pooled for item in trials):
         shared = _SharedRegression(priors, trials, predict)
-        drawn = {
-            name: priors[name].quantile(uniform[:, column]) for column, name in enumerate(names)
-        }
-        points = shared.fractions(drawn)
+        points = shared.fractions(_drawn(priors, sobol.random(n_draws)))
         if start:
-            points = np.concatenate(
-                [_SharedRegression(start, trials, predict).point()[None], points]
-            )
-        return shared.population(shared.fit(points, n_rounds=3 * n_iterations))
+            before = _SharedRegression(start, trials, predict).point()
+            points = np.concatenate([before[None], points])
+        return shared.population(shared.fit(points, n_rounds=n_iterations))
+
+    def ask(drawn: Mapping[str, Array]) -> Array:
+        return likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn))
+
+    n_each = n_new or max(n_draws // 4, 1)
+    batches = (sobol.random(n_each) for _ in range(n_iterations))
+    return _learned(priors, dict(start or priors), batches, ask)
+
+
+def _learned(
+    priors: Mapping[str, Prior],
+    current: dict[str, Prior],
+    batches: Iterable[Array],
+    ask: LogLikelihood,
+) -> dict[str, Prior]:
+    """The population that single answers show: adaptive importance sampling around expectation maximisation.
+
+    Args:
+        priors: As declared.
+        current: Population to set out from.
+        batches: Of each round, ``(n_draws, n_parameters)`` numbers between 0 and 1.
+        ask: Gives the log likelihood of each unit's answers.
+    """
     low, high = _latent_limits(priors)
-    current = dict(start or priors)
-    for _ in range(n_iterations):
-        drawn = {
-            name: current[name].quantile(uniform[:, column]) for column, name in enumerate(names)
-        }
-        latent = np.stack([priors[name].latent(drawn[name]) for name in names])
-        log_p = likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn))
+    latents: list[Array] = []
+    parts: list[Array] = []
+    populations: list[Array] = []
+    explained: list[float] = []
+    for batch in batches:
+        drawn = _drawn(current, batch)
+        parts.append(ask(drawn))
+        latents.append(_latent(priors, drawn))
+        populations.append(_centers_and_spreads(current))
+        # All people drawn so far count, as of the mixture of the populations that they were drawn from.
+        latent, log_p = np.concatenate(latents, axis=1), np.concatenate(parts)
+        centers, spreads = np.swapaxes(populations, 0, 1)
+        densities = _log_density(latent, centers, spreads, low, high)
+        mixture = np.logaddexp.reduce(densities) - np.log(len(densities))
         found = _maximise(
-            current, latent, low, high, log_p, np.ones((log_p.shape[1], 1)), N_ROUNDS_WITHIN
-        )
+            latent, low, high, mixture, densities[-1], log_p, np.ones((log_p.shape[1], 1)),
+            N_ROUNDS_WITHIN,
+        )  # fmt: skip
         current = {
             name: priors[name].narrowed(float(center), float(spread))
-            for name, center, spread in zip(names, found.centers[0], found.spreads[0], strict=True)
+            for name, center, spread in zip(priors, found.centers[0], found.spreads[0], strict=True)
         }
+        explained.append(float(found.explained[0]) / log_p.shape[1])
+        if len(explained) > N_UNCHANGED and explained[-1] - explained[-1 - N_UNCHANGED] < NO_GAIN:
+            break
     return current
+
+
+def _drawn(priors: Mapping[str, Prior], uniform: Array) -> dict[str, Array]:
+    """``(n_draws,)`` values of each parameter, from ``(n_draws, n_parameters)`` numbers between 0 and 1."""
+    inside = np.clip(uniform, 1e-9, 1 - 1e-9)
+    return {
+        name: prior.quantile(inside[:, column])
+        for column, (name, prior) in enumerate(priors.items())
+    }
+
+
+def _latent(priors: Mapping[str, Prior], drawn: Mapping[str, Array]) -> Array:
+    """``(n_parameters, n_draws)`` values on the scale of each prior."""
+    return np.stack([prior.latent(drawn[name]) for name, prior in priors.items()])
+
+
+def _centers_and_spreads(priors: Mapping[str, Prior]) -> Array:
+    """``(2, n_parameters)``, NaN where a prior is uniform."""
+    return np.array([(prior.center, prior.spread) for prior in priors.values()]).T
+
+
+def _moved(center: Array, spread: Array, later: Array, wider: Array, width: Array) -> float:
+    """Largest change of centers, in widths of the range, or of logarithms of spreads; NaN from a uniform prior on."""
+    by_center, by_spread = np.abs(later - center) / width, np.abs(np.log(wider / spread))
+    return float(max(by_center.max(), by_spread.max()))
 
 
 def _likelihood(trials: Sequence[Trials], answers: Sequence[Array]) -> Array:
@@ -114,46 +178,81 @@ def _latent_limits(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
 
 
 def most_likely_normals(
-    mean: Array, variance: Array, low: Array, high: Array
+    mean: Array,
+    variance: Array,
+    low: Array,
+    high: Array,
+    start: tuple[Array, Array] | None = None,
 ) -> tuple[Array, Array]:
     """The normals, truncated to limits, that are most likely to have yielded draws with these moments.
 
     Taking mean and spread themselves instead would narrow the population in every round, because truncation narrows
-    it again; where people crowd at a limit, the center comes to lie on it. A grid that closes in on the minimum takes
-    a tenth of the time of a quasi-Newton search here.
+    it again; where people crowd at a limit, the center comes to lie on it. All are found together by Fisher scoring
+    in the center and the logarithm of the spread, which takes four to six steps.
 
     Args:
         mean, variance: ``(..., n_parameters)`` of the weighted draws, on the scale of each prior.
         low, high: ``(n_parameters,)`` limits.
+        start: Centers and standard deviations to set out from, instead of the moments.
 
     Returns:
         Centers and standard deviations, each ``(..., n_parameters)``.
+
+    References:
+        Cohen (1950), Annals of Mathematical Statistics 21, 557-569.
     """
-    size = (*np.shape(mean), 1, 1)
-    low, high = (np.broadcast_to(limit, np.shape(mean)).reshape(size) for limit in (low, high))
-    mean, variance = np.reshape(mean, size), np.reshape(variance, size)
-    steps = np.linspace(0.0, 1.0, N_GRID)
-    first = [
-        low,
-        np.log(SMALLEST_SPREAD * (high - low)),
-    ]  # ends of the box: center, and log of the spread
-    last = [high, np.log(high - low)]
-    best = [low, low]
-    for _ in range(6):
-        centers = first[0] + (last[0] - first[0]) * steps[:, None]
-        log_spreads = first[1] + (last[1] - first[1]) * steps
-        spreads = np.exp(log_spreads)
-        inside = ndtr((high - centers) / spreads) - ndtr((low - centers) / spreads)
-        misfit = ((mean - centers) ** 2 + variance) / (2 * spreads**2)
-        surprise = misfit + log_spreads + np.log(np.maximum(inside, 1e-300))
-        place = surprise.reshape(*size[:-2], -1).argmin(axis=-1)[..., None, None]
-        row, column = np.divmod(place, N_GRID)
-        best = [np.take_along_axis(centers, row, -2), np.take_along_axis(log_spreads, column, -1)]
-        for axis in range(2):
-            width = 1.5 * (last[axis] - first[axis]) / (N_GRID - 1)
-            first[axis] = np.maximum(best[axis] - width, first[axis])
-            last[axis] = np.minimum(best[axis] + width, last[axis])
-    return best[0][..., 0, 0], np.exp(best[1][..., 0, 0])
+    width = high - low
+    mean, square = (mean - low) / width, variance / width**2
+    if start is None:
+        center, log_spread = mean, 0.5 * np.log(np.maximum(square, SMALLEST_SPREAD**2))
+    else:
+        center, log_spread = (start[0] - low) / width, np.log(start[1] / width)
+    center, log_spread = np.clip(center, 0.0, 1.0), np.clip(log_spread, LEAST_LOG_SPREAD, 0.0)
+    for _ in range(N_STEPS):
+        before = center, log_spread
+        center, log_spread = _step_of_scoring(mean, square, center, log_spread)
+        if max(np.abs(center - before[0]).max(), np.abs(log_spread - before[1]).max()) < NO_STEP:
+            break
+    return low + width * center, width * np.exp(log_spread)
+
+
+def _step_of_scoring(
+    mean: Array, square: Array, center: Array, log_spread: Array
+) -> tuple[Array, Array]:
+    """One step of Fisher scoring for normals truncated to 0 and 1, within the limits of center and spread."""
+    spread = np.exp(log_spread)
+    a, b = -center / spread, (1 - center) / spread
+    inside = NORMAL * (ndtr(b) - ndtr(a))
+    at_a, at_b = np.exp(-0.5 * a * a) / inside, np.exp(-0.5 * b * b) / inside
+    # The first four moments of (x - center) / spread, by the recursion for truncated normals.
+    first, second = at_a - at_b, 1 + a * at_a - b * at_b
+    third = 2 * first + a * a * at_a - b * b * at_b
+    fourth = 3 * second + a**3 * at_a - b**3 * at_b
+    # The gradient is what these moments differ by from those wanted, the information their covariance.
+    away = (mean - center) / spread
+    by_center, by_spread = first - away, second - away * away - square / (spread * spread)
+    var_center, both, var_spread = (
+        second - first * first,
+        third - first * second,
+        fourth - second * second,
+    )
+    scale = var_center * var_spread - both * both
+    move = (both * by_spread - var_spread * by_center) / scale
+    grow = (both * by_center - var_center * by_spread) / scale
+    ahead = _within(center + spread * _within(move, -1.0, 1.0), 0.0, 1.0)
+    # Where the center ends at a limit, the spread goes where that center wants it; and the other way round.
+    held = (ahead <= 0.0) | (ahead >= 1.0)
+    grow = np.where(held, -(by_spread + both * (ahead - center) / spread) / var_spread, grow)
+    grown = _within(log_spread + _within(grow, -0.7, 0.7), LEAST_LOG_SPREAD, 0.0)
+    held = (grown <= LEAST_LOG_SPREAD) | (grown >= 0.0)
+    move = -(by_center + both * (grown - log_spread)) / var_center
+    again = _within(center + spread * _within(move, -1.0, 1.0), 0.0, 1.0)
+    return np.where(held, again, ahead), grown
+
+
+def _within(values: Array, low: float, high: float) -> Array:
+    """`np.clip`, which takes ten times as long for few values."""
+    return np.minimum(np.maximum(values, low), high)
 
 
 def leave_groups_out(
@@ -178,9 +277,11 @@ def leave_groups_out(
     log_weights = np.full((n_groups, n_draws), -np.log(n_draws))
     if not people or n_groups < 2:
         return log_weights
-    latent = np.stack([prior.latent(drawn[name]) for name, prior in people.items()])
+    latent = _latent(people, drawn)
     low, high = _latent_limits(people)
-    return _maximise(people, latent, low, high, log_p, rest, N_ROUNDS_WITHOUT).log_weights
+    center, spread = _centers_and_spreads(people)
+    begun = _log_density(latent, center[None], spread[None], low, high)[0]
+    return _maximise(latent, low, high, begun, begun, log_p, rest, N_ROUNDS_WITHOUT).log_weights
 
 
 @dataclass(frozen=True)
@@ -192,13 +293,16 @@ class _Populations:
     spreads: Array
     log_weights: Array
     """``(n_groups, n_draws)``, normalised."""
+    explained: Array
+    """``(n_groups,)`` log likelihood of the units that count, nats."""
 
 
 def _maximise(
-    people: Mapping[str, Prior],
     latent: Array,
     low: Array,
     high: Array,
+    drawn_from: Array,
+    begun: Array,
     log_p: Array,
     counted: Array,
     n_rounds: int,
@@ -206,43 +310,57 @@ def _maximise(
     """Expectation maximisation with the draws that there are, weighted anew in every round.
 
     Args:
-        people: The population that draws are of.
         latent: ``(n_parameters, n_draws)`` draws, on the scale of each prior.
         low, high: ``(n_parameters,)`` limits on that scale.
+        drawn_from: ``(n_draws,)`` log density of what the draws are of.
+        begun: ``(n_draws,)`` log density of the population to set out from.
         log_p: ``(n_draws, n_units)`` log likelihood of each unit's answers.
         counted: ``(n_units, n_groups)`` 1 where a unit teaches a group's population, else 0.
         n_rounds: At most; none is begun with so few draws left that count.
     """
-    center, spread = np.array([(prior.center, prior.spread) for prior in people.values()]).T
-    before = _log_density(latent, center, spread, low, high)
-    n_draws = len(log_p)
-    log_weights = np.full((counted.shape[1], n_draws), -np.log(n_draws))
-    likelihood = np.exp(log_p - log_p.max(axis=0))
+    n_draws, n_counted = len(log_p), counted.sum(axis=0)[:, None]
+    weights = np.repeat(_weights((begun - drawn_from)[None]), counted.shape[1], axis=0)
+    most = log_p.max(axis=0)
+    likelihood = np.exp(log_p - most)
+    square = latent**2
+    before: tuple[Array, Array] | None = None
     for _ in range(n_rounds):
-        weights = np.exp(log_weights)
         explained = np.maximum(weights @ likelihood, 1e-300)  # (n_groups, n_units)
-        posterior = (
-            weights * ((counted.T / explained) @ likelihood.T) / counted.sum(axis=0)[:, None]
-        )
+        posterior = weights * ((counted.T / explained) @ likelihood.T) / n_counted
         mean = posterior @ latent.T
-        variance = np.maximum(posterior @ latent.T**2 - mean**2, 0.0)
-        centers, spreads = most_likely_normals(mean, variance, low, high)
-        ratio = [
-            _log_density(latent, *own, low, high) - before
-            for own in zip(centers, spreads, strict=True)
-        ]
-        log_weights = np.array(ratio) - logsumexp(ratio, axis=1, keepdims=True)
-        if np.exp(2 * log_weights).sum(axis=1).max() * n_draws > LEAST_SHARE**-1:
+        variance = np.maximum(posterior @ square.T - mean**2, 0.0)
+        after = most_likely_normals(mean, variance, low, high, before)
+        weights = _weights(_log_density(latent, *after, low, high) - drawn_from)
+        settled = before is not None and _moved(*before, *after, high - low) < SETTLED
+        before = after
+        if settled or (weights**2).sum(axis=1).max() * n_draws > LEAST_SHARE**-1:
             break
-    return _Populations(centers, spreads, log_weights)
+    explained = np.log(np.maximum(weights @ likelihood, 1e-300)) + most
+    return _Populations(
+        *after, np.log(np.maximum(weights, 1e-300)), np.einsum("gu,ug->g", explained, counted)
+    )
+
+
+def _weights(log_ratio: Array) -> Array:
+    """``(n_groups, n_draws)`` weights that sum to one, from logarithms of their ratios."""
+    weights = np.exp(log_ratio - log_ratio.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
 
 def _log_density(latent: Array, center: Array, spread: Array, low: Array, high: Array) -> Array:
-    """``(n_draws,)`` log density of ``(n_parameters, n_draws)`` values; uniform, up to a constant, without a center."""
+    """``(n_groups, n_draws)`` log density of ``(n_parameters, n_draws)`` values.
+
+    Args:
+        latent: On the scale of each prior.
+        center, spread: ``(n_groups, n_parameters)``, NaN where a distribution is uniform.
+        low, high: ``(n_parameters,)`` limits.
+    """
     inside = ndtr((high - center) / spread) - ndtr((low - center) / spread)
-    scaled = (latent - center[:, None]) / spread[:, None]
-    log_p = -0.5 * scaled**2 - np.log(spread * np.maximum(inside, 1e-300))[:, None]
-    return np.asarray(np.where(np.isnan(center)[:, None], 0.0, log_p).sum(axis=0))
+    scaled = (latent - center[..., None]) / spread[..., None]
+    peak = np.log(NORMAL * spread * np.maximum(inside, 1e-300))
+    log_p = -0.5 * scaled**2 - peak[..., None]
+    flat = -np.log(high - low)[:, None]
+    return np.asarray(np.where(np.isnan(center)[..., None], flat, log_p).sum(axis=-2))
 
 
 class _SharedRegression:

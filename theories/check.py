@@ -714,14 +714,10 @@ def _choices(trial: _TestedTheory) -> list[TheoryCheck]:
     points = at_fractions(priors, trial.rng.random((64, len(priors))))
     observed, probability = [], []
     with trial.asking(trial.sheets) as acting, trial.asking(trial.sheets) as stating:
-        for sheet in trial.sheets:
-            did = simulate(
-                acting.session(sheet), trial.domain, points, sheet.stimuli, sheet.order, trial.rng
-            )
-            stated = stating.replay(points, sheet, did)
+        for response, stated in _acted_and_stated(trial, acting, stating, points):
             # One option of each choice, in turn, so that the tested events are not tied to one another.
-            focal = np.arange(did.response.size).reshape(did.response.shape) % stated.shape[-1]
-            observed.append((did.response == focal).ravel())
+            focal = np.arange(response.size).reshape(response.shape) % stated.shape[-1]
+            observed.append((response == focal).ravel())
             probability.append(np.take_along_axis(stated, focal[..., None], axis=-1).ravel())
     y, p = np.concatenate(observed).astype(np.float64), np.concatenate(probability)
     value, n_groups, impossible = choice_test(y, p)
@@ -751,6 +747,22 @@ def _choices(trial: _TestedTheory) -> list[TheoryCheck]:
             error="" if passed else "TheoryProbabilityError",
         )
     ]
+
+
+def _acted_and_stated(
+    trial: _TestedTheory, acting: _TheoryAsker, stating: _TheoryAsker, points: Mapping[str, Array]
+) -> Iterator[tuple[NDArray[np.int64], Array]]:
+    """For each sheet simulated choices, and the probabilities of every option that another process states for them."""
+    if trial.walks:
+        for sheet in trial.sheets:
+            did = simulate(
+                acting.session(sheet), trial.domain, points, sheet.stimuli, sheet.order, trial.rng
+            )
+            yield did.response, stating.replay(points, sheet, did)
+        return
+    for acted, stated in zip(acting(points), stating(points), strict=True):
+        limits = np.cumsum(acted, axis=-1)[..., :-1]
+        yield (trial.rng.random(acted.shape[:-1])[..., None] > limits).sum(axis=-1), stated
 
 
 def choice_test(observed: Array, probability: Array, n_groups: int = 10) -> tuple[float, int, int]:

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.fit import fitting_draws, learn_people, score_trials
+from lakatos.theories.fit import fitting_draws, learn_people, score_left_out, score_trials
 from lakatos.theories.grammar import Composition, Grammar
-from lakatos.theories.prune import halves
-from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.client import Sandbox, TheorySession
 from lakatos.theories.sandbox.lint import parse
 from lakatos.theories.score import UnitScores, log_predictive, proportion_error
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
@@ -35,6 +34,8 @@ class EvaluatedComposition:
     """Mechanisms that say something."""
     pooled: bool = False
     """Whether people could not be told apart in any experiment."""
+    left_out: tuple[UnitScores, ...] = ()
+    """Like ``scores``, each person predicted with what others taught (pooled answers: each trial from the others)."""
 
     @property
     def mean(self) -> float:
@@ -52,9 +53,12 @@ def evaluate(
     parents: tuple[Digest, ...] = (),
     author: str = "grammar",
     n_draws: int = 256,
-    n_iterations: int = 6,
+    n_iterations: int = 24,
+    shared: TheorySession | None = None,
 ) -> EvaluatedComposition:
     """Fit and score one composition on all experiments.
+
+    With ``shared``, a process with the stimuli of ``trials``, it is asked there; see `theories.view.TheoryView`.
 
     Raises:
         TheoryError: The source cannot be run.
@@ -63,61 +67,8 @@ def evaluate(
         TheoryProgram(grammar.write(Composition(composition.slots)), author, parents)
     )
     n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
-    return _fitted(wide, composition, n_mechanisms, trials, domain, sandbox, n_draws, n_iterations)
-
-
-def cross_validate(
-    grammar: Grammar,
-    composition: Composition,
-    trials: Sequence[Trials],
-    domain: Domain,
-    sandbox: Sandbox,
-    *,
-    n_draws: int = 256,
-    n_iterations: int = 6,
-) -> tuple[UnitScores, ...]:
-    """Scores of a composition on people whom it was not fitted to, one per experiment.
-
-    It is fitted to half of the people of every experiment and scored on the others, both ways round. Pooled answers
-    are predicted each trial from the others. With fewer than four people somewhere, all are fitted and scored.
-
-    Raises:
-        TheoryError: The source cannot be run.
-    """
-
-    def fit(chosen: Sequence[Trials]) -> EvaluatedComposition:
-        return evaluate(
-            grammar,
-            composition,
-            chosen,
-            domain,
-            sandbox,
-            n_draws=n_draws,
-            n_iterations=n_iterations,
-        )
-
-    if any(item.pooled or item.n_participants < 4 for item in trials):
-        return fit(trials).scores
-    split = [halves(item.n_participants) for item in trials]
-    parts: list[list[UnitScores]] = [[] for _ in trials]
-    for side in (0, 1):
-        known = [item.of_people(masks[side]) for item, masks in zip(trials, split, strict=True)]
-        unseen = [
-            item.of_people(masks[1 - side]) for item, masks in zip(trials, split, strict=True)
-        ]
-        theory = fit(known).theory
-        draws = fitting_draws(theory, unseen, n_draws)
-        with TheoryView(theory, domain, sandbox, [item.stimuli for item in unseen]) as view:
-            found = view.evidence(theory.population(draws), unseen)
-        for own, item in zip(parts, found, strict=True):
-            own.append(log_predictive(item))
-    return tuple(
-        UnitScores(
-            np.concatenate([half.log_predictive for half in own]),
-            np.concatenate([h.n_choices for h in own]),
-        )
-        for own in parts
-    )
+    with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials], shared) as view:
+        return _fitted(view, composition, n_mechanisms, trials, n_draws, n_iterations)
 
 
 def evaluate_program(
@@ -127,7 +78,7 @@ def evaluate_program(
     sandbox: Sandbox,
     *,
     n_draws: int = 256,
-    n_iterations: int = 6,
+    n_iterations: int = 24,
 ) -> EvaluatedComposition:
     """Fit and score a theory that the grammar did not write, as `evaluate` does one that it wrote.
 
@@ -136,40 +87,39 @@ def evaluate_program(
     Raises:
         TheoryError: The source cannot be run.
     """
-    empty, size = Composition({}), n_statements(program.source)
-    return _fitted(
-        read_program(program), empty, size, trials, domain, sandbox, n_draws, n_iterations
-    )
+    size, theory = n_statements(program.source), read_program(program)
+    with TheoryView(theory, domain, sandbox, [item.stimuli for item in trials]) as view:
+        return _fitted(view, Composition({}), size, trials, n_draws, n_iterations)
 
 
 def _fitted(
-    wide: Theory,
+    view: TheoryView,
     composition: Composition,
     n_mechanisms: int,
     trials: Sequence[Trials],
-    domain: Domain,
-    sandbox: Sandbox,
     n_draws: int,
     n_iterations: int,
 ) -> EvaluatedComposition:
-    """Learn the people of ``wide``, and score the theory with them."""
+    """Learn the people of the view's theory, and score the theory with them."""
     pooled = all(item.pooled for item in trials)
-    n_draws = fitting_draws(wide, trials, n_draws)
-    with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials]) as view:
-        people = learn_people(view, trials, n_draws=n_draws, n_iterations=n_iterations)
-        theory = wide.with_people(people, pooled=pooled)
-        population = theory.population(n_draws)
-        if pooled:
-            answers = view.probabilities(population)
-            scores = tuple(score_trials(view, people, trials))
-        else:
-            evidence = view.evidence(population, trials)
-            answers = [item.probabilities for item in evidence]
-            scores = tuple(log_predictive(item) for item in evidence)
+    n_draws = fitting_draws(view.theory, trials, n_draws)
+    people = learn_people(view, trials, n_draws=n_draws, n_iterations=n_iterations)
+    theory = view.theory.with_people(people, pooled=pooled)
+    population = theory.population(n_draws)
+    if pooled:
+        answers = view.probabilities(population)
+        scores = left_out = tuple(score_trials(view, people, trials))
+    else:
+        evidence = view.evidence(population, trials)
+        answers = [item.probabilities for item in evidence]
+        scores = tuple(log_predictive(item) for item in evidence)
+        left_out = tuple(score_left_out(people, population, evidence))
     error = np.mean(
         [proportion_error(p.mean(axis=0), item)[0] for item, p in zip(trials, answers, strict=True)]
     )
-    return EvaluatedComposition(composition, theory, scores, float(error), n_mechanisms, pooled)
+    return EvaluatedComposition(
+        composition, theory, scores, float(error), n_mechanisms, pooled, left_out
+    )
 
 
 def n_statements(source: str) -> int:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.task import Trials
 from lakatos.theories.calibrate import calibrate, leave_groups_out, leave_one_out
 from lakatos.theories.prior import Prior
-from lakatos.theories.score import UnitScores, log_predictive
+from lakatos.theories.score import ExperimentEvidence, UnitScores, log_predictive
 from lakatos.theories.theory import Theory
 from lakatos.theories.view import TheoryView
 
@@ -24,8 +24,10 @@ Array = NDArray[np.float64]
 POOLED_DRAWS = 64
 WALKING_DRAWS = 128
 FITTING_DRAWS = 256
-N_ROUNDS, N_LATER_ROUNDS = 8, 3
-"""Of learning people from nothing, and from the population that earlier answers taught."""
+N_ROUNDS, N_LATER_ROUNDS = 24, 12
+"""At most, of learning people from nothing, and from the population that earlier answers taught."""
+WALKED_ROUNDS = 8
+"""At most, where answers are walked through one by one."""
 N_FOLDS = 5
 """Groups of people that are left out in turn where there is one experiment only."""
 
@@ -58,6 +60,8 @@ def learn_people(
     n_iterations: int = N_ROUNDS,
 ) -> dict[str, Prior]:
     """The population that answers show, within the declared ranges of a theory; see `calibrate`."""
+    # The steps of a walk cost the same for few people as for many, so that it draws more of them in fewer rounds.
+    few = view.walks and not all(item.pooled for item in trials)
     return calibrate(
         view.theory.priors,
         trials,
@@ -65,7 +69,8 @@ def learn_people(
         likelihood=lambda parameters: view.log_likelihood(parameters, trials),
         start=start,
         n_draws=n_draws,
-        n_iterations=n_iterations,
+        n_iterations=min(n_iterations, WALKED_ROUNDS) if few else n_iterations,
+        n_new=max(n_draws // 2, 1) if few else None,
     )
 
 
@@ -95,16 +100,35 @@ def score_experiments(
             people, trials, lambda parameters: _predict(view, parameters), by_experiment=True
         )
         return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
+    scores = score_left_out(people, population, evidence, by_experiment=len(trials) > 1)
+    return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
+
+
+def score_left_out(
+    people: Mapping[str, Prior],
+    population: Mapping[str, Array],
+    evidence: Sequence[ExperimentEvidence],
+    *,
+    by_experiment: bool = False,
+) -> list[UnitScores]:
+    """Answers predicted with the population that other people's answers would have taught; nothing is asked again.
+
+    Args:
+        people: Population that all answers taught.
+        population: ``(n_draws,)`` values of each parameter in people of it.
+        evidence: What these make of the answers.
+        by_experiment: Whether people are left out together with their experiment, not in `N_FOLDS` groups.
+    """
     log_p = np.concatenate([item.log_likelihood for item in evidence], axis=1)
     experiment = np.repeat(
-        np.arange(len(trials)), [item.log_likelihood.shape[1] for item in evidence]
+        np.arange(len(evidence)), [item.log_likelihood.shape[1] for item in evidence]
     )
-    groups = experiment if len(trials) > 1 else _folds_of_people(log_p)
+    groups = experiment if by_experiment else _folds_of_people(log_p)
     log_weights = leave_groups_out(people, population, log_p, groups)
     found = []
-    for place, (item, mean) in enumerate(zip(evidence, means, strict=True)):
+    for place, item in enumerate(evidence):
         own = log_weights[groups[experiment == place]].T
-        found.append(Scored(log_predictive(item, own[:, 0] if item.trials.pooled else own), mean))
+        found.append(log_predictive(item, own[:, 0] if item.trials.pooled else own))
     return found
 
 

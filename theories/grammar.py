@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pprint import pformat
 from textwrap import dedent, fill, indent
 from typing import Any
@@ -67,7 +68,7 @@ class Composition:
     slots: Mapping[str, tuple[str, ...]]
     priors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def key(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Identity of the structure, whatever the priors and the order of names."""
         return tuple(
@@ -108,13 +109,25 @@ class Grammar:
 
     def mechanism(self, slot: str, name: str) -> Mechanism:
         """Look one up; raises `GrammarError` naming what there is."""
-        for item in self.mechanisms:
-            if (item.slot, item.name) == (slot, name):
-                return item
+        place = self._places.get((slot, name))
+        if place is not None:
+            return self.mechanisms[place]
         known = ", ".join(item.name for item in self.mechanisms if item.slot == slot)
         raise GrammarError(
             f"the {self.domain} grammar has no mechanism {name!r} in slot {slot!r}; it has: {known}."
         )
+
+    @cached_property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Mechanisms of each slot, in the grammar's order."""
+        return {
+            slot.name: tuple(item.name for item in self.mechanisms if item.slot == slot.name)
+            for slot in self.slots
+        }
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], int]:
+        return {(item.slot, item.name): place for place, item in enumerate(self.mechanisms)}
 
     def used(self, composition: Composition) -> list[Mechanism]:
         """The composition's mechanisms in the order in which they are written."""
@@ -130,10 +143,8 @@ class Grammar:
                 raise GrammarError(
                     f"slot {slot.name!r} takes {slot.least} to {slot.most} different mechanisms, not {list(names)}."
                 )
-            chosen = {name: self.mechanism(slot.name, name) for name in names}
-            ordered += [
-                item for item in self.mechanisms if item.slot == slot.name and item.name in chosen
-            ]
+            chosen = [self.mechanism(slot.name, name) for name in names]
+            ordered += sorted(chosen, key=lambda item: self._places[item.slot, item.name])
         return ordered
 
     def parameters(self, composition: Composition) -> dict[str, dict[str, Any]]:
@@ -242,11 +253,7 @@ class Grammar:
         found: list[tuple[str, Composition]] = []
         for slot in self.slots:
             have = composition.slots.get(slot.name, ())
-            others = [
-                item.name
-                for item in self.mechanisms
-                if item.slot == slot.name and item.name not in have
-            ]
+            others = [name for name in self.names[slot.name] if name not in have]
             options: list[tuple[str, tuple[str, ...]]] = []
             for index, name in enumerate(have):
                 rest = have[:index] + have[index + 1 :]
@@ -267,7 +274,7 @@ class Grammar:
         """A composition drawn at random: of every slot a random admissible number of mechanisms."""
         slots: dict[str, tuple[str, ...]] = {}
         for slot in self.slots:
-            names = [item.name for item in self.mechanisms if item.slot == slot.name]
+            names = self.names[slot.name]
             # Optional slots are left empty half of the time, or random compositions would be all ornament.
             wanted = (
                 slot.least if rng.random() < 0.5 else int(rng.integers(slot.least, slot.most + 1))
@@ -281,8 +288,8 @@ class Grammar:
         return [item for item in self.mechanisms if feature in item.answers]
 
     def _with(self, composition: Composition, slot: str, names: Sequence[str]) -> Composition:
-        order = [item.name for item in self.mechanisms if item.slot == slot]
-        slots = dict(composition.slots) | {slot: tuple(sorted(names, key=order.index))}
+        order = self.names[slot].index
+        slots = dict(composition.slots) | {slot: tuple(sorted(names, key=order))}
         return Composition(
             {item.name: slots[item.name] for item in self.slots if item.name in slots},
             composition.priors,

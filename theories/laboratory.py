@@ -5,6 +5,7 @@ Results come back in the order of the questions and do not depend on the number 
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,12 +24,7 @@ from lakatos.theories.check import load_theory
 from lakatos.theories.claim import ClaimPrediction, ClaimReport, check_claim
 from lakatos.theories.distance import DuplicateTheory, find_duplicate
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import (
-    EvaluatedComposition,
-    cross_validate,
-    evaluate,
-    evaluate_program,
-)
+from lakatos.theories.evaluate import EvaluatedComposition, evaluate, evaluate_program
 from lakatos.theories.fit import (
     N_LATER_ROUNDS,
     N_ROUNDS,
@@ -39,8 +35,8 @@ from lakatos.theories.fit import (
 )
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.prior import Prior
-from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
-from lakatos.theories.score import ExperimentEvidence, UnitScores
+from lakatos.theories.sandbox.client import Sandbox, SandboxLimits, TheorySession
+from lakatos.theories.score import ExperimentEvidence
 from lakatos.theories.theory import Theory, TheoryProgram
 from lakatos.theories.view import TheoryView
 from lakatos.traces.digest import Digest
@@ -51,6 +47,8 @@ LIMITS = SandboxLimits(wall_seconds=120.0)
 """Processor time decides what is too slow; wall time only ends what hangs, so that a busy machine changes nothing."""
 N_ORDERS = 8
 """Random orders shared by simulated people, where any order will do: those with one order are simulated together."""
+NOTHING_YET = "def choose(parameters, trials, xp): ..."
+"""What a process holds before its first composition."""
 CHUNK = 4096
 """Trials sent to a theory at once when only their mean over draws is wanted."""
 
@@ -315,30 +313,18 @@ class Laboratory:
 
         def one(item: tuple[Composition, Digest | None]) -> EvaluatedComposition:
             composition, parent = item
-            parents = () if parent is None else (parent,)
-            sandbox = self._sandbox()
             return evaluate(
-                grammar, composition, trials, self.domain, sandbox, parents=parents, n_draws=n_draws
+                grammar,
+                composition,
+                trials,
+                self.domain,
+                self._sandbox(),
+                parents=() if parent is None else (parent,),
+                n_draws=n_draws,
+                shared=self._composing([item.stimuli for item in trials]),
             )
 
         return self._map(_or_error(one), items)
-
-    def cross_validate(
-        self,
-        grammar: Grammar,
-        compositions: Sequence[Composition],
-        trials: Sequence[Trials],
-        *,
-        n_draws: int = 256,
-    ) -> list[tuple[UnitScores, ...] | TheoryError]:
-        """Scores of compositions on people whom they were not fitted to; a theory that fails yields its error."""
-
-        def one(composition: Composition) -> tuple[UnitScores, ...]:
-            return cross_validate(
-                grammar, composition, trials, self.domain, self._sandbox(), n_draws=n_draws
-            )
-
-        return self._map(_or_error(one), compositions)
 
     def evaluate_program(
         self, program: TheoryProgram, trials: Sequence[Trials], *, n_draws: int = 256
@@ -363,6 +349,28 @@ class Laboratory:
             with self._guard:
                 self._sandboxes.append(sandbox)
         return sandbox
+
+    def _composing(self, stimuli: Sequence[Stimuli]) -> TheorySession:
+        """This thread's process for what the grammar writes; kept as long as it is asked about the same stimuli."""
+        kept: tuple[Sequence[Stimuli], TheorySession] | None = getattr(
+            self._local, "composing", None
+        )
+        if kept is not None:
+            known, session = kept
+            same = len(known) == len(stimuli) and all(map(operator.is_, known, stimuli))
+            if same and session.is_open:
+                return session
+            session.close()
+        parts = [] if self.domain.sequential else Stimuli.in_few_parts(stimuli)
+        session = self._sandbox().open_session(
+            NOTHING_YET,
+            [part.arrays for part in parts],
+            n_options=self.domain.n_options(stimuli[0]),
+            lint=False,
+            walks_apart=False,
+        )
+        self._local.composing = stimuli, session
+        return session
 
     def _map(self, function: Callable[..., T], items: Sequence[object]) -> list[T]:
         return list(self._pool.map(function, items))

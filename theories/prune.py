@@ -1,7 +1,7 @@
 """Backward elimination: every part of a composition that answers which did not choose it can do without is left out.
 
-One part at a time is dropped, or exchanged for a plainer one that needs fewer parameters; what is left is fitted again
-to half of the people and scored on the others, both ways round (pooled answers: each trial from the others). A part
+One part at a time is dropped, or exchanged for a plainer one that needs fewer parameters; what is left is fitted again,
+and people are predicted with the population that the others taught (pooled answers: each trial from the others). A part
 stays only if leaving it out costs more than its price and more than one standard error of the paired difference.
 """
 
@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.grammar import Composition, Grammar
@@ -105,13 +104,6 @@ def prune(
         _, words, here, own = min(free, key=lambda item: (item[0], item[1]))
         changes.append(words)
     return PrunedComposition(here, tuple(changes), tuple(needed.values()))
-
-
-def halves(n_people: int, seed: int = 0) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Two halves of the people of an experiment, as masks."""
-    first = np.zeros(n_people, dtype=bool)
-    first[np.random.default_rng(seed).permutation(n_people)[: n_people // 2]] = True
-    return first, ~first
 
 
 def _parts(composition: Composition) -> set[tuple[str, str]]:

@@ -166,7 +166,8 @@ class ArchiveMap:
         self._parameters = {
             (item.slot, item.name): frozenset(item.parameters) for item in grammar.mechanisms
         }
-        self._learns = {(item.slot, item.name): bool(item.learn) for item in grammar.mechanisms}
+        self._learns = {(item.slot, item.name) for item in grammar.mechanisms if item.learn}
+        self._known: dict[object, Place] = {}
 
     def family(self, composition: Composition) -> tuple[tuple[str, ...], ...]:
         """Mechanisms of the key slots."""
@@ -174,15 +175,18 @@ class ArchiveMap:
 
     def place(self, composition: Composition) -> Place:
         """Family, number of parameters, and whether people learn from what they did."""
-        used = [(slot, name) for slot, names in composition.slots.items() for name in names]
-        parameters = {parameter for item in used for parameter in self._parameters[item]}
-        return self.family(composition), len(parameters), self.has_memory(composition)
+        known = self._known.get(composition.key)
+        if known is None:
+            used = [(slot, name) for slot, names in composition.slots.items() for name in names]
+            parameters = frozenset().union(*map(self._parameters.__getitem__, used))
+            learns = not self._learns.isdisjoint(used)
+            known = self.family(composition), len(parameters), learns
+            self._known[composition.key] = known
+        return known
 
     def has_memory(self, composition: Composition) -> bool:
         """Whether people learn from what they did or saw before."""
-        return any(
-            self._learns[slot, name] for slot, names in composition.slots.items() for name in names
-        )
+        return self.place(composition)[2]
 
 
 class CompositionSurrogate:
@@ -304,19 +308,18 @@ def combined(
     """Several edits of one composition at once; None where the slots do not admit them together."""
     slots = dict(base.slots)
     for slot in grammar.slots:
-        before = set(base.slots.get(slot.name, ()))
+        own = base.slots.get(slot.name, ())
+        others = [edit.slots.get(slot.name, ()) for edit in edits]
+        if all(other == own for other in others):
+            continue
+        before = set(own)
         names = set(before)
-        for edit in edits:
-            after = set(edit.slots.get(slot.name, ()))
+        for after in map(set, others):
             names = (names - (before - after)) | (after - before)
         if names != before:
             if not slot.least <= len(names) <= slot.most:
                 return None
-            slots[slot.name] = tuple(
-                item.name
-                for item in grammar.mechanisms
-                if item.slot == slot.name and item.name in names
-            )
+            slots[slot.name] = tuple(name for name in grammar.names[slot.name] if name in names)
     return Composition(
         {slot.name: slots[slot.name] for slot in grammar.slots if slots.get(slot.name)}, base.priors
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
 from lakatos.theories.alone import check_people_alone, check_trials_alone
-from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.client import Sandbox, TheorySession
 from lakatos.theories.score import ExperimentEvidence
 from lakatos.theories.sequence import expected, follow_all, log_likelihood_of_all
 from lakatos.theories.theory import Theory
@@ -29,7 +29,12 @@ class TheoryView:
     """One theory looking at some experiments; a context manager, for repeated questions with other parameters."""
 
     def __init__(
-        self, theory: Theory, domain: Domain, sandbox: Sandbox, stimuli: Sequence[Stimuli]
+        self,
+        theory: Theory,
+        domain: Domain,
+        sandbox: Sandbox,
+        stimuli: Sequence[Stimuli],
+        shared: TheorySession | None = None,
     ) -> None:
         """Start the sandbox process that holds the theory.
 
@@ -38,12 +43,17 @@ class TheoryView:
             domain: Of the trials.
             sandbox: Where it runs.
             stimuli: Of each experiment; all with equally many options.
+            shared: Process with these stimuli, in few parts, for theories that the grammar wrote. They need not be
+                kept from one another and are not asked again alone; the submitted are checked as a stranger's.
         """
         self.theory, self.domain, self.stimuli, self._sandbox = theory, domain, stimuli, sandbox
         self.walks = theory.learns or domain.sequential
+        self._is_shared = shared is not None
         self._asked_again = False
         """Whether some answers were asked for again in a process that was asked nothing else."""
-        self._session = sandbox.open_session(
+        if shared is not None:
+            shared.hold(theory.program.source)
+        self._session = shared or sandbox.open_session(
             theory.program.source,
             [] if self.walks else [item.arrays for item in stimuli],
             n_options=domain.n_options(stimuli[0]),
@@ -62,10 +72,11 @@ class TheoryView:
         """
         check_unmixed(trials)
         if not self.walks:
-            answers = self._session.probabilities(parameters)
-            check_trials_alone(
-                self.theory, self.domain, self._sandbox, parameters, self.stimuli, answers
-            )
+            answers = self._answers(parameters)
+            if not self._is_shared:
+                check_trials_alone(
+                    self.theory, self.domain, self._sandbox, parameters, self.stimuli, answers
+                )
             self._asked_again = True
             return [
                 ExperimentEvidence(item, answer)
@@ -77,7 +88,8 @@ class TheoryView:
                 for item, p in zip(trials, self.probabilities(parameters), strict=True)
             ]
         followed = follow_all(self._session, self.domain, parameters, trials)
-        check_people_alone(self._session, self.domain, parameters, trials, followed)
+        if not self._is_shared:
+            check_people_alone(self._session, self.domain, parameters, trials, followed)
         return [
             ExperimentEvidence(item, own.probabilities, own.log_likelihood)
             for item, own in zip(trials, followed, strict=True)
@@ -88,7 +100,7 @@ class TheoryView:
         check_unmixed(trials)
         if self.walks:
             return log_likelihood_of_all(self._session, self.domain, parameters, trials)
-        answers = self._session.probabilities(parameters)
+        answers = self._answers(parameters)
         found = [
             ExperimentEvidence(item, answer).log_likelihood
             for item, answer in zip(trials, answers, strict=True)
@@ -98,11 +110,27 @@ class TheoryView:
     def probabilities(self, parameters: Mapping[str, Array]) -> list[Array]:
         """``(n_draws, n_trials, n_options)`` for each experiment, expected of people who have not been asked yet."""
         if not self.walks:
-            return self._session.probabilities(parameters)
+            return self._answers(parameters)
         # The same orders and the same luck for every theory, or two that say the same would differ by chance.
         chances = (np.random.default_rng(COMMON) for _ in self.stimuli)
         pairs = zip(self.stimuli, chances, strict=True)
         return [expected(self._session, self.domain, parameters, item, rng) for item, rng in pairs]
+
+    def _answers(self, parameters: Mapping[str, Array]) -> list[Array]:
+        """``(n_draws, n_trials, n_options)`` for each experiment, of a theory without memory."""
+        answers = self._session.probabilities(parameters)
+        if len(answers) == len(self.stimuli):
+            return answers
+        # A shared process holds neighbours of one form together.
+        together = Stimuli.in_few_parts(self.stimuli)
+        ends = np.cumsum([len(item) for item in self.stimuli])
+        starts = np.cumsum([0, *map(len, together)])[:-1]
+        found = []
+        for end, item in zip(ends, self.stimuli, strict=True):
+            place = int(np.searchsorted(starts, end - len(item), side="right")) - 1
+            first = end - len(item) - starts[place]
+            found.append(answers[place][:, first : first + len(item)])
+        return found
 
     def __enter__(self) -> Self:
         return self
@@ -113,6 +141,8 @@ class TheoryView:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._is_shared:
+            return
         with self._session:
             if kind is None and not self._asked_again:
                 self._session.check_forgetful()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,13 +47,13 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
         if run.domain.sequential:
             sample = parts
         told = [name for name in names if name == names[0] or name in run.state.seeds]
-        corrected = _distances(run, hidden, told, parts, lapse=False)
+        everywhere, somewhere = (_proportions_on(run, item) for item in (parts, sample))
         return TruthCompared(
             hidden=hidden.name,
             n_trials=sum(map(len, parts)),
-            corrected=corrected,
-            uncorrected=_distances(run, hidden, told, parts, lapse=True),
-            pool=_distances(run, hidden, names, sample, lapse=False),
+            corrected=_distances(run, hidden, told, everywhere, lapse=False),
+            uncorrected=_distances(run, hidden, told, everywhere, lapse=True),
+            pool=_distances(run, hidden, names, somewhere, lapse=False),
             sequence=_sequence_statistics(run, hidden, told[0], parts[0], context.rng),
         )
 
@@ -76,30 +76,41 @@ def _space(run: Run, rng: np.random.Generator) -> list[Stimuli]:
     return [with_random_sides(run.domain, stimuli, rng)]
 
 
+def _proportions_on(run: Run, parts: Sequence[Stimuli]) -> Callable[[Theory, bool], Array]:
+    """What gives the choice proportions of a theory on all parts, with lapses or without; each is computed once."""
+    found: dict[tuple[Digest, str, bool], Array] = {}
+
+    def proportions(theory: Theory, lapse: bool) -> Array:
+        key = theory.digest, repr(theory.priors), lapse
+        if key not in found:
+            own = [
+                run.laboratory.proportions(theory, part, TRUTH_DRAWS, lapse=lapse) for part in parts
+            ]
+            found[key] = np.concatenate(own)
+        return found[key]
+
+    return proportions
+
+
 def _distances(
-    run: Run, hidden: Theory, names: Sequence[Digest], parts: Sequence[Stimuli], *, lapse: bool
+    run: Run,
+    hidden: Theory,
+    names: Sequence[Digest],
+    proportions: Callable[[Theory, bool], Array],
+    *,
+    lapse: bool,
 ) -> dict[Digest, float]:
     """Mean squared error of each theory's choice proportions against the rule's.
 
     Like is compared with like: lapses are left out on both sides, and only where both declare some; errors that a rule
     makes in other ways are people's behaviour, which a theory has to predict.
     """
-
-    def proportions(theory: Theory, lapse: bool) -> Array:
-        return np.concatenate(
-            [run.laboratory.proportions(theory, part, TRUTH_DRAWS, lapse=lapse) for part in parts]
-        )
-
-    if not names:
-        return {}
-    truths: dict[bool, Array] = {}
     found = {}
     for name in names:
         theory = run.theory(name)
         kept = lapse or not all(LAPSE in item.priors for item in (hidden, theory))
-        if kept not in truths:
-            truths[kept] = proportions(hidden, kept)
-        found[name] = float(np.mean((proportions(theory, kept) - truths[kept]) ** 2))
+        gap = proportions(theory, kept) - proportions(hidden, kept)
+        found[name] = float(np.mean(gap**2))
     return found
 
 

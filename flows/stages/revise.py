@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import StudyError
@@ -22,7 +23,7 @@ from lakatos.theories.complexity import code_length, why_unreadable
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, composition_of
-from lakatos.theories.induction.induce import induce
+from lakatos.theories.induction.induce import induce, looks_back
 from lakatos.theories.record import (
     Diagnosis,
     SearchFinished,
@@ -32,6 +33,7 @@ from lakatos.theories.record import (
 )
 from lakatos.theories.roles.record import SuccessorsProposed
 from lakatos.theories.score import UnitScores
+from lakatos.theories.search import ArchiveMap
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -86,12 +88,24 @@ async def revise(
     written = proposed.record.submissions if proposed else ()
 
     def work(context: StepContext) -> SearchFinished:
-        proposal = search(run, brief, trials, context, strategy.record if strategy else None)
+        (shuffles,) = context.rng.spawn(1)
+        past = looks_back(run.domain, trials, shuffles)
+        has_memory = ArchiveMap(run.family.grammar).has_memory
+        remembers = past or any(has_memory(start.composition) for start in brief.starts)
+        if not remembers:
+            run.progress.note("answers do not depend on what came before: no memory is searched")
+        proposal = search(
+            run,
+            replace(brief, looks_back=remembers),
+            trials,
+            context,
+            strategy.record if strategy else None,
+        )
         if proposal.unspent:
             tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
             run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
-        found = induced(run, trials, best, context) if settings.induction else ()
+        found = induced(run, trials, best, context, past=past) if settings.induction else ()
         return _record(context, cycle, proposal, (*found, *written))
 
     return await run.step(
@@ -109,13 +123,19 @@ def search(
     """The grammar advocate's search on the answers so far, under a strategy where one was chosen."""
     grammar = run.family.grammar
 
+    known: dict[object, EvaluatedComposition | TheoryError] = {}
+
     def evaluate(
         items: Sequence[tuple[Composition, Digest | None]],
     ) -> list[EvaluatedComposition | TheoryError]:
-        return run.laboratory.evaluate(grammar, items, trials, n_draws=FITTING_DRAWS)
+        new = {item.key: (item, parent) for item, parent in items if item.key not in known}
+        found = run.laboratory.evaluate(grammar, list(new.values()), trials, n_draws=FITTING_DRAWS)
+        known.update(zip(new, found, strict=True))
+        return [_made_from(known[item.key], parent) for item, parent in items]
 
     def validate(items: Sequence[Composition]) -> list[tuple[UnitScores, ...] | TheoryError]:
-        return run.laboratory.cross_validate(grammar, items, trials, n_draws=FITTING_DRAWS)
+        found = evaluate([(item, None) for item in items])
+        return [item if isinstance(item, TheoryError) else item.left_out for item in found]
 
     if strategy is None:
         advocate = GrammarAdvocate(grammar)
@@ -125,8 +145,18 @@ def search(
     return advocate.pruned(advocate.revise(brief, evaluate, context.rng), brief, evaluate, validate)
 
 
+def _made_from(
+    found: EvaluatedComposition | TheoryError, parent: Digest | None
+) -> EvaluatedComposition | TheoryError:
+    """A fit that may have been made before, as that of a successor of ``parent``."""
+    if isinstance(found, TheoryError):
+        return found
+    program = replace(found.theory.program, parents=() if parent is None else (parent,))
+    return replace(found, theory=replace(found.theory, program=program))
+
+
 def induced(
-    run: Run, trials: Sequence[Trials], best: float, context: StepContext
+    run: Run, trials: Sequence[Trials], best: float, context: StepContext, *, past: bool
 ) -> tuple[SuccessorSubmitted, ...]:
     """Rules found in the answers themselves that predict left-out trials nearly as well as the search's best fits all.
 
@@ -135,6 +165,7 @@ def induced(
         trials: All answers so far.
         best: Criterion of what the grammar's advocate submits.
         context: Of the step.
+        past: Whether answers depend on one's own past.
     """
     if any(item.pooled for item in trials):
         return ()
@@ -146,7 +177,7 @@ def induced(
             change=f"found in the answers: {item.kind}",
             criterion=item.criterion,
         )
-        for item in induce(run.domain, trials, context.rng, least=best - LEFT_OUT)
+        for item in induce(run.domain, trials, context.rng, least=best - LEFT_OUT, past=past)
     )
 
 

@@ -91,3 +91,11 @@ def test_the_steps_of_a_schedule_keep_their_sides():
     domain = LearningDomain()
     schedule = domain.space({"n_steps": 8})
     assert with_random_sides(domain, schedule, np.random.default_rng(0)).keys == schedule.keys
+
+
+def test_neighbours_of_one_form_become_one_part_in_the_same_order():
+    narrow = [Stimuli({"x": np.arange(n, dtype=float)}) for n in (2, 3, 1)]
+    wide = Stimuli({"x": np.zeros((2, 4))})
+    parts = Stimuli.in_few_parts([narrow[0], narrow[1], wide, narrow[2]])
+    assert [len(part) for part in parts] == [5, 2, 1]
+    assert parts[0]["x"].tolist() == [0.0, 1.0, 0.0, 1.0, 2.0]

@@ -277,6 +277,14 @@ def test_the_budget_is_spent_though_what_looks_best_may_not_be_tried_any_more():
     assert proposal.unspent == ""
 
 
+def test_no_memory_is_tried_where_answers_do_not_look_back():
+    bench = Bench({"j": 0.5, "k": 0.5})
+    GrammarAdvocate(REMEMBERING).revise(
+        AdvocateBrief((START,), n_candidates=50, looks_back=False), bench, np.random.default_rng(0)
+    )
+    assert not any({"j", "k"} & set(dict(key).get("third", ())) for key in bench.asked)
+
+
 def test_a_search_that_ends_early_says_why():
     everything = search(Bench(), AdvocateBrief((START,), n_candidates=10_000))
     assert len(everything.attempts) < 10_000

@@ -4,9 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.calibrate import calibrate, leave_groups_out, leave_one_out
+from lakatos.theories.calibrate import (
+    SMALLEST_SPREAD,
+    calibrate,
+    leave_groups_out,
+    leave_one_out,
+    most_likely_normals,
+)
 from lakatos.theories.prior import Prior, parse_prior
 from lakatos.theories.score import ExperimentEvidence, log_predictive
 
@@ -182,3 +189,29 @@ def test_pooled_experiments_left_out_are_predicted_by_the_point_that_the_others_
     wanted = 600 * math.log(0.7) + 400 * math.log(0.3), 700 * math.log(0.6) + 300 * math.log(0.4)
     assert first.log_predictive[0] == pytest.approx(wanted[0], abs=1.0)
     assert second.log_predictive[0] == pytest.approx(wanted[1], abs=1.0)
+
+
+def surprise(mean, variance, center, spread, low, high):
+    """Nats by which draws with these moments are less likely under a truncated normal, up to a constant."""
+    inside = ndtr((high - center) / spread) - ndtr((low - center) / spread)
+    return ((mean - center) ** 2 + variance) / (2 * spread**2) + np.log(spread) + np.log(inside)
+
+
+def test_no_normal_of_a_fine_grid_is_likelier_than_those_found():
+    """Draws of all shapes, among them crowds at a limit, single points and more than flat ones."""
+    rng = np.random.default_rng(0)
+    low, high = -1.0, 4.0
+    bent = rng.random((200, 64)) ** np.exp(rng.normal(0, 1.5, (200, 1)))
+    weights = rng.random((200, 64)) ** np.exp(rng.normal(0, 1.5, (200, 1)))
+    weights /= weights.sum(axis=1, keepdims=True)
+    draws = np.where(rng.random((200, 1)) < 0.5, bent, 1 - bent)
+    mean = np.concatenate([(weights * draws).sum(axis=1), [0.0, 1.0, 0.3, 0.5, 0.5]])
+    square = np.concatenate([(weights * draws**2).sum(axis=1), [0.0, 1.0, 0.09, 0.5, 0.3333]])
+    variance = np.maximum(square - mean**2, 0.0) * (high - low) ** 2
+    mean = low + (high - low) * mean
+    ends = np.full(len(mean), low), np.full(len(mean), high)
+    found = most_likely_normals(mean, variance, *ends)
+    centers = np.linspace(low, high, 81)[:, None, None]
+    spreads = np.geomspace(SMALLEST_SPREAD, 1.0, 81)[:, None] * (high - low)
+    best = surprise(mean, variance, centers, spreads, low, high).min(axis=(0, 1))
+    assert (surprise(mean, variance, *found, low, high) <= best + 1e-6).all()

@@ -13,6 +13,7 @@ from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.domains.risky import RiskyDomain, pairs
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.check import load_theory
+from lakatos.theories.induction import induce as induction
 from lakatos.theories.induction.additive import RIDGE, AdditiveSearch, GatedLead
 from lakatos.theories.induction.combination import with_combinations
 from lakatos.theories.induction.induce import induce
@@ -745,6 +746,22 @@ def test_what_cannot_reach_what_the_search_has_is_left_out_and_the_rest_is_as_be
     least = every[-1].criterion
     assert induce(DOMAIN, data, np.random.default_rng(3), least=least) == every[:-1]
     assert induce(DOMAIN, data, np.random.default_rng(3), least=0.0) == []
+
+
+def test_no_shared_rule_explains_more_than_each_trials_own_proportion():
+    answers = read_answers(DOMAIN, [answer(spared_of_zeros, noise=0.2, n_trials=20)])
+    everything = np.ones(len(answers.counts), dtype=bool)
+    forms = induction._forms(answers, sorted(answers.stimuli[0].arrays)[0], shared=True, past=False)
+    most = induction._most_explained(answers)
+    tried = 0
+    for form in forms:
+        counts = induction._counts(answers, form.by_row, everything)
+        explained = induction._explained(form, answers, counts)
+        for model in form.fit(counts).values():
+            if len(model.shares) == 1:
+                tried += 1
+                assert explained(model) <= most + 1e-9
+    assert tried >= 3
 
 
 def test_terms_behind_gates_are_screened_as_their_columns_say():

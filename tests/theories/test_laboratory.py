@@ -5,9 +5,13 @@ import pytest
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Trials
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.evaluate import evaluate
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.grammar import composition_of
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
+from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.score import learn_population, log_predictive
 from lakatos.theories.theory import read_program
 
@@ -96,3 +100,45 @@ def test_likelihoods_alone_give_the_same_scores_and_keep_what_counts_need():
             log_predictive(own).log_predictive, log_predictive(other).log_predictive
         )
     np.testing.assert_array_equal(learn_population(light), learn_population(whole))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compositions_that_share_a_process_are_scored_as_in_one_of_their_own(name):
+    """One that cannot be run ends alone; those after it get another process."""
+    seeds, space = CASES[name]
+    domain, family = DOMAINS[name], FAMILIES[name]
+    theories = [read_program(family.program(seed)) for seed in seeds]
+    compositions = [composition_of(theory.composition, {}) for theory in theories]
+    with Laboratory(domain, 1) as laboratory, Sandbox() as sandbox:
+        trials = [
+            replace(
+                laboratory.simulate(theories[:1], item, 8, np.random.default_rng(number))[0],
+                experiment=str(number),
+            )
+            for number, item in enumerate(
+                domain.candidates(space, np.random.default_rng(number), 12) for number in range(2)
+            )
+        ]
+        broken = replace(
+            family.grammar,
+            mechanisms=tuple(
+                replace(item, code="raise ValueError") for item in family.grammar.mechanisms
+            ),
+        )
+        (failed,) = laboratory.evaluate(broken, [(compositions[0], None)], trials, n_draws=64)
+        shared = laboratory.evaluate(
+            family.grammar, [(item, None) for item in compositions], trials, n_draws=64
+        )
+        own = [
+            evaluate(family.grammar, item, trials, domain, sandbox, n_draws=64)
+            for item in compositions
+        ]
+    assert isinstance(failed, TheoryError)
+    for one, other in zip(shared, own, strict=True):
+        assert one.theory == other.theory
+        assert one.error == pytest.approx(other.error, rel=1e-9)
+        for scores in ("scores", "left_out"):
+            for first, second in zip(getattr(one, scores), getattr(other, scores), strict=True):
+                np.testing.assert_allclose(
+                    first.log_predictive, second.log_predictive, rtol=1e-9, atol=1e-9
+                )

@@ -1,11 +1,10 @@
 """Backward elimination leaves out what answers that did not choose it can do without, and nothing else."""
 
 import numpy as np
-import pytest
 
 from lakatos.theories.errors import TheoryRaisedError
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
-from lakatos.theories.prune import halves, prune, simplifications
+from lakatos.theories.prune import prune, simplifications
 from lakatos.theories.score import UnitScores
 
 PRIOR = {"prior": "uniform", "low": 0.0, "high": 1.0}
@@ -81,10 +80,3 @@ def test_simplifications_have_less_than_what_they_are_made_from():
     for _, smaller in simplifications(GRAMMAR, FULL):
         assert smaller.size < FULL.size or set(GRAMMAR.parameters(smaller)) < own
     assert "drop random from lapse" not in dict(simplifications(GRAMMAR, FULL))
-
-
-@pytest.mark.parametrize("n_people", [4, 7, 50])
-def test_halves_share_nobody_and_miss_nobody(n_people):
-    first, second = halves(n_people)
-    assert (first ^ second).all()
-    assert abs(int(first.sum()) - int(second.sum())) <= 1

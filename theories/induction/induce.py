@@ -124,6 +124,7 @@ def induce(
     *,
     n_most: int = 3,
     least: float = -np.inf,
+    past: bool | None = None,
 ) -> list[InducedRule]:
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
@@ -134,6 +135,7 @@ def induce(
         n_most: Theories returned, of different forms, best first.
         least: Criterion that a theory must exceed, nats per choice: what does not even do so on the answers that it
             was fitted to is not tried on left-out ones.
+        past: Whether answers depend on one's own past, where `looks_back` has found out.
 
     Returns:
         Theories as text; empty where there are fewer than two distinct trials in every fold, not two options, or, in
@@ -153,12 +155,14 @@ def induce(
     place = rng.permutation(n_groups)[answers.group]
     first = sorted(trials[0].stimuli.arrays)[0]
     found = []
-    for form in _forms(answers, first, rng):
+    total = float(answers.count.sum())
+    if past is None:
+        past = _looks_back(answers, rng)
+    shared = _most_explained(answers) > least * total
+    for form in _forms(answers, first, shared=shared, past=past):
         counts = _counts(answers, form.by_row, np.ones(len(answers.counts), dtype=bool))
         models, explained = form.fit(counts), _explained(form, answers, counts)
-        if max(map(explained, models.values()), default=-np.inf) <= least * float(
-            answers.count.sum()
-        ):
+        if max(map(explained, models.values()), default=-np.inf) <= least * total:
             continue
         size, score = _best_size(form, answers, place)
         if size is None:
@@ -171,7 +175,7 @@ def induce(
         source, claim = form.write(model)
         if form.by_row and "def learn" not in source:  # found without memory too
             continue
-        price = model.price / float(answers.count.sum())
+        price = model.price / total
         found.append(
             InducedRule(
                 source,
@@ -190,6 +194,18 @@ def induce(
     for item in found:
         kinds.setdefault(item.kind, item)
     return list(kinds.values())[:n_most]
+
+
+def looks_back(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> bool:
+    """Whether theories with a memory are worth a search: answers depend on one's own past, or nobody can tell."""
+    if domain.sequential or any(item.pooled or item.n_options != 2 for item in trials):
+        return True
+    return _looks_back(read_answers(domain, trials), rng)
+
+
+def _looks_back(answers: InductionAnswers, rng: np.random.Generator) -> bool:
+    plain = leads(answers)
+    return answers.has_order and depends_on_past(answers, plain, signs(plain), rng)
 
 
 def _lessons(
@@ -212,11 +228,21 @@ def _lessons(
     return sorted(found, key=lambda item: -item.criterion)
 
 
-def _forms(answers: InductionAnswers, first: str, rng: np.random.Generator) -> list[RuleForm]:
+def _forms(answers: InductionAnswers, first: str, *, shared: bool, past: bool) -> list[RuleForm]:
+    """The ways to find rules in these answers.
+
+    Args:
+        answers: All of them.
+        first: Name of an array of the trials.
+        shared: Whether a rule that says the same of everybody, whatever came before, could be good enough.
+        past: Whether answers depend on one's own past.
+    """
     # First look: single leads (what speaks for an option) and gates (conditions), grown into rule
     # lists of every size.
     plain = leads(answers)
     signed = signs(plain)
+    if not shared and not past:
+        return [_mixture_form(signed, answers, first)] if answers.has_order else []
     divisions = gates(answers)
     everybody = answers.counts
     search = TreeSearch(signed, divisions, everybody)
@@ -261,7 +287,7 @@ def _forms(answers: InductionAnswers, first: str, rng: np.random.Generator) -> l
     # Where the order of answers is known: people who mix rules, and rules that use one's own past.
     if answers.has_order:
         forms.append(_mixture_form(signed, answers, first))
-        if depends_on_past(answers, plain, signed, rng):
+        if past:
             forms += _past_forms(
                 answers, first, plain, signed, divisions, search.deeper, grown, lapse
             )
@@ -414,6 +440,15 @@ def _best_size(
         return None, 0.0
     best = max(sizes, key=lambda size: scores[size] - prices[size])
     return best, scores[best]
+
+
+def _most_explained(answers: InductionAnswers) -> float:
+    """Nats of which rules without memory that say the same of everybody explain no more: by each trial's proportion."""
+    counts = answers.counts
+    shares = counts[:, 1] / np.maximum(counts.sum(axis=1), 1)
+    proportions = FittedRule(None, 0, shares[None], np.ones(1), 0.0)
+    everything = _counts(answers, False, np.ones(len(counts), dtype=bool))
+    return _log_predictive(proportions, everything, np.arange(len(counts)))
 
 
 def _explained(

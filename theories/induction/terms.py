@@ -214,7 +214,7 @@ def without_twins(values: Array, prices: Array) -> NDArray[np.intp]:
 
 def side(lead: Array) -> Array:
     """1, 0 or -1, without rounding errors."""
-    return np.sign(np.where(np.abs(lead) < TINY, 0.0, lead))
+    return np.subtract(lead >= TINY, lead <= -TINY, dtype=np.float32)
 
 
 def leads(answers: InductionAnswers) -> TermTable:
@@ -666,10 +666,11 @@ def remembered_leads(answers: InductionAnswers) -> TermTable:
     if answers.domain != "multiattribute":
         return TermTable((), np.zeros((0, len(answers.trial)), dtype=np.float32))
     forms = list(_remembered_forms())
-    first = np.cumsum([0, *(len(item) for item in answers.stimuli)])
+    parts = Stimuli.in_few_parts(answers.stimuli)
+    first = np.cumsum([0, *map(len, parts)])
     found = np.zeros((len(forms), len(answers.trial), 2), dtype=np.float32)
     last = _last(answers)
-    for number, stimuli in enumerate(answers.stimuli):
+    for number, stimuli in enumerate(parts):
         rows = np.flatnonzero(
             (answers.trial >= first[number]) & (answers.trial < first[number + 1])
         )

@@ -286,6 +286,29 @@ class TheorySession:
             self.close()
             raise
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its process can be asked; a failure ends it."""
+        return not self._child.closed
+
+    def hold(self, source: str) -> None:
+        """Have the process hold another theory, for the same stimuli.
+
+        Only for theories of one hand, such as the grammar's: each could find what the one before left behind, and
+        that it takes all draws at once is not tried.
+
+        Raises:
+            TheoryError: The theory cannot be read.
+        """
+        if len(source.encode(errors="surrogatepass")) > self._limits.source_bytes:
+            raise TheoryResourceError(
+                f"the source is longer than {self._limits.source_bytes} bytes; shorten it."
+            )
+        self._source, self.broadcasts = source, True
+        self._together = {False: True, True: True}
+        with self._lock:
+            self._ask({"source": source}, b"", [])
+
     def probabilities(self, parameters: Mapping[str, NDArray[Any]]) -> list[Array]:
         """Predictions for ``(n_draws,)`` values of each parameter; see `Sandbox.probabilities`."""
         values, n_draws = _draws(parameters)

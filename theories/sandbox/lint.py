@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import threading
 import unicodedata
@@ -40,8 +41,11 @@ def parse(source: str) -> ast.Module:
         return ast.parse(source)
 
 
+@functools.lru_cache(maxsize=64)
 def check_source(source: str, max_bytes: int = MAX_SOURCE_BYTES) -> None:
     """Refuse text that a theory does not need: other imports, dunder names, files, invisible characters.
+
+    A source that has passed is not looked at again.
 
     Raises:
         TheoryLintError: The first thing found, with its line.

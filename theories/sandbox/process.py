@@ -64,6 +64,11 @@ class ChildProcess:
         self._processor_deadline: float | None = None
         os.set_blocking(requests, False)
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was ended."""
+        return self._closed
+
     def start_clock(self) -> None:
         """Begin a call; what the theory wrote without being asked ends it."""
         if self._closed:

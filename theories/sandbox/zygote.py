@@ -223,6 +223,14 @@ def serve(sent: memoryview, room: memoryview) -> None:
     while True:
         header, payload = read_request(sent)
         try:
+            if "source" in header:  # the next composition of the grammar
+                program = load(header["source"])
+                evaluators = [
+                    TheoryEvaluator(program.choose, trials, n_options, broadcasts=True)
+                    for trials in stimuli
+                ]
+                write_answer({})
+                continue
             if "step" in header:
                 parts, _ = wire.parts_from(header["step"], payload)
                 assert walk is not None
@@ -289,10 +297,16 @@ def load(source: str) -> TheoryFunctions:
 class TheoryEvaluator:
     """A theory on one set of stimuli; remembers whether the theory takes all draws at once."""
 
-    def __init__(self, choose: Function, trials: NamedArrays, n_options: int) -> None:
+    def __init__(
+        self,
+        choose: Function,
+        trials: NamedArrays,
+        n_options: int,
+        broadcasts: bool | None = None,
+    ) -> None:
         self.choose, self.trials, self.n_options = choose, trials, n_options
         self.n_trials = len(next(iter(trials.values())))
-        self.broadcasts: bool | None = None
+        self.broadcasts = broadcasts
         self.scalars = False
 
     def probabilities(self, parameters: Mapping[str, wire.AnyArray]) -> wire.AnyArray:
