@@ -23,6 +23,7 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.induction.induce import induce
+from lakatos.theories.naming import name_in_company
 from lakatos.theories.record import (
     Diagnosis,
     SearchFinished,
@@ -214,6 +215,7 @@ async def check_program(
     def work(context: StepContext) -> TheoryChecked:
         context.last_note({"sandbox": list(run.laboratory.layers)})
         digest = context.artifacts.put(program.source.encode())
+        others = [run.form(known) for known in run.state.theories if known != program.digest]
         theory: Theory | None = None
         reason = ""
         try:
@@ -223,7 +225,7 @@ async def check_program(
         return TheoryChecked(
             theory=digest,
             passed=theory is not None,
-            name=theory.name if theory else _name(program),
+            name=name_in_company(theory, others) if theory else _name(program),
             claim=theory.claim if theory else "",
             author=program.author,
             parents=program.parents,
