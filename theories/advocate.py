@@ -71,6 +71,8 @@ class AdvocateBrief:
     """``slot:mechanism`` that the diagnosis proposes."""
     warnings: tuple[str, ...] = ()
     """Changes that lessons warn of, in the words of `Grammar.edits`."""
+    published: tuple[Composition, ...] = ()
+    """Forms of published theories, tried before any that are composed at random."""
     n_candidates: int = 60
     n_successors: int = 3
 
@@ -129,6 +131,8 @@ class GrammarAdvocate:
     """Of `CandidateObjective.exploration`: ``exploration sqrt(log N / (1 + n))`` for n of N candidates in a place."""
     openness: float = 0.01
     """Of `CandidateObjective.entropy`, per nat."""
+    settling: float = 0.4
+    """Share of the candidates, the last ones, that are one edit away from the best so far."""
     memory: float = 0.05
     """Share of the candidates that may have a memory as long as the best so far has none."""
     memory_of_leader: float = 0.4
@@ -159,9 +163,15 @@ class GrammarAdvocate:
     def submitted(
         self, working: Sequence[CompositionAttempt], n: int
     ) -> tuple[CompositionAttempt, ...]:
-        """The best by criterion of those with nearly the smallest error."""
-        least = min((_error(attempt) for attempt in working), default=0.0)
-        return tuple([attempt for attempt in working if _error(attempt) <= self.slack * least][:n])
+        """The best by criterion of those with nearly the smallest error.
+
+        What explains people far worse than the best does not say how small an error can be: a rule without any lapses
+        may come nearest to proportions and hold impossible what people do.
+        """
+        best = max((attempt.criterion for attempt in working), default=0.0)
+        sound = [attempt for attempt in working if attempt.criterion >= best - HOPELESS]
+        least = min((_error(attempt) for attempt in sound), default=0.0)
+        return tuple([attempt for attempt in sound if _error(attempt) <= self.slack * least][:n])
 
     def pruned(
         self, proposal: SearchProposal, brief: AdvocateBrief, evaluate: Evaluate, validate: Validate
@@ -232,6 +242,8 @@ N_CELLS = 48
 """Cells of people (or trials, where answers are pooled) at most; more are averaged."""
 WEIGHTS = (0.5, 0.25, 0.25)
 """Of the criterion, the error, and the people in the objective."""
+HOPELESS = 1.0
+"""Nats per choice behind the best by which a candidate is out of the question."""
 WORST = 0.2
 """Share of the candidates whose values are raised to the next; how bad the bad ones are teaches nothing."""
 
@@ -271,9 +283,11 @@ class _SearchTree:
         if not working:
             self.unspent = "nothing that was tried can be fitted"
             return []
-        children = self._children(working)
-        children = [child for child in children if not self._is_warned_of(*child)] or children
+        settles = len(self.tried) >= (1 - self.advocate.settling) * self.brief.n_candidates
         most = self._n_with_memory()
+        children = self._neighbours(working, most > 0) if settles else []
+        children = children or self._children(working)
+        children = [child for child in children if not self._is_warned_of(*child)] or children
         if most <= 0:
             children = [child for child in children if not self._map.has_memory(child[0])]
         if not children:
@@ -300,6 +314,11 @@ class _SearchTree:
         chances = chances_of_improvement(
             mean + answers[:, None] * deviation, deviation, values.max(axis=0)
         )
+        rationed = np.array([self._map.has_memory(composition) for composition in compositions])
+        if settles:
+            order = np.argsort(-chances[:, 0], kind="stable")
+            order = order[~rationed[order] | (np.cumsum(rationed[order]) <= most)]
+            return [self._trial(*children[place]) for place in order[: self.advocate.batch]]
         seen = Counter(self._map.place(attempt.composition) for attempt in working)
         where = [self._map.place(composition) for composition in compositions]
         places = {place: index for index, place in enumerate(dict.fromkeys(where))}
@@ -311,16 +330,20 @@ class _SearchTree:
             self.advocate.exploration * np.array(unseen),
             self.advocate.openness * uncertainty(chances[:, 0]),
         )
-        rationed = np.array([self._map.has_memory(composition) for composition in compositions])
         chosen = lazy_greedy(objective, self.advocate.batch, rationed=rationed, most=most)
         return [self._trial(*children[place]) for place in chosen]
 
     def fresh(self, n: int) -> list[Composition]:
-        """Compositions drawn at random, of which few have a memory."""
+        """Published forms, then compositions drawn at random; few of them have a memory."""
         n_left = self._n_with_memory(n)
+        published = [
+            self.brief.published[place]
+            for place in self.rng.permutation(len(self.brief.published))
+        ]
         found: list[Composition] = []
-        for _ in range(4 * n):
-            drawn = self.grammar.compose(self.rng)
+        for number in range(4 * n):
+            is_known = number < len(published)
+            drawn = published[number] if is_known else self.grammar.compose(self.rng)
             has_memory = self._map.has_memory(drawn)
             if len(found) < n and (n_left > 0 or not has_memory):
                 found.append(drawn)
@@ -371,6 +394,21 @@ class _SearchTree:
             found[drawn.key] = drawn, None
         children = [child for key, child in found.items() if key not in self.tried]
         return [children[place] for place in self.rng.permutation(len(children))]
+
+    def _neighbours(
+        self, working: Sequence[CompositionAttempt], with_memory: bool
+    ) -> list[tuple[Composition, CompositionAttempt | None]]:
+        """Untried compositions one edit away from the best that has any, in a random order."""
+        for node in working:
+            edits = [edit for _, edit in self._edited(node.composition)]
+            new = [
+                (edit, node)
+                for edit in edits
+                if edit.key not in self.tried and (with_memory or not self._map.has_memory(edit))
+            ]
+            if new:
+                return [new[place] for place in self.rng.permutation(len(new))]
+        return []
 
     def _trial(self, child: Composition, node: CompositionAttempt | None) -> Trial:
         """A child with the theory that it is made from and the changes that lead to it."""

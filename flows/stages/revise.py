@@ -72,6 +72,7 @@ async def revise(
         starts=(*_starts(run, diagnosis.record), *advice.starts),
         remedies=tuple(dict.fromkeys(remedies)),
         warnings=advice.warnings,
+        published=tuple(composition for _, composition in run.family.seeds.values()),
         n_candidates=settings.candidates,
         n_successors=settings.successors,
     )
