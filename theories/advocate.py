@@ -337,8 +337,7 @@ class _SearchTree:
         """Published forms, then compositions drawn at random; few of them have a memory."""
         n_left = self._n_with_memory(n)
         published = [
-            self.brief.published[place]
-            for place in self.rng.permutation(len(self.brief.published))
+            self.brief.published[place] for place in self.rng.permutation(len(self.brief.published))
         ]
         found: list[Composition] = []
         for number in range(4 * n):

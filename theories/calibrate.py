@@ -32,6 +32,10 @@ N_GRID = 15
 """Values of each kind that are tried in a round of `most_likely_normals`."""
 N_ROUNDS_WITHIN = 8
 """Of expectation maximisation with the same draws; more would ask more of them than they can tell."""
+OVERSTEP = 1.6
+"""Times the step to the next center that is taken (Salakhutdinov & Roweis, 2003, ICML, 664-671)."""
+RISING, MOST_ROUNDS = 2e-3, 4
+"""Nats per choice that two rounds must have gained for another to follow, and rounds at most, times those asked for."""
 N_ROUNDS_WITHOUT = 8
 """The same without a group."""
 LEAST_SHARE = 0.125
@@ -57,7 +61,9 @@ def calibrate(
         likelihood: Of single answers, where it does not follow from the probabilities of each trial alone.
         start: A population learned from some of the answers, from which to go on.
         n_draws: Population size in every iteration, a power of two.
-        n_iterations: Rounds; every round starts from the population of the last.
+        n_iterations: Rounds, at least; every round starts from the population of the last. Others follow, up to
+            ``MOST_ROUNDS`` times as many, while the answers become likelier: weights that all grow together are
+            learned slowly, and a theory must not be judged by how soon it is.
 
     Returns:
         Normal (log-normal) priors with the limits of the given ones.
@@ -83,7 +89,10 @@ def calibrate(
         return shared.population(shared.fit(points, n_rounds=3 * n_iterations))
     low, high = _latent_limits(priors)
     current = dict(start or priors)
-    for _ in range(n_iterations):
+    centers: Array | None = None
+    explained: list[float] = []
+    n_choices = sum(float(item.counts.sum()) for item in trials)
+    while len(explained) < n_iterations or _rises(explained, n_choices, MOST_ROUNDS * n_iterations):
         drawn = {
             name: current[name].quantile(uniform[:, column]) for column, name in enumerate(names)
         }
@@ -92,11 +101,22 @@ def calibrate(
         found = _maximise(
             current, latent, low, high, log_p, np.ones((log_p.shape[1], 1)), N_ROUNDS_WITHIN
         )
+        explained.append(float((logsumexp(log_p, axis=0) - np.log(n_draws)).sum()))
+        reached = found.centers[0]
+        if centers is not None:
+            reached = np.clip(centers + OVERSTEP * (reached - centers), low, high)
+        centers = reached
         current = {
             name: priors[name].narrowed(float(center), float(spread))
-            for name, center, spread in zip(names, found.centers[0], found.spreads[0], strict=True)
+            for name, center, spread in zip(names, reached, found.spreads[0], strict=True)
         }
     return current
+
+
+def _rises(explained: Sequence[float], n_choices: float, n_most: int) -> bool:
+    """Whether the answers were still becoming likelier by so much in the last two rounds that more should follow."""
+    gained = explained[-1] - explained[max(len(explained) - 3, 0)]
+    return len(explained) < n_most and gained > RISING * n_choices
 
 
 def _likelihood(trials: Sequence[Trials], answers: Sequence[Array]) -> Array:
