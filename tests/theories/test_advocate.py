@@ -282,3 +282,28 @@ def test_a_search_that_ends_early_says_why():
     assert len(everything.attempts) < 10_000
     assert everything.unspent == "nothing is left within reach of what was tried"
     assert search(Bench(broken=("a",))).unspent == "nothing that was tried can be fitted"
+
+
+def test_a_search_ends_among_the_neighbours_of_its_best():
+    bench = Bench({"c": 0.3, "h": 0.2})
+    search(bench, AdvocateBrief((START,), n_candidates=30))
+    best = {"first": ("c",), "second": ("h",)}
+    edits = {edit.key for _, edit in GRAMMAR.edits(Composition(best))}
+    known = {key for key in bench.asked[:18] if key in edits}
+    assert Composition(best).key in bench.asked[:18]
+    assert len(edits.intersection(bench.asked) - known) == len(edits - known)
+
+
+def test_published_forms_are_tried_before_any_that_are_composed_at_random():
+    published = tuple(Composition({"first": (name,), "second": ("g",)}) for name in "bc")
+    bench = Bench()
+    brief = AdvocateBrief((START,), published=published, n_candidates=12)
+    GrammarAdvocate(GRAMMAR, afresh=0.2).revise(brief, bench, np.random.default_rng(0))
+    assert set(bench.asked[1:3]) == {form.key for form in published}
+
+
+def test_a_rule_that_people_hardly_follow_does_not_say_how_small_an_error_can_be():
+    """The rule without lapses has the smallest error and explains people three nats worse."""
+    bench = Bench({"b": -3.0, "c": 0.1}, errors={"b": 0.001})
+    proposal = search(bench, AdvocateBrief((START,), n_candidates=60))
+    assert "c" in names_of(proposal.submitted[0])

@@ -182,3 +182,21 @@ def test_pooled_experiments_left_out_are_predicted_by_the_point_that_the_others_
     wanted = 600 * math.log(0.7) + 400 * math.log(0.3), 700 * math.log(0.6) + 300 * math.log(0.4)
     assert first.log_predictive[0] == pytest.approx(wanted[0], abs=1.0)
     assert second.log_predictive[0] == pytest.approx(wanted[1], abs=1.0)
+
+
+def test_weights_that_all_grow_together_are_learned_in_full():
+    """Three weights far from the middle of wide ranges: a few rounds of short steps would leave them too small."""
+    rng = np.random.default_rng(4)
+    wide = parse_prior("w", {"prior": "normal", "mean": 0.0, "sd": 1.0, "low": -20.0, "high": 20.0})
+    shown, wanted = rng.normal(size=(60, 3)), np.array([7.0, -6.0, 5.0])
+
+    def weighed(parameters):
+        weights = np.stack([parameters[name] for name in "abc"], axis=1)
+        p = logistic(np.clip(weights @ shown.T, -30, 30))
+        return [np.stack([1 - p, p], axis=-1)]
+
+    p = weighed({name: np.array([value]) for name, value in zip("abc", wanted, strict=True)})[0]
+    people = binomial_trials(rng.binomial(1, np.tile(p[0, :, 1], (40, 1))), 1)
+    found = calibrate(dict.fromkeys("abc", wide), [people], weighed, n_draws=256, n_iterations=3)
+    grown = np.array([found[name].center for name in "abc"]) @ wanted / (wanted @ wanted)
+    assert 0.8 < grown < 1.2  # 2,400 answers say it to within 0.06
