@@ -131,8 +131,9 @@ class GrammarAdvocate:
     """Of `CandidateObjective.exploration`: ``exploration sqrt(log N / (1 + n))`` for n of N candidates in a place."""
     openness: float = 0.01
     """Of `CandidateObjective.entropy`, per nat."""
-    settling: float = 0.4
-    """Share of the candidates, the last ones, that are one edit away from the best so far."""
+    settling: float = 0.3
+    """Share of the candidates, the last ones, that are one edit away from the best so far; as many again follow after
+    elimination."""
     memory: float = 0.05
     """Share of the candidates that may have a memory as long as the best so far has none."""
     memory_of_leader: float = 0.4
@@ -174,38 +175,69 @@ class GrammarAdvocate:
         return tuple([attempt for attempt in sound if _error(attempt) <= self.slack * least][:n])
 
     def pruned(
-        self, proposal: SearchProposal, brief: AdvocateBrief, evaluate: Evaluate, validate: Validate
+        self,
+        proposal: SearchProposal,
+        brief: AdvocateBrief,
+        evaluate: Evaluate,
+        validate: Validate,
+        rng: np.random.Generator,
     ) -> SearchProposal:
         """The proposal with every submission pruned and fitted again, and the leader pruned where that leaves less.
+
+        What fills a gap beside ornaments is often not what fills it without them, so the search then goes on among the
+        neighbours of what is left, and what comes out best of that is pruned as well.
 
         Args:
             proposal: What `revise` returned.
             brief: Its first start is the leader.
             evaluate: As in `revise`.
             validate: Scores on people that a composition was not fitted to; see `theories.prune`.
+            rng: Source of the order in which neighbours are considered.
         """
         cut: dict[object, Trial] = {}
-        for attempt in proposal.submitted:
-            found = prune(self.grammar, attempt.composition, validate, price=self.price)
-            cut.setdefault(
-                found.composition.key,
-                (found.composition, attempt.parent, _told(attempt.change, found)),
-            )
+
+        def leave_out(attempt: Trial, *, always: bool = True) -> None:
+            composition, parent, change = attempt
+            found = prune(self.grammar, composition, validate, price=self.price)
+            if always or found.changes:
+                trial = (found.composition, parent, _told(change, found))
+                cut.setdefault(found.composition.key, trial)
+
+        for item in proposal.submitted:
+            leave_out((item.composition, item.parent, item.change))
         for start in brief.starts[:1]:
-            found = prune(self.grammar, start.composition, validate, price=self.price)
-            if found.changes:
-                cut.setdefault(
-                    found.composition.key, (found.composition, start.digest, _told("", found))
-                )
-        results = evaluate([item[:2] for item in cut.values()]) if cut else []
-        fitted = [
-            self.attempt(*item, result) for item, result in zip(cut.values(), results, strict=True)
-        ]
-        tried = {item.composition.key: item for item in (*proposal.attempts, *fitted)}
+            leave_out((start.composition, start.digest, ""), always=False)
+        tree = self._settled(proposal, list(cut.values()), brief, evaluate, rng)
+        for item in self.submitted(tree.working, 1):
+            if item.composition.key not in cut:
+                leave_out((item.composition, item.parent, item.change))
+        tree.grow(list(cut.values()), evaluate)
+        fitted = [tree.tried[key] for key in cut]
         working = [item for item in fitted if item.evaluated is not None]
         return replace(
-            proposal, attempts=tuple(ranked(tried.values())), submitted=tuple(ranked(working))
+            proposal,
+            attempts=tuple(ranked(tree.tried.values())),
+            submitted=tuple(ranked(working)),
         )
+
+    def _settled(
+        self,
+        proposal: SearchProposal,
+        cut: Sequence[Trial],
+        brief: AdvocateBrief,
+        evaluate: Evaluate,
+        rng: np.random.Generator,
+    ) -> _SearchTree:
+        """The search's tree with what elimination left, and some neighbours of its best."""
+        tree = _SearchTree(self, brief, rng)
+        tree.tried = {item.composition.key: item for item in proposal.attempts}
+        tree.budget = len(proposal.attempts) + len(cut)
+        tree.grow(cut, evaluate)
+        tree.budget = len(tree.tried) + int(self.settling * brief.n_candidates)
+        while proposal.submitted and len(tree.tried) < tree.budget and (batch := tree.next_batch()):
+            tree.grow(batch, evaluate)
+        tree.budget += len(cut) + 1
+        return tree
 
     def attempt(
         self,
@@ -234,6 +266,8 @@ class GrammarAdvocate:
 
 N_NODES = 5
 """Nodes of each kind whose children are gathered."""
+N_FAMILIES = 3
+"""Families whose best is expanded when a search settles: the best of all may be the best of a wrong one."""
 N_COMBINED = 40
 """Children several edits away, of each node."""
 N_CROSSED = 120
@@ -257,6 +291,8 @@ class _SearchTree:
         self.advocate, self.brief, self.rng = advocate, brief, rng
         self.grammar = advocate.grammar
         self.tried: dict[object, CompositionAttempt] = {}
+        self.budget = brief.n_candidates
+        """Candidates that may have been tried in the end."""
         self.unspent = ""
         """Why there was no next batch."""
         self._wanted = [tuple(remedy.split(":", 1)) for remedy in brief.remedies]
@@ -272,7 +308,7 @@ class _SearchTree:
     def grow(self, items: Sequence[Trial], evaluate: Evaluate) -> None:
         """Evaluate what is new among ``items``, as far as the budget goes."""
         fresh = {item[0].key: item for item in reversed(items) if item[0].key not in self.tried}
-        new = list(fresh.values())[::-1][: max(self.brief.n_candidates - len(self.tried), 0)]
+        new = list(fresh.values())[::-1][: max(self.budget - len(self.tried), 0)]
         results = evaluate([(composition, parent) for composition, parent, _ in new]) if new else []
         for (composition, parent, change), result in zip(new, results, strict=True):
             self.tried[composition.key] = self.advocate.attempt(composition, parent, change, result)
@@ -283,7 +319,7 @@ class _SearchTree:
         if not working:
             self.unspent = "nothing that was tried can be fitted"
             return []
-        settles = len(self.tried) >= (1 - self.advocate.settling) * self.brief.n_candidates
+        settles = len(self.tried) >= (1 - self.advocate.settling) * self.budget
         most = self._n_with_memory()
         children = self._neighbours(working, most > 0) if settles else []
         children = children or self._children(working)
@@ -397,17 +433,22 @@ class _SearchTree:
     def _neighbours(
         self, working: Sequence[CompositionAttempt], with_memory: bool
     ) -> list[tuple[Composition, CompositionAttempt | None]]:
-        """Untried compositions one edit away from the best that has any, in a random order."""
-        for node in working:
-            edits = [edit for _, edit in self._edited(node.composition)]
-            new = [
-                (edit, node)
-                for edit in edits
-                if edit.key not in self.tried and (with_memory or not self._map.has_memory(edit))
-            ]
-            if new:
-                return [new[place] for place in self.rng.permutation(len(new))]
-        return []
+        """Untried compositions one edit away from the best, and from the best of some families, in a random order."""
+        nodes = [
+            working[0],
+            *archive(
+                working,
+                lambda item: self._map.family(item.composition),
+                lambda item: item.criterion,
+            )[1:N_FAMILIES],
+        ]
+        found: dict[object, tuple[Composition, CompositionAttempt | None]] = {}
+        for node in reversed(nodes):
+            for _, edit in self._edited(node.composition):
+                if edit.key not in self.tried and (with_memory or not self._map.has_memory(edit)):
+                    found[edit.key] = edit, node
+        new = list(found.values())
+        return [new[place] for place in self.rng.permutation(len(new))]
 
     def _trial(self, child: Composition, node: CompositionAttempt | None) -> Trial:
         """A child with the theory that it is made from and the changes that lead to it."""

@@ -135,7 +135,7 @@ def cell(domain: str, seed: int) -> dict[str, Any]:
         answers = PlantedAnswers(domain, planted(grammar, composition, rng), lab, rng)
         before = advocate.revise(brief, answers.evaluate, rng)
         after = advocate.pruned(
-            before, replace(brief, starts=()), answers.evaluate, answers.validate
+            before, replace(brief, starts=()), answers.evaluate, answers.validate, rng
         )
         left = prune(grammar, composition, answers.validate, price=advocate.price)
         (own,) = answers.evaluate([(composition, None)])

@@ -124,7 +124,8 @@ def search(
     else:
         advocate = GrammarAdvocate(grammar, afresh=strategy.exploration)
         brief = preferring(brief, grammar, strategy.preferences, context.rng)
-    return advocate.pruned(advocate.revise(brief, evaluate, context.rng), brief, evaluate, validate)
+    found = advocate.revise(brief, evaluate, context.rng)
+    return advocate.pruned(found, brief, evaluate, validate, context.rng)
 
 
 def induced(
