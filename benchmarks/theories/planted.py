@@ -94,7 +94,9 @@ def parts(grammar: Grammar, composition: Composition) -> set[str]:
 class PlantedAnswers:
     """Answers of people who follow a planted truth, and fits to them."""
 
-    def __init__(self, domain: str, truth: Theory, lab: Laboratory, rng: np.random.Generator):
+    def __init__(
+        self, domain: str, truth: Theory, lab: Laboratory, rng: np.random.Generator
+    ) -> None:
         self.domain, self.truth, self.lab = domain, truth, lab
         self.grammar = FAMILIES[domain].grammar
         self.trials = [self._experiment(str(number + 1), rng) for number in range(N_EXPERIMENTS)]
