@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.prior import Prior
+from lakatos.theories.topic import topic_of
 
 Array = NDArray[np.float64]
 STRENGTHS = ((0.12, "hardly "), (0.5, "slightly "), (2.0, ""), (np.inf, "strongly "))
@@ -45,6 +46,8 @@ AT_LIMIT = 0.01
 N_PEOPLE = 400
 """Quantiles by which a distribution over people is read."""
 MOST_SENTENCES = 3
+MOST_WORDS = 5
+"""Of a name."""
 PLACE = re.compile(r"\{(\w+)(%?)\}")
 
 
@@ -162,17 +165,17 @@ def account_of(
     """The theory in words, at the learned distributions of its parameters.
 
     Args:
-        head: Short name of the form; the strongest clause with a label is added to it.
+        head: Short name of the form; the strongest clause with a label that is short enough is added to it.
         clauses: In the order in which they are told.
         priors: Declared, or as the newest fit has them.
         pooled: Whether people could not be told apart, so that a spread is what is not known of one shared value.
     """
     told = tuple(tell_clause(clause, priors, pooled=pooled) for clause in clauses)
-    labels = [
-        (item.size, label) for item in told if (label := _label(item)) and item.strength != "hardly"
-    ]
-    label = max(labels, key=lambda pair: pair[0])[1] if labels else ""
-    name = f"{head} with {label}" if label else head
+    labelled = sorted(
+        (item for item in told if item.strength != "hardly"), key=lambda item: -item.size
+    )
+    names = (f"{head} with {label}" for item in labelled if (label := _label(item)))
+    name = next((name for name in names if len(name.split()) <= MOST_WORDS), head)
     sentences: list[str] = []
     for number in range(1, MOST_SENTENCES + 1):
         own = [item for item in told if item.wording.sentence == number and item.text]
@@ -281,7 +284,10 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior]) -> str:
 
 
 def _label(told: ToldClause) -> str:
-    return told.wording.opposite_label if told.direction < 0 else told.wording.label
+    label, opposite = told.wording.label, told.wording.opposite_label
+    if told.direction == 0:
+        return topic_of(label, opposite)
+    return opposite if told.direction < 0 else label
 
 
 def _sentence(subject: str, clauses: Sequence[ToldClause]) -> str:

@@ -71,6 +71,8 @@ class AdvocateBrief:
     """``slot:mechanism`` that the diagnosis proposes."""
     warnings: tuple[str, ...] = ()
     """Changes that lessons warn of, in the words of `Grammar.edits`."""
+    published: tuple[Composition, ...] = ()
+    """Forms of published theories, tried before any that are composed at random."""
     n_candidates: int = 60
     n_successors: int = 3
     looks_back: bool = True
@@ -131,6 +133,9 @@ class GrammarAdvocate:
     """Of `CandidateObjective.exploration`: ``exploration sqrt(log N / (1 + n))`` for n of N candidates in a place."""
     openness: float = 0.01
     """Of `CandidateObjective.entropy`, per nat."""
+    settling: float = 0.3
+    """Share of the candidates, the last ones, that are one edit away from the best so far; as many again follow after
+    elimination."""
     memory: float = 0.05
     """Share of the candidates that may have a memory as long as the best so far has none."""
     memory_of_leader: float = 0.4
@@ -161,43 +166,80 @@ class GrammarAdvocate:
     def submitted(
         self, working: Sequence[CompositionAttempt], n: int
     ) -> tuple[CompositionAttempt, ...]:
-        """The best by criterion of those with nearly the smallest error."""
-        least = min((_error(attempt) for attempt in working), default=0.0)
-        return tuple([attempt for attempt in working if _error(attempt) <= self.slack * least][:n])
+        """The best by criterion of those with nearly the smallest error.
+
+        What explains people far worse than the best does not say how small an error can be: a rule without any lapses
+        may come nearest to proportions and hold impossible what people do.
+        """
+        best = max((attempt.criterion for attempt in working), default=0.0)
+        sound = [attempt for attempt in working if attempt.criterion >= best - HOPELESS]
+        least = min((_error(attempt) for attempt in sound), default=0.0)
+        return tuple([attempt for attempt in sound if _error(attempt) <= self.slack * least][:n])
 
     def pruned(
-        self, proposal: SearchProposal, brief: AdvocateBrief, evaluate: Evaluate, validate: Validate
+        self,
+        proposal: SearchProposal,
+        brief: AdvocateBrief,
+        evaluate: Evaluate,
+        validate: Validate,
+        rng: np.random.Generator,
     ) -> SearchProposal:
         """The proposal with every submission pruned and fitted again, and the leader pruned where that leaves less.
+
+        What fills a gap beside ornaments is often not what fills it without them, so the search then goes on among the
+        neighbours of what is left, and what comes out best of that is pruned as well.
 
         Args:
             proposal: What `revise` returned.
             brief: Its first start is the leader.
             evaluate: As in `revise`.
             validate: Scores on people that a composition was not fitted to; see `theories.prune`.
+            rng: Source of the order in which neighbours are considered.
         """
         cut: dict[object, Trial] = {}
-        for attempt in proposal.submitted:
-            found = prune(self.grammar, attempt.composition, validate, price=self.price)
-            cut.setdefault(
-                found.composition.key,
-                (found.composition, attempt.parent, _told(attempt.change, found)),
-            )
+
+        def leave_out(attempt: Trial, *, always: bool = True) -> None:
+            composition, parent, change = attempt
+            found = prune(self.grammar, composition, validate, price=self.price)
+            if always or found.changes:
+                trial = (found.composition, parent, _told(change, found))
+                cut.setdefault(found.composition.key, trial)
+
+        for item in proposal.submitted:
+            leave_out((item.composition, item.parent, item.change))
         for start in brief.starts[:1]:
-            found = prune(self.grammar, start.composition, validate, price=self.price)
-            if found.changes:
-                cut.setdefault(
-                    found.composition.key, (found.composition, start.digest, _told("", found))
-                )
-        results = evaluate([item[:2] for item in cut.values()]) if cut else []
-        fitted = [
-            self.attempt(*item, result) for item, result in zip(cut.values(), results, strict=True)
-        ]
-        tried = {item.composition.key: item for item in (*proposal.attempts, *fitted)}
+            leave_out((start.composition, start.digest, ""), always=False)
+        tree = self._settled(proposal, list(cut.values()), brief, evaluate, rng)
+        for item in self.submitted(tree.working, 1):
+            if item.composition.key not in cut:
+                leave_out((item.composition, item.parent, item.change))
+        tree.grow(list(cut.values()), evaluate)
+        fitted = [tree.tried[key] for key in cut]
         working = [item for item in fitted if item.evaluated is not None]
         return replace(
-            proposal, attempts=tuple(ranked(tried.values())), submitted=tuple(ranked(working))
+            proposal,
+            attempts=tuple(ranked(tree.tried.values())),
+            submitted=tuple(ranked(working)),
         )
+
+    def _settled(
+        self,
+        proposal: SearchProposal,
+        cut: Sequence[Trial],
+        brief: AdvocateBrief,
+        evaluate: Evaluate,
+        rng: np.random.Generator,
+    ) -> _SearchTree:
+        """The search's tree with what elimination left, and some neighbours of its best."""
+        tree = _SearchTree(self, brief, rng)
+        tree.tried = {item.composition.key: item for item in proposal.attempts}
+        tree.budget = len(proposal.attempts) + len(cut)
+        tree.grow(cut, evaluate)
+        tree.budget = len(tree.tried) + int(self.settling * brief.n_candidates)
+        while proposal.submitted and len(tree.tried) < tree.budget and (batch := tree.next_batch()):
+            tree.grow(batch, evaluate)
+        tree.budget += len(cut) + 1
+        return tree
 
     def attempt(
         self,
@@ -226,6 +268,8 @@ class GrammarAdvocate:
 
 N_NODES = 5
 """Nodes of each kind whose children are gathered."""
+N_FAMILIES = 3
+"""Families whose best is expanded when a search settles: the best of all may be the best of a wrong one."""
 N_COMBINED = 40
 """Children several edits away, of each node."""
 N_CROSSED = 120
@@ -234,6 +278,8 @@ N_CELLS = 48
 """Cells of people (or trials, where answers are pooled) at most; more are averaged."""
 WEIGHTS = (0.5, 0.25, 0.25)
 """Of the criterion, the error, and the people in the objective."""
+HOPELESS = 1.0
+"""Nats per choice behind the best by which a candidate is out of the question."""
 WORST = 0.2
 """Share of the candidates whose values are raised to the next; how bad the bad ones are teaches nothing."""
 
@@ -247,6 +293,8 @@ class _SearchTree:
         self.advocate, self.brief, self.rng = advocate, brief, rng
         self.grammar = advocate.grammar
         self.tried: dict[object, CompositionAttempt] = {}
+        self.budget = brief.n_candidates
+        """Candidates that may have been tried in the end."""
         self.unspent = ""
         """Why there was no next batch."""
         self._wanted = [tuple(remedy.split(":", 1)) for remedy in brief.remedies]
@@ -262,7 +310,7 @@ class _SearchTree:
     def grow(self, items: Sequence[Trial], evaluate: Evaluate) -> None:
         """Evaluate what is new among ``items``, as far as the budget goes."""
         fresh = {item[0].key: item for item in reversed(items) if item[0].key not in self.tried}
-        new = list(fresh.values())[::-1][: max(self.brief.n_candidates - len(self.tried), 0)]
+        new = list(fresh.values())[::-1][: max(self.budget - len(self.tried), 0)]
         results = evaluate([(composition, parent) for composition, parent, _ in new]) if new else []
         for (composition, parent, change), result in zip(new, results, strict=True):
             self.tried[composition.key] = self.advocate.attempt(composition, parent, change, result)
@@ -273,9 +321,11 @@ class _SearchTree:
         if not working:
             self.unspent = "nothing that was tried can be fitted"
             return []
-        children = self._children(working)
-        children = [child for child in children if not self._is_warned_of(*child)] or children
+        settles = len(self.tried) >= (1 - self.advocate.settling) * self.budget
         most = self._n_with_memory()
+        children = self._neighbours(working, most > 0) if settles else []
+        children = children or self._children(working)
+        children = [child for child in children if not self._is_warned_of(*child)] or children
         if most <= 0:
             children = [child for child in children if not self._map.has_memory(child[0])]
         if not children:
@@ -302,6 +352,11 @@ class _SearchTree:
         chances = chances_of_improvement(
             mean + answers[:, None] * deviation, deviation, values.max(axis=0)
         )
+        rationed = np.array([self._map.has_memory(composition) for composition in compositions])
+        if settles:
+            order = np.argsort(-chances[:, 0], kind="stable")
+            order = order[~rationed[order] | (np.cumsum(rationed[order]) <= most)]
+            return [self._trial(*children[place]) for place in order[: self.advocate.batch]]
         seen = Counter(self._map.place(attempt.composition) for attempt in working)
         where = [self._map.place(composition) for composition in compositions]
         places = {place: index for index, place in enumerate(dict.fromkeys(where))}
@@ -313,16 +368,19 @@ class _SearchTree:
             self.advocate.exploration * np.array(unseen),
             self.advocate.openness * uncertainty(chances[:, 0]),
         )
-        rationed = np.array([self._map.has_memory(composition) for composition in compositions])
         chosen = lazy_greedy(objective, self.advocate.batch, rationed=rationed, most=most)
         return [self._trial(*children[place]) for place in chosen]
 
     def fresh(self, n: int) -> list[Composition]:
-        """Compositions drawn at random, of which few have a memory."""
+        """Published forms, then compositions drawn at random; few of them have a memory."""
         n_left = self._n_with_memory(n)
+        published = [
+            self.brief.published[place] for place in self.rng.permutation(len(self.brief.published))
+        ]
         found: list[Composition] = []
-        for _ in range(4 * n):
-            drawn = self.grammar.compose(self.rng)
+        for number in range(4 * n):
+            is_known = number < len(published)
+            drawn = published[number] if is_known else self.grammar.compose(self.rng)
             has_memory = self._map.has_memory(drawn)
             if len(found) < n and (n_left > 0 or not has_memory):
                 found.append(drawn)
@@ -375,6 +433,26 @@ class _SearchTree:
             found[drawn.key] = drawn, None
         children = [child for key, child in found.items() if key not in self.tried]
         return [children[place] for place in self.rng.permutation(len(children))]
+
+    def _neighbours(
+        self, working: Sequence[CompositionAttempt], with_memory: bool
+    ) -> list[tuple[Composition, CompositionAttempt | None]]:
+        """Untried compositions one edit away from the best, and from the best of some families, in a random order."""
+        nodes = [
+            working[0],
+            *archive(
+                working,
+                lambda item: self._map.family(item.composition),
+                lambda item: item.criterion,
+            )[1:N_FAMILIES],
+        ]
+        found: dict[object, tuple[Composition, CompositionAttempt | None]] = {}
+        for node in reversed(nodes):
+            for _, edit in self._edited(node.composition):
+                if edit.key not in self.tried and (with_memory or not self._map.has_memory(edit)):
+                    found[edit.key] = edit, node
+        new = list(found.values())
+        return [new[place] for place in self.rng.permutation(len(new))]
 
     def _trial(self, child: Composition, node: CompositionAttempt | None) -> Trial:
         """A child with the theory that it is made from and the changes that lead to it."""

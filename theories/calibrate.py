@@ -37,6 +37,11 @@ N_ROUNDS_WITHIN = 8
 """Of expectation maximisation with the same draws; more would ask more of them than they can tell."""
 N_ROUNDS_WITHOUT = 8
 """The same without a group."""
+RISING, MOST_ROUNDS = 1e-3, 4
+"""Nats per choice that two rounds must have gained for another one beyond those asked for, and rounds at most, times
+those asked for: weights that grow together are learned slowly, and how soon must not decide between theories."""
+OVERSTEP = 1.6
+"""Times the step to the next center at which the next round draws (Salakhutdinov & Roweis, 2003, ICML, 664-671)."""
 SETTLED = 2e-3
 """Change of a population, in widths of the range and in logarithms of the spread, after which none follows with the
 same draws."""
@@ -66,7 +71,8 @@ def calibrate(
         likelihood: Of single answers, where it does not follow from the probabilities of each trial alone.
         start: A population learned from some of the answers, from which to go on.
         n_draws: People who stand for a population, a power of two.
-        n_iterations: Rounds at most; every round starts from the population of the last.
+        n_iterations: Rounds, after which none follows but where the answers still become likelier; every round
+            starts from the population of the last.
         n_new: People whom a round draws beside those before, a power of two; a quarter of ``n_draws`` by default.
 
     Returns:
@@ -91,8 +97,9 @@ def calibrate(
         return likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn))
 
     n_each = n_new or max(n_draws // 4, 1)
-    batches = (sobol.random(n_each) for _ in range(n_iterations))
-    return _learned(priors, dict(start or priors), batches, ask)
+    batches = (sobol.random(n_each) for _ in range(MOST_ROUNDS * n_iterations))
+    n_choices = sum(float(item.counts.sum()) for item in trials)
+    return _learned(priors, dict(start or priors), batches, ask, n_iterations, n_choices)
 
 
 def _learned(
@@ -100,6 +107,8 @@ def _learned(
     current: dict[str, Prior],
     batches: Iterable[Array],
     ask: LogLikelihood,
+    n_iterations: int,
+    n_choices: float,
 ) -> dict[str, Prior]:
     """The population that single answers show: adaptive importance sampling around expectation maximisation.
 
@@ -108,17 +117,20 @@ def _learned(
         current: Population to set out from.
         batches: Of each round, ``(n_draws, n_parameters)`` numbers between 0 and 1.
         ask: Gives the log likelihood of each unit's answers.
+        n_iterations: Rounds after which only fits that still rise go on.
+        n_choices: Answers of all people.
     """
     low, high = _latent_limits(priors)
     latents: list[Array] = []
     parts: list[Array] = []
     populations: list[Array] = []
     explained: list[float] = []
+    ahead_of = current
     for batch in batches:
-        drawn = _drawn(current, batch)
+        drawn = _drawn(ahead_of, batch)
         parts.append(ask(drawn))
         latents.append(_latent(priors, drawn))
-        populations.append(_centers_and_spreads(current))
+        populations.append(_centers_and_spreads(ahead_of))
         # All people drawn so far count, as of the mixture of the populations that they were drawn from.
         latent, log_p = np.concatenate(latents, axis=1), np.concatenate(parts)
         centers, spreads = np.swapaxes(populations, 0, 1)
@@ -128,14 +140,26 @@ def _learned(
             latent, low, high, mixture, densities[-1], log_p, np.ones((log_p.shape[1], 1)),
             N_ROUNDS_WITHIN,
         )  # fmt: skip
-        current = {
-            name: priors[name].narrowed(float(center), float(spread))
-            for name, center, spread in zip(priors, found.centers[0], found.spreads[0], strict=True)
-        }
+        current = _narrowed(priors, found.centers[0], found.spreads[0])
         explained.append(float(found.explained[0]) / log_p.shape[1])
+        n_people = log_p.shape[1]
         if len(explained) > N_UNCHANGED and explained[-1] - explained[-1 - N_UNCHANGED] < NO_GAIN:
             break
+        risen = explained[-1] - explained[max(len(explained) - 3, 0)]
+        if len(explained) >= n_iterations and risen * n_people < RISING * n_choices:
+            break
+        before, reached = populations[-1][0], found.centers[0]
+        ahead = np.where(np.isnan(before), reached, before + OVERSTEP * (reached - before))
+        ahead_of = _narrowed(priors, np.clip(ahead, low, high), found.spreads[0])
     return current
+
+
+def _narrowed(priors: Mapping[str, Prior], centers: Array, spreads: Array) -> dict[str, Prior]:
+    """The declared priors as normals with these centers and spreads."""
+    return {
+        name: prior.narrowed(float(center), float(spread))
+        for (name, prior), center, spread in zip(priors.items(), centers, spreads, strict=True)
+    }
 
 
 def _drawn(priors: Mapping[str, Prior], uniform: Array) -> dict[str, Array]:

@@ -2,19 +2,22 @@
 
 One part at a time is dropped, or exchanged for a plainer one that needs fewer parameters; what is left is fitted again,
 and people are predicted with the population that the others taught (pooled answers: each trial from the others). A part
-stays only if leaving it out costs more than its price and more than one standard error of the paired difference.
+stays only if leaving it out costs more than its price and more than two standard errors of the paired difference: the
+search has chosen it among hundreds on answers of the same people, so that one standard error is soon found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.grammar import Composition, Grammar
-from lakatos.theories.score import UnitScores, paired_difference
+from lakatos.theories.score import ScoreEstimate, UnitScores, paired_difference
+from lakatos.theories.search import combined
 
 HeldOutScores = tuple[UnitScores, ...]
 """One per experiment, a unit per person (per trial where answers are pooled)."""
@@ -22,6 +25,10 @@ Validate = Callable[[Sequence[Composition]], Sequence[HeldOutScores | TheoryErro
 """Scores of compositions on answers that they were not fitted to, or the error that stopped one."""
 MECHANISM = 0.3
 """Price of a mechanism, in parameters."""
+CLEAR = 2.0
+"""Standard errors that a part must be missed by."""
+MOST_PAIRS = 4
+"""Pairs of parts that are left out together, when no single one can be; those that are missed least."""
 
 
 @dataclass(frozen=True)
@@ -70,40 +77,94 @@ def prune(
 ) -> PrunedComposition:
     """Leave out one part after the other for as long as nothing is lost by it, the least missed first.
 
+    What could not be missed among more parts is tried again once nothing else can go, and parts two at once after
+    that, since one may only make up for the other.
+
     Args:
         grammar: Of the composition.
         composition: To be pruned; its priors do not matter.
         validate: Fits and scores compositions.
         price: Nats per choice that a parameter must be worth.
-        n_rounds: Parts that are left out, at most.
+        n_rounds: Changes that are made, at most.
     """
     here = Composition(composition.slots)
     (own,) = validate([here])
     changes: list[str] = []
-    needed: dict[str, tuple[str, float, float]] = {}
-    for _ in range(n_rounds):
-        if isinstance(own, TheoryError):
-            break
-        # What could not be missed among more parts is not tried again among fewer.
-        options = [item for item in simplifications(grammar, here) if item[0] not in needed]
-        results = validate([item[1] for item in options]) if options else []
-        free: list[tuple[float, str, Composition, HeldOutScores]] = []
-        for (words, smaller), result in zip(options, results, strict=True):
-            if isinstance(result, TheoryError):
-                continue
-            cost = paired_difference(own, result)
-            worth = price * (_size(grammar, here) - _size(grammar, smaller))
-            if cost.value <= max(
-                worth, cost.standard_error if np.isfinite(cost.standard_error) else 0.0
-            ):
-                free.append((cost.value - worth, words, smaller, result))
-            else:
-                needed[words] = (words, cost.value, cost.standard_error)
+    kept: dict[str, _TriedChange] = {}
+    while len(changes) < n_rounds and not isinstance(own, TheoryError):
+        free: list[_TriedChange] = []
+        for options in _options(grammar, here, kept):
+            tried = _tried(grammar, here, own, options, validate, price)
+            free = [item for item in tried if item.is_free]
+            kept |= {item.words: item for item in tried if not item.is_free}
+            if free:
+                break
         if not free:
             break
-        _, words, here, own = min(free, key=lambda item: (item[0], item[1]))
-        changes.append(words)
-    return PrunedComposition(here, tuple(changes), tuple(needed.values()))
+        best = min(free, key=lambda item: (item.cost.value - item.worth, item.words))
+        here, own = best.composition, best.scores
+        changes.append(best.words)
+    needed = [item for item in kept.values() if item.among == here.key]
+    costs = ((item.words, item.cost.value, item.cost.standard_error) for item in needed)
+    return PrunedComposition(here, tuple(changes), tuple(costs))
+
+
+@dataclass(frozen=True)
+class _TriedChange:
+    """A simplification, with what it costs on answers to which nothing was fitted."""
+
+    words: str
+    composition: Composition
+    scores: HeldOutScores
+    cost: ScoreEstimate
+    worth: float
+    """Price of what it leaves out."""
+    among: object
+    """Key of the composition that was simplified."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether what is left out costs no more than its price, or no more than chance makes of nothing."""
+        chance = CLEAR * self.cost.standard_error
+        return self.cost.value <= max(self.worth, chance if np.isfinite(chance) else 0.0)
+
+
+def _options(
+    grammar: Grammar, here: Composition, kept: Mapping[str, _TriedChange]
+) -> Iterator[list[tuple[str, Composition]]]:
+    """Simplifications to try, those of each list only if the list before had none that was free."""
+    single = simplifications(grammar, here)
+    yield [item for item in single if item[0] not in kept]
+    stale = {words for words, item in kept.items() if item.among != here.key}
+    yield [item for item in single if item[0] in stale]
+    known = {words for words, item in kept.items() if item.among == here.key}
+    drops = [item for item in single if item[0] in known and item[1].size < here.size]
+    drops.sort(key=lambda item: kept[item[0]].cost.value)
+    pairs = []
+    for first, second in combinations(drops, 2):
+        smaller = combined(grammar, here, [first[1], second[1]])
+        if smaller is not None:
+            pairs.append((f"{first[0]}; {second[0]}", smaller))
+    yield pairs[:MOST_PAIRS]
+
+
+def _tried(
+    grammar: Grammar,
+    here: Composition,
+    own: HeldOutScores,
+    options: Sequence[tuple[str, Composition]],
+    validate: Validate,
+    price: float,
+) -> list[_TriedChange]:
+    """What each simplification costs; those that do not run are left away."""
+    results = validate([smaller for _, smaller in options]) if options else []
+    found = []
+    for (words, smaller), scores in zip(options, results, strict=True):
+        if not isinstance(scores, TheoryError):
+            worth = price * (_size(grammar, here) - _size(grammar, smaller))
+            cost = paired_difference(own, scores)
+            found.append(_TriedChange(words, smaller, scores, cost, worth, here.key))
+    return found
 
 
 def _parts(composition: Composition) -> set[tuple[str, str]]:

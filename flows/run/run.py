@@ -358,7 +358,8 @@ def form_of(trace: Trace, state: RunState, name: str) -> Theory:
         )
     known = state.theories[found[0]].record
     source = trace.artifacts.get(found[0]).decode()
-    return read_program(TheoryProgram(source, known.author, known.parents))
+    theory = read_program(TheoryProgram(source, known.author, known.parents))
+    return replace(theory, name=known.name)
 
 
 def begin(run: Run) -> Recorded[CampaignStarted]:

@@ -24,6 +24,7 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.induction.induce import induce, looks_back
+from lakatos.theories.naming import name_in_company
 from lakatos.theories.record import (
     Diagnosis,
     SearchFinished,
@@ -73,6 +74,7 @@ async def revise(
         starts=(*_starts(run, diagnosis.record), *advice.starts),
         remedies=tuple(dict.fromkeys(remedies)),
         warnings=advice.warnings,
+        published=tuple(composition for _, composition in run.family.seeds.values()),
         n_candidates=settings.candidates,
         n_successors=settings.successors,
     )
@@ -142,7 +144,8 @@ def search(
     else:
         advocate = GrammarAdvocate(grammar, afresh=strategy.exploration)
         brief = preferring(brief, grammar, strategy.preferences, context.rng)
-    return advocate.pruned(advocate.revise(brief, evaluate, context.rng), brief, evaluate, validate)
+    found = advocate.revise(brief, evaluate, context.rng)
+    return advocate.pruned(found, brief, evaluate, validate, context.rng)
 
 
 def _made_from(
@@ -245,6 +248,7 @@ async def check_program(
     def work(context: StepContext) -> TheoryChecked:
         context.last_note({"sandbox": list(run.laboratory.layers)})
         digest = context.artifacts.put(program.source.encode())
+        others = [run.form(known) for known in run.state.theories if known != program.digest]
         theory: Theory | None = None
         reason = ""
         try:
@@ -254,7 +258,7 @@ async def check_program(
         return TheoryChecked(
             theory=digest,
             passed=theory is not None,
-            name=theory.name if theory else _name(program),
+            name=name_in_company(theory, others) if theory else _name(program),
             claim=theory.claim if theory else "",
             author=program.author,
             parents=program.parents,

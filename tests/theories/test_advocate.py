@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart
+from lakatos.theories.advocate import (
+    AdvocateBrief,
+    GrammarAdvocate,
+    SearchProposal,
+    SearchStart,
+)
 from lakatos.theories.errors import TheoryRaisedError
 from lakatos.theories.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
@@ -290,3 +295,54 @@ def test_a_search_that_ends_early_says_why():
     assert len(everything.attempts) < 10_000
     assert everything.unspent == "nothing is left within reach of what was tried"
     assert search(Bench(broken=("a",))).unspent == "nothing that was tried can be fitted"
+
+
+@pytest.mark.parametrize("settling", [0.3, 0.0])
+def test_a_search_ends_one_edit_away_from_what_it_tried(settling):
+    bench = Bench({"c": 0.3, "h": 0.2})
+    advocate = GrammarAdvocate(GRAMMAR, afresh=0.3, settling=settling)
+    advocate.revise(AdvocateBrief((START,), n_candidates=30), bench, np.random.default_rng(0))
+    asked = [composition for compositions in bench.rounds for composition in compositions]
+    edits = {edit.key for known in asked[:21] for _, edit in GRAMMAR.edits(known)}
+    near = [composition.key in edits for composition in asked[21:]]
+    assert all(near) == (settling > 0)
+
+
+def test_a_search_goes_on_from_what_elimination_leaves():
+    """Beside j, which is worth nothing, h looks bad; it is found once j is gone."""
+
+    class Beside(Bench):
+        def one(self, composition, parent):
+            names = {name for chosen in composition.slots.values() for name in chosen}
+            self.worth = {"j": 0.01, "h": -0.3 if "j" in names else 0.3}
+            return super().one(composition, parent)
+
+    def validate(compositions):
+        return [(UnitScores(np.full(100, -1.0), np.ones(100)),) for _ in compositions]
+
+    bench = Beside()
+    advocate = GrammarAdvocate(GRAMMAR, afresh=0.0)
+    ornate = Composition({"first": ("a",), "second": ("e",), "third": ("j",)})
+    brief = AdvocateBrief((SearchStart(START.digest, ornate),), n_candidates=30)
+    (attempt,) = (
+        advocate.attempt(ornate, None, "", found) for found in bench([(ornate, START.digest)])
+    )
+    proposal = advocate.pruned(
+        SearchProposal((attempt,), (attempt,)), brief, bench, validate, np.random.default_rng(0)
+    )
+    assert names_of(proposal.submitted[0]) == {"a", "h"}
+
+
+def test_published_forms_are_tried_before_any_that_are_composed_at_random():
+    published = tuple(Composition({"first": (name,), "second": ("g",)}) for name in "bc")
+    bench = Bench()
+    brief = AdvocateBrief((START,), published=published, n_candidates=12)
+    GrammarAdvocate(GRAMMAR, afresh=0.2).revise(brief, bench, np.random.default_rng(0))
+    assert set(bench.asked[1:3]) == {form.key for form in published}
+
+
+def test_a_rule_that_people_hardly_follow_does_not_say_how_small_an_error_can_be():
+    """The rule without lapses has the smallest error and explains people three nats worse."""
+    bench = Bench({"b": -3.0, "c": 0.1}, errors={"b": 0.001})
+    proposal = search(bench, AdvocateBrief((START,), n_candidates=60))
+    assert "c" in names_of(proposal.submitted[0])

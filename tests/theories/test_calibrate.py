@@ -215,3 +215,21 @@ def test_no_normal_of_a_fine_grid_is_likelier_than_those_found():
     spreads = np.geomspace(SMALLEST_SPREAD, 1.0, 81)[:, None] * (high - low)
     best = surprise(mean, variance, centers, spreads, low, high).min(axis=(0, 1))
     assert (surprise(mean, variance, *found, low, high) <= best + 1e-6).all()
+
+
+def test_weights_that_all_grow_together_are_learned_in_full():
+    """Three weights far from the middle of wide ranges: a few rounds of short steps would leave them too small."""
+    rng = np.random.default_rng(4)
+    wide = parse_prior("w", {"prior": "normal", "mean": 0.0, "sd": 1.0, "low": -20.0, "high": 20.0})
+    shown, wanted = rng.normal(size=(60, 3)), np.array([7.0, -6.0, 5.0])
+
+    def weighed(parameters):
+        weights = np.stack([parameters[name] for name in "abc"], axis=1)
+        p = logistic(np.clip(weights @ shown.T, -30, 30))
+        return [np.stack([1 - p, p], axis=-1)]
+
+    p = weighed({name: np.array([value]) for name, value in zip("abc", wanted, strict=True)})[0]
+    people = binomial_trials(rng.binomial(1, np.tile(p[0, :, 1], (40, 1))), 1)
+    found = calibrate(dict.fromkeys("abc", wide), [people], weighed, n_draws=256, n_iterations=3)
+    grown = np.array([found[name].center for name in "abc"]) @ wanted / (wanted @ wanted)
+    assert 0.8 < grown < 1.2  # 2,400 answers say it to within 0.06

@@ -24,8 +24,11 @@ GRAMMAR = Grammar(
 FULL = Composition({"core": ("curved",), "extra": ("x", "y", "z"), "lapse": ("random",)})
 
 
-def bench(worth, noise=0.001, broken=()):
-    """Scores by a table of what each mechanism is worth, with noise of each mechanism and person."""
+def bench(worth, noise=0.001, broken=(), together=()):
+    """Scores by a table of what each mechanism is worth, with noise of each mechanism and person.
+
+    ``together`` lists sets of mechanisms and what a composition with exactly these of their union gains or loses.
+    """
 
     def validate(compositions):
         found = []
@@ -37,7 +40,10 @@ def bench(worth, noise=0.001, broken=()):
             values = np.full(200, -1.0)
             for name in names:
                 rng = np.random.default_rng(sum(map(ord, name)))
-                values += worth.get(name, 0.0) + rng.normal(0, noise, 200)
+                own = rng.normal(0, noise, 200)
+                values += worth.get(name, 0.0) + own - own.mean()
+            union = {name for wanted, _ in together for name in wanted}
+            values += sum(gain for wanted, gain in together if wanted == union & set(names))
             found.append((UnitScores(values, np.ones(200)),))
         return found
 
@@ -68,6 +74,26 @@ def test_a_gain_within_its_standard_error_does_not_keep_a_part():
     )
     assert "z" not in names_of(found)
     assert {"curved", "x", "y"} <= names_of(found)
+
+
+def test_a_gain_of_less_than_two_standard_errors_keeps_nothing():
+    """Noise of 0.4 in each of 200 people is a standard error of 0.028, so that 0.045 is 1.6 of them."""
+    worth = {"curved": 0.5, "x": 0.5, "y": 0.5, "z": 0.045}
+    assert "z" not in names_of(prune(GRAMMAR, FULL, bench(worth, noise=0.4), price=1e-3))
+
+
+def test_two_parts_that_only_make_up_for_each_other_go_together():
+    cancelling = ((frozenset("x"), -0.05), (frozenset("y"), -0.05))
+    found = prune(GRAMMAR, FULL, bench({"curved": 0.02}, together=cancelling), price=1e-3)
+    assert names_of(found) == {"curved", "random"}
+    assert "drop x from extra; drop y from extra" in found.changes
+
+
+def test_what_was_needed_only_beside_another_part_is_tried_again_without_it():
+    beside = ((frozenset("y"), -0.05),)  # y does harm unless x is there
+    worth = {"curved": 0.02, "z": 0.02, "x": 0.0}
+    found = prune(GRAMMAR, FULL, bench(worth, together=beside), price=1e-3)
+    assert names_of(found) == {"curved", "z", "random"}
 
 
 def test_what_does_not_run_is_no_simplification():

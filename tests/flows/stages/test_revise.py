@@ -14,6 +14,7 @@ from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import create_run, started
 from lakatos.flows.stages.revise import seed_pool
+from lakatos.theories.families import FAMILIES
 from lakatos.traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -43,3 +44,16 @@ def test_a_run_is_the_same_on_machines_with_other_sandbox_layers_which_are_noted
     lesser = check_seeds(tmp_path / "lesser")
     assert lesser < full
     assert form(tmp_path / "lesser") == form(tmp_path / "full")
+
+
+def test_two_theories_of_a_run_are_never_called_alike(tmp_path: Path) -> None:
+    family = FAMILIES["multiattribute"]
+    published = (family.seeds[name][1] for name in ("weighted_additive", "equal_weights"))
+    programs = [family.grammar.write(form, "Adding") for form in published]
+    study = small_study(theories__seeds=["tallying", "minimalist"], theories__programs=programs)
+    with create_run(study, tmp_path / "run", n_workers=1) as run:
+        run.record(started(run.config), name="start")
+        asyncio.run(seed_pool(run))
+        names = [item.record.name for item in run.state.theories.values()]
+        assert [run.form(digest).name for digest in run.state.theories] == names
+    assert names[2:] == ["Adding", "Adding with equal weight"]
