@@ -32,6 +32,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -93,7 +94,7 @@ TARGETS = {
         ("experiments/participants/prolific/*.py",),
         tuple(
             f"tests/experiments/participants/test_prolific_{name}.py"
-            for name in ("books", "client", "money", "rehearsal", "webhook")
+            for name in ("books", "client", "commands", "money", "rehearsal", "webhook")
         ),
     ),
     "traces": MutationTarget(("traces/*.py",), ("tests/traces/test_*.py",)),
@@ -101,6 +102,7 @@ TARGETS = {
 }
 ELSEWHERE = ("*/rehearsal.py", "*/stand_in.py", "*/test_postgres.py", "*/*object_store.py")
 """Stand-ins of services, which are tests themselves, and what needs a server."""
+GONE = "the line is gone"
 EXPLAINED: dict[tuple[str, str], str] = {
     (
         "judges/gate.py",
@@ -471,6 +473,7 @@ def main() -> None:
     options.add_argument("--only", nargs="+", choices=TARGETS, default=list(TARGETS))
     options.add_argument("--n", type=int, default=60, help="mutants of each target")
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--minutes", type=float, default=60.0, help="for the mutants of a target")
     options.add_argument("--again", action="store_true", help="only those that survived")
     options.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/mutation.json")
     chosen = options.parse_args()
@@ -482,7 +485,7 @@ def main() -> None:
             folder = Path(place) / "checkout"
             unwanted = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "runs", "results")
             shutil.copytree(ROOT, folder, ignore=unwanted, symlinks=True)
-            found = try_target(TARGETS[name], folder, chosen.n, chosen.seed, before)
+            found = try_target(TARGETS[name], folder, chosen.n, chosen.seed, chosen.minutes, before)
         results = read_results(chosen.out) | {name: found}
         chosen.out.write_text(json.dumps(results, indent=1) + "\n")
 
@@ -494,31 +497,68 @@ def read_results(path: Path) -> dict[str, Any]:
 
 
 def try_target(
-    target: MutationTarget, folder: Path, n: int, seed: int, before: dict[str, Any] | None
+    target: MutationTarget,
+    folder: Path,
+    n: int,
+    seed: int,
+    minutes: float,
+    before: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """Draw mutants of a target and judge them; of those drawn before, only the survivors."""
+    """Draw mutants of a target and judge them, in a random order and as many as the time allows.
+
+    Of a target that was tried ``before`` only the survivors are judged, as they are in the source of today.
+    """
     modules = paths_of(target.modules, folder)
     mutants = [make for name in modules for make in mutants_of((folder / name).read_text(), name)]
-    if before is not None:
-        n, seed = before["n_tried"], before["seed"]
-    drawn = np.random.default_rng(seed).permutation(len(mutants))[:n]
     watched = watch(target, modules, folder)
     for name in watched.packages:  # once, instead of once for every mutant
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     print(f"{modules}: {len(mutants)} mutants, {len(watched.seconds)} tests", flush=True)
     print(f"failing without a change: {watched.failed}", flush=True)
-    outcomes = [MutantOutcome(**item) for item in before["outcomes"]] if before else []
-    known = {(item.module, item.line, item.change) for item in outcomes}
-    for mutant in (mutants[index]() for index in drawn):
-        if (mutant.module, mutant.line, mutant.change) in known:
-            continue
-        found = judge(mutant, watched, folder)
-        outcomes.append(found)
-        word = "killed  " if found.killed else "SURVIVED"
-        print(f"{word} {found.module}:{found.line} {found.change} [{found.how}]", flush=True)
+    begun, outcomes = time.monotonic(), list[MutantOutcome]()
+    if before is None:
+        order = np.random.default_rng(seed).permutation(len(mutants))[:n]
+        chosen = (mutants[index]() for index in order)
+    else:
+        outcomes = [MutantOutcome(**item) for item in before["outcomes"]]
+        found, gone = same_today(before["survivors"], mutants)
+        chosen, outcomes = iter(found), outcomes + gone
+    for mutant in chosen:
+        outcomes.append(judge(mutant, watched, folder))
+        last = outcomes[-1]
+        word = "killed  " if last.killed else "SURVIVED"
+        print(f"{word} {last.module}:{last.line} {last.change} [{last.how}]", flush=True)
+        if before is None and time.monotonic() - begun > 60 * minutes:
+            break
     first = before["n_killed_first"] if before else None
     return {"modules": modules, "seed": seed, "n_mutants": len(mutants)} | told(outcomes, first)
+
+
+def same_today(
+    survivors: Sequence[dict[str, Any]], mutants: Sequence[Callable[[], Mutant]]
+) -> tuple[list[Mutant], list[MutantOutcome]]:
+    """Survivors of an earlier source: those that the source of today still has, and those whose line is gone.
+
+    A line that is gone counts as one that survived.
+    """
+    wanted = {(item["module"], item["change"]) for item in survivors}
+    same = [item for make in mutants if ((item := make()).module, item.change) in wanted]
+    found, gone = list[Mutant](), list[MutantOutcome]()
+    for item in survivors:
+        where = (item["module"], item["change"])
+        places = [mutant for mutant in same if (mutant.module, mutant.change) == where]
+        if places:
+            found.append(min(places, key=lambda mutant: abs(mutant.line - item["line"])))
+        else:
+            gone.append(MutantOutcome(*where[:1], item["line"], item["change"], False, GONE))
+    return found, gone
+
+
+def is_frozen_field(outcome: dict[str, Any]) -> bool:
+    """Whether a mutant lets the fields of a dataclass be assigned."""
+    line = (ROOT / outcome["module"]).read_text().splitlines()[outcome["line"] - 1 :][:1]
+    return line == ["@dataclass(frozen=True)"] and outcome["change"] == "True -> False"
 
 
 def told(outcomes: Sequence[MutantOutcome], n_killed_first: int | None) -> dict[str, Any]:
@@ -527,6 +567,8 @@ def told(outcomes: Sequence[MutantOutcome], n_killed_first: int | None) -> dict[
     survivors = [asdict(item) for item in outcomes if not item.killed]
     for item in survivors:
         item["reason"] = EXPLAINED.get((item["module"], item["change"]), "")
+        if not item["reason"] and is_frozen_field(item):
+            item["reason"] = "nothing assigns a field: frozen only keeps slips out"
     return {
         **provenance(),
         "n_tried": len(outcomes),

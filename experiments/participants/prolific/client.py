@@ -126,7 +126,7 @@ class ProlificClient:
                 f"there is no token for the service; put it into the environment as {TOKEN_VARIABLE}."
             )
         self._http = httpx.Client(
-            base_url=service.rstrip("/"),
+            base_url=service,
             transport=transport,
             timeout=timeout_s,
             headers={"Authorization": f"Token {token}", "User-Agent": "lakatos"},
