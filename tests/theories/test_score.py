@@ -148,6 +148,7 @@ class TestLogPredictive:
         evidence = ExperimentEvidence(trials_of([[[0, 1]]]), binary([[0.5], [0.5]]), followed)
         assert log_predictive(evidence).log_predictive[0] == pytest.approx(math.log(0.6))
         assert evidence.n_bytes == 4 * 8 + 2 * 8
+        assert ExperimentEvidence(evidence.trials, evidence.probabilities).n_bytes == 4 * 8
 
     @pytest.mark.parametrize("pooled", [False, True])
     def test_condensed_evidence_scores_the_same(self, pooled):

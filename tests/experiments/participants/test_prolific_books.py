@@ -302,6 +302,11 @@ class TestPlaces:
             ]
             assert desk.decide() == (*raised, *(Review("limit", text) for text in why))
 
+    def test_a_visit_goes_on_from_its_reservation_and_never_back_to_it(self, desk):
+        for seen, known in (("RESERVED", "RESERVED"), ("ACTIVE", "ACTIVE"), ("RESERVED", "ACTIVE")):
+            desk.see("s1", seen)
+            assert desk.entry("s1").state == known
+
     def test_an_approval_is_in_the_history_of_a_visit(self, desk):
         desk.see("s1", "AWAITING REVIEW", page="completed")
         desk.ledger.promise_reward(PLAN, "s1")
