@@ -103,17 +103,29 @@ TARGETS = {
 ELSEWHERE = ("*/rehearsal.py", "*/stand_in.py", "*/test_postgres.py", "*/*object_store.py")
 """Stand-ins of services, which are tests themselves, and what needs a server."""
 GONE = "the line is gone"
-EXPLAINED: dict[tuple[str, str], str] = {
+EXPLAINED: dict[tuple[str, str, str], str] = {
     (
         "judges/gate.py",
         "True -> False",
+        "strict=True",
     ): "lengths that differ are refused before: items and answers are those registered",
     (
         "theories/score.py",
         "2 ** 22 -> 2 * 22",
+        "MOST_AT_ONCE",
     ): "only smaller parts: the same figures with less memory, slower",
+    (
+        "theories/score.py",
+        "1 -> 2",
+        "MOST_AT_ONCE //",
+    ): "only the size of parts: the same figures",
+    (
+        "theories/score.py",
+        "1 -> 2",
+        "reshape(len(log_p), -1)",
+    ): "NumPy takes any negative length for what is left over",
 }
-"""Why a mutant that no test kills does no harm, by module and change."""
+"""Why a mutant that no test kills does no harm, by module, change and a piece of the line."""
 
 
 @dataclass(frozen=True)
@@ -555,10 +567,15 @@ def same_today(
     return found, gone
 
 
-def is_frozen_field(outcome: dict[str, Any]) -> bool:
-    """Whether a mutant lets the fields of a dataclass be assigned."""
-    line = (ROOT / outcome["module"]).read_text().splitlines()[outcome["line"] - 1 :][:1]
-    return line == ["@dataclass(frozen=True)"] and outcome["change"] == "True -> False"
+def reason_of(outcome: dict[str, Any]) -> str:
+    """Why a survivor does no harm; empty where that is not known."""
+    (line,) = (ROOT / outcome["module"]).read_text().splitlines()[outcome["line"] - 1 :][:1] or [""]
+    if line == "@dataclass(frozen=True)" and outcome["change"] == "True -> False":
+        return "nothing assigns a field: frozen only keeps slips out"
+    for (module, change, piece), reason in EXPLAINED.items():
+        if (module, change) == (outcome["module"], outcome["change"]) and piece in line:
+            return reason
+    return ""
 
 
 def told(outcomes: Sequence[MutantOutcome], n_killed_first: int | None) -> dict[str, Any]:
@@ -566,9 +583,7 @@ def told(outcomes: Sequence[MutantOutcome], n_killed_first: int | None) -> dict[
     killed = sum(item.killed for item in outcomes)
     survivors = [asdict(item) for item in outcomes if not item.killed]
     for item in survivors:
-        item["reason"] = EXPLAINED.get((item["module"], item["change"]), "")
-        if not item["reason"] and is_frozen_field(item):
-            item["reason"] = "nothing assigns a field: frozen only keeps slips out"
+        item["reason"] = reason_of(item)
     return {
         **provenance(),
         "n_tried": len(outcomes),
