@@ -103,6 +103,8 @@ TARGETS = {
 ELSEWHERE = ("*/rehearsal.py", "*/stand_in.py", "*/test_postgres.py", "*/*object_store.py")
 """Stand-ins of services, which are tests themselves, and what needs a server."""
 GONE = "the line is gone"
+NEAR = 20
+"""Lines by which later changes of a module may move a mutant."""
 EXPLAINED: dict[tuple[str, str, str], str] = {
     (
         "judges/gate.py",
@@ -559,7 +561,11 @@ def same_today(
     found, gone = list[Mutant](), list[MutantOutcome]()
     for item in survivors:
         where = (item["module"], item["change"])
-        places = [mutant for mutant in same if (mutant.module, mutant.change) == where]
+        places = [
+            mutant
+            for mutant in same
+            if (mutant.module, mutant.change) == where and abs(mutant.line - item["line"]) <= NEAR
+        ]
         if places:
             found.append(min(places, key=lambda mutant: abs(mutant.line - item["line"])))
         else:

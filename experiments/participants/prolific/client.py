@@ -274,7 +274,7 @@ class ProlificClient:
         for attempt in range(self._attempts):
             self._keep_gap()
             try:
-                response = self._http.request(method, path.lstrip("/"), json=body, params=query)
+                response = self._http.request(method, path, json=body, params=query)
             except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
                 problem, did_nothing, wait_s = self._clean(error), True, None
             except httpx.TransportError as error:
