@@ -235,6 +235,17 @@ def test_a_journal_at_its_beginning_needs_no_earlier_head(tmp_path, place, types
     assert verify(tmp_path / "new", types).ok
 
 
+def test_of_each_journal_that_is_gone_only_the_last_head_is_named(folder, types, drawn) -> None:
+    write_head(folder, begins=True)
+    with Trace.open(folder, types) as trace:
+        trace.record(drawn(value=1.0), name="draw", position={"number": 99})
+    write_head(folder)
+    written_anew(folder)
+    told = heads_of(folder, types).detail
+    assert "in this folder (event 12 of" in told
+    assert "event 11" not in told
+
+
 def test_the_head_of_an_empty_journal_is_never_signed_and_covers_nothing(
     folder, place, types, drawn
 ) -> None:
