@@ -137,6 +137,11 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "return None",
     ): "no change: such mutants are not made any more",
     (
+        "traces/standalone.py",
+        "last + 1 -> last - 1",
+        "range(last + 1",
+    ): "rows are then looked at one by one: the same faults, slower",
+    (
         "traces/verify.py",
         "store.close() -> pass",
         "store.close()",
