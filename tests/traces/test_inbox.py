@@ -157,5 +157,5 @@ DOING = {
 def test_an_inbox_that_cannot_be_opened_is_named_with_what_was_wanted_of_it(inbox, doing):
     inbox.path.unlink()
     inbox.path.mkdir()
-    with pytest.raises(InboxError, match=rf"{doing} .*inbox\.sqlite"):
+    with pytest.raises(InboxError, match=rf"failed {doing} .*inbox\.sqlite"):
         DOING[doing](inbox)
