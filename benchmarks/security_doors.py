@@ -1,14 +1,10 @@
-"""Attacks on the laboratory's doors, each really tried on real servers, and what came of it.
+"""Attacks on the laboratory's doors, each really tried on real servers: a section of `benchmarks/security.py`.
 
-    python benchmarks/security_doors.py [--out FILE] [--only PREFIX]
-
-A probe says what it tries and is *held* if the attack comes to nothing. It works on any version of the laboratory, so
-that the same probe shows what an earlier one let through.
+A probe says what it tries and is *held* if the attack comes to nothing.
 """
 
 from __future__ import annotations
 
-import argparse
 import concurrent.futures
 import importlib
 import inspect
@@ -23,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -376,26 +372,3 @@ def carry_out(name: str) -> ProbeOutcome:
         except Exception as error:
             held, detail = False, f"{type(error).__name__}: {error}"
     return ProbeOutcome(name, tried, held, detail)
-
-
-def main() -> int:
-    """Carry out all probes, and print a table."""
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--out", type=Path)
-    words.add_argument("--only", default="")
-    given = words.parse_args()
-    outcomes = []
-    for name in PROBES:
-        if name.startswith(given.only):
-            outcomes.append(carry_out(name))
-            print(
-                f"{'held' if outcomes[-1].held else 'OPEN':<5} {name}: {outcomes[-1].detail}",
-                flush=True,
-            )
-    if given.out:
-        given.out.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
-    return 0 if all(outcome.held for outcome in outcomes) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -167,7 +167,7 @@ def check_theory(
     candidates: Stimuli | None = None,
     n_people: int = N_SEQUENCES,
     seed: int = 0,
-    steps: Sequence[_Step] | None = None,
+    steps: Sequence[ExamStep] | None = None,
 ) -> CheckReport:
     """Try everything that a theory of ``domain`` must prove.
 
@@ -471,7 +471,7 @@ def _same_answers(trial: _TestedTheory) -> list[TheoryCheck]:
     )
     broadcasting = _compared(
         trial, "broadcasting", first, apart, TOLERANCE,
-        good if broadcasts else "runs one draw at a time, because draws taken together are refused or differ: slow.",
+        good if broadcasts else "runs one draw at a time, because it cannot take draws together: slow.",
         "draws taken together differ from draws taken one at a time {where}. "
         "Combine arrays along the first axis only by broadcasting.",
     )  # fmt: skip
@@ -994,10 +994,11 @@ def check_clauses(
     return _tried_clauses(trial, theory.account().clauses if clauses is None else clauses)
 
 
-_Step = Callable[[_TestedTheory], list[TheoryCheck]]
-NEEDED: tuple[_Step, ...] = (_same_answers, _order)
+ExamStep = Callable[[_TestedTheory], list[TheoryCheck]]
+"""A part of the exam."""
+NEEDED: tuple[ExamStep, ...] = (_same_answers, _order)
 """What a theory must prove to be asked anything; the sandbox refuses answers that are no probabilities."""
-EVERYTHING: tuple[_Step, ...] = (
+EVERYTHING: tuple[ExamStep, ...] = (
     _probabilities,
     _same_answers,
     _separate_units,
@@ -1011,6 +1012,8 @@ EVERYTHING: tuple[_Step, ...] = (
     _clauses,
 )
 """What it must prove to enter."""
+CHEAT_STEPS: tuple[ExamStep, ...] = (_study_size, _table)
+"""Those of them that look for cheats."""
 
 
 def _compared(

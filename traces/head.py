@@ -136,6 +136,11 @@ def write_head(folder: Path, *, begins: bool = False) -> JournalHead:
     """
     with Journal.open(Path(folder) / "journal.sqlite", read_only=True) as journal:
         head, name = JournalHead(*journal.head), identity(journal)
+        if head.seq == 0:
+            raise HeadError(
+                f"nothing is signed for {folder}: its journal has no event yet, and such a head would fit every "
+                "journal that begins with the same description. Sign it when something is written in it."
+            )
         key = laboratory_key()
         if not begins and (problem := uncovered(Path(folder), journal, public_key(key))):
             raise HeadError(
@@ -164,18 +169,18 @@ def uncovered(folder: Path, journal: Journal, key: str) -> str:
     kept = [*kept_heads(folder / HEADS_FILE), *kept_heads(kept_apart(name))]
     signers = set[str]()
     for item in kept:
-        if item.head is None:
+        if item.head is None or item.head.seq < 1:  # that of an empty journal fits many
             continue
         seq, start = item.head.seq, item.head.seq - 1
-        stored = next(iter(journal.store.rows(start)), None) if seq else None
-        if seq and (stored is None or (stored.seq, stored.hash) != (seq, item.head.hash)):
+        stored = next(iter(journal.store.rows(start)), None)
+        if stored is None or (stored.seq, stored.hash) != (seq, item.head.hash):
             return (
                 f"a head of event {seq} was signed that the journal does not have: it was cut off or written anew. "
                 f"If an older copy was restored on purpose, rename {kept_apart(name)} to {_set_aside(name).name}; "
                 "audits go on naming it."
             )
         signers.add(item.signed_by)
-    if key in signers or journal.head[0] == 0:
+    if key in signers:
         return ""
     if journal.head[0] == 1:
         begun = seconds_of(next(iter(journal.events())).time_utc)

@@ -38,11 +38,15 @@ def settle(folder: Path, environment: Mapping[str, str] = os.environ) -> None:
         raise JournalError(
             f"LAKATOS_JOURNAL names the run {journal.partition('#')[2]!r}; leave out everything from # on."
         )
+    # Both are read before either is written, so that nothing is left of addresses that are refused.
+    addresses = {}
     if artifacts:
         check_address(artifacts)
-        _write(folder / ARTIFACT_FOLDER, f"{artifacts}/{name}")
+        addresses[ARTIFACT_FOLDER] = f"{artifacts}/{name}"
     if journal:
-        _write(folder / JOURNAL_FILE, str(read_address(f"{journal}#{name}")))
+        addresses[JOURNAL_FILE] = str(read_address(f"{journal}#{name}"))
+    for kept, address in addresses.items():
+        _write(folder / kept, address)
 
 
 def holds_journal(folder: Path) -> bool:

@@ -612,13 +612,17 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], Any] = pri
     key = ""
     if "--key" in given:
         place = given.index("--key")
-        key, given = given[place + 1], given[:place] + given[place + 2 :]
+        key, given = "".join(given[place + 1 : place + 2]), given[:place] + given[place + 2 :]
+        if not key:
+            say("FAILED  key: --key needs the public key after it, 64 hexadecimal digits")
+            return 1
     here = Path(__file__).resolve().parent
     target = Path(given[0]) if given else here
     try:
         lines = verify_bundle(BundleFiles(target), key)
-    except (OSError, zipfile.BadZipFile, BundleRefusedError) as error:
-        lines = [(False, f"bundle: {target} cannot be read: {error}")]
+    except Exception as error:  # a stranger wrote it: damaged in any way, it fails in words
+        told = str(error) or type(error).__name__
+        lines = [(False, f"bundle: {target} cannot be read: {told}")]
     for good, text in lines:
         say(f"{'passed' if good else 'FAILED'}  {text}")
     whole = all(good for good, _ in lines)

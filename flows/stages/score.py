@@ -9,6 +9,7 @@ from typing import Final, Generic, TypeVar
 from lakatos.experiments.task import check_unmixed
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.preregister import frozen_theory
 from lakatos.judges.judge import VerdictResolved, resolve
 from lakatos.theories.errors import TheoryError
@@ -22,7 +23,7 @@ from lakatos.theories.record import (
     UnitLogPredictives,
 )
 from lakatos.theories.score import UnitScores, log_predictive, proportion_error, telling
-from lakatos.theories.scoreboard import advantage_on
+from lakatos.theories.scoreboard import Scoreboard, advantage_on
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.step import Recorded, StepContext
@@ -97,31 +98,35 @@ def _trials_of_fit(run: Run, name: Digest) -> tuple[Digest, ...]:
 def too_few_draws(run: Run) -> tuple[int, list[Digest]] | None:
     """Theories whose order chance could change, and how many of their people to draw; None where all is clear.
 
-    A decision between two theories may rest on their difference if its Monte Carlo error is a quarter of its standard
-    error at most. Draws are raised for those pairs only, and not without end.
+    Draws are raised for those theories only, and not without end.
     """
-    board = run.state.board()
-    if not board.standings:
+    names = decided_by_chance(run.state.board())
+    used = {
+        name: min(run.state.scores[name, item].record.n_draws for item in run.state.collected)
+        for name in names
+    }
+    n_draws = 4 * min(used.values(), default=0)
+    if not names or n_draws > most_draws(run, names):
         return None
-    leader = board.leader.theory
+    return n_draws, [name for name in names if used[name] < n_draws]
+
+
+def decided_by_chance(board: Scoreboard) -> list[Digest]:
+    """The leader and those whose order with it the draws of people could change; empty where all is clear.
+
+    A decision between two theories may rest on their difference if its Monte Carlo error is a quarter of its standard
+    error at most, or if the difference is far larger than its standard error.
+    """
     unclear = [
         line.theory
         for line in board.standings[1:]
         if abs(line.behind.value) < CLEAR * line.behind.standard_error
         and line.chance > LARGEST_CHANCE * line.behind.standard_error
     ]
-    names = [leader, *unclear] if unclear else []
-    used = {
-        name: min(run.state.scores[name, item].record.n_draws for item in run.state.collected)
-        for name in names
-    }
-    n_draws = 4 * min(used.values(), default=0)
-    if not names or n_draws > _most_draws(run, names):
-        return None
-    return n_draws, [name for name in names if used[name] < n_draws]
+    return [board.leader.theory, *unclear] if unclear else []
 
 
-def _most_draws(run: Run, names: Sequence[Digest]) -> int:
+def most_draws(run: Run, names: Sequence[Digest]) -> int:
     """So many that one answer of a theory stays small; fewer of those that are walked through answers."""
     if run.domain.sequential or any(run.theory(name).learns for name in names):
         return MOST_WALKED
@@ -282,27 +287,36 @@ async def settle(run: Run, cycle: int) -> list[Recorded[VerdictResolved]]:
     """Score the verdicts of earlier cycles on the first experiment collected since."""
     settled = []
     for digest, verdict in list(run.state.verdicts.items()):
-        record = verdict.record
-        later = [
-            name
-            for name, item in run.state.designs.items()
-            if item.record.cycle > record.cycle and name in run.state.collected
-        ]
-        pair = (record.candidate, record.incumbent)
-        if (
-            digest in run.state.resolved
-            or not later
-            or any((name, later[0]) not in run.state.scores for name in pair)
-        ):
+        experiment = deciding_experiment(run.state, digest)
+        if experiment is None:
             continue
-        candidate, incumbent = (run.state.scores[name, later[0]] for name in pair)
+        record = verdict.record
+        candidate = run.state.scores[record.candidate, experiment]
+        incumbent = run.state.scores[record.incumbent, experiment]
         advantage = advantage_on(candidate.record, incumbent.record)
         settled.append(
             run.record(
-                resolve(record, digest, later[0], advantage.value),
+                resolve(record, digest, experiment, advantage.value),
                 name="settle",
                 inputs=[digest, candidate.digest, incumbent.digest],
                 position={"cycle": cycle},
             )
         )
     return settled
+
+
+def deciding_experiment(state: RunState, verdict: Digest) -> str | None:
+    """The first experiment collected after a verdict, which says whether it was right; None where nothing is to say.
+
+    There is nothing to say of a verdict that was resolved before, and where one of its theories has no score there.
+    """
+    record = state.verdicts[verdict].record
+    later = [
+        name
+        for name, item in state.designs.items()
+        if item.record.cycle > record.cycle and name in state.collected
+    ]
+    if verdict in state.resolved or not later:
+        return None
+    pair = (record.candidate, record.incumbent)
+    return later[0] if all((name, later[0]) in state.scores for name in pair) else None

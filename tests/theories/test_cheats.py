@@ -21,12 +21,19 @@ def test_thirty_kinds_are_planted():
     assert len(EVERY) >= 30
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_every_cheat_would_gain(experiments, name):
+    assert cheats.unguarded_gain(EVERY[name], experiments[EVERY[name].domain]) > 0
+
+
 @pytest.mark.parametrize(
     ("name", "where"),
     [
         ("pools people from five people on", "size: among 12 people"),
         ("pools people through a module", "memory: "),
-        ("asks for the clock of another process", "PermissionError"),
+        ("looks at the clock of another process", "PermissionError"),
+        ("pools draws", "draw 0 is answered otherwise among other draws"),
+        ("knows the exam by the number of draws", "draw 0 is answered otherwise among other draws"),
         ("looks 25 trials up in a table", "table: "),
         ("contradicts its claim on the study's own trials only", "claim"),
     ],
@@ -40,10 +47,10 @@ def test_cheats_are_refused_and_told_why(sandbox, experiments, name, where):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", EVERY)
-def test_no_cheat_is_admitted_with_a_gain(sandbox, experiments, name):
+def test_no_cheat_is_admitted(sandbox, experiments, name):
     cheat = EVERY[name]
     found = cheats.outcome(cheat.source, cheat.domain, experiments[cheat.domain], sandbox)
-    assert found.refused or abs(found.gained) < 1e-9
+    assert found.refused
 
 
 @pytest.mark.long
@@ -81,7 +88,8 @@ def test_a_scored_person_is_asked_again_alone(sandbox, experiments):
 
 
 def test_calls_of_one_process_are_tried_in_another(sandbox):
-    source = EVERY["counts its calls without memory"].source.replace("% 7 == 6", "> 1")
+    source = EVERY["knows the exam by the number of calls"].source
+    source = source.replace("p.mean(axis=0)[None] + 0 * p", "0.5 * p + 0.25").replace("> 2", "> 1")
     stimuli = cheats.study_of("multiattribute")[1]
     with sandbox.open_session(source, [stimuli.arrays]) as session:
         for _ in range(2):

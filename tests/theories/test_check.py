@@ -248,7 +248,7 @@ class TestMisbehaviour:
     def test_that_counts_its_calls_is_found(self, sandbox):
         body = (
             EVIDENCE
-            + "calls.append(1)\nreturn 0.5 + 0 * evidence + 0 * parameters['lapse'] + len(calls) / 1e6"
+            + "calls.append(1)\nreturn 0.5 + 0 * evidence + 0 * parameters['lapse'] + len(calls) / 1e8"
         )
         self.check(
             sandbox, source_of(body, before="calls = []"), "determinism", errors.TheoryProbabilityError,

@@ -114,6 +114,14 @@ class TestLogPredictive:
         )
         assert scores.mean == pytest.approx(math.log(0.5), abs=1e-5)
 
+    def test_weights_of_draws_are_everybodys_or_each_persons_own(self):
+        # Two people choose B; the draws give it 0.8 and 0.2.
+        seen = ExperimentEvidence(trials_of([[[0, 1]], [[0, 1]]]), binary([[0.8], [0.2]]))
+        same = log_predictive(seen, np.log([0.75, 0.25])).log_predictive
+        np.testing.assert_allclose(same, np.log([0.65, 0.65]))
+        own = log_predictive(seen, np.log([[0.75, 0.5], [0.25, 0.5]])).log_predictive
+        np.testing.assert_allclose(own, np.log([0.65, 0.5]))
+
     def test_its_monte_carlo_error_by_hand(self):
         # One answer; its draws weigh 1.6 and 0.4 times as much as even ones, with variance 0.36.
         found = log_predictive(ExperimentEvidence(trials_of([[[0, 1]]]), binary([[0.8], [0.2]])))
@@ -148,6 +156,7 @@ class TestLogPredictive:
         evidence = ExperimentEvidence(trials_of([[[0, 1]]]), binary([[0.5], [0.5]]), followed)
         assert log_predictive(evidence).log_predictive[0] == pytest.approx(math.log(0.6))
         assert evidence.n_bytes == 4 * 8 + 2 * 8
+        assert ExperimentEvidence(evidence.trials, evidence.probabilities).n_bytes == 4 * 8
 
     @pytest.mark.parametrize("pooled", [False, True])
     def test_condensed_evidence_scores_the_same(self, pooled):
@@ -313,7 +322,8 @@ class TestNoiseCeiling:
     def test_people_without_answers_are_no_units_of_its_error(self):
         people = [[[0, 1], [1, 0]], [[0, 1], [0, 1]], [[1, 0], [1, 0]]]
         found, fuller = (
-            noise_ceiling(trials_of(counts)) for counts in (people, [*people, [[0, 0], [0, 0]]])
+            noise_ceiling(trials_of(counts))
+            for counts in (people, [people[0], [[0, 0], [0, 0]], *people[1:]])
         )
         assert found == fuller
         # Others say B: once 1 of 2, once 1 of 2, once 2 of 2 for who said A; the same on trial 1.
@@ -348,6 +358,12 @@ class TestNoiseCeiling:
         assert ceiling is not None
         # Estimating one proportion from 199 people costs about 1 / (2 * 199) nats.
         assert true.mean - 2 / (2 * 199) < ceiling.value < true.mean
+
+
+@pytest.mark.parametrize("compare", [paired_difference, chance_of_difference])
+def test_scores_of_more_experiments_than_the_other_theory_has_are_not_compared(compare):
+    with pytest.raises(ValueError, match="shorter"):
+        compare([units([-1.0, -2.0])] * 2, [units([-1.0, -2.0])])
 
 
 def test_skill_is_zero_at_chance_and_one_at_the_ceiling():

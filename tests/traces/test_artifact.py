@@ -1,3 +1,5 @@
+import os
+import stat
 import subprocess
 import sys
 
@@ -7,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lakatos.traces.artifact import ArtifactStore, pack_arrays, unpack_arrays
+from lakatos.traces.artifact import ArtifactStore, pack_arrays, unpack_arrays, write_whole
 from lakatos.traces.digest import digest_bytes
 from lakatos.traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
 
@@ -112,6 +114,22 @@ try:
 except ArtifactError as error:
     print(error)
 """
+
+
+def test_a_file_is_whole_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    """A power cut may come after any call: the bytes are synced first, then the name is given and synced."""
+    target, seen, sync = tmp_path / "a" / "b" / "file", [], os.fsync
+
+    def noted(descriptor):
+        size = os.fstat(descriptor).st_size if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+        seen.append((size, target.exists()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    write_whole(target, b"whole")
+    assert seen == [(None, False), (5, False), (None, True)]
+    assert target.read_bytes() == b"whole"
+    assert [path.name for path in target.parent.iterdir()] == ["file"]
 
 
 def test_a_write_that_fails_leaves_nothing(store, request):

@@ -18,9 +18,11 @@ from lakatos.traces.head import (
     kept_apart,
     known_key,
     laboratory_key,
+    public_key,
     write_head,
 )
-from lakatos.traces.journal import Journal
+from lakatos.traces.journal import Journal, start_of
+from lakatos.traces.standalone import HEAD_TAG, canonical
 from lakatos.traces.step import JOURNAL_FILE, Trace
 from lakatos.traces.verify import verify
 
@@ -231,6 +233,45 @@ def test_a_journal_at_its_beginning_needs_no_earlier_head(tmp_path, place, types
         trace.record(drawn(value=2.0), name="draw", position={"number": 2})
         assert write_head(tmp_path / "new").seq == 2
     assert verify(tmp_path / "new", types).ok
+
+
+def test_of_each_journal_that_is_gone_only_the_last_head_is_named(folder, types, drawn) -> None:
+    write_head(folder, begins=True)
+    with Trace.open(folder, types) as trace:
+        trace.record(drawn(value=1.0), name="draw", position={"number": 99})
+    write_head(folder)
+    written_anew(folder)
+    told = heads_of(folder, types).detail
+    assert "in this folder (event 12 of" in told
+    assert "event 11" not in told
+
+
+def test_the_head_of_an_empty_journal_is_never_signed_and_covers_nothing(
+    folder, place, types, drawn
+) -> None:
+    """It would fit every journal with the same description, and so a forgery of any of them."""
+    with Trace.create(folder.parent / "empty", seed=7, types=types):
+        with pytest.raises(HeadError, match="has no event yet"):
+            write_head(folder.parent / "empty")
+        with pytest.raises(HeadError, match="has no event yet"):
+            write_head(folder.parent / "empty", begins=True)
+    # As earlier versions would have signed it.
+    write_head(folder, begins=True)
+    written_anew(folder)
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+        start = start_of(journal.store.meta())
+    key = laboratory_key()
+    told = {
+        "seq": 0, "hash": start, "journal": start, "time_utc": "2026-01-01T00:00:00+00:00", "previous": "",
+        "public_key": public_key(key),
+    }  # fmt: skip
+    signature = key.sign(HEAD_TAG + canonical(told)).hex()
+    (folder / HEADS_FILE).write_bytes(canonical({**told, "signature": signature}) + b"\n")
+    assert "no signed head covers the journal" in heads_of(folder, types).detail
+    with Trace.open(folder, types) as trace:  # somebody goes on with it
+        trace.record(drawn(value=1.0), name="draw", position={"number": 99})
+    with pytest.raises(HeadError, match="nothing is signed"):
+        write_head(folder)
 
 
 def times_of(folder, types):

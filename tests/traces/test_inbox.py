@@ -144,3 +144,18 @@ def test_several_processes_deliver_while_one_takes(inbox):
             inbox.mark_taken(batch.digest)
     assert all(other.exitcode == 0 for other in others)
     assert sorted(taken) == [(f"page {n}", number) for n in range(3) for number in range(50)]
+
+
+DOING = {
+    "delivering to": lambda inbox: inbox.deliver("page", b"x", batch_key="a"),
+    "reading": lambda inbox: inbox.pending(),
+    "writing": lambda inbox: inbox.mark_taken("0" * 64),
+}
+
+
+@pytest.mark.parametrize("doing", DOING)
+def test_an_inbox_that_cannot_be_opened_is_named_with_what_was_wanted_of_it(inbox, doing):
+    inbox.path.unlink()
+    inbox.path.mkdir()
+    with pytest.raises(InboxError, match=rf"failed {doing} .*inbox\.sqlite"):
+        DOING[doing](inbox)

@@ -17,7 +17,7 @@ from lakatos.traces.errors import (
     ReadOnlyError,
     RecordError,
 )
-from lakatos.traces.journal import INTENT, EventEntry, Journal, step_key
+from lakatos.traces.journal import INTENT, EventEntry, Journal, fault, step_key
 
 
 def write(journal, number, kind="noted", **body):
@@ -347,3 +347,13 @@ def test_a_limit_on_file_sizes_loses_nothing_that_was_recorded(file, request):
     with Journal.open(file) as journal:
         assert len(list(journal.events())) == int(n_events)
         write(journal, int(n_events) + 1)
+
+
+def test_a_row_with_a_value_of_another_type_is_at_fault(file):
+    """A number as text would hash as the number does."""
+    with Journal.create(file, {"seed": 1}) as journal:
+        write(journal, 1)
+        (row,) = journal.store.rows()
+    assert fault(row) is None
+    for changed in ({"attempt": str(row.attempt)}, {"seq": True}, {"name": row.name.encode()}):
+        assert "another type of value" in fault(row._replace(**changed))

@@ -289,6 +289,44 @@ def contents(filled) -> dict[str, bytes]:  # type: ignore[no-untyped-def]
     return contents_of(filled("run", 2))  # 5 events, 2 artifacts
 
 
+STRANGE = {
+    "a key that is none": {"manifest.json": b'{"public_key": "zz", "files": {}}'},
+    "a key that is a number": {"manifest.json": b'{"public_key": 7, "files": {}}'},
+    "a list of files that is no mapping": {"manifest.json": b'{"public_key": "", "files": [1]}'},
+    "a manifest that is a list": {"manifest.json": b"[]"},
+    "brackets without end": {"manifest.json": b"[" * 100_000},
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_bundle_that_a_stranger_damaged_fails_in_words(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "manifest.sig").write_bytes(b"00" * 64)
+    for file, data in STRANGE[name].items():
+        (tmp_path / file).write_bytes(data)
+    assert standalone.main([str(tmp_path)]) == 1
+    told = capsys.readouterr().out
+    assert "FAILED" in told
+    assert "the bundle is NOT as it was signed" in told
+
+
+@pytest.mark.parametrize(
+    "line", [b"[1]", b"7", b'[1, "", "", "", "", "{}", 0, "7", "{}", "", "", ""]']
+)
+def test_events_of_another_shape_fail_in_words(
+    line: bytes, contents: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = signed(contents | {"journal/events.jsonl": line}, tmp_path / "bundle")
+    assert standalone.main([str(place), "--key", PUBLIC]) == 1
+    assert "the bundle is NOT as it was signed" in capsys.readouterr().out
+
+
+def test_a_demanded_key_that_is_not_given_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert standalone.main(["run.zip", "--key"]) == 1
+    assert "--key needs the public key" in capsys.readouterr().out
+
+
 def test_a_bundle_that_is_as_it_was_signed_passes_every_question(
     contents: dict[str, bytes], tmp_path: Path
 ) -> None:

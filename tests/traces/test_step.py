@@ -56,6 +56,24 @@ def test_an_intent_is_written_before_the_step_runs(trace, drawn):
     assert [event.kind for event in trace.journal.events()] == [INTENT, "drawn"]
 
 
+@pytest.mark.parametrize("effect", ["repeatable", "external"])
+def test_an_intent_says_whether_running_again_does_harm_and_what_is_noted(trace, drawn, effect):
+    def draw(context):
+        context.note({"try": 1})
+        return drawn(value=0.5)
+
+    def begin():
+        return {"try": 0}
+
+    asyncio.run(trace.step("draw", draw, returns=drawn, effect=effect))
+    asyncio.run(
+        trace.step("draw", draw, returns=drawn, effect=effect, note=begin, position={"number": 2})
+    )
+    intents = [event.body for event in trace.journal.events() if event.kind == INTENT]
+    noted = [{"effect": effect, "note": {"try": number}} for number in range(2)]
+    assert intents == [{"effect": effect}, noted[1], *noted]
+
+
 def test_notes_are_written_at_once_and_are_no_part_of_the_canonical_form(tmp_path, drawn):
     forms = []
     for number, details in enumerate([[], [{"try": 1}, {"try": 2}]]):

@@ -37,6 +37,8 @@ REQUESTS, ANSWERS = 3, 4
 AT_ONCE = 65536
 """Bytes of a pipe that are read or written in one go."""
 NOTHING = memoryview(b"")
+FAR = 1e-6
+"""A difference of probabilities beyond rounding."""
 
 
 Serve = Callable[[memoryview, memoryview], None]
@@ -272,6 +274,10 @@ class ShapeError(Exception):
     """The theory's answer is no array of the right shape."""
 
 
+class MixedDrawsError(ShapeError):
+    """The theory answers for a draw by the draws that are asked about with it."""
+
+
 class TheoryFunctions(NamedTuple):
     """The functions of a theory."""
 
@@ -312,8 +318,7 @@ class TheoryEvaluator:
     def probabilities(self, parameters: Mapping[str, wire.AnyArray]) -> wire.AnyArray:
         """``(n_draws, n_trials, n_options)``, all draws at once if the theory can, else one at a time.
 
-        A first answer to several draws is believed only if the first and the last draw, asked alone, say the same:
-        arrays may line up by accident.
+        A first answer to several draws is believed only if the first and the last draw, asked alone, say the same.
         """
         n_draws = len(next(iter(parameters.values())))
         if n_draws == 1:
@@ -325,12 +330,12 @@ class TheoryEvaluator:
                 )
                 if self.broadcasts is None:
                     self.broadcasts = all(
-                        agree(together[draw : draw + 1], self.alone(parameters, draw))
+                        agree(together[draw : draw + 1], self.alone(parameters, draw), draw)
                         for draw in (0, n_draws - 1)
                     )
                 if self.broadcasts:
                     return together
-            except MemoryError:
+            except (MemoryError, MixedDrawsError):
                 raise
             except Exception:
                 pass  # one at a time it either works, or says what is wrong in simpler terms
@@ -368,7 +373,7 @@ class SequenceWalk:
     """A theory on its way through people's sequences, one step at a time, with all draws at once if it can.
 
     That the theory takes all draws at once is believed only if, throughout the first walk, the first and the last draw
-    walked alone say the same. If it does not, all that was walked so far is walked again one draw at a time.
+    walked alone say the same. If it cannot, all that was walked so far is walked again one draw at a time.
 
     In a ``paired`` walk every draw has one sequence of its own: parameters are ``(1, n_sequences)``.
     """
@@ -422,8 +427,10 @@ class SequenceWalk:
                 now, everything, 1 if self.paired else self.n_draws, self.n_options
             )
             watched = [draw for draw in self.strands if draw is not None]
-            same = all(agree(together[self.part(draw)], self.ahead(draw, now)) for draw in watched)
-        except MemoryError:
+            same = all(
+                agree(together[self.part(draw)], self.ahead(draw, now), draw) for draw in watched
+            )
+        except (MemoryError, MixedDrawsError):
             raise
         except Exception:
             if self.broadcasts:
@@ -561,9 +568,21 @@ def joined(parts: Sequence[wire.AnyArray], axis: int = 0) -> wire.AnyArray:
     return np.concatenate(parts if alike else [whole(part) for part in parts], axis=axis)
 
 
-def agree(first: wire.AnyArray, second: wire.AnyArray) -> bool:
-    """Whether two `shaped` probabilities are the same, rounding aside."""
-    return bool(np.allclose(whole(first), whole(second), 1e-6, 1e-9, equal_nan=True))
+def agree(together: wire.AnyArray, alone: wire.AnyArray, draw: int) -> bool:
+    """Whether two `shaped` probabilities of a draw are the same, rounding aside.
+
+    Raises:
+        MixedDrawsError: They differ by more than any rounding.
+    """
+    among, single = whole(together), whole(alone)
+    gap = np.abs(among - single).max(initial=0.0)
+    if gap > FAR:
+        raise MixedDrawsError(
+            f"draw {draw} is answered otherwise among other draws than alone, by up to {gap:.3g}; "
+            "combine arrays along the first axis only by broadcasting, take no mean, maximum or count "
+            "over it, and keep nothing between calls"
+        )
+    return bool(np.allclose(among, single, 1e-6, 1e-9, equal_nan=True))
 
 
 def seconds(answers: Sequence[wire.AnyArray]) -> list[bool]:

@@ -126,7 +126,7 @@ class ProlificClient:
                 f"there is no token for the service; put it into the environment as {TOKEN_VARIABLE}."
             )
         self._http = httpx.Client(
-            base_url=service.rstrip("/"),
+            base_url=service,
             transport=transport,
             timeout=timeout_s,
             headers={"Authorization": f"Token {token}", "User-Agent": "lakatos"},
@@ -274,7 +274,7 @@ class ProlificClient:
         for attempt in range(self._attempts):
             self._keep_gap()
             try:
-                response = self._http.request(method, path.lstrip("/"), json=body, params=query)
+                response = self._http.request(method, path, json=body, params=query)
             except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
                 problem, did_nothing, wait_s = self._clean(error), True, None
             except httpx.TransportError as error:

@@ -7,6 +7,7 @@ import tomllib
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -77,7 +78,9 @@ class RecruitmentSettings(BaseModel):
     @field_validator("url")
     @classmethod
     def _address(cls, url: str) -> str:
-        if not url.startswith(("https://", "http://127.0.0.1", "http://localhost")) or "{{%" in url:
+        place = urlsplit(url)
+        own = place.scheme == "http" and place.hostname in ("127.0.0.1", "localhost")
+        if not (own or (place.scheme == "https" and place.hostname)) or "{{%" in url:
             raise ValueError(
                 "give an https address, without the service's parameters, which are added"
             )

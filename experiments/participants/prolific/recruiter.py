@@ -457,7 +457,7 @@ def _places(
     if account.state == "ACTIVE":
         if free and (missing <= 0 or free > affordable):
             return [Pause(), *_short(account, missing, affordable)]
-        return _raise(account, missing - free, affordable - free, missing)
+        return _raise(account, missing, affordable, free)
     if missing <= 0:
         return []
     if account.state == "PAUSED" and not account.paused:
@@ -467,13 +467,13 @@ def _places(
     if free:
         # A study that filled up has no free place: this one was stopped, and raising places would open it again.
         return [Review("study", f"was stopped by somebody else with {missing} people missing")]
-    return _raise(account, missing, affordable, missing)
+    return _raise(account, missing, affordable, 0)
 
 
-def _raise(account: RecruitmentAccount, more: int, affordable: int, missing: int) -> list[Action]:
-    raised = min(more, affordable)
+def _raise(account: RecruitmentAccount, missing: int, affordable: int, free: int) -> list[Action]:
+    raised = min(missing, affordable) - free
     actions: list[Action] = [RaisePlaces(account.places + raised)] if raised > 0 else []
-    return actions if raised >= more else [*actions, *_short(account, missing, affordable)]
+    return [*actions, *_short(account, missing, affordable)]
 
 
 def _short(account: RecruitmentAccount, missing: int, affordable: int) -> Sequence[Action]:

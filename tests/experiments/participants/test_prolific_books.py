@@ -284,7 +284,36 @@ class TestPlaces:
     def test_a_pause_by_somebody_else_is_left_alone(self, desk):
         desk.study("PAUSED", places=4, taken=1)
         desk.see("s1", "ACTIVE")
-        assert kinds(desk.decide()) == [Review]
+        why = "was paused by somebody else; start it there, or stop it"
+        assert desk.decide() == (Review("study", why),)
+
+    def test_free_places_count_among_those_that_the_limit_pays_for(self, tmp_path):
+        # All three are missing and one place is free; so many more places are asked for as the limit pays for.
+        for pays_for, places, told in ((3, 5, []), (2, 4, [2]), (1, None, [1])):
+            limit = PLAN.person_cost * pays_for
+            desk = Desk(tmp_path / f"{pays_for}.sqlite", limit=limit)
+            desk.study("ACTIVE", places=3, taken=2)
+            desk.see("s1", "RETURNED", page="stopped")
+            for name in ("s2", "s3"):
+                desk.see(name, "SCREENED OUT")
+            raised = [RaisePlaces(places)] if places else []
+            why = [
+                f"3 people are missing, and {limit} pays for {number}; raise it" for number in told
+            ]
+            assert desk.decide() == (*raised, *(Review("limit", text) for text in why))
+
+    def test_a_visit_goes_on_from_its_reservation_and_never_back_to_it(self, desk):
+        for seen, known in (("RESERVED", "RESERVED"), ("ACTIVE", "ACTIVE"), ("RESERVED", "ACTIVE")):
+            desk.see("s1", seen)
+            assert desk.entry("s1").state == known
+
+    def test_an_approval_is_in_the_history_of_a_visit(self, desk):
+        desk.see("s1", "AWAITING REVIEW", page="completed")
+        desk.ledger.promise_reward(PLAN, "s1")
+        desk.ledger.mark_rewarded(PLAN, "s1")
+        told = [(what, value) for _, what, value in desk.ledger.history("s1")]
+        assert told[0] == ("state", "AWAITING REVIEW")
+        assert told[-3:] == [("reward", "promised"), ("state", "APPROVED"), ("reward", "paid")]
 
     def test_a_study_that_somebody_stopped_is_not_opened_again(self, desk):
         desk.study("COMPLETED", places=3, taken=1)

@@ -85,6 +85,13 @@ def test_after_too_many_requests_it_waits_as_long_as_it_is_told():
     assert len(asked) == 2
 
 
+@pytest.mark.parametrize("end", ["", "/"])
+def test_the_services_address_may_end_with_a_slash(end):
+    with answering((200, {}, b"{}")) as (address, asked):
+        client_of(address + end).approve("s1")
+    assert asked[0][1] == "/api/v1/submissions/s1/transition/"
+
+
 def test_a_wait_given_as_a_date_is_understood():
     slept = []
     with answering(

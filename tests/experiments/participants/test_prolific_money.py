@@ -204,6 +204,24 @@ def test_the_total_is_what_everybody_costs_at_most():
     [
         ({"reward": "0.50"}, "less than 6.00 GBP an hour"),
         ({"url": "http://lab.example"}, "https"),
+        ({"url": "http://127.0.0.1.lab.example"}, "https"),
+        ({"url": "http://localhost.lab.example"}, "https"),
+        ({"url": "https://"}, "https"),
+        ({"url": "https://lab.example/?p={{%PROLIFIC_PID%}}"}, "https"),
+        ({"people": 0}, "people"),
+        ({"people": 10_001}, "people"),
+        ({"minutes": 0}, "minutes"),
+        ({"minutes": 361}, "minutes"),
+        ({"most_screened_out": -1}, "most_screened_out"),
+        ({"most_failed_checks": -1}, "most_failed_checks"),
+        ({"most_minutes": -1}, "most_minutes"),
+        ({"title": ""}, "title"),
+        ({"title": "x" * 121}, "title"),
+        ({"description": ""}, "description"),
+        ({"experiment": "x" * 65}, "experiment"),
+        ({"completion_code": "x" * 65}, "completion_code"),
+        ({"screen_out_reward": "1.50", "most_screened_out": 1}, "less than the reward"),
+        ({"tax_percent": "101"}, "no percentage"),
         ({"reward": "1,50"}, "no amount"),
         ({"peple": 3}, "peple"),
         ({"screen_out_reward": "0.20"}, "given together"),
@@ -215,6 +233,19 @@ def test_settings_that_cannot_be_carried_out_are_refused_by_name(tmp_path, chang
     (tmp_path / "plan.toml").write_text("\n".join(lines))
     with pytest.raises(PlanError, match=words):
         load_settings(tmp_path / "plan.toml")
+
+
+def test_settings_at_the_edge_of_what_can_be_carried_out_are_taken(tmp_path):
+    edges = {
+        "url": "http://127.0.0.1:8000/", "people": 10_000, "minutes": 360, "reward": "40.00", "title": "x" * 120,
+        "experiment": "x" * 64, "completion_code": "x" * 64, "tax_percent": "100", "most_failed_checks": 0,
+        "screen_out_reward": "39.99", "most_screened_out": 1, "most_minutes": 0,
+    }  # fmt: skip
+    lines = (f"{name} = {value!r}".replace("'", '"') for name, value in (SETTINGS | edges).items())
+    (tmp_path / "plan.toml").write_text("\n".join(lines))
+    found = load_settings(tmp_path / "plan.toml")
+    assert found.people == 10_000
+    assert RecruitmentSettings(**SETTINGS | {"people": 1, "minutes": 1}).minutes == 1
 
 
 class TestConfirmation:

@@ -11,6 +11,7 @@ from lakatos.experiments.participants.prolific.errors import BudgetError, Ledger
 from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
 from lakatos.experiments.participants.prolific.money import Money, ServiceFee
 from lakatos.experiments.participants.prolific.plan import RecruitmentSettings, confirm, make_plan
+from lakatos.experiments.participants.prolific.recruiter import Approve
 from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, WorldPage, rehearse, unpaid
 from lakatos.experiments.participants.prolific.stand_in import (
     BEHAVIOURS,
@@ -272,6 +273,33 @@ def test_a_study_with_our_key_and_another_reward_is_not_taken(stand_in, tmp_path
     with pytest.raises(LedgerError, match="pays 999"):
         clerk.publish(confirm(PLAN, AMPLE, typed_name=PLAN.name))
     assert all(not study.n_published for study in world.studies.values())
+
+
+def test_a_reward_that_the_service_refuses_is_money_again(stand_in, tmp_path):
+    """Somebody gives the place back between our look at the list and our approval."""
+    world = ProlificWorld(1, behaviours={"completes": 1.0})
+
+    class LateClient(ProlificClient):
+        def approve(self, submission):
+            world.submissions[submission].states.append("RETURNED")
+            super().approve(submission)
+
+    stand_in.world = world
+    client = LateClient(TOKEN, service=stand_in.address, least_gap_s=0, first_wait_s=0)
+    with client, PaymentLedger(tmp_path / LEDGER_FILE, now=world.now) as ledger:
+        ledger.keep_plan(PLAN)
+        clerk = ProlificClerk(client, ledger, PLAN.name, WorldPage(world))
+        clerk.publish(confirm(PLAN, AMPLE, typed_name=PLAN.name))
+        refused = []
+        while not refused:
+            world.tick()
+            refused = [action for action in clerk.work() if isinstance(action, Approve)]
+        account = ledger.account("pilot")
+        (entry,) = [item for item in account.submissions if item.id == refused[0].submission]
+        assert entry.refused_in == "AWAITING REVIEW"
+        assert account.payments == ()
+        assert ledger.history(entry.id)[-1][1:] == ("reward", "refused in AWAITING REVIEW")
+    assert not world.transfers
 
 
 def test_a_study_that_was_stopped_on_the_services_own_page_stays_stopped(stand_in, tmp_path):

@@ -61,14 +61,15 @@ def test_theory_that_does_not_broadcast_runs_draw_by_draw_and_says_so(sandbox, s
     assert np.array_equal(answer[1:2], alone)
 
 
-def test_draws_and_trials_that_line_up_by_accident_are_found_out(sandbox):
+def test_draws_that_are_answered_otherwise_among_others_are_refused(sandbox):
     source = body(
         "return xp.tile(parameters['w'].reshape(-1), (len(parameters['w']), 3 // len(parameters['w'])))"
     )
-    with sandbox.open_session(source, [{"x": np.zeros(3)}]) as session:
-        (answer,) = session.probabilities(DRAWS)
-        assert not session.broadcasts
-    assert np.allclose(answer[..., 1], DRAWS["w"][:, None])
+    with (
+        sandbox.open_session(source, [{"x": np.zeros(3)}]) as session,
+        pytest.raises(TheoryShapeError, match="draw 0 is answered otherwise among other draws"),
+    ):
+        session.probabilities(DRAWS)
 
 
 def test_parameters_and_trials_are_read_by_key_or_attribute(sandbox):
