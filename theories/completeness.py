@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from lakatos.experiments.task import Trials
 from lakatos.theories.score import (
-    UNKNOWN,
     ScoreEstimate,
     UnitScores,
     average,
@@ -32,8 +32,8 @@ CLEAR = 2.0
 """Standard errors by which a learner must beat guessing, or completeness is not defined."""
 MOST_REGRETTED = 6
 """Trials that are listed."""
-CLEARLY_BETTER = 3.5
-"""Standard errors by which a learner must be better on a trial that is listed; 200 trials are one in ten by chance."""
+CHANCE = 2.5e-4
+"""Probability with which a trial on which a learner is not better is listed all the same."""
 LEAST_SHARE = 1e-3
 
 
@@ -121,32 +121,30 @@ def regretted_trials(
         totals = item.counts.sum(axis=0)
         n_answers = totals.sum(axis=1)
         log_ratio = np.log(np.maximum(other, LEAST_SHARE)) - np.log(np.maximum(own, LEAST_SHARE))
-        gain = _gain_of_each(item, log_ratio)
-        for row in np.flatnonzero((n_answers > 0) & (gain.z > CLEARLY_BETTER)):
+        gain, chance = _gain_of_each(item, log_ratio)
+        for row in np.flatnonzero((n_answers > 0) & (chance < CHANCE)):
             share = item.proportions[row, -1]
             shares = (float(share), float(own[row, -1]), float(other[row, -1]))
-            found.append(RegrettedTrial(place, int(row), *shares, float(gain.mean[row])))
+            found.append(RegrettedTrial(place, int(row), *shares, float(gain[row])))
     return sorted(found, key=lambda one: -one.gain)[:MOST_REGRETTED]
 
 
-@dataclass(frozen=True)
-class _TrialGains:
-    mean: Array
-    """``(n_trials,)`` nats per choice."""
-    z: Array
-    """In standard errors."""
+def _gain_of_each(trials: Trials, log_ratio: Array) -> tuple[Array, Array]:
+    """``(n_trials,)`` nats per choice gained, and the probability of such a gain by chance (Student's t over people).
 
-
-def _gain_of_each(trials: Trials, log_ratio: Array) -> _TrialGains:
-    """Gain on each trial, in standard errors over people; over answers where people cannot be told apart."""
+    Where people cannot be told apart, each answer counts as a person.
+    """
     totals = trials.counts.sum(axis=0)
     n_answers = np.maximum(totals.sum(axis=1), 1)
     mean = np.nansum(totals * log_ratio, axis=1) / n_answers
     if trials.pooled:
         squared = np.nansum(totals * (log_ratio - mean[:, None]) ** 2, axis=1)
+        n_people = n_answers
     else:
         own = np.nansum(trials.counts * (log_ratio - mean[:, None]), axis=2)
         squared = (own**2).sum(axis=0)
+        n_people = (trials.counts.sum(axis=2) > 0).sum(axis=0)
     # One answer's worth of doubt is added, so that trials with few answers do not look certain.
     error = np.sqrt(squared + np.nanmax(log_ratio**2, axis=1, initial=0.0)) / n_answers
-    return _TrialGains(mean, np.where(error > 0, mean / np.maximum(error, 1 / UNKNOWN), 0.0))
+    t = mean / np.maximum(error, 1e-12)
+    return mean, np.asarray(student.sf(t, np.maximum(n_people - 1, 1)))

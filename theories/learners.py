@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
+from scipy.special import expit, log_softmax, logsumexp
 
 from lakatos.experiments.task import Domain, Trials, identities
 from lakatos.theories.calibrate import calibrate, leave_groups_out
 from lakatos.theories.learner_columns import relative, step_columns, trial_columns
 from lakatos.theories.prior import Prior, draw_population
 from lakatos.theories.score import UnitScores
+from lakatos.theories.sequence import TINY
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -245,7 +246,7 @@ def log_choices(
     lapse = drawn["lapse"][:, None, None]
     even = available / available.sum(axis=-1, keepdims=True)
     p = (1 - lapse) * np.exp(log_softmax(evidence, axis=-1)) + lapse * even
-    return np.asarray(np.log(np.maximum(p, 1e-12)))
+    return np.asarray(np.log(np.maximum(p, TINY)))
 
 
 def log_answers(
@@ -261,14 +262,35 @@ def log_answers(
     """
     n_draws = len(drawn["scale"])
     found = np.zeros((n_draws, rows.n_people))
+    is_binary = strength.shape[1] == 2 and bool(rows.available.all())
     for part in _parts(len(rows.cell), n_draws * strength.shape[1]):
         cell, person = rows.cell[part], rows.person[part]
-        log_p = log_choices(strength[part], tastes[cell], rows.available[cell], drawn)
-        own = log_p[:, np.arange(len(cell)), rows.response[part]] * rows.count[part]
+        if is_binary:
+            log_p = _log_of_two(strength[part], tastes[cell], rows.response[part], drawn)
+        else:
+            log_p = log_choices(strength[part], tastes[cell], rows.available[cell], drawn)
+            log_p = log_p[:, np.arange(len(cell)), rows.response[part]]
+        own = log_p * rows.count[part]
         order = np.argsort(person, kind="stable")
         people, first = np.unique(person[order], return_index=True)
         found[:, people] += np.add.reduceat(own[:, order], first, axis=1)
     return found
+
+
+def _log_of_two(
+    strength: Array, tastes: Array, response: Rows, drawn: Mapping[str, Array]
+) -> Array:
+    """``(n_draws, n_rows)`` what `log_choices` gives for the option chosen of two, in a fifth of the time."""
+    towards = np.where(response == 1, 1.0, -1.0)
+    own = np.array([drawn[f"taste_{number}"] for number in range(tastes.shape[-1])])
+    lead = (strength[:, 1] - strength[:, 0]) * towards
+    evidence = np.broadcast_to(lead, (len(drawn["scale"]), len(lead)))
+    if len(own):
+        evidence = evidence + own.T @ ((tastes[:, 1] - tastes[:, 0]).T * towards)
+    evidence = drawn["scale"][:, None] * evidence + drawn["side"][:, None] * towards
+    lapse = drawn["lapse"][:, None]
+    p = (1 - lapse) * expit(evidence) + lapse / 2
+    return np.asarray(np.log(np.maximum(p, TINY)))
 
 
 def mean_shares(rows: LearnerRows, strength: Array, people: LearnerPopulation) -> Array:

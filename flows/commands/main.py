@@ -40,6 +40,7 @@ from lakatos.flows.commands.schedule import (  # noqa: E402
 )
 from lakatos.flows.commands.sweep import sweep_command  # noqa: E402
 from lakatos.flows.commands.theory import app as theory_app  # noqa: E402
+from lakatos.flows.commands.transfer import transfer  # noqa: E402
 from lakatos.flows.commands.view import view_command  # noqa: E402
 from lakatos.flows.operations.carry import tether  # noqa: E402
 from lakatos.flows.operations.first_design import design_command  # noqa: E402
@@ -66,6 +67,7 @@ app.add_typer(prolific_app, name="prolific")
 app.add_typer(theory_app, name="theory")
 app.add_typer(tools_app, name="tools")
 app.command("design")(design_command)
+app.command()(transfer)
 app.command()(collect)
 app.command("invite")(invite_command)
 app.command("preregister")(preregister_command)

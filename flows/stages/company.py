@@ -67,11 +67,16 @@ class CompanyAnswers:
 
 
 @task(name="measure_completeness")
-async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured]:
+async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | None:
     """How much of what generic learners predict each rival predicts, and every published theory of the domain.
 
     All of them are taught by the same open answers and predict the same others: sealed ones, or parts left out in turn.
+
+    Returns:
+        What was found, or None where the study asks for no company.
     """
+    if not run.config.validation.company:
+        return None
     names = [line.theory for line in run.state.board().standings]
     inputs = [item.digest for item in run.state.collected.values()]
     inputs += [

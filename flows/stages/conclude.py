@@ -81,8 +81,8 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     truth = await compare_truth(run)
     await map_theories(run)
     inputs = [run.state.cycles[-1].digest]
-    further = (run.state.confirmation, run.state.sensitivity)
-    inputs += [item.digest for item in (opened, company, truth, *further) if item is not None]
+    further = (company, run.state.confirmation, run.state.sensitivity)
+    inputs += [item.digest for item in (opened, truth, *further) if item is not None]
     inputs += [item.digest for item in run.state.sealed_scores.values()]
     inputs += [fold.digest for fold in run.state.folds]
     inputs += [
@@ -119,7 +119,6 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
                         errors,
                         cross_validated,
                     ),
-                    company.record.text,
                     *(item.record.text for item in further if item is not None),
                     *_whose(run),
                 ]

@@ -27,7 +27,6 @@ from lakatos.theories.score import (
     noise_ceiling,
     paired_difference,
     proportion_error,
-    skill,
     squared_errors,
     telling,
 )
@@ -348,17 +347,6 @@ class TestNoiseCeiling:
         assert ceiling is not None
         # Estimating one proportion from 199 people costs about 1 / (2 * 199) nats.
         assert true.mean - 2 / (2 * 199) < ceiling.value < true.mean
-
-
-def test_skill_is_zero_at_chance_and_one_at_the_ceiling():
-    assert skill(-math.log(2), -0.4) == pytest.approx(0)
-    assert skill(-0.4, -0.4) == pytest.approx(1)
-    assert skill(-math.log(3), -0.4, n_options=3) == pytest.approx(0)
-
-
-@pytest.mark.parametrize("ceiling", [None, -math.log(2), -1.0])
-def test_no_skill_is_given_without_a_ceiling_above_chance(ceiling):
-    assert skill(-0.5, ceiling) is None
 
 
 class TestProportionError:
