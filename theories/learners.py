@@ -116,10 +116,17 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
         cell=cell,
         response=response,
         count=count,
-        person=cell if trials[0].pooled else person,
+        person=_units(cell, person, np.array([item.pooled for item in trials])[experiment]),
         experiment=experiment,
         trials=tuple(trials),
     )
+
+
+def _units(cell: Rows, person: Rows, is_pooled: NDArray[np.bool_]) -> Rows:
+    """Person of each row, or the trial where people cannot be told apart, numbered from 0 on."""
+    key = np.where(is_pooled, cell, person + cell.max(initial=0) + 1)
+    order, unit = np.unique(key, return_index=True, return_inverse=True)[1:]
+    return np.asarray(np.argsort(np.argsort(order))[unit], dtype=np.intp)
 
 
 def fit_learners(columns: Array, counts: Array, seed: int) -> tuple[Any, Any, Any]:
@@ -422,8 +429,13 @@ def predict_others(
     strength = cross_fitted(rows, folds_of(domain, rows, kind), seed)
     people = learn_population(rows, strength)
     found = strengths(fit_learners(both.columns, rows.counts(rows.cell >= 0), seed), both.columns)
-    log_p = log_answers(new, found[new.cell], people.tastes, people.drawn)
-    scores = _scores(new, log_p, np.full(log_p.shape, -np.log(len(log_p))))
+    if unseen[0].pooled:  # counts are predicted by the population's mean
+        first = sum(len(item.stimuli) for item in learned)
+        shares = _shares(domain, new, found[new.cell], people, first=first)
+        scores = _scores_of_counts(unseen, shares)
+    else:
+        log_p = log_answers(new, found[new.cell], people.tastes, people.drawn)
+        scores = _scores(new, log_p, np.full(log_p.shape, -np.log(len(log_p))))
     return LearnerPrediction(scores, _shares(domain, rows, strength, people))
 
 
@@ -504,11 +516,30 @@ def _scores(rows: LearnerRows, log_p: Array, log_weights: Array) -> list[UnitSco
     return found
 
 
+def _scores_of_counts(trials: Sequence[Trials], shares: Sequence[Array]) -> list[UnitScores]:
+    """One score for each answered trial, by the shares that a population predicts."""
+    found = []
+    for item, own in zip(trials, shares, strict=True):
+        totals = item.counts.sum(axis=0)
+        answered = totals.sum(axis=1) > 0
+        log_p = np.log(np.maximum(own[answered], TINY))
+        found.append(
+            UnitScores((totals[answered] * log_p).sum(axis=1), totals[answered].sum(axis=1))
+        )
+    return found
+
+
 def _shares(
-    domain: Domain, rows: LearnerRows, strength: Array, people: LearnerPopulation
+    domain: Domain,
+    rows: LearnerRows,
+    strength: Array,
+    people: LearnerPopulation,
+    *,
+    first: int = 0,
 ) -> list[Array]:
+    """Mean shares of each experiment's trials, the first of which is the cell ``first``."""
     if domain.sequential:
         return []
-    shares = mean_shares(rows, strength, people)
+    shares = mean_shares(rows, strength, people)[first:]
     ends = np.cumsum([len(item.stimuli) for item in rows.trials])
     return list(np.split(shares[: ends[-1]], ends[:-1]))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +28,14 @@ from lakatos.theories.learners import (
     predict_left_out,
     predict_others,
 )
+from lakatos.theories.prior import Prior
 from lakatos.theories.record import (
     CompletenessMeasured,
     LearnerBetter,
     TheoryCompleteness,
     UnitLogPredictives,
 )
-from lakatos.theories.score import UnitScores, log_predictive, paired_difference
+from lakatos.theories.score import ScoreEstimate, UnitScores, log_predictive, paired_difference
 from lakatos.theories.theory import Theory, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -66,6 +70,19 @@ class CompanyAnswers:
         return [item.n_options for item in self.scored]
 
 
+@dataclass(frozen=True)
+class CompanyFound:
+    """Scores of everybody on the same answers."""
+
+    own: Mapping[Digest, list[UnitScores]]
+    """Of the pool, the leader first."""
+    learner: LearnerPrediction
+    noise: list[UnitScores] | None
+    published: Mapping[str, tuple[Theory, list[UnitScores]]]
+    """Those that did not compete, by name in study files."""
+    failed: Mapping[str, str]
+
+
 @task(name="measure_completeness")
 async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | None:
     """How much of what generic learners predict each rival predicts, and every published theory of the domain.
@@ -89,9 +106,13 @@ async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | Non
 
     def work(context: StepContext) -> CompletenessMeasured:
         answers = answers_of_company(run)
-        learner = learn_generically(run, answers)
         own = {name: _scores_in_pool(run, name) for name in names}
-        return _measured(run, context, answers, learner, own)
+        with ThreadPoolExecutor(2) as pool:  # while theories are fitted in their sandboxes
+            learner = pool.submit(learn_generically, run, answers)
+            noise = pool.submit(ceiling_of_people, run.domain, answers.scored)
+            published = fit_published(run, answers)
+            found = CompanyFound(own, learner.result(), noise.result(), *published)
+        return _measured(run, context, answers, found)
 
     return await run.step("measure_completeness", work, returns=CompletenessMeasured, inputs=inputs)
 
@@ -179,63 +200,76 @@ def _measured(
     run: Run,
     context: StepContext,
     answers: CompanyAnswers,
-    learner: LearnerPrediction,
-    own: Mapping[Digest, list[UnitScores]],
+    found: CompanyFound,
 ) -> CompletenessMeasured:
     """The record of all scores side by side."""
-    fitted, failed = fit_published(run, answers)
-
-    def line(
-        name: str, digest: Digest, scores: list[UnitScores], theory: Theory | None = None
-    ) -> TheoryCompleteness:
-        share, score = completeness(scores, learner.scores, answers.n_options), mean_score(scores)
-        people = theory.priors if theory else {}
-        return TheoryCompleteness(
-            name=name,
-            theory=digest,
-            score=score.value,
-            score_error=score.standard_error,
-            completeness=share.value if share else None,
-            completeness_error=share.standard_error if share else None,
-            people={key: (prior.center, prior.spread) for key, prior in people.items()},
+    learner = found.learner.scores
+    line = partial(_line, learner=learner, n_options=answers.n_options)
+    theories = tuple(line(run.state.name(name), name, own) for name, own in found.own.items())
+    seeds = [one for one in theories if run.state.theories[one.theory].record.author == "published"]
+    others = [
+        line(
+            theory.name,
+            context.artifacts.put(theory.program.source.encode()),
+            own,
+            people=theory.priors,
         )
-
-    theories = tuple(line(run.state.name(name), name, scores) for name, scores in own.items())
-    published = [
-        one for one in theories if run.state.theories[one.theory].record.author == "published"
+        for theory, own in found.published.values()
     ]
-    published += [
-        line(theory.name, context.artifacts.put(theory.program.source.encode()), scores, theory)
-        for theory, scores in fitted.values()
-    ]
-    published.sort(key=lambda one: (-one.score, one.theory))
-    scores = {**own, **{theory.digest: found for theory, found in fitted.values()}}
-    leader = theories[0].theory
-    ahead = None
-    if published and published[0].theory != leader:
-        ahead = paired_difference(scores[leader], scores[published[0].theory])
-    noise = ceiling_of_people(run.domain, answers.scored)
-    floor = None if noise is None else mean_score(noise)
-    ceiling = mean_score(learner.scores)
+    published = sorted([*seeds, *others], key=lambda one: (-one.score, one.theory))
+    ahead = _ahead_of_textbook(found, theories[0].theory, published)
+    floor = None if found.noise is None else mean_score(found.noise)
+    ceiling = mean_score(learner)
     record = CompletenessMeasured(
-        leader=leader,
+        leader=theories[0].theory,
         basis=answers.basis,
         experiments=answers.experiments,
         guessing=guessing(answers.n_options),
-        learner=tuple(map(UnitLogPredictives.of, learner.scores)),
+        learner=tuple(map(UnitLogPredictives.of, learner)),
         ceiling=ceiling.value,
         ceiling_error=ceiling.standard_error,
         noise=floor.value if floor else None,
         noise_error=floor.standard_error if floor else None,
         theories=theories,
         published=tuple(published),
-        failed=failed,
+        failed=dict(found.failed),
         ahead=ahead.value if ahead else None,
         ahead_error=ahead.standard_error if ahead else None,
-        better=_trials_with_regret(run, answers, learner, leader),
+        better=_trials_with_regret(run, answers, found.learner, theories[0].theory),
         text="",
     )
     return record.model_copy(update={"text": describe(record)})
+
+
+def _line(
+    name: str,
+    digest: Digest,
+    scores: list[UnitScores],
+    *,
+    learner: list[UnitScores],
+    n_options: list[int],
+    people: Mapping[str, Prior] = MappingProxyType({}),
+) -> TheoryCompleteness:
+    share, score = completeness(scores, learner, n_options), mean_score(scores)
+    return TheoryCompleteness(
+        name=name,
+        theory=digest,
+        score=score.value,
+        score_error=score.standard_error,
+        completeness=share.value if share else None,
+        completeness_error=share.standard_error if share else None,
+        people={key: (prior.center, prior.spread) for key, prior in people.items()},
+    )
+
+
+def _ahead_of_textbook(
+    found: CompanyFound, leader: Digest, published: Sequence[TheoryCompleteness]
+) -> ScoreEstimate | None:
+    """Paired advantage of the leader over the best published theory; None where it is that theory, or there is none."""
+    if not published or published[0].theory == leader:
+        return None
+    scores = {theory.digest: own for theory, own in found.published.values()} | dict(found.own)
+    return paired_difference(scores[leader], scores[published[0].theory])
 
 
 def _trials_with_regret(

@@ -113,6 +113,19 @@ def test_the_short_way_for_two_options_gives_the_same(experiments):
     np.testing.assert_allclose(log_answers(rows, strength, tastes, drawn), expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("pooled", [(True, False), (False, True)])
+def test_counts_teach_about_people_and_people_about_counts(experiments, pooled):
+    strictness = [5.0] * 20
+    (seen, unseen), (one, other) = pooled, (asked(40, 8), asked(40, 9))
+    learned = answered(one, probability(one, strictness), 1, pooled=seen)
+    new = answered(other, probability(other, strictness), 2, pooled=unseen)
+    (own,) = predict_others(DOMAIN, [learned], [new], kind="trials").scores
+    counts = new.counts.sum(axis=(0, 2)) if unseen else new.counts.sum(axis=(1, 2))
+    np.testing.assert_array_equal(own.n_choices, counts)
+    best = truth(answered(other, probability(other, strictness), 2), probability(other, strictness))
+    assert -np.log(2) + 0.6 * (best + np.log(2)) < own.mean < best
+
+
 def test_people_who_follow_opposite_rules_are_told_apart(experiments):
     stimuli = asked(40, 7)
     half = np.repeat([3.0, -3.0], 15)
