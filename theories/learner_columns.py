@@ -95,10 +95,8 @@ def step_columns(trials: Trials) -> Array:
     for step in range(n_steps):
         row = np.maximum(sequences.trial[:, step], 0)
         is_start = np.asarray(trials.stimuli["block_start"])[row] > 0
-        for memory in (paid, taken):
-            memory[:, is_start] = 0.0
-        for memory in (last_taken, last_paid, led, worth):
-            memory[is_start] = 0.0
+        paid[:, is_start] = taken[:, is_start] = 0.0
+        last_taken[is_start] = last_paid[is_start] = led[is_start] = worth[is_start] = 0.0
         stage = np.asarray(trials.stimuli["stage"])[row]
         state = np.where(stage > 0, state, 0)
         likely = led / np.maximum(led.sum(axis=-1, keepdims=True), 1.0)
