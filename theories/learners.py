@@ -14,7 +14,7 @@ References:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,7 +85,7 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
     people = np.cumsum([0, *(item.n_participants for item in trials)])
     orders = [np.argsort(item.participant, kind="stable") for item in trials]
 
-    def together(name: str, first: Sequence[int]) -> Rows:
+    def together(name: str, first: Iterable[int]) -> Rows:
         """A column of all experiments, sorted by person, numbered on from one experiment to the next."""
         own = [getattr(item, name)[order] for item, order in zip(trials, orders, strict=True)]
         return np.concatenate([part + n for part, n in zip(own, first, strict=False)]).astype(
@@ -97,7 +97,7 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
     response, count = together("response", none), together("count", none).astype(np.float64)
     experiment = np.repeat(np.arange(len(trials)), [len(item.trial) for item in trials])
     if domain.sequential:
-        columns = np.concatenate([step_columns(item) for item in trials])
+        columns: Array = np.concatenate([step_columns(item) for item in trials])
         shown = np.concatenate([np.asarray(item.stimuli["available"]) for item in trials]) > 0
         cell, available = np.arange(len(trial)), shown[trial]
     else:
@@ -106,7 +106,7 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
         # Equal answers of a person to a trial are one row.
         key = (person * len(columns) + cell) * columns.shape[1] + response
         kept, place = np.unique(key, return_index=True, return_inverse=True)[1:]
-        count = np.bincount(place, count)
+        count = np.bincount(place, count).astype(np.float64)
         cell, person, response, experiment = (
             column[kept] for column in (cell, person, response, experiment)
         )
