@@ -86,7 +86,7 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
     folder = f"folds/{fold + 1:02d}"
 
     async def work(context: StepContext) -> FoldFinished:
-        (trials,) = archive_trials(settings, run.data)
+        (trials,) = archive_trials(settings, run.data, run.trace.artifacts)
         rows = fold_rows(identities(run.domain, trials.stimuli), n_folds, settings.seed)[fold]
         value = settings.model_dump(mode="json")
         value |= {
@@ -100,8 +100,9 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
         else:
             sealed_rows = {trials.experiment: rows}
             child = create_run(
-                own, place, data=run.data, n_workers=run.n_workers, sealed_rows=sealed_rows
-            )
+                own, place, data=run.data, n_workers=run.n_workers, sealed_rows=sealed_rows,
+                kept=run.trace.artifacts,
+            )  # fmt: skip
         with child:
             concluded = await run_campaign(child)
             assert not isinstance(

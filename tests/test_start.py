@@ -134,6 +134,7 @@ def test_an_incomplete_checkout_is_named(checkout: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_failed_installation_shows_its_last_lines_and_is_tried_again(checkout: Path) -> None:
     done = start("demo", folder=checkout, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(checkout))
     assert done.returncode == 1

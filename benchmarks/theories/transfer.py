@@ -32,7 +32,6 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.archives.fetch import find_reader, load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.flows.start import one_thread  # noqa: E402
 from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
 from lakatos.theories.completeness import completeness, mean_score  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
@@ -194,7 +193,6 @@ def main() -> None:
     parser.add_argument("--only", default="", help="beginning of a group's name")
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("LAKATOS_DATA", "data")))
     options = parser.parse_args()
-    one_thread()
     order = list(pairs())
     wanted = [item for item in order if item[0].startswith(options.only)]
     cells = complete(

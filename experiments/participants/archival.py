@@ -24,7 +24,9 @@ class ArchivalParticipants:
     whole, and people are sealed instead of trials.
     """
 
-    keys: ClassVar[frozenset[str]] = frozenset({"archive", "experiments"})
+    keys: ClassVar[frozenset[str]] = frozenset(
+        {"archive", "experiments", "file", "columns", "answers"}
+    )
     sections: ClassVar[frozenset[str]] = frozenset({"validation"})
     brought_by: ClassVar[str] = "answers arrive through the inbox"
 

@@ -52,6 +52,7 @@ FROM_OUTSIDE = frozenset(
         "person_withdrawn",
         "tombstone",
         "budget_raised",
+        "code_accepted",
         "consent_asked",
         "trials_collected",
         *EFFECTS,

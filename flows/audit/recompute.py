@@ -27,7 +27,7 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.engine import execute
 from lakatos.flows.run.memory_records import LibraryTaken, TextsEmbedded
-from lakatos.flows.run.records import FoldFinished
+from lakatos.flows.run.records import CodeAccepted, FoldFinished
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.source import make_source
 from lakatos.flows.run.study import CampaignConfig
@@ -178,6 +178,8 @@ class _WalkedTrace(Trace):
             roots=tuple(trace.roots),
         )
         self.wanted, self.found, self._scratch = wanted, found, scratch
+        accepted = [event.seq for event in self.journal.all if event.kind == kind_of(CodeAccepted)]
+        self._own_from = max(accepted, default=0)
         self._changed = any(event.kind == "tombstone" for event in self.journal.all)
 
     @cached_property
@@ -242,8 +244,9 @@ class _WalkedTrace(Trace):
                     1  # its last call was refused, which no record holds
                 )
             else:
-                self.found.wrong.append(
-                    f"{event.kind} (event {event.seq}) is not computed again: {_words(error)}"
+                self._note(
+                    event,
+                    f"{event.kind} (event {event.seq}) is not computed again: {_words(error)}",
                 )
             return known
         finally:
@@ -266,6 +269,15 @@ class _WalkedTrace(Trace):
             self._compare(event, record)
         return self._returned(event, type(record))
 
+    def _note(self, event: Event, words: str) -> None:
+        """Note what differs, or, before this code was accepted, that other code computed it."""
+        if event.seq < self._own_from:
+            self.found.skipped.append(
+                f"{words} Other code computed it, before event {self._own_from} accepted this one."
+            )
+        else:
+            self.found.wrong.append(words)
+
     def _event(
         self, name: str, inputs: Sequence[Digest], position: Mapping[str, int | str] | None
     ) -> Event:
@@ -279,8 +291,9 @@ class _WalkedTrace(Trace):
     def _compare(self, event: Event, record: Record) -> None:
         self.found.again[event.kind] += 1
         if kind_of(type(record)) != event.kind:
-            self.found.wrong.append(
-                f"event {event.seq} holds {event.kind}, and comes out as {kind_of(type(record))}"
+            self._note(
+                event,
+                f"event {event.seq} holds {event.kind}, and comes out as {kind_of(type(record))}",
             )
             return
         again = body_of(record)
@@ -290,8 +303,9 @@ class _WalkedTrace(Trace):
         told = {name: value for name, value in event.body.items() if name not in ignored}
         again = {name: value for name, value in again.items() if name not in ignored}
         if place := difference(told, again, self._value):
-            self.found.wrong.append(
-                f"{event.kind} (event {event.seq}, {event.name} at {dict(event.position)}): {place}"
+            self._note(
+                event,
+                f"{event.kind} (event {event.seq}, {event.name} at {dict(event.position)}): {place}",
             )
         else:
             self.found.near += told != again
@@ -412,7 +426,9 @@ def walk_again(
         scratch.mkdir()
         where = data or (Path(meta["data"]) if meta.get("data") else None)
         try:
-            source, hidden = make_source(config, scratch, where, meta.get("sealed_rows"))
+            source, hidden = make_source(
+                config, scratch, where, meta.get("sealed_rows"), trace.artifacts
+            )
         except DataMissingError as error:
             found.skipped.append(f"{error}")
             return found

@@ -50,8 +50,11 @@ def audit_command(
     Exit status 1 if anything fails, 3 if nothing does but numbers could not be computed again here.
     In Python: `lakatos.flows.audit.audit.audit(folder)`.
     """
-    from lakatos.flows.audit.audit import EXIT_STATUS, as_json, audit
     from lakatos.flows.run.places import find_run
+
+    place = Path(run) if run and zipfile.is_zipfile(run) else None
+    folder = find_run(run, runs) if place is None else None
+    from lakatos.flows.audit.audit import EXIT_STATUS, as_json, audit
 
     if recompute not in ("all", "none", "sample"):
         raise typer.BadParameter(
@@ -64,11 +67,11 @@ def audit_command(
             folder, recompute=how, n_sampled=sample, key=signed_by, data=data, n_workers=workers
         )
 
-    place = Path(run) if run and zipfile.is_zipfile(run) else None
-    if place is None:
-        found = look(find_run(run, runs), key or None)
+    if folder is not None:
+        found = look(folder, key or None)
         _keep(found, how)
     else:
+        assert place is not None
         from lakatos.flows.audit.bundle import unbundle
 
         with tempfile.TemporaryDirectory(prefix="lakatos-bundle-") as name:

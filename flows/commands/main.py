@@ -21,6 +21,7 @@ from rich.console import Console  # noqa: E402
 from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
+from lakatos.flows.commands.adopt import DomainName, describe_command, new_command, prepared_study  # noqa: E402
 from lakatos.flows.commands.audit import anchor_command, audit_command, bundle_command  # noqa: E402
 from lakatos.flows.commands.backup import backup_command, metrics_command, restore_command  # noqa: E402
 from lakatos.flows.commands.collect import collect, invite_command  # noqa: E402
@@ -68,6 +69,8 @@ app.add_typer(theory_app, name="theory")
 app.add_typer(tools_app, name="tools")
 app.command("design")(design_command)
 app.command()(transfer)
+app.command("new")(new_command)
+data_app.command("describe")(describe_command)
 app.command()(collect)
 app.command("invite")(invite_command)
 app.command("preregister")(preregister_command)
@@ -142,6 +145,25 @@ def run(
 
 
 @app.command()
+def explain(
+    file: Annotated[
+        Path, typer.Argument(help="Answers of people: CSV, Parquet, JSON, or a folder of tables.")
+    ],
+    domain: DomainName = "",
+    engine: Engine = "prefect",
+    runs: RunsFolder = Path("runs"),
+    cycles: Annotated[int, typer.Option(help="Rounds of search.", min=1)] = 2,
+    workers: Workers = 2,
+) -> None:
+    """From a file of answers to a theory of them: say what it holds, write a study for it, run that.
+
+    In Python: `flows.operations.adopt.new_study(...)`, then `flows.start.run_study(study, folder)`.
+    """
+    study = prepared_study(file, domain, runs, cycles)
+    _run_study(study, None, engine, runs, None, None, workers)
+
+
+@app.command()
 def resume(
     run: RunName = "",
     data: DataFolder = None,
@@ -151,6 +173,15 @@ def resume(
     enough: Annotated[
         bool, typer.Option("--enough", help="Wait for no more people than have answered.")
     ] = False,
+    accept_code: Annotated[
+        str,
+        typer.Option(
+            help="Go on although the code has changed: the beginning of its fingerprint, as the refusal said it."
+        ),
+    ] = "",
+    because: Annotated[
+        str, typer.Option(help="With --accept-code: why the results still hold.")
+    ] = "",
 ) -> None:
     """Go on with a run that was stopped, or that waited for people; what is recorded is never done again.
 
@@ -159,8 +190,12 @@ def resume(
     from lakatos.flows.run.next_pass import look
 
     folder = _find(run, runs)
+    if accept_code:
+        from lakatos.flows.run.run import accept_code as accept
+
+        accept(folder, accept_code, because)
     found = look(folder)
-    if not (found.due or enough):
+    if not (found.due or enough or accept_code):
         Console().print(f"{escape(found.reason)}\nrun: {escape(str(folder))}", soft_wrap=True)
         raise typer.Exit(WAITING if found.ended == "waiting" else 0)
 
@@ -190,16 +225,18 @@ def status(
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """How far runs are, whom they wait for, and how their rivals stand."""
-    from lakatos.flows.operations.people import holdings
-    from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.collect import waiting_in
-    from lakatos.traces.errors import InboxError
     from lakatos.traces.place import run_folders
 
     console = Console()
     folders = [_find(run, runs)] if run else run_folders(runs)
     if not folders:
         console.print(f"no runs in {escape(str(runs))}; `lakatos demo` makes one")
+        return
+    from lakatos.flows.operations.people import holdings
+    from lakatos.flows.run.run import read_state
+    from lakatos.flows.stages.collect import waiting_in
+    from lakatos.traces.errors import InboxError
+
     for folder in folders:
         try:
             state, trace = read_state(folder)
@@ -251,9 +288,10 @@ def report(
 
     In Python: `lakatos.flows.report.report.write_report(folder)`.
     """
+    folder = _find(run, runs)
     from lakatos.flows.report.report import write_report
 
-    Console().print(f"report: {escape(str(write_report(_find(run, runs), out)))}")
+    Console().print(f"report: {escape(str(write_report(folder, out)))}")
 
 
 app.command("audit")(audit_command)
@@ -338,7 +376,8 @@ def _run_study(
     seed: int | None,
     workers: int,
 ) -> None:
-    warm_up(engine)  # while the laboratory is loaded and the study is read
+    if study.is_file():  # else loading it says so at once
+        warm_up(engine)  # while the laboratory is loaded and the study is read
     try:
         from lakatos.flows.run.logs import progress
         from lakatos.flows.run.places import new_folder

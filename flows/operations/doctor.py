@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import importlib.util
+import json
 import os
 import platform
 import shutil
@@ -296,31 +297,36 @@ def _clock(runs: Path | None, now: datetime) -> Iterator[DoctorFinding]:
     yield DoctorFinding("clock", "ok", f"{now:%Y-%m-%d %H:%M}Z")
 
 
+def _is_carried_on(journal: Journal) -> bool:
+    """Whether this code carries a run on: it began it, or somebody accepted it; also where nothing has begun."""
+    from lakatos.flows.run.code import science
+
+    kinds = ("campaign_started", "code_accepted")
+    bodies = [json.loads(row.body) for row in journal.store.rows() if row.kind in kinds]
+    return not bodies or bodies[-1]["science"] == science(bodies[0]["config"]["domain"])
+
+
 def _runs(runs: Path | None) -> Iterator[DoctorFinding]:
     """Runs that cannot be read, and those that other code began."""
     if runs is None or not runs.exists():
         return
-    from lakatos.flows.run.run import science
-
-    own, others, n_runs = science(), [], 0
+    others, n_runs = [], 0
     for folder in runs_in(runs):
         n_runs += 1
         try:
             with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
-                row = next(
-                    (row for row in journal.store.rows() if row.kind == "campaign_started"), None
-                )
+                carried_on = _is_carried_on(journal)
         except TraceError as error:
             yield DoctorFinding(f"run {folder.name}", "wrong", str(error))
             continue
-        if row is not None and f'"science":"{own}"' not in row.body:
+        if not carried_on:
             others.append(folder.name)
     if others:
         yield DoctorFinding(
             "runs",
             "missing",
-            f"{len(others)} of {n_runs} were begun by other code for theories, experiments, judges or memory and can "
-            f"be read, audited and reported, not carried on: {', '.join(others[:5])}"
+            f"{len(others)} of {n_runs} were begun by other code for theories, experiments, judges or memory. They can "
+            f"be read, audited and reported, and carried on with --accept-code: {', '.join(others[:5])}"
             f"{' ...' if len(others) > 5 else ''}",
         )
     elif n_runs:

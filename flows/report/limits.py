@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs
+from lakatos.flows.run.records import CodeAccepted
 
 FEW = 30
 """Trials or people below which the report calls them few."""
@@ -29,6 +30,11 @@ def _limits_of_progress(run: RunReading) -> list[str]:
     found = [] if origin is None else [f"This run is a branch, {origin.words}."]
     if run.concluded is None:
         found.append("The run has not ended. Everything here can change with the next experiment.")
+    found += [
+        f"Other code computed a part of this: from code {item.record.before[:8]} the run went on with "
+        f"{item.record.science[:8]}, because: {item.record.because}"
+        for item in run.trace.records(CodeAccepted)
+    ]
     stop = run.state.cycles[-1].record.stop if run.state.cycles else ""
     if stop.startswith("budget"):
         found.append(

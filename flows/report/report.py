@@ -22,7 +22,6 @@ import numpy as np
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
-from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.record import PairPower
 from lakatos.experiments.task import Design, Trials
 from lakatos.flows.report.explain import ended_epochs, quality_by_epoch
@@ -42,7 +41,7 @@ from lakatos.flows.report.reader import (
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.utterances import utterance_facts
 from lakatos.flows.run.run import read_state
-from lakatos.flows.run.source import hidden_theory
+from lakatos.flows.run.source import archive_reader, hidden_theory
 from lakatos.flows.run.study import OWN
 from lakatos.flows.stages.epoch import accuracy_by_epoch, bias_of, dev_items, present_judges
 from lakatos.judges.errors import GateError
@@ -197,8 +196,8 @@ def data_facts(run: RunReading) -> dict[str, Any]:
             f"{slot} replaced by {' and '.join(names)}" for slot, names in people.mechanisms.items()
         ]
         facts["hidden"] = "; ".join([people.theory or hidden_theory(run.config).name, *changed])
-    elif people.archive:
-        facts["archive"] = ARCHIVES[people.archive]
+    else:
+        facts["archive"] = archive_reader(run.config)
     return facts
 
 

@@ -194,7 +194,7 @@ def chunk_size(n_items: int, n_threads: int, seconds: float | None) -> int:
 @functools.cache
 def versions() -> Fingerprint:
     """What must be equal here and on every worker, or the same question could have two answers."""
-    from lakatos.flows.run.run import science
+    from lakatos.flows.run.code import science
 
     packages = {name: version(name) for name in ("numpy", "scipy")}
     return digest_of({"science": science(), "python": platform.python_version(), **packages})

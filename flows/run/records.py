@@ -77,6 +77,21 @@ class CampaignStarted(Record):
     """Digest of the laboratory's own code for theories, experiments, judges and memory."""
 
 
+class CodeAccepted(Record):
+    """Somebody let a run go on although its code had changed."""
+
+    kind: Literal["code_accepted"] = "code_accepted"
+    version: Literal[1] = 1
+    before: Fingerprint
+    """Of the code that computed the records up to here."""
+    science: Fingerprint
+    """Of the code that computes from here on."""
+    because: str
+    """Why the results are still worth having, in the words of whoever accepted it."""
+    versions: dict[str, str]
+    """As in `CampaignStarted`."""
+
+
 class LeaderboardLine(Record):
     """A theory's standing at the end of a cycle."""
 
@@ -275,6 +290,7 @@ RECORD_TYPES: RecordTypes = {
     kind_of(record): record
     for record in (
         CampaignStarted,
+        CodeAccepted,
         CycleClosed,
         CampaignConcluded,
         ConfirmationFinished,
@@ -332,6 +348,7 @@ RECORD_TYPES: RecordTypes = {
 ACTS = frozenset(
     kind_of(record)
     for record in (
+        CodeAccepted,
         TheoryChecked,
         DesignChosen,
         Preregistration,

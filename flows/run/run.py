@@ -18,9 +18,10 @@ from lakatos.experiments.participants.table import get_trials
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import FlowError, RunMissingError
 from lakatos.flows.run.cluster import laboratory_of
+from lakatos.flows.run.code import science
 from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress
-from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignStarted
-from lakatos.flows.run.source import make_source
+from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignStarted, CodeAccepted
+from lakatos.flows.run.source import keep_answers, make_source
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.memory.library import Library
@@ -28,7 +29,8 @@ from lakatos.memory.runner import ToolSandbox
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.families.family import Family
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
-from lakatos.traces.digest import Digest, Fingerprint, digest_bytes, digest_of
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.head import write_head
 from lakatos.traces.inbox import claim_place
 from lakatos.traces.journal import INTENT
@@ -40,8 +42,6 @@ from lakatos.traces.validity import Validity
 R = TypeVar("R", bound=Record)
 P = TypeVar("P")
 ENGINE_VERSION = "0.1.0"
-ROOT = Path(__file__).resolve().parents[2]
-"""Folder of the packages."""
 
 
 class Run:
@@ -206,6 +206,7 @@ def create_run(
     progress: CampaignProgress | None = None,
     n_workers: int = 2,
     sealed_rows: Mapping[str, Sequence[int]] | None = None,
+    kept: ArtifactStore | None = None,
 ) -> Run:
     """Begin a run in ``folder``.
 
@@ -218,13 +219,14 @@ def create_run(
         progress: Where to show what happens; silent by default.
         n_workers: Theories that run at the same time; does not change results.
         sealed_rows: Trials sealed from the loop, by archived experiment; chosen by the seed when None.
+        kept: Artifacts of a run that holds the answers of the study's file; they are read from the file when None.
 
     Raises:
         DataMissingError: The study needs data that are not there.
         EmptyDesignSpaceError: The study's space has no admissible trial.
         JournalError: The folder holds a run already or cannot be written.
     """
-    source, hidden = make_source(config, folder, data, sealed_rows)
+    source, hidden = make_source(config, folder, data, sealed_rows, kept)
     meta: dict[str, Any] = {
         "study": config.model_dump(mode="json"),
         "sealed_rows": {name: list(rows) for name, rows in (sealed_rows or {}).items()} or None,
@@ -234,6 +236,7 @@ def create_run(
     if config.asks_people and is_elsewhere(folder):
         meta[INBOX_PLACE] = claim_place(folder)
     trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)
+    keep_answers(config, trace.artifacts, kept)
     return Run(
         folder,
         trace,
@@ -266,7 +269,9 @@ def open_run(
         meta = trace.journal.meta
         config = CampaignConfig.model_validate(meta["study"])
         where = data or (Path(meta["data"]) if meta.get("data") else None)
-        source, hidden = make_source(config, folder, where, meta.get("sealed_rows"))
+        source, hidden = make_source(
+            config, folder, where, meta.get("sealed_rows"), trace.artifacts
+        )
     except BaseException:
         trace.close()
         raise
@@ -359,17 +364,19 @@ def begin(run: Run) -> Recorded[CampaignStarted]:
     """Write down that a campaign began, or find it written down.
 
     Raises:
-        FlowError: The run was begun by another version of the laboratory's code, whose steps this one would not find.
+        FlowError: Other code than this one computed the run so far, and nobody said that it may go on with this one.
     """
     now = started(run.config)
     before = run.trace.recorded("start")
     if before is None:
         return run.record(now, name="start")
     assert isinstance(before.record, CampaignStarted)
-    if before.record.science != now.science:
+    computed_by = code_in_force(run.trace, before.record.science)
+    if computed_by != now.science:
         raise FlowError(
             f"the run {run.folder} was begun by other code for theories, experiments, judges or memory "
-            f"({before.record.science[:8]}, now {now.science[:8]}); go on with what began it, or start anew."
+            f"({computed_by[:8]}, now {now.science[:8]}). Go on with that code, or with this one, on record: "
+            f'`lakatos resume {run.folder} --accept-code {now.science[:8]} --because "..."`.'
         )
     changed = [
         name for name, value in now.versions.items() if before.record.versions.get(name) != value
@@ -381,23 +388,53 @@ def begin(run: Run) -> Recorded[CampaignStarted]:
     return run.record(before.record, name="start")
 
 
-def science(root: Path = ROOT) -> Fingerprint:
-    """Digest of the source files under ``root`` that decide what a step computes.
+def code_in_force(trace: Trace, begun_by: Fingerprint) -> Fingerprint:
+    """The code that a run goes on with: that which began it, or the last that somebody accepted."""
+    accepted = [item.record.science for item in trace.records(CodeAccepted)]
+    return accepted[-1] if accepted else begun_by
 
-    The page and recruitment are not among them: what they did is a record, and a fault in them must be mended while
-    people are waited for.
+
+def accept_code(folder: Path, digest: str, because: str) -> CodeAccepted:
+    """Let a run go on with this code although other code computed it so far; it is a record, and a deviation.
+
+    Args:
+        folder: Of the run.
+        digest: Beginning of this code's fingerprint, at least eight digits, as the refusal said it.
+        because: Why the results are still worth having, in words for whoever reads the report.
+
+    Raises:
+        FlowError: This is not the code that was named, the run goes on with it anyway, or no reason is given.
+        LockedError: A pass is writing the run; stop it first.
     """
-    collectors = [root / "experiments" / "participants" / name for name in ("web", "prolific")]
-    files = sorted(
-        path
-        for name in ("theories", "experiments", "judges", "memory")
-        for kind in ("*.py", "*.md")  # prompts decide what a step computes, too
-        for path in (root / name).rglob(kind)
-        if not any(path.is_relative_to(folder) for folder in collectors)
-    )
-    return digest_of(
-        {str(path.relative_to(root)): digest_bytes(path.read_bytes()) for path in files}
-    )
+    check_run(folder)
+    with Trace.open(folder, RECORD_TYPES) as trace:
+        before = trace.recorded("start")
+        if before is None or not isinstance(before.record, CampaignStarted):
+            raise FlowError(f"the run {folder} has not begun; `lakatos resume` carries it on.")
+        now = started(CampaignConfig.model_validate(before.record.config))
+        computed_by = code_in_force(trace, before.record.science)
+        if computed_by == now.science:
+            raise FlowError(
+                f"the run {folder} goes on with this code as it is; leave out --accept-code."
+            )
+        if len(digest) < 8 or not now.science.startswith(digest):
+            raise FlowError(
+                f"this code is {now.science[:8]}, not {digest!r}; look at what changed, then name this one."
+            )
+        if not because.strip():
+            raise FlowError(
+                'say why the results still hold: --because "...". It stands in the report.'
+            )
+        number = sum(1 for _ in trace.records(CodeAccepted))
+        item = trace.record(
+            CodeAccepted(
+                before=computed_by, science=now.science, because=because.strip()[:2000],
+                versions=now.versions,
+            ),
+            name="accept code", inputs=[before.digest], position={"number": number},
+        )  # fmt: skip
+    write_head(folder)
+    return item.record
 
 
 def has_run(folder: Path) -> bool:
@@ -419,5 +456,5 @@ def started(config: CampaignConfig) -> CampaignStarted:
     return CampaignStarted(
         config=config.model_dump(mode="json"),
         versions={"lakatos": ENGINE_VERSION, "python": platform.python_version(), **versions},
-        science=science(),
+        science=science(config.domain),
     )

@@ -9,6 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.packing import answers_digest, pack_answers, unpack_answers
+from lakatos.experiments.archives import ARCHIVES
+from lakatos.experiments.archives.archive import ArchiveReader
 from lakatos.experiments.archives.fetch import load_archive
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import DataMissingError
@@ -26,6 +29,7 @@ from lakatos.theories.grammar import Composition
 from lakatos.theories.prior import draw_population
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.artifact import ArtifactStore
 
 Array = NDArray[np.float64]
 
@@ -35,6 +39,7 @@ def make_source(
     folder: Path,
     data: Path | None,
     sealed_rows: Mapping[str, Sequence[int]] | None,
+    kept: ArtifactStore | None = None,
 ) -> tuple[ParticipantSource, Theory | None]:
     """The source of a study's participants, and the rule that they follow where they are simulated.
 
@@ -43,6 +48,7 @@ def make_source(
         folder: Of the run, which keeps what people answer.
         data: Folder of the published data sets, for archival studies.
         sealed_rows: Trials sealed from the loop, by archived experiment; chosen by the seed when None.
+        kept: Artifacts of a run that holds the answers of a file already; they are read from the file when None.
 
     Raises:
         DataMissingError: The study needs data that are not there.
@@ -66,7 +72,7 @@ def make_source(
         page=config.page.model_dump(),
         validation=config.validation.model_dump(),
         respond=respond,
-        trials=lambda: _foldable(config, archive_trials(config, data)),
+        trials=lambda: _foldable(config, archive_trials(config, data, kept)),
         sealed_rows=sealed_rows,
     )
     return SOURCES[people.source].of_study(study), hidden
@@ -85,19 +91,63 @@ def hidden_theory(config: CampaignConfig) -> Theory:
     return read_program(TheoryProgram(source, "hidden"))
 
 
-def archive_trials(config: CampaignConfig, data: Path | None) -> tuple[Trials, ...]:
-    """The archived experiments that the study names.
+def whole_archive(
+    config: CampaignConfig, data: Path | None, kept: ArtifactStore | None = None
+) -> tuple[Trials, ...]:
+    """All experiments of the data set, or of the file, that the study names.
 
     Raises:
-        DataMissingError: The data are not there, or no experiment has such a name.
+        DataMissingError: The data are not there, or the file holds other answers than when the study was read.
+        TrialsError: The file is not what the study says of its columns.
     """
-    trials = load_archive(config.participants.archive, data or Path("data"))
+    people = config.participants
+    if not people.file:
+        return load_archive(people.archive, data or Path("data"))
+    if kept is not None and kept.has(people.answers):
+        return unpack_answers(kept.get(people.answers))
+    from lakatos.experiments.adoption.adopt import adopt_file  # loads pandas
+
+    assert people.columns is not None
+    found = adopt_file(Path(people.file), people.columns, DOMAINS[config.domain]).trials
+    if people.answers and answers_digest(found) != people.answers:
+        raise DataMissingError(
+            f"the file {people.file} was changed since the study was read; begin the study anew, or put back the file."
+        )
+    return found
+
+
+def keep_answers(
+    config: CampaignConfig, artifacts: ArtifactStore, kept: ArtifactStore | None
+) -> None:
+    """Put the answers of a study's own file among a run's artifacts, so that the run needs the file no more."""
+    if config.participants.file:
+        artifacts.put(pack_answers(whole_archive(config, None, kept)))
+
+
+def archive_reader(config: CampaignConfig) -> ArchiveReader | None:
+    """What there is to say of the data set that a study names; None where people are asked anew."""
+    people = config.participants
+    if people.file:
+        name = Path(people.file).name
+        return ArchiveReader(name, config.domain, f"answers in the file {name}", None, lambda _: ())
+    return ARCHIVES.get(people.archive)
+
+
+def archive_trials(
+    config: CampaignConfig, data: Path | None, kept: ArtifactStore | None = None
+) -> tuple[Trials, ...]:
+    """The archived experiments that the study names; see `whole_archive`.
+
+    Raises:
+        DataMissingError: No experiment has such a name.
+    """
+    trials = whole_archive(config, data, kept)
     chosen = tuple(
         item for item in trials if fnmatchcase(item.experiment, config.participants.experiments)
     )
     if not chosen:
         raise DataMissingError(
-            f"no experiment of {config.participants.archive} is called "
+            f"no experiment of {config.participants.archive or config.participants.file} is called "
             f"{config.participants.experiments!r}; there are: "
             f"{', '.join(item.experiment for item in trials)}."
         )

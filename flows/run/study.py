@@ -23,6 +23,8 @@ from pydantic import (
     model_validator,
 )
 
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.packing import answers_digest
 from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import DesignError, ExperimentError
@@ -199,6 +201,10 @@ class DesignConfig(_ConfigSection):
         return forbidden
 
 
+OWN_ANSWERS = ("file", "columns", "answers")
+"""Keys of the section ``participants`` that mean something where answers come from a file of one's own."""
+
+
 class ParticipantsConfig(_ConfigSection):
     """Who answers: the source of people, and what it needs to know."""
 
@@ -223,6 +229,12 @@ class ParticipantsConfig(_ConfigSection):
     """Archival: data set, by name; `lakatos data list` lists them."""
     experiments: str = "*"
     """Archival: pattern of experiment names, for example ``binary-*``."""
+    file: str = ""
+    """Archival: file with answers of your own, relative to the study file, instead of a data set."""
+    columns: AnswerColumns | None = None
+    """Archival: what the columns of ``file`` mean."""
+    answers: str = ""
+    """Archival: digest of the answers that ``file`` held when the study was read; found by itself."""
     model: str = ""
     """Language model: the one of ``models`` that answers in place of people."""
     personas: tuple[str, ...] = ()
@@ -233,6 +245,12 @@ class ParticipantsConfig(_ConfigSection):
     """Language model: of an answer."""
     memory: int | None = Field(None, ge=0)
     """Language model: decisions that stay in its conversation; as many as fit its context where nothing is said."""
+
+    @model_serializer(mode="wrap")
+    def _without_own_answers(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys for answers of one's own are left out where there are none, so that earlier runs stay what they were."""
+        value: dict[str, Any] = write(self)
+        return value if self.file else {key: value[key] for key in value if key not in OWN_ANSWERS}
 
     @field_validator("source")
     @classmethod
@@ -250,8 +268,14 @@ class ParticipantsConfig(_ConfigSection):
                 and getattr(self, key) != field.default
             ):
                 raise ValueError(_only_for(key, applies, self.source))
-        if self.source == "archival" and not self.archive:
-            raise ValueError("the source 'archival' needs the key 'archive'")
+        if self.source == "archival" and bool(self.archive) == bool(self.file):
+            raise ValueError(
+                "the source 'archival' needs the key 'archive', or 'file', and not both"
+            )
+        if bool(self.file) != (self.columns is not None):
+            raise ValueError(
+                "file and columns go together: `lakatos new STUDY --data FILE` writes both"
+            )
         if self.source == LANGUAGE_MODEL and not self.model:
             raise ValueError("the source 'language_model' needs the key 'model'")
         if any(not persona.strip() for persona in self.personas):
@@ -568,6 +592,8 @@ class CampaignConfig(_ConfigSection):
                 raise ValueError(
                     "a confirmation needs new people; an archive has sealed_share instead"
                 )
+            if self.participants.file:
+                return self
             _known("archive", self.participants.archive, ARCHIVES)
             if ARCHIVES[self.participants.archive].domain != self.domain:
                 raise ValueError(
@@ -691,7 +717,24 @@ def load_study(path: Path) -> CampaignConfig:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise StudyError(f"the study {path} is not valid TOML: {error}.") from None
-    return parse_study(_with_programs(value, path), str(path))
+    return _with_answers(parse_study(_with_programs(value, path), str(path)))
+
+
+def _with_answers(config: CampaignConfig) -> CampaignConfig:
+    """The study with the digest of the answers that its file holds now."""
+    people = config.participants
+    if not people.file or people.columns is None:
+        return config
+    from lakatos.experiments.adoption.adopt import adopt_file  # loads pandas
+
+    found = adopt_file(Path(people.file), people.columns, DOMAINS[config.domain])
+    digest = answers_digest(found.trials)
+    if people.answers and people.answers != digest:
+        raise StudyError(
+            f"the file {people.file} does not hold the answers that the study names "
+            f"({people.answers[:8]}, now {digest[:8]}); leave out participants.answers to take it as it is."
+        )
+    return config.model_copy(update={"participants": people.model_copy(update={"answers": digest})})
 
 
 def _with_programs(value: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -704,6 +747,10 @@ def _with_programs(value: dict[str, Any], path: Path) -> dict[str, Any]:
     ):
         text = _read(path, people["program_file"], "participants.program_file")
         value = value | {"participants": people | {"program_file": "", "program": text}}
+    people = value.get("participants")
+    if isinstance(people, dict) and isinstance(people.get("file"), str) and people["file"]:
+        file = str((path.parent / people["file"]).resolve())
+        value = value | {"participants": people | {"file": file}}
     if isinstance(theories, dict) and isinstance(theories.get("files"), list):
         texts = [_read(path, str(file), "theories.files") for file in theories["files"]]
         programs = [*theories.get("programs", ()), *texts]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.archives.fetch import load_archive
 from lakatos.experiments.power import wilson_interval
 from lakatos.experiments.task import identities
 from lakatos.flows.roles.read_pairs import model_judge, read_settled
@@ -91,7 +90,8 @@ from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.validity import Validity
 
 if TYPE_CHECKING:
-    from lakatos.flows.run.run import Run
+    from lakatos.flows.run.source import whole_archive
+from lakatos.flows.run.run import Run
 
 Array = NDArray[np.float64]
 _OF_AN_END = frozenset(
@@ -339,7 +339,7 @@ def foreign(run: Run, anchor: AnchorSet) -> AnchorSet:
     """The anchor set without items that share a problem or people with the campaign; of an archive, with all of it."""
     if run.config.participants.source != "archival":
         return anchor
-    archive = load_archive(run.config.participants.archive, run.data or Path("data"))
+    archive = whole_archive(run.config, run.data, run.trace.artifacts)
     names = {trials.experiment for trials in archive}
     keys = {
         digest_bytes(key)[:16]

@@ -15,7 +15,6 @@ from typing import Any, Final
 import numpy as np
 from markupsafe import Markup
 
-from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.record import DesignChosen
 from lakatos.flows.report.explain import ended_epochs
 from lakatos.flows.report.limits import limits
@@ -44,7 +43,7 @@ from lakatos.flows.report.report import (
 )
 from lakatos.flows.run.memory_records import MEMORY_RECORDS, InquiryMade, LessonsRecalled
 from lakatos.flows.run.records import CycleClosed
-from lakatos.flows.run.source import hidden_theory
+from lakatos.flows.run.source import archive_reader, hidden_theory
 from lakatos.flows.run.study import OWN
 from lakatos.flows.view import chart
 from lakatos.flows.view.outline import WantedEvents
@@ -194,7 +193,7 @@ def whose(look: RunMoment) -> dict[str, Any]:
         look.config.participants,
         [item.record for item in look.state.collected.values()],
     )
-    archive = ARCHIVES[people.archive] if people.archive and not look.simulated else None
+    archive = None if look.simulated else archive_reader(look.config)
     hidden = ""
     if look.simulated and look.concluded:
         changed = [

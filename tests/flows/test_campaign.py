@@ -149,6 +149,7 @@ def test_the_hidden_rule_is_in_no_artifact_that_an_advocate_could_read(finished:
     assert not any("'theory': 'weighted_additive'" in body for body in bodies)
 
 
+@pytest.mark.slow
 def test_records_are_the_same_whatever_the_number_of_workers_and_others_with_another_seed(
     tmp_path: Path,
 ) -> None:

@@ -200,6 +200,7 @@ def test_errors_of_memory_and_of_the_bench_are_known_to_the_command_line():
     assert issubclass(BenchError, known_errors())
 
 
+@pytest.mark.slow
 def test_a_corrupt_library_is_one_line_on_the_command_line(runs):
     library_path(runs).write_text("{}")
     command = [

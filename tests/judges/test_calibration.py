@@ -48,6 +48,7 @@ def test_what_is_no_probability_is_refused():
         calibration([], [])
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_the_error_of_discrimination_is_its_spread():
     rng = np.random.default_rng(4)

@@ -173,6 +173,7 @@ def test_features_of_submissions_are_arranged_by_name():
     assert logit(0.5) == 0
 
 
+@pytest.mark.slow
 def test_breeding_pays_where_another_feature_matters_and_not_where_none_does():
     names = ("advantage_z", *(f"noise_{number}" for number in range(6)), "told")
     gains = []

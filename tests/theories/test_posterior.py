@@ -122,6 +122,7 @@ def test_a_person_alone_has_the_declared_prior_times_the_likelihood(sandbox):
     assert "population_center" not in found.data.posterior
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_people_share_a_population_that_is_recovered_and_shrinks_them(sandbox):
     rng = np.random.default_rng(4)
@@ -151,6 +152,7 @@ def test_people_share_a_population_that_is_recovered_and_shrinks_them(sandbox):
     assert np.mean((means - own) ** 2) < np.mean((raw - own) ** 2)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_without_answers_that_matter_the_sampler_returns_its_prior():
     drawn = metropolis(
@@ -232,6 +234,7 @@ def test_a_required_layer_that_forbids_compilation_leads_to_the_gradient_free_sa
     assert NO_EXECUTABLE_MEMORY in found.layers
 
 
+@pytest.mark.slow
 def test_replicated_answers_reproduce_what_the_theory_explains_and_not_what_it_does_not(sandbox):
     rng = np.random.default_rng(8)
     x = np.linspace(0.05, 0.95, 10)
@@ -251,6 +254,7 @@ def test_replicated_answers_reproduce_what_the_theory_explains_and_not_what_it_d
         posterior_predictive(found, LEAN, steep, sandbox)
 
 
+@pytest.mark.slow
 def test_leave_one_out_prefers_the_theory_that_made_the_answers(sandbox):
     rng = np.random.default_rng(9)
     data = [answers(rng.binomial(10, np.full((8, 12), 0.8)), 10)]
@@ -298,6 +302,7 @@ def test_gradient_free_inference_is_calibrated_for_people_and_for_steps(sandbox)
         assert found.p_value > 0.001, found.tests
 
 
+@pytest.mark.slow
 def test_people_who_learn_are_fitted_along_their_own_sequences(sandbox):
     source = """
     '''Learner: people prefer what was rewarded.'''

@@ -333,6 +333,7 @@ def campaign(folder, *options):
     return subprocess.Popen([sys.executable, script, str(folder), *options], env=environment)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("when", "write"), [("before", 2), ("after", 3), ("before", 8)])
 def test_a_run_killed_at_a_write_resumes_to_the_form_that_a_run_in_sqlite_has(
     tmp_path, postgres, when, write

@@ -27,6 +27,7 @@ def choose(parameters, trials, xp):
 '''
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "entry",
     [

@@ -78,6 +78,7 @@ def opened(chrome: Any) -> Iterator[Callable[..., Any]]:
     assert said == []
 
 
+@pytest.mark.slow
 def test_a_run_is_watched_from_its_start_to_its_verdict(
     finished: Path, tmp_path: Path, opened: Callable[..., Any]
 ) -> None:
@@ -124,6 +125,7 @@ def visit(page: Any, url: str, paths: list[str]) -> None:
             assert page.locator("h1").count() == 1, path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "dress"), [("desktop", "light"), ("phone", "dark")])
 def test_every_kind_of_page_fits_is_legible_and_is_not_broken_by_hostile_texts(
     size: str, dress: str, finished: Path, opened: Callable[..., Any]

@@ -110,6 +110,7 @@ def finish(page: Any, option: int = 0, click: str = "click") -> str:
     return str(page.locator(".code").inner_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", SPACES)
 def test_the_study_is_taken_with_double_clicks_a_reload_and_the_back_button(
     domain: str, browser: Any, serve: Callable[..., str], tmp_path: Path
@@ -142,6 +143,7 @@ def test_the_study_is_taken_with_double_clicks_a_reload_and_the_back_button(
     assert set(answers.feedback) == ({"reward", "next_state"} if domain == "learning" else set())
 
 
+@pytest.mark.slow
 def test_answers_given_without_a_connection_are_sent_when_it_is_back(browser, serve, tmp_path):
     open_experiment(tmp_path, n_trials=5, checks=0)
     page = begin(browser, serve())
@@ -480,6 +482,7 @@ def sent_by_prolific(tmp_path: Path, **page: Any) -> Design:
     return design
 
 
+@pytest.mark.slow
 def test_two_people_in_two_tabs_of_one_browser_never_mix(browser, serve, tmp_path):
     design = sent_by_prolific(tmp_path, n_trials=4, checks=0)
     url = serve()
@@ -509,6 +512,7 @@ def test_two_people_in_two_tabs_of_one_browser_never_mix(browser, serve, tmp_pat
         assert item.response == expected("risky", design, item.trial)
 
 
+@pytest.mark.slow
 def test_each_ending_shows_the_code_that_takes_people_back_to_the_service(browser, serve, tmp_path):
     sent_by_prolific(tmp_path, n_trials=2, n_participants=9, most_attempts=1, checks=1)
     url = serve()
@@ -562,6 +566,7 @@ def test_each_ending_shows_the_code_that_takes_people_back_to_the_service(browse
         assert told(page) == link(code)
 
 
+@pytest.mark.slow
 def test_who_came_before_is_refused_kindly_or_goes_on_where_the_study_says_so(
     browser, serve, tmp_path
 ):

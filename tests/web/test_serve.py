@@ -24,6 +24,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
     assert "there is no run 'nothing'" in str(result.exception)
 
 
+@pytest.mark.slow
 def test_the_command_prints_links_that_work_and_leaves_the_journal_alone(tmp_path):
     run = tmp_path / "run"
     open_experiment(run)

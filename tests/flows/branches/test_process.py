@@ -177,6 +177,7 @@ def test_an_answer_passes_if_it_can_be_read_and_records_bear_it_out(
     assert graded.reason.startswith(reason)
 
 
+@pytest.mark.slow
 def test_a_source_passes_if_it_is_a_theory() -> None:
     item = case(answer="Successor", checks=("readable", "is_theory"))
     good = FAMILIES["multiattribute"].program("tallying").source

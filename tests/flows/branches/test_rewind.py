@@ -305,6 +305,7 @@ def test_settings_are_read_as_json_or_text() -> None:
 # -- campaigns -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_replay_that_cannot_be_is_refused_before_anything_is_run(tmp_path: Path) -> None:
     folder = tiny_run()
     with pytest.raises(RewindError, match="there is no field 'colour'"):

@@ -59,6 +59,7 @@ def test_serving_needs_an_environment_and_measuring_needs_speculation(tmp_path, 
     assert "no [speculation]" in str(found.exception)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

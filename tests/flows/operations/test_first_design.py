@@ -55,6 +55,7 @@ def test_a_preview_is_what_a_run_begins_with(tmp_path: Path) -> None:
     assert 0.3 < first.total_information <= np.log(2)
 
 
+@pytest.mark.slow
 def test_a_design_keeps_to_what_the_study_says_of_trials_people_and_costs() -> None:
     found = preview_design(
         small_study(
@@ -90,6 +91,7 @@ def test_a_design_keeps_to_what_the_study_says_of_trials_people_and_costs() -> N
     assert [row for row in places if row < n] == [row - n for row in places if row >= n]
 
 
+@pytest.mark.slow
 def test_two_leaders_alone_can_be_in_question() -> None:
     three = ["take_the_best", "tallying", "weighted_additive"]
     settings = {
@@ -108,6 +110,7 @@ def test_two_leaders_alone_can_be_in_question() -> None:
     assert "Weighted" not in leaders.reason
 
 
+@pytest.mark.slow
 def test_trials_of_ones_own_are_asked_as_they_are(tmp_path: Path) -> None:
     own = trials(([2, 0, 0], [0, 2, 2]), ([2, 0, 1], [1, 1, 2]), ([0, 2, 2], [1, 0, 1]))
     (tmp_path / "own.json").write_text(json.dumps(own))
@@ -122,6 +125,7 @@ def test_trials_of_ones_own_are_asked_as_they_are(tmp_path: Path) -> None:
     assert told["pairs"][0]["told_apart"]
 
 
+@pytest.mark.slow
 def test_trials_on_which_the_rivals_agree_are_refused_with_what_would_help(tmp_path: Path) -> None:
     own = trials(([2, 2, 0], [0, 0, 1]), ([0, 0, 2], [2, 1, 1]))
     (tmp_path / "own.json").write_text(json.dumps(own))
@@ -134,6 +138,7 @@ def test_trials_on_which_the_rivals_agree_are_refused_with_what_would_help(tmp_p
     assert "trials on which the two" in text
 
 
+@pytest.mark.slow
 def test_attributes_are_moved_between_the_levels() -> None:
     settings = {
         "design__trials": 6,
@@ -186,6 +191,7 @@ def test_settings_that_do_not_fit_the_domain_are_refused_by_name(
         small_study(**changes)
 
 
+@pytest.mark.slow
 def test_a_study_that_forbids_everything_says_so(tmp_path: Path) -> None:
     study = write_study(tmp_path, design__forbidden=["n_cues > 1"])
     said = CliRunner().invoke(app, ["design", str(study)])

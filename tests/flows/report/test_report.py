@@ -624,6 +624,7 @@ def test_where_a_theory_comes_from_is_said() -> None:
     assert brought == ["published", "brought along by the study", "written by the grammar advocate"]
 
 
+@pytest.mark.slow
 def test_reading_a_run_does_not_load_prefect() -> None:
     command = "import sys, lakatos.flows.report.report; sys.exit('prefect' in sys.modules)"
     root = Path(__file__).resolve().parents[3]

@@ -178,6 +178,7 @@ def test_its_answers_are_labelled_wherever_they_stand(finished: Path, tmp_path: 
             assert {row["language_model"] for row in csv.DictReader(file)} == {"anyone"}
 
 
+@pytest.mark.slow
 def test_every_record_of_answers_cites_its_session_and_that_its_calls(finished: Path) -> None:
     with Trace.open(finished, RECORD_TYPES, read_only=True) as trace:
         held = {item.digest: item.record for item in trace.records(SessionHeld)}
@@ -352,6 +353,7 @@ def test_with_a_stopping_rule_sessions_are_held_look_by_look_and_withdrawn_ones_
     assert audit(folder, n_workers=1).passed
 
 
+@pytest.mark.slow
 def test_a_model_that_only_refuses_gives_no_result_but_a_reason(tmp_path: Path) -> None:
     refusing = LARGE.model_copy(update={"misbehaviour": ServerMisbehaviour(rates={"refusal": 1.0})})
     with (
@@ -364,6 +366,7 @@ def test_a_model_that_only_refuses_gives_no_result_but_a_reason(tmp_path: Path) 
     assert {item.n_unread for item in held} == {3}
 
 
+@pytest.mark.slow
 def test_an_exhausted_budget_stops_the_run_until_it_is_raised(tmp_path: Path) -> None:
     folder = tmp_path / "poor"
     with running(LARGE, higher_sum) as served:

@@ -94,6 +94,7 @@ def test_decorated_functions_keep_their_names_and_can_be_awaited_directly() -> N
     assert asyncio.run(double("a run", 4)) == ("a run", 8)
 
 
+@pytest.mark.slow
 def test_prefect_runs_stages_without_looking_into_them(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -197,6 +198,7 @@ def servers(tmp_path: Path) -> list[str]:
     return [line for line in found if f"{tmp_path}/lakatos-prefect-" in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine_name", "number", "name", "status"),
     [

@@ -288,6 +288,7 @@ def test_a_dropped_table_is_taken_when_it_has_stopped_growing(copy: Path) -> Non
     assert list(dropped(copy.parent, sizes)) == [(copy, file)]
 
 
+@pytest.mark.slow
 def test_a_table_that_cannot_be_imported_is_put_aside_with_the_reason_and_nothing_of_it_counts(
     copy: Path,
 ) -> None:
@@ -416,6 +417,7 @@ def test_answers_out_of_order_twice_and_in_parts_give_the_state_of_the_same_answ
     assert outcome(copy) == in_order[12]
 
 
+@pytest.mark.slow
 def test_answers_after_the_end_of_the_campaign_give_the_state_of_the_same_answers_in_order(
     asked: Asked, in_order: dict[int, dict[str, object]], copy: Path
 ) -> None:
@@ -522,6 +524,7 @@ def going(copy: Path, tmp_path: Path) -> Iterator[list[subprocess.Popen[bytes]]]
         process.stdin.close()
 
 
+@pytest.mark.slow
 def test_answers_that_arrive_during_a_pass_are_left_for_the_next_one_and_nothing_is_lost(
     asked: Asked,
     in_order: dict[int, dict[str, object]],

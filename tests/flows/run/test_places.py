@@ -56,6 +56,7 @@ def other_folder(folder: Path, place: Path) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_another_folder_reads_such_a_run_and_is_refused_what_would_make_a_second_inbox(
     asked: Asked, tmp_path: Path
 ) -> None:
@@ -102,6 +103,7 @@ def test_a_folder_that_is_lost_is_replaced_as_the_message_says(
     assert len(next(iter(outcome(there)["people"].values()))) == 12
 
 
+@pytest.mark.slow
 def test_simulated_people_answer_in_whatever_folder_a_pass_runs(
     tmp_path: Path, shared: None
 ) -> None:
@@ -130,6 +132,7 @@ def test_pages_are_served_where_people_answer(tmp_path: Path, shared: None) -> N
     assert page_runs(there.parent) == []
 
 
+@pytest.mark.slow
 def test_a_run_in_a_folder_needs_no_mark_and_can_be_copied(tmp_path: Path) -> None:
     own = ask(tmp_path / "run")
     assert not (own.folder / PLACE_FILE).exists()

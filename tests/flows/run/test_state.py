@@ -33,6 +33,7 @@ from lakatos.flows.run.records import (
     RECORD_TYPES,
     CampaignConcluded,
     CampaignStarted,
+    CodeAccepted,
     ConfirmationFinished,
     CycleClosed,
     ExclusionSensitivity,
@@ -40,7 +41,6 @@ from lakatos.flows.run.records import (
     TheoriesMapped,
     TruthCompared,
 )
-from lakatos.flows.run.run import science
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import parse_study
 from lakatos.judges.anchor import LabelsExposed
@@ -275,7 +275,7 @@ ONE_OF_EACH = {
 
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
-    TextsEmbedded,
+    TextsEmbedded, CodeAccepted,
     LessonsWritten, TheoryCompared,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
@@ -435,16 +435,3 @@ def test_a_rival_without_a_score_on_every_experiment_waits():
         scored(B, "e"),
     )
     assert [line.theory for line in state.board().standings] == [A]
-
-
-def test_a_fault_of_the_page_can_be_mended_while_people_are_waited_for(tmp_path):
-    theory = tmp_path / "theories" / "score.py"
-    page = tmp_path / "experiments" / "participants" / "web" / "app.py"
-    for path in (theory, page):
-        path.parent.mkdir(parents=True)
-        path.write_text("a = 1\n")
-    before = science(tmp_path)
-    page.write_text("a = 2\n")
-    assert science(tmp_path) == before
-    theory.write_text("a = 2\n")
-    assert science(tmp_path) != before

@@ -216,6 +216,7 @@ def test_no_identifier_is_in_the_journal_the_artifacts_or_the_inbox(answered: Pa
             assert b"person 1" not in path.read_bytes(), path
 
 
+@pytest.mark.slow
 def test_each_person_is_an_artifact_of_its_own_in_nobody_elses_table(answered: Path) -> None:
     state, trace = read_state(answered)
     with trace:
@@ -225,6 +226,7 @@ def test_each_person_is_an_artifact_of_its_own_in_nobody_elses_table(answered: P
     assert findings(answered)["people"] is False
 
 
+@pytest.mark.slow
 def test_who_withdraws_is_gone_the_chain_is_whole_and_scores_are_computed_anew(copy: Path) -> None:
     before, trace = read_state(copy)
     with trace:
@@ -255,6 +257,7 @@ def test_who_withdraws_is_gone_the_chain_is_whole_and_scores_are_computed_anew(c
     assert holdings(copy).experiments[0].n_waiting == 0
 
 
+@pytest.mark.slow
 def test_people_who_join_later_count_from_the_next_pass_on_and_can_leave_again(copy: Path) -> None:
     import_answers(copy, answer_file(copy, copy / "b.csv", ["latecomer"], seed=2))
     assert isinstance(resume_run(copy, n_workers=1), CampaignConcluded)
@@ -483,6 +486,7 @@ def test_the_commands_say_what_is_waited_for_and_end_with_a_status_of_its_own(
     )
 
 
+@pytest.mark.slow
 def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_withdraw(
     tmp_path: Path,
 ) -> None:
@@ -588,6 +592,7 @@ def n_events(folder: Path) -> int:
         return 0
 
 
+@pytest.mark.slow
 def test_a_recruitment_cut_short_after_people_answered_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -700,6 +705,7 @@ def test_answers_that_a_pass_stored_and_did_not_record_go_with_who_withdraws(
         assert not trace.artifacts.has(stored)
 
 
+@pytest.mark.slow
 def test_a_withdrawal_that_was_cut_short_is_told_by_the_audit_and_ended_by_the_next_pass(
     copy: Path,
 ) -> None:
@@ -725,6 +731,7 @@ def test_a_withdrawal_of_somebody_whom_nobody_knows_is_refused(copy: Path) -> No
     assert not (copy / KEY_FILE).exists()
 
 
+@pytest.mark.slow
 def test_no_limit_erases_the_only_copy_of_answers_or_the_key_of_those_who_are_left(
     tmp_path: Path,
 ) -> None:
@@ -747,6 +754,7 @@ def test_no_limit_erases_the_only_copy_of_answers_or_the_key_of_those_who_are_le
     assert (import_again.n_waiting, import_again.statuses) == (0, {"completed": 4})
 
 
+@pytest.mark.slow
 def test_answers_that_no_pass_took_have_a_limit_too(tmp_path: Path) -> None:
     folder = tmp_path / "limits"
     study = small_study(**{**ELSEWHERE, "privacy": {"answers_days": 30}})
@@ -761,6 +769,7 @@ def careful_study(**changes: object) -> CampaignConfig:
     return small_study(**{**QUICK, **SHORT, "participants__careless": 0.4, **changes})
 
 
+@pytest.mark.slow
 def test_people_who_are_excluded_are_replaced_up_to_the_preregistered_number_with_every_step_a_record(
     tmp_path: Path,
 ) -> None:
@@ -837,6 +846,7 @@ ON_THE_PAGE = {
 }
 
 
+@pytest.mark.slow
 def test_the_page_takes_people_in_place_of_excluded_ones_and_more_when_the_researcher_asks(
     tmp_path: Path,
 ) -> None:
@@ -888,6 +898,7 @@ def test_answers_that_people_left_when_they_stopped_count_only_as_preregistered(
     assert state.collected["1.1"].record.n_people == n_people
 
 
+@pytest.mark.slow
 def test_a_collection_that_ends_early_is_not_finished_while_its_study_could_let_people_in(
     tmp_path: Path,
 ) -> None:

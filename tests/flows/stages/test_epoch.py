@@ -20,8 +20,9 @@ from lakatos.flows.errors import RunMissingError
 from lakatos.flows.operations.people import withdraw
 from lakatos.flows.report.explain import VERSIONS, ended_epochs, explain, replay_decision
 from lakatos.flows.report.report import write_report
+from lakatos.flows.run.code import ROOT
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
-from lakatos.flows.run.run import ROOT, Run, create_run, read_state
+from lakatos.flows.run.run import Run, create_run, read_state
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.stages.epoch import PROGRAM, foreign, read_anchor, readable

@@ -30,6 +30,7 @@ def check_seeds(folder: Path) -> frozenset[str]:
         return frozenset(RunReading(folder, state, trace).layers)
 
 
+@pytest.mark.slow
 def test_a_run_is_the_same_on_machines_with_other_sandbox_layers_which_are_noted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require
 ) -> None:

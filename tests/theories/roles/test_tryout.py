@@ -65,6 +65,7 @@ def attempt(laboratory, trials, answer: Successor, known=()):
     )
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_contract_are_theories(sandbox):
     sources = re.findall(r"```python\n(.*?)```", read_prompt("contract").text, re.DOTALL)
     assert len(sources) == 2

@@ -1,0 +1,485 @@
+"""From a table of answers and the meaning of its columns to experiments that theories can be scored on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
+from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.domains.learning import steps
+from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
+from lakatos.experiments.task import Domain, Stimuli, Trials
+
+Array = NDArray[Any]
+ALL = "answers"
+"""Name of the only experiment where no column tells experiments apart."""
+SETTINGS = {"delay_unit", "options"}
+"""Parts of `AnswerColumns.stimulus` that are no columns."""
+
+
+@dataclass(frozen=True)
+class AdoptedAnswers:
+    """Experiments from a file, and what had to be left out or assumed."""
+
+    trials: tuple[Trials, ...]
+    notes: tuple[str, ...]
+
+
+def adopt_file(path: Path, columns: AnswerColumns, domain: Domain) -> AdoptedAnswers:
+    """Read a file of answers as experiments of a domain; the same file is read once.
+
+    Raises:
+        TrialsError: The file is not what ``columns`` says; the message names the row and what to do.
+    """
+    files = (path, path.parent / columns.items) if columns.items else (path,)
+    state = tuple((file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.exists())
+    return _adopt_file(files, state, columns.model_dump_json(), domain)
+
+
+@lru_cache(maxsize=1)
+def _adopt_file(
+    files: tuple[Path, ...], state: tuple[tuple[int, int], ...], columns: str, domain: Domain
+) -> AdoptedAnswers:
+    """`adopt_file`, for files that were changed and are as large as ``state`` says."""
+    tables = [read_answers(file) for file in files]
+    return adopt(tables[0], AnswerColumns.model_validate_json(columns), domain, *tables[1:])
+
+
+def adopt(
+    table: AnswerTable, columns: AnswerColumns, domain: Domain, items: AnswerTable | None = None
+) -> AdoptedAnswers:
+    """The experiments that a table holds.
+
+    Args:
+        table: One row for each answer, or for each group of counted answers, or for each person (`wide`).
+        columns: What its columns mean.
+        domain: Of the trials.
+        items: What was shown, by question, where the table names questions only.
+
+    Raises:
+        TrialsError: A column is missing, or a row cannot be read; the message names it and what to do.
+    """
+    _check_answered(columns, domain)
+    notes = list(table.notes)
+    frame = _chosen_rows(table, columns, notes)
+    if columns.wide:
+        frame = _melted(frame, columns, table.name)
+    if items is not None:
+        frame = _with_items(frame, items, columns, table.name)
+    cells = RowCells(frame, table.name)
+    frame = _answered(cells, columns, notes)
+    cells = RowCells(frame, table.name)
+    groups = cells.text(columns.experiment) if columns.experiment else np.full(len(frame), ALL)
+    found = []
+    for name in dict.fromkeys(groups.tolist()):
+        own = RowCells(frame[groups == name], table.name)
+        found.append(_experiment(name or ALL, own, columns, domain, notes))
+    return AdoptedAnswers(tuple(found), tuple(notes))
+
+
+def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
+    """Refuse a mapping that leaves something open."""
+    layout = LAYOUTS.get(domain.name)
+    if layout is None:
+        raise TrialsError(
+            f"answers of the domain {domain.name!r} cannot be brought in as a file; there are: "
+            f"{', '.join(LAYOUTS)}. A reader in experiments/archives can."
+        )
+    unknown = sorted(set(columns.stimulus) - set(layout.parts))
+    missing = [name for name in layout.needed if name not in columns.stimulus]
+    if unknown or missing:
+        raise TrialsError(
+            f"columns.stimulus of the domain {domain.name!r}: "
+            + (
+                f"there is no part {unknown[0]!r}"
+                if unknown
+                else f"the part {missing[0]!r} is missing"
+            )
+            + "; parts are: "
+            + "; ".join(f"{name} ({words})" for name, words in layout.parts.items())
+        )
+    if OPEN_QUESTION in _leaves(columns.model_dump()):
+        raise TrialsError(
+            f"participants.columns still holds {OPEN_QUESTION!r}: say there which column it is, or which number."
+        )
+    if not columns.is_pooled and not (columns.participant and (columns.response or columns.wide)):
+        raise TrialsError(
+            "participants.columns: name the columns 'participant' and 'response', or 'count' with "
+            "'share', or 'counts', where the file holds no single answers."
+        )
+
+
+def _leaves(value: Any) -> list[Any]:
+    """All texts and numbers in nested tables and lists."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
+
+
+# Rows -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RowCells:
+    """Cells of a table by column, with errors that name the row."""
+
+    frame: pd.DataFrame
+    name: str
+
+    def text(self, column: str) -> NDArray[np.object_]:
+        """``(n_rows,)`` cells of a column."""
+        if column not in self.frame.columns:
+            near = difflib.get_close_matches(column, list(map(str, self.frame.columns)), n=1)
+            raise TrialsError(
+                f"{self.name} has no column {column!r}"
+                + (f"; did you mean {near[0]!r}?" if near else ".")
+                + f" It has: {', '.join(map(str, self.frame.columns[:40]))}."
+            )
+        return np.asarray(self.frame[column].to_numpy(dtype=object))
+
+    def numbers(self, column: str, *, empty: bool = False) -> NDArray[np.float64]:
+        """``(n_rows,)`` cells of a column as numbers; empty cells are NaN where ``empty`` allows them."""
+        cells = self.frame[column] if column in self.frame.columns else pd.Series(self.text(column))
+        cells = cells.str.strip()
+        values = pd.to_numeric(cells.where(cells != "", None), errors="coerce").to_numpy(np.float64)
+        self.refuse(
+            ~np.isfinite(values) & ((cells != "").to_numpy() | (not empty)),
+            column,
+            "is no number",
+        )
+        return np.asarray(values)
+
+    def refuse(self, wrong: NDArray[np.bool_], column: str, words: str) -> None:
+        """Raise `TrialsError` with the first row that is wrong."""
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            cell = str(self.frame[column].iloc[row])
+            more = f" ({int(wrong.sum())} rows in all)" if wrong.sum() > 1 else ""
+            raise TrialsError(
+                f"{self.name}: row {self.frame.index[row]}: {column} is {cell!r:.60}, which {words}{more}."
+            )
+
+
+def _chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> pd.DataFrame:
+    """The rows that count."""
+    cells = RowCells(table.frame, table.name)
+    kept = np.ones(len(table.frame), dtype=bool)
+    for column, allowed in columns.where.items():
+        wanted = {allowed} if isinstance(allowed, str) else set(allowed)
+        kept &= np.isin(cells.text(column).astype(str), sorted(wanted))
+    if not kept.any():
+        raise TrialsError(f"{table.name}: no row is as columns.where says.")
+    if not kept.all():
+        notes.append(f"{int((~kept).sum()):,} rows are left out by columns.where")
+    return table.frame[kept]
+
+
+def _melted(frame: pd.DataFrame, columns: AnswerColumns, name: str) -> pd.DataFrame:
+    """A row for each answer of a table with a row for each person."""
+    asked = [column for column in frame.columns if fnmatchcase(str(column), columns.wide)]
+    if not asked:
+        raise TrialsError(f"{name} has no column like {columns.wide!r} (columns.wide).")
+    others = [column for column in frame.columns if column not in asked]
+    index = np.repeat(frame.index.to_numpy(), len(asked))
+    parts = {column: np.repeat(frame[column].to_numpy(), len(asked)) for column in others}
+    parts[columns.item] = np.tile(np.asarray(asked, dtype=object), len(frame))
+    parts[columns.response or "response"] = frame[asked].to_numpy().ravel()
+    return pd.DataFrame(parts, index=index).astype(str)
+
+
+def _with_items(
+    frame: pd.DataFrame, items: AnswerTable, columns: AnswerColumns, name: str
+) -> pd.DataFrame:
+    """The rows with the columns of the question that each names."""
+    keys = RowCells(items.frame, items.name).text(columns.item)
+    if len(set(keys)) != len(keys):
+        twice = next(key for key in keys if list(keys).count(key) > 1)
+        raise TrialsError(f"{items.name}: two rows are called {twice!r}; each question has one.")
+    asked = RowCells(frame, name).text(columns.item)
+    RowCells(frame, name).refuse(
+        ~np.isin(asked.astype(str), keys.astype(str)), columns.item, f"{items.name} does not have"
+    )
+    shown = items.frame.set_index(columns.item)
+    shown = shown[[column for column in shown.columns if column not in frame.columns]]
+    return pd.concat([frame, shown.loc[asked].set_index(frame.index)], axis=1)
+
+
+def _answered(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> pd.DataFrame:
+    """The rows that hold an answer; those without one are counted."""
+    if columns.is_pooled and not columns.response:
+        return cells.frame
+    empty = cells.text(columns.response or "response") == ""
+    if empty.all():
+        raise TrialsError(f"{cells.name}: the column {columns.response!r} is empty in every row.")
+    if empty.any():
+        notes.append(f"{int(empty.sum()):,} rows without a response are left out")
+    return cells.frame[~empty]
+
+
+# Answers --------------------------------------------------------------------------------------
+
+
+def _experiment(
+    name: str, cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
+) -> Trials:
+    """The rows of one experiment as trials and answers."""
+    if columns.is_pooled:
+        return _counted(name, cells, columns, domain)
+    participant, order = _people(cells, columns)
+    cells = RowCells(cells.frame.iloc[order], cells.name)
+    participant = participant[order]
+    if domain.sequential:
+        return _sequence(name, cells, columns, participant)
+    stimuli, trial = _stimuli(cells, columns, domain)
+    response = _responses(cells, columns, domain, notes)
+    return Trials(
+        experiment=name,
+        stimuli=stimuli,
+        participant=participant,
+        trial=trial,
+        response=response,
+        count=np.ones(len(trial), dtype=np.int64),
+        n_options=domain.n_options(stimuli),
+        n_people=int(participant.max()) + 1,
+    )
+
+
+def _people(cells: RowCells, columns: AnswerColumns) -> tuple[Array, Array]:
+    """``(n_rows,)`` number of the person, and the order of rows by person and time."""
+    names = cells.text(columns.participant)
+    cells.refuse(names == "", columns.participant, "names nobody")
+    number = {name: place for place, name in enumerate(dict.fromkeys(names.tolist()))}
+    participant = np.array([number[name] for name in names], dtype=np.int64)
+    when = cells.numbers(columns.order) if columns.order else np.arange(len(names))
+    return participant, np.lexsort((when, participant))
+
+
+def _counted(name: str, cells: RowCells, columns: AnswerColumns, domain: Domain) -> Trials:
+    """Counts of answers, by trial and option."""
+    stimuli, trial = _stimuli(cells, columns, domain)
+    n_options = domain.n_options(stimuli)
+    table = np.zeros((len(stimuli), n_options), dtype=np.int64)
+    np.add.at(table, trial, _counts(cells, columns, domain, n_options))
+    asked = np.arange(len(stimuli))
+    return Trials(
+        experiment=name,
+        stimuli=stimuli,
+        participant=np.zeros(table.size, dtype=np.int64),
+        trial=np.repeat(asked, n_options),
+        response=np.tile(np.arange(n_options), len(stimuli)),
+        count=table.ravel(),
+        n_options=n_options,
+        pooled=True,
+        n_people=columns.people or int(table.sum(axis=1).max()),
+    )
+
+
+def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: int) -> Array:
+    """``(n_rows, n_options)`` answers that each row stands for."""
+    if columns.counts:
+        if len(columns.counts) != n_options:
+            raise TrialsError(
+                f"columns.counts names {len(columns.counts)} columns; the trials have {n_options} options."
+            )
+        counts = np.stack([_whole(cells, column) for column in columns.counts], axis=1)
+        return counts
+    totals = _whole(cells, columns.count)
+    table = np.zeros((len(totals), n_options), dtype=np.int64)
+    if not columns.share:
+        chosen = _responses(cells, columns, domain, [])
+        table[np.arange(len(totals)), chosen] = totals
+        return table
+    if n_options != 2:
+        raise TrialsError("columns.share tells shares of two options; give counts for more.")
+    share = cells.numbers(columns.share)
+    if share.max() > 1:
+        share = share / 100
+    cells.refuse((share < 0) | (share > 1), columns.share, "is no share from 0 to 1 or per cent")
+    table[:, 1] = np.rint(share * totals)
+    table[:, 0] = totals - table[:, 1]
+    return table
+
+
+def _whole(cells: RowCells, column: str) -> Array:
+    """A column of whole numbers from 0."""
+    values = cells.numbers(column)
+    cells.refuse((values < 0) | (values != np.round(values)), column, "is no whole number from 0")
+    return values.astype(np.int64)
+
+
+def _responses(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
+) -> NDArray[np.int64]:
+    """``(n_rows,)`` place of the option that was chosen."""
+    column = columns.response or "response"
+    said = np.array([str(cell).strip() for cell in cells.text(column)], dtype=object)
+    code = dict(columns.responses) or _code_of(sorted(set(said.tolist())), domain, notes)
+    cells.refuse(
+        ~np.isin(said.astype(str), list(code)),
+        column,
+        f"is no option; options are {', '.join(f'{cell} ({place})' for cell, place in code.items())}"
+        if code
+        else "names no option that is known; say in columns.responses which cell is which option, from 0",
+    )
+    return np.array([code[cell] for cell in said], dtype=np.int64)
+
+
+def _code_of(said: Sequence[str], domain: Domain, notes: list[str]) -> dict[str, int]:
+    """The option that each cell names: by the domain's labels, or by numbers from 0 or 1."""
+    labels = {label.lower(): place for place, label in enumerate(domain.options)}
+    n_options = len(domain.options)
+    from_one = {str(place + 1): place for place in range(n_options)}
+    if set(said) <= set(from_one):
+        note = f"responses 1 to {n_options} are the options in their order"
+        if note not in notes:
+            notes.append(note)
+        return from_one
+    if "0" in said:
+        return {str(place): place for place in range(n_options)}
+    return {cell: labels[cell.lower()] for cell in said if cell.lower() in labels}
+
+
+# Trials ---------------------------------------------------------------------------------------
+
+
+def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[Stimuli, Array]:
+    """Distinct trials, and the ``(n_rows,)`` trial that each row shows."""
+    parts = {
+        name: _part(cells, value, name)
+        for name, value in columns.stimulus.items()
+        if name not in SETTINGS
+    }
+    flat = np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1)
+    _, first, which = np.unique(
+        flat, axis=0, return_index=True, return_inverse=True, equal_nan=True
+    )
+    parts = {name: part[first] for name, part in parts.items()}
+    if unit := columns.stimulus.get("delay_unit"):
+        if unit not in DAYS:
+            raise TrialsError(f"stimulus.delay_unit is {unit!r}; give one of {', '.join(DAYS)}.")
+        parts["delays_days"] = parts["delays_days"] * DAYS[unit]
+    rows = cells.frame.index[first]
+    try:
+        stimuli = LAYOUTS[domain.name].build(parts)
+        domain.check(stimuli)
+    except StimuliError as error:
+        raise TrialsError(_with_row(str(error), cells.name, rows)) from None
+    # Trials that are written differently may be the same, and keep the order in which they come in the file.
+    place: dict[bytes, int] = {}
+    order = np.argsort(first, kind="stable")
+    for row in order:
+        place.setdefault(stimuli.keys[row], len(place))
+    number = np.array([place[key] for key in stimuli.keys])
+    kept = np.zeros(len(place), dtype=np.intp)
+    kept[number[order[::-1]]] = order[::-1]
+    return stimuli.take(kept), number[which.ravel()]
+
+
+def _with_row(words: str, name: str, rows: pd.Index) -> str:
+    """A domain's complaint about a trial, with the row of the file that shows it."""
+    place = words.removeprefix("trial ").split(" ")[0].rstrip(":")
+    if words.startswith("trial ") and place.isdigit() and int(place) < len(rows):
+        words = words.removeprefix(f"trial {place}").lstrip(": ")
+        return f"{name}: row {rows[int(place)]} shows no such trial: {words}"
+    return f"{name}: {words}"
+
+
+def _part(cells: RowCells, value: Any, name: str) -> Array:
+    """``(n_rows, ...)`` a part of the trials: columns and numbers, nested as the study file nests them."""
+    if isinstance(value, list | tuple):
+        if not value:
+            raise TrialsError(f"columns.stimulus.{name} is an empty list; name its columns.")
+        parts = [_part(cells, item, name) for item in value]
+        if len({part.shape for part in parts}) > 1:
+            raise TrialsError(f"columns.stimulus.{name}: its lists have different lengths.")
+        return np.stack(parts, axis=1)
+    if isinstance(value, str):
+        return cells.numbers(value, empty=name.endswith(("amounts", "probabilities")))
+    if isinstance(value, int | float):
+        return np.full(len(cells.frame), float(value))
+    raise TrialsError(f"columns.stimulus.{name}: {value!r} is no column and no number.")
+
+
+def _sequence(name: str, cells: RowCells, columns: AnswerColumns, participant: Array) -> Trials:
+    """Answers of people who learn: everybody's steps are numbered in their order."""
+    told = columns.stimulus.get("options")
+    if not isinstance(told, int) or told < 2:
+        raise TrialsError("columns.stimulus.options: say how many options each step has, from 2.")
+    if "reward" not in columns.feedback:
+        raise TrialsError("columns.feedback.reward: say which column holds what people received.")
+    lengths = np.bincount(participant)
+    step = np.concatenate([np.arange(length) for length in lengths])
+    order = np.argsort(participant, kind="stable")
+    step[order] = step.copy()
+    schedule = {
+        part: _same_for_all(cells, str(columns.stimulus[part]), step, int(lengths.max()))
+        for part in ("stage", "block_start")
+        if part in columns.stimulus
+    }
+    stimuli = steps(int(lengths.max()), told, **schedule)
+    chosen = _chosen_options(cells, columns, told)
+    feedback = {"next_state": np.zeros(len(step))}
+    feedback |= {key: cells.numbers(column) for key, column in columns.feedback.items()}
+    return Trials(
+        experiment=name,
+        stimuli=stimuli,
+        participant=participant,
+        trial=step,
+        response=chosen,
+        count=np.ones(len(step), dtype=np.int64),
+        n_options=told,
+        n_people=len(lengths),
+        feedback=feedback,
+    )
+
+
+def _chosen_options(cells: RowCells, columns: AnswerColumns, n_options: int) -> NDArray[np.int64]:
+    """The options chosen at steps of a schedule, numbered from 0."""
+    if columns.responses:
+        said = np.array([str(cell).strip() for cell in cells.text(columns.response)], dtype=object)
+        cells.refuse(
+            ~np.isin(said.astype(str), list(columns.responses)), columns.response, "is no option"
+        )
+        values = np.array([columns.responses[cell] for cell in said], dtype=np.int64)
+    else:
+        values = _whole(cells, columns.response)
+        values = values - int(values.min() == 1 and values.max() == n_options)
+    cells.refuse(
+        (values < 0) | (values >= n_options), columns.response, f"is none of {n_options} options"
+    )
+    return values
+
+
+def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Array:
+    """``(n_steps,)`` what a column says of each step, which must be the same for everybody."""
+    values = cells.numbers(column)
+    found = np.zeros(n_steps)
+    found[step[::-1]] = values[::-1]
+    cells.refuse(
+        values != found[step],
+        column,
+        "differs between people at one step; bring them in as experiments apart",
+    )
+    return found
+
+
+def check_adopted(found: AdoptedAnswers) -> None:
+    """Refuse experiments on which theories cannot be compared: raise `ExperimentError`."""
+    names = [item.experiment for item in found.trials]
+    if len(set(names)) != len(names):
+        raise ExperimentError(f"two experiments are called {names[0]!r}.")
+    for item in found.trials:
+        item.check_comparable()

@@ -1,0 +1,305 @@
+"""What a table of answers seems to hold: people, trials, columns and their meanings, what is odd."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, words_of
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.tables import AnswerTable
+
+NAMES: dict[str, str] = {
+    "participant": "participant subject subj sub pid person worker ppt prolific responder respondent id",
+    "response": "response choice choose chosen chose chooses resp answer decision action key keys pick picked",
+    "response_time": "rt latency reaction",
+    "order": "trial order index step sequence",
+    "experiment": "experiment study exp condition platform task",
+    "count": "n count answers total",
+    "share": "share rate proportion prop",
+    "reward": "reward points outcome payoff feedback won win",
+}
+"""Words of columns' names that suggest a meaning, the most telling first."""
+PERSONAL = ("age", "gender", "sex", "group", "country", "education", "language", "diagnosis")
+MOST_SHOWN = 4
+FEW_VALUES = 12
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """What one column holds."""
+
+    name: str
+    meaning: str
+    """What it seems to be; empty where nothing suggests itself."""
+    n_missing: int
+    n_distinct: int
+    numeric: bool
+    low: float
+    high: float
+    examples: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """Its values, for people to read."""
+        if self.numeric and self.n_distinct > FEW_VALUES:
+            return f"{self.low:g} to {self.high:g}, {self.n_distinct:,} different"
+        shown = ", ".join(self.examples[:MOST_SHOWN])
+        return shown + (
+            f", ... {self.n_distinct:,} different" if self.n_distinct > MOST_SHOWN else ""
+        )
+
+
+@dataclass(frozen=True)
+class TableDescription:
+    """What a file seems to hold, and how it would be brought in."""
+
+    name: str
+    n_rows: int
+    columns: tuple[ColumnSummary, ...]
+    domain: str
+    """Whose trials these seem to be; empty where none fits."""
+    mapping: AnswerColumns
+    """Guessed; a question mark stands where nothing could be guessed."""
+    facts: tuple[str, ...]
+    """People, repeated trials, response times, conditions."""
+    odd: tuple[str, ...]
+    """What somebody should look at."""
+
+
+def describe_table(table: AnswerTable, domain: str = "") -> TableDescription:
+    """Describe a table, and guess what its columns mean.
+
+    Args:
+        table: As read.
+        domain: Whose trials they are; guessed from the columns' names where it is empty.
+    """
+    summaries = [_summary(table.frame, name) for name in table.columns]
+    meanings = _meanings(summaries)
+    columns = tuple(
+        ColumnSummary(**{**vars(item), "meaning": meanings.get(item.name, "")})
+        for item in summaries
+    )
+    chosen, stimulus = _guessed_stimulus(table.columns, domain)
+    mapping = _mapping(table, meanings, chosen, stimulus)
+    return TableDescription(
+        name=table.name,
+        n_rows=len(table.frame),
+        columns=columns,
+        domain=chosen,
+        mapping=mapping,
+        facts=tuple(_facts(table, mapping, columns)),
+        odd=(*table.notes, *_odd(table, mapping, columns)),
+    )
+
+
+def _summary(frame: pd.DataFrame, name: str) -> ColumnSummary:
+    cells = frame[name].str.strip()
+    filled = cells[cells != ""]
+    values = pd.to_numeric(filled, errors="coerce")
+    numeric = bool(len(filled)) and bool(values.notna().all())
+    examples = tuple(filled.drop_duplicates().head(MOST_SHOWN + 1))
+    return ColumnSummary(
+        name=name,
+        meaning="",
+        n_missing=len(cells) - len(filled),
+        n_distinct=int(filled.nunique()),
+        numeric=numeric,
+        low=float(values.min()) if numeric else 0.0,
+        high=float(values.max()) if numeric else 0.0,
+        examples=examples,
+    )
+
+
+def _meanings(summaries: Sequence[ColumnSummary]) -> dict[str, str]:
+    """The meaning that each column's name suggests; each meaning goes to the column whose name tells it best."""
+    found: dict[str, str] = {}
+    for meaning, words in NAMES.items():
+        ranked = []
+        for item in summaries:
+            said = words_of(item.name)
+            hits = [place for place, word in enumerate(words.split()) if word in said]
+            if hits and item.name not in found and _can_be(item, meaning):
+                ranked.append((hits[0], len(said), item.name))
+        if ranked:
+            found[min(ranked)[2]] = meaning
+    for item in summaries:
+        if item.name not in found and set(words_of(item.name)) & set(PERSONAL):
+            found[item.name] = "attribute of people"
+    return found
+
+
+def _can_be(item: ColumnSummary, meaning: str) -> bool:
+    """Whether a column's values allow a meaning."""
+    if meaning == "response":
+        return 2 <= item.n_distinct <= FEW_VALUES
+    if meaning in ("response_time", "order", "count", "share", "reward"):
+        return item.numeric
+    if meaning == "participant":
+        return item.n_distinct > 1
+    return item.n_distinct <= 200
+
+
+def _guessed_stimulus(names: Sequence[str], domain: str) -> tuple[str, dict[str, Any]]:
+    """The domain, and the parts of its trials, that the columns' names suggest."""
+    for name in (domain,) if domain else ("risky", "intertemporal", "offers", "multiattribute"):
+        found = LAYOUTS[name].guess(names) if name in LAYOUTS else {}
+        if found:
+            return name, found
+    if domain not in LAYOUTS:
+        return domain, {}
+    return domain, dict.fromkeys(LAYOUTS[domain].needed, "?")
+
+
+def _mapping(
+    table: AnswerTable, meanings: dict[str, str], domain: str, stimulus: dict[str, Any]
+) -> AnswerColumns:
+    """What the columns mean, as far as it can be guessed."""
+    by_meaning = {meaning: name for name, meaning in meanings.items()}
+    used = {str(leaf) for value in stimulus.values() for leaf in _flat(value)}
+    free = {key: name for key, name in by_meaning.items() if name not in used}
+    attributes = tuple(
+        name for name, meaning in meanings.items() if meaning.startswith("attribute")
+    )
+    common: dict[str, Any] = {"attributes": attributes}
+    if "participant" not in free and "count" in free:
+        common |= {"count": free["count"], "share": free.get("share", "?")}
+        return AnswerColumns(**common, stimulus=stimulus)
+    time = free.get("response_time", "")
+    common["experiment"] = free.get("experiment", "")
+    response = free.get("response", "?")
+    common |= {
+        "participant": free.get("participant", "?"),
+        "response": response,
+        "responses": _guessed_code(table, response),
+        "order": free.get("order", ""),
+        "response_time": time,
+        "response_time_unit": _unit(table, time),
+    }
+    if domain == "learning":
+        n_options = int(table.frame[response].nunique()) if response in table.columns else 2
+        stimulus = {"options": n_options}
+        common["feedback"] = {"reward": free.get("reward", "?")}
+    return AnswerColumns(**common, stimulus=stimulus)
+
+
+def _flat(value: Any) -> list[Any]:
+    return [leaf for item in value for leaf in _flat(item)] if isinstance(value, list) else [value]
+
+
+def _guessed_code(table: AnswerTable, response: str) -> dict[str, int]:
+    """Which cell names which option, where the words for the two are known: left and right, ss and ll."""
+    if response not in table.columns:
+        return {}
+    said = [cell for cell in table.frame[response].str.strip().unique() if cell]
+    for pair in SIDES:
+        if {cell.lower() for cell in said} == set(pair) and not said[0].isdigit():
+            return {cell: pair.index(cell.lower()) for cell in sorted(said)}
+    return {}
+
+
+def _unit(table: AnswerTable, column: str) -> Any:
+    """Seconds where half of the times are below 20, else milliseconds."""
+    if not column:
+        return "ms"
+    values = pd.to_numeric(table.frame[column], errors="coerce").dropna()
+    return "s" if len(values) and float(values.median()) < 20 else "ms"
+
+
+# Facts ----------------------------------------------------------------------------------------
+
+
+def _facts(
+    table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSummary]
+) -> list[str]:
+    """People, answers of each, response times, what differs between people."""
+    frame, facts = table.frame, []
+    who = mapping.participant
+    if who in table.columns:
+        sizes = frame.groupby(who, sort=False).size()
+        low, high = int(sizes.min()), int(sizes.max())
+        each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        facts.append(f"{len(sizes):,} people with {each} rows each")
+        fixed = [
+            item.name
+            for item in columns
+            if item.name != who and 1 < item.n_distinct <= 50
+            and bool((frame.groupby(who, sort=False)[item.name].nunique() <= 1).all())
+        ]  # fmt: skip
+        if fixed:
+            facts.append(f"the same in all rows of a person: {', '.join(fixed)}")
+    if mapping.response in table.columns:
+        said = frame[mapping.response].value_counts()
+        shares = [f"{cell or '(empty)'} {n / len(frame):.0%}" for cell, n in said.head(6).items()]
+        facts.append(f"responses: {', '.join(shares)}")
+    if mapping.response_time in table.columns:
+        times = pd.to_numeric(frame[mapping.response_time], errors="coerce").dropna()
+        quartiles = np.quantile(times, [0.25, 0.5, 0.75]) if len(times) else np.zeros(3)
+        unit = mapping.response_time_unit
+        facts.append(
+            f"response times: half of them {quartiles[0]:g} to {quartiles[2]:g} {unit}, median {quartiles[1]:g} {unit}"
+        )
+    facts.extend(_repeated(table, mapping))
+    return facts
+
+
+def _repeated(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
+    """How many different trials the rows show."""
+    shown = [
+        str(leaf)
+        for value in mapping.stimulus.values()
+        for leaf in _flat(value)
+        if str(leaf) in table.columns
+    ]
+    if not shown:
+        return []
+    n_trials = len(table.frame[shown].drop_duplicates())
+    return [
+        f"{n_trials:,} different trials, each in {len(table.frame) / n_trials:.1f} rows on average"
+    ]
+
+
+def _odd(table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSummary]) -> list[str]:
+    """What should be looked at before anything is believed."""
+    frame = table.frame
+    odd = [f"{item.name}: {item.n_missing:,} empty cells" for item in columns if item.n_missing]
+    twice = frame.duplicated()
+    if twice.any() and mapping.participant in table.columns:
+        rows = ", ".join(map(str, frame.index[twice.to_numpy()][:3]))
+        odd.append(
+            f"{int(twice.sum()):,} rows equal an earlier one in every cell (rows {rows}, ...)"
+        )
+    if mapping.participant in table.columns:
+        names = frame[mapping.participant].drop_duplicates()
+        folded = names.str.strip().str.lower()
+        same = sorted(names[folded.duplicated(keep=False).to_numpy()])
+        if same:
+            odd.append(f"people who may be one under several names: {', '.join(same[:4])}")
+    for item in columns:
+        cells = frame[item.name]
+        formula = cells.str.match(re.compile(r"[=@][A-Za-z(]")).to_numpy(dtype=bool)
+        if formula.any():
+            row = frame.index[formula][0]
+            odd.append(f"{item.name}: row {row} holds a formula, which is read as text")
+        if not item.numeric:
+            numbers = pd.to_numeric(cells[cells != ""], errors="coerce").notna()
+            if 0.5 < float(numbers.mean()) < 1:
+                row = numbers.index[~numbers.to_numpy()][0]
+                odd.append(f"{item.name}: numbers, but row {row} says {cells[row]!r:.40}")
+    return odd + _odd_times(table, mapping)
+
+
+def _odd_times(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
+    """Response times that no person has."""
+    if mapping.response_time not in table.columns:
+        return []
+    values = pd.to_numeric(table.frame[mapping.response_time], errors="coerce")
+    times = values * (1000.0 if mapping.response_time_unit == "s" else 1.0)
+    fast, slow = int((times < 150).sum()), int((times > 60_000).sum())
+    odd = [f"{fast:,} response times below 150 ms"] if fast else []
+    return odd + ([f"{slow:,} response times above a minute"] if slow else [])

@@ -1,0 +1,266 @@
+"""How trials of each domain are written as columns of a table, and which columns seem to mean what.
+
+A *part* of a trial is an array of the domain, or what it is made of. In a study file each part is given as a column,
+a number that holds for all rows, or a list of these, nested where there are options with several values each::
+
+    [participants.columns.stimulus]
+    amounts = ["ss_x", "ll_x"]
+    delays_days = ["ss_t", "ll_t"]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.domains.offers import ATTRIBUTES, N_OFFERS
+from lakatos.experiments.domains.risky import pairs
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Stimuli
+
+Array = NDArray[np.float64]
+StimulusParts = Mapping[str, Any]
+"""What a study file says of a trial's parts."""
+DAYS = {"hours": 1 / 24, "days": 1.0, "weeks": 7.0, "months": 30.4375, "years": 365.25}
+
+
+@dataclass(frozen=True)
+class StimulusLayout:
+    """A domain's trials as columns."""
+
+    parts: Mapping[str, str]
+    """What each part is, for people to read."""
+    needed: tuple[str, ...]
+    """Parts without which there is no trial."""
+    build: Callable[[Mapping[str, Array]], Stimuli]
+    """Trials from the parts, each with first axis ``n_rows``; empty cells are NaN."""
+    guess: Callable[[Sequence[str]], dict[str, Any]]
+    """Parts that names of columns suggest; nothing where they suggest none."""
+
+
+# Names of columns -----------------------------------------------------------------------------
+
+SIDES: tuple[tuple[str, str], ...] = (
+    ("a", "b"), ("left", "right"), ("l", "r"), ("ss", "ll"), ("sooner", "later"),
+    ("first", "second"), ("1", "2"), ("safe", "risky"), ("sure", "gamble"), ("x", "y"), ("0", "1"),
+)  # fmt: skip
+"""Words for the first and the second option."""
+AMOUNTS = [
+    "amount", "amt", "amounts", "x", "v", "val", "value",
+    "payoff", "outcome", "out", "reward", "money", "gain", "o", "magnitude",
+]  # fmt: skip
+CHANCES = ["p", "prob", "probs", "probability", "chance", "pr", "likelihood"]
+DELAYS = ["t", "d", "delay", "delays", "days", "time", "wait", "weeks", "months"]
+RATINGS = [
+    "rating",
+    "ratings",
+    "expert",
+    "cue",
+    "star",
+    "stars",
+    "score",
+    "e",
+    "c",
+    "q",
+    "attr",
+    "attribute",
+]
+
+
+def words_of(name: str) -> list[str]:
+    """Words and numbers of a name: ``Left_Expert2`` has ``left``, ``expert`` and ``2``."""
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    return [part.lower() for part in parts]
+
+
+def by_side(names: Sequence[str], kind: Sequence[str]) -> tuple[list[str], list[str]] | None:
+    """Columns of a kind for the first and the second option, each in the order of their numbers.
+
+    Two words for the options are accepted if both have equally many columns, and at least one.
+    """
+    named = {name: words_of(name) for name in names}
+    for pair in SIDES:
+        sides: list[list[str]] = []
+        for side, other in (pair, pair[::-1]):
+            own = [
+                name
+                for name, words in named.items()
+                if side in words and other not in words and _is_of(words, side, kind)
+            ]
+            sides.append(sorted(own, key=lambda name: (_number(named[name], side), name)))
+        if sides[0] and len(sides[0]) == len(sides[1]):
+            return sides[0], sides[1]
+    return None
+
+
+def _is_of(words: Sequence[str], side: str, kind: Sequence[str]) -> bool:
+    rest = list(words)
+    rest.remove(side)
+    return any(word in kind for word in rest)
+
+
+def _number(words: Sequence[str], side: str) -> int:
+    rest = list(words)
+    rest.remove(side)
+    return next((int(word) for word in rest if word.isdigit()), 0)
+
+
+def _guess_gambles(names: Sequence[str]) -> dict[str, Any]:
+    amounts, chances = by_side(names, AMOUNTS), by_side(names, CHANCES)
+    if not amounts or not chances or len(chances[0]) - len(amounts[0]) not in (0, -1):
+        return {}
+    return {
+        "a_amounts": amounts[0], "a_probabilities": chances[0],
+        "b_amounts": amounts[1], "b_probabilities": chances[1],
+    }  # fmt: skip
+
+
+def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
+    amounts, delays = by_side(names, AMOUNTS), by_side(names, DELAYS)
+    if not amounts or not delays or len(amounts[0]) != 1 or len(delays[0]) != 1:
+        return {}
+    return {"amounts": [amounts[0][0], amounts[1][0]], "delays_days": [delays[0][0], delays[1][0]]}
+
+
+def _guess_rated(names: Sequence[str]) -> dict[str, Any]:
+    ratings = by_side(names, RATINGS)
+    if not ratings:
+        return {}
+    n_cues = len(ratings[0])
+    told = sorted(name for name in names if "validity" in words_of(name))
+    validities = told if len(told) == n_cues else ["?"] * n_cues
+    return {"ratings": [ratings[0], ratings[1]], "validities": validities}
+
+
+def _guess_steps(names: Sequence[str]) -> dict[str, Any]:
+    """A schedule shows nothing; `adopt` looks for the reward."""
+    return {}
+
+
+def _guess_offers(names: Sequence[str]) -> dict[str, Any]:
+    found = {}
+    for attribute in ATTRIBUTES:
+        own = sorted(name for name in names if set(attribute.split("_")) <= set(words_of(name)))
+        if len(own) != N_OFFERS:
+            return {}
+        found[attribute] = own
+    return found
+
+
+# Trials ---------------------------------------------------------------------------------------
+
+
+def _gambles(parts: Mapping[str, Array]) -> Stimuli:
+    """Pairs of gambles; a probability that is left out is what the others leave."""
+    n_rows = len(parts["a_amounts"])
+    sides = [_gamble(parts, side) for side in "ab"]
+    hidden = parts.get("ambiguous")
+    signs = parts.get("correlation")
+    return pairs(
+        [(sides[0][row], sides[1][row]) for row in range(n_rows)],
+        ambiguous=None if hidden is None else [(bool(a), bool(b)) for a, b in hidden],
+        correlation=None if signs is None else signs.tolist(),
+    )
+
+
+def _gamble(parts: Mapping[str, Array], side: str) -> list[list[tuple[float, float]]]:
+    """Amounts with their probabilities, row by row."""
+    amounts = _table(parts[f"{side}_amounts"])
+    chances = _table(parts[f"{side}_probabilities"])
+    if chances.shape[1] == amounts.shape[1] - 1:
+        rest = 1 - np.nansum(chances, axis=1, keepdims=True)
+        chances = np.concatenate([chances, np.round(rest, 12)], axis=1)
+    if chances.shape != amounts.shape:
+        raise TrialsError(
+            f"{side}_probabilities has {chances.shape[1]} columns and {side}_amounts {amounts.shape[1]}; "
+            "give one for each amount, or for all but the last."
+        )
+    used = ~np.isnan(amounts) & ~np.isnan(chances)
+    return [
+        list(zip(amounts[row, used[row]], chances[row, used[row]], strict=True))
+        for row in range(len(amounts))
+    ]
+
+
+def _table(values: Array) -> Array:
+    return values.reshape(len(values), -1)
+
+
+def _dated(parts: Mapping[str, Array]) -> Stimuli:
+    return Stimuli({"amounts": parts["amounts"], "delays_days": parts["delays_days"]})
+
+
+def _rated(parts: Mapping[str, Array]) -> Stimuli:
+    ratings = parts["ratings"]
+    top = parts.get("rating_max", np.full(len(ratings), np.nanmax(ratings, initial=1.0)))
+    return Stimuli(
+        {"ratings": ratings, "validities": _table(parts["validities"]), "rating_max": top}
+    )
+
+
+def _offers(parts: Mapping[str, Array]) -> Stimuli:
+    return Stimuli({name: parts[name] for name in ATTRIBUTES})
+
+
+def _steps(parts: Mapping[str, Array]) -> Stimuli:
+    """Not made row by row; see `experiments.adoption.adopt`."""
+    raise TrialsError("steps of a schedule are made from the order of the answers.")
+
+
+LAYOUTS: dict[str, StimulusLayout] = {
+    "risky": StimulusLayout(
+        {
+            "a_amounts": "amounts that the first gamble can pay, a list of columns",
+            "a_probabilities": "their probabilities; the last may be left out",
+            "b_amounts": "likewise of the second gamble",
+            "b_probabilities": "likewise of the second gamble",
+            "ambiguous": "two columns of 0 and 1: whose probabilities are not shown",
+            "correlation": "-1, 0 or 1: of the two payoffs",
+        },
+        ("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
+        _gambles,
+        _guess_gambles,
+    ),
+    "intertemporal": StimulusLayout(
+        {
+            "amounts": "amount of the first and of the second option",
+            "delays_days": "their delays, in days unless delay_unit says otherwise",
+            "delay_unit": f"one of {', '.join(DAYS)}",
+        },
+        ("amounts", "delays_days"),
+        _dated,
+        _guess_dated,
+    ),
+    "multiattribute": StimulusLayout(
+        {
+            "ratings": "two lists of columns: each expert's rating of the first and of the second product",
+            "validities": "how often each expert is right, 0.5 to 1: columns or numbers",
+            "rating_max": "top of the scale; the highest rating in the file where it is left out",
+        },
+        ("ratings", "validities"),
+        _rated,
+        _guess_rated,
+    ),
+    "offers": StimulusLayout(
+        dict.fromkeys(ATTRIBUTES, f"{N_OFFERS} columns, one for each offer"),
+        ATTRIBUTES,
+        _offers,
+        _guess_offers,
+    ),
+    "learning": StimulusLayout(
+        {
+            "options": "number of options",
+            "stage": "column: 0 for a first or only stage, 1 for the second",
+            "block_start": "column: 1 where a new game begins",
+        },
+        (),
+        _steps,
+        _guess_steps,
+    ),
+}
+"""By the name of the domain."""

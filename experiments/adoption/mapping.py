@@ -1,0 +1,79 @@
+"""What the columns of a table of answers mean."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+OPEN_QUESTION = "?"
+"""Stands in a study file where somebody has to say which column it is."""
+
+
+class AnswerColumns(BaseModel):
+    """Section ``participants.columns`` of a study file: which column of the file means what."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    participant: str = ""
+    """Who answered. Left out where the file holds counts or shares of answers."""
+    response: str = ""
+    """The option chosen."""
+    responses: dict[str, int] = {}
+    """What a cell of ``response`` says, and the place of that option from 0; by the domain's labels otherwise."""
+    experiment: str = ""
+    """Whose values are names of experiments; all answers are one experiment where it is left out."""
+    order: str = ""
+    """Place of an answer among the person's answers; rows are in order otherwise."""
+    response_time: str = ""
+    """How long the answer took. It is described and kept in the file; no theory sees it."""
+    response_time_unit: Literal["ms", "s"] = "ms"
+    """Of ``response_time``."""
+    counts: tuple[str, ...] = ()
+    """Counts instead of single answers: a column for each option, in their order."""
+    count: str = ""
+    """Likewise: answers that a row stands for, with ``share`` or ``response``."""
+    share: str = ""
+    """Likewise: the share of them that chose the second option, from 0 to 1 or in per cent."""
+    people: int = Field(0, ge=0)
+    """Likewise: people behind the counts, where that is known."""
+    attributes: tuple[str, ...] = ()
+    """What is known of a person, such as age or group. It is kept, and described."""
+    where: dict[str, str | tuple[str, ...]] = {}
+    """Rows that count: for each column what its cell must say."""
+    items: str = ""
+    """A second file with a row for each question, relative to the study file."""
+    item: str = ""
+    """Column of both files that names the question."""
+    wide: str = ""
+    """Pattern of columns that hold one question each, as in ``Q*``, where a row is a person."""
+    stimulus: dict[str, Any] = {}
+    """What was shown: for each part of the domain's trials a column, a number, or a list of them."""
+    feedback: dict[str, str] = {}
+    """What followed an answer, by its name in the domain, as in ``reward = "points"``."""
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> AnswerColumns:
+        pooled = bool(self.counts or self.count or self.share)
+        if pooled and self.participant:
+            raise ValueError(
+                "counts of answers have no participant; leave out participant, or counts, count and share"
+            )
+        if self.share and not self.count:
+            raise ValueError(
+                "a share of answers needs the key 'count': how many answers there were"
+            )
+        if self.counts and (self.count or self.share or self.response):
+            raise ValueError("counts name all answers; leave out count, share and response")
+        if bool(self.items) != bool(self.item):
+            raise ValueError("items and item go together: a file, and the column that both have")
+        if self.wide and not self.item:
+            raise ValueError(
+                "wide: columns name questions, so say which file of items tells what they show"
+            )
+        return self
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether rows are counts, so that people cannot be told apart."""
+        return bool(self.counts or self.count or self.share)

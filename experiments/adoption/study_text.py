@@ -1,0 +1,138 @@
+"""A commented study file for answers that somebody has."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lakatos.experiments.adoption.layouts import LAYOUTS
+from lakatos.experiments.adoption.mapping import AnswerColumns
+
+NEEDED = ("participant", "response", "order", "experiment", "count", "share")
+WORDS = {
+    "participant": "who answered",
+    "response": "the option chosen",
+    "responses": "which cell is which option, from 0",
+    "experiment": "whose values are names of experiments",
+    "order": "place among the person's answers",
+    "response_time": "kept in the file; theories do not see it",
+    "counts": "a column for each option",
+    "count": "answers that a row stands for",
+    "share": "of them, for the second option",
+    "attributes": "kept in the file; theories do not see them",
+}
+
+
+def study_text(
+    name: str,
+    question: str,
+    domain: str,
+    file: str,
+    columns: AnswerColumns,
+    theories: Sequence[str],
+    *,
+    sealed_share: float = 0.2,
+    cycles: int = 4,
+    trials: int = 60,
+) -> str:
+    """The text of a study file.
+
+    Args:
+        name: Of the study.
+        question: What it asks.
+        domain: Of the trials.
+        file: With the answers, relative to the study file.
+        columns: What its columns mean; a question mark is marked for somebody to fill in.
+        theories: Published theories that are the first rivals.
+        sealed_share: Share of trials that nobody looks at before the verdict.
+        cycles: Rounds of search.
+        trials: Distinct trials that each cycle asks for.
+    """
+    value = columns.model_dump(exclude_defaults=True)
+    stimulus, feedback, code = (value.pop(key, {}) for key in ("stimulus", "feedback", "responses"))
+    where = value.pop("where", {})
+    lines = [
+        f"# Answers in {file}, as `lakatos new` found them. Look at every line that ends in a question mark.",
+        f"name = {_toml(name)}",
+        f"question = {_toml(question)}",
+        f"domain = {_toml(domain)}",
+        "seed = 1",
+        "",
+        "[theories]",
+        f"seeds = {_toml(list(theories))}",
+        "candidates = 120                 # compositions that the advocates may try in a cycle",
+        "successors = 4                   # new theories that may enter the pool in a cycle",
+        "",
+        "[design]",
+        f"trials = {trials:<24}# distinct trials that a cycle asks for",
+        "random_share = 0.5",
+        'refused = "cover"                # answers that are there cost nothing: use them all',
+        "",
+        "[participants]",
+        'source = "archival"',
+        f"file = {_toml(file)}",
+        "",
+        "[participants.columns]",
+    ]
+    lines += [_line(key, item, WORDS.get(key, "")) for key, item in value.items()]
+    for title, table in (("responses", code), ("where", where), ("feedback", feedback)):
+        if table:
+            lines += ["", f"[participants.columns.{title}]" + _comment(WORDS.get(title, ""))]
+            lines += [_line(key, item) for key, item in table.items()]
+    parts = LAYOUTS[domain].parts if domain in LAYOUTS else {}
+    if stimulus:
+        lines += ["", "[participants.columns.stimulus]"]
+        lines += [_line(key, item, parts.get(key, "")) for key, item in stimulus.items()]
+        unused = [key for key in parts if key not in stimulus]
+        lines += [f"# {key}: {parts[key]}" for key in unused]
+    lines += [
+        "",
+        "[stop]",
+        f"cycles = {cycles}",
+        "",
+        "[validation]",
+        "# Of the trials, or of the people where trials are steps: not looked at before the verdict.",
+        f"sealed_share = {sealed_share:g}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(key: str, value: Any, words: str = "") -> str:
+    """A key and its value; an open question asks."""
+    open_question = "?" in _leaves(value)
+    return f"{_key(key)} = {_toml(value)}" + _comment(
+        words + ("   <- which?" if open_question else "")
+    )
+
+
+def _comment(words: str) -> str:
+    return f"   # {words}" if words.strip() else ""
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return (
+        [leaf for item in value for leaf in _leaves(item)]
+        if isinstance(value, list | tuple)
+        else [value]
+    )
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML writes it; texts and lists are written as in JSON."""
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{_key(str(key))} = {_toml(item)}" for key, item in value.items())
+        return f"{{ {inside} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str):
+        # JSON escapes as TOML does, except for the control character that only TOML forbids unescaped.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value)

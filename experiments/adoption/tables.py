@@ -1,0 +1,348 @@
+"""Files in which laboratories keep people's answers, read into one table of text cells.
+
+Read are text tables (commas, semicolons, tabulators, bars), Parquet, JSON lines, lists of JSON objects as jsPsych
+writes them, exports of Qualtrics and PsychoPy, SPSS and R files where their readers are installed, and folders in the
+form of Psych-DS or BIDS. Nothing in a cell is ever computed: a formula stays the text that it is.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lakatos.experiments.errors import TrialsError
+
+MOST_BYTES = 2**32
+MOST_ROWS = 20_000_000
+MOST_COLUMNS = 5_000
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabulators", "|": "bars"}
+DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
+MISSING = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
+"""What programs write where there is no value."""
+KEY_VALUE = re.compile(r"([a-z]+)-([A-Za-z0-9]+)")
+"""Parts of file names in Psych-DS and BIDS, as in ``sub-01_task-choice_events.tsv``."""
+
+
+@dataclass(frozen=True)
+class AnswerTable:
+    """Rows of text cells, an empty cell being empty text."""
+
+    name: str
+    """Of the file or folder."""
+    frame: pd.DataFrame
+    """Columns of text; the index is the number of each row as a spreadsheet shows it, the header being row 1."""
+    notes: tuple[str, ...] = ()
+    """What had to be assumed in reading it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(map(str, self.frame.columns))
+
+
+def read_answers(path: Path) -> AnswerTable:
+    """Read a file of answers, or a folder of such files.
+
+    Raises:
+        TrialsError: It is missing, too large, or not what its name says; the message says what to do.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _read_folder(path)
+    if not path.is_file():
+        raise TrialsError(f"there is no file {path}; name a file of answers, or a folder of them.")
+    if path.stat().st_size > MOST_BYTES:
+        raise TrialsError(f"{path} is larger than {MOST_BYTES >> 30} GiB; cut it into parts.")
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise TrialsError(
+            f"{path}: files that end in {path.suffix or 'nothing'} are not read; there are: "
+            f"{', '.join(READERS)}. Save it as CSV, with one row for each answer."
+        )
+    try:
+        table = reader(path)
+    except OSError as error:
+        raise TrialsError(f"cannot read {path}: {error.strerror or error}.") from None
+    return _checked(table)
+
+
+def _checked(table: AnswerTable) -> AnswerTable:
+    """The table, if it has rows and columns that can be told apart."""
+    names = table.columns
+    if not len(table.frame) or not names:
+        raise TrialsError(f"{table.name} holds no row of answers below its header.")
+    if len(table.frame) > MOST_ROWS or len(names) > MOST_COLUMNS:
+        raise TrialsError(
+            f"{table.name} has {len(table.frame):,} rows and {len(names):,} columns; at most "
+            f"{MOST_ROWS:,} and {MOST_COLUMNS:,} are read. Leave out what is not needed."
+        )
+    return _with_empty_cells(table)
+
+
+def _with_empty_cells(table: AnswerTable) -> AnswerTable:
+    """The table with nothing in cells that say that nothing is there."""
+    missing = table.frame.isin(MISSING)
+    n_missing = int(missing.to_numpy().sum())
+    if not n_missing:
+        return table
+    words = sorted(set(table.frame.to_numpy()[missing.to_numpy()]))
+    note = f"{n_missing:,} cells that say {' or '.join(words)} are taken as empty"
+    return replace(table, frame=table.frame.mask(missing, ""), notes=(*table.notes, note))
+
+
+# Text -----------------------------------------------------------------------------------------
+
+
+def _read_text(path: Path) -> AnswerTable:
+    """A table with a header, cells separated by whatever the header is separated by."""
+    text, notes = _decoded(path)
+    head = next((line for line in io.StringIO(text) if line.strip()), "")
+    if not head:
+        raise TrialsError(f"{path} is empty; it holds no row of answers.")
+    counts = {mark: head.count(mark) for mark in DELIMITERS}
+    mark = max(counts, key=lambda key: counts[key]) if any(counts.values()) else ","
+    if mark != ",":
+        notes.append(f"cells are separated by {DELIMITERS[mark]}")
+    header = [name.strip() for name in next(csv.reader([head], delimiter=mark))]
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise TrialsError(f"{path}: two columns are called {twice[0]!r}; rename one.")
+    header = [name or f"column {place}" for place, name in enumerate(header, start=1)]
+    _check_widths(path, text, mark, len(header))
+    frame = pd.read_csv(
+        io.StringIO(text), sep=mark, dtype=str, na_filter=False, names=header, header=0,
+        index_col=False, skipinitialspace=True,
+    )  # fmt: skip
+    frame.index = pd.RangeIndex(2, len(frame) + 2)
+    frame, found = _without_question_texts(frame)
+    return _with_decimal_points(AnswerTable(path.name, frame, (*notes, *found)), mark)
+
+
+def _check_widths(path: Path, text: str, mark: str, n_columns: int) -> None:
+    """Refuse a table whose rows differ in length: raise `TrialsError` naming the first one."""
+    rows = (cells for cells in csv.reader(io.StringIO(text), delimiter=mark) if cells)
+    try:
+        for number, cells in enumerate(rows, start=1):
+            if len(cells) != n_columns:
+                raise TrialsError(
+                    f"{path}: row {number} has {len(cells)} cells and the header {n_columns}. Put text that "
+                    f"holds {DELIMITERS[mark]} in double quotes; complete or delete a row that is cut."
+                )
+    except csv.Error as error:
+        raise TrialsError(f"{path}: {error}; is this a table of text?") from None
+
+
+def _decoded(path: Path) -> tuple[str, list[str]]:
+    """The text of a file, and what was assumed about its encoding."""
+    data = path.read_bytes()
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16"), ["the file is UTF-16 text"]
+    if b"\0" in data[:4096]:
+        raise TrialsError(f"{path} is no text; save it as CSV in UTF-8.")
+    try:
+        return data.decode("utf-8-sig"), []
+    except UnicodeDecodeError as error:
+        row = data[: error.start].count(b"\n") + 1
+        note = (
+            f"the file is not UTF-8 (row {row} holds the byte {data[error.start]:#04x}); it was read as "
+            "Windows-1252, look at names with accents"
+        )
+        return data.decode("cp1252", errors="replace"), [note]
+
+
+def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The rows of answers of an export of Qualtrics, whose second and third rows tell what columns ask."""
+    for place in range(min(2, len(frame))):
+        cells = frame.iloc[place]
+        if cells.str.contains('"ImportId"', regex=False).any():
+            return frame.iloc[place + 1 :], [
+                f"an export of Qualtrics: rows 2 to {place + 2} hold questions, not answers"
+            ]
+    return frame, []
+
+
+def _with_decimal_points(table: AnswerTable, mark: str) -> AnswerTable:
+    """The table with decimal commas written as points, where every cell of a column is such a number."""
+    if mark == ",":
+        return table
+    frame, turned = table.frame.copy(), []
+    for name in frame.columns:
+        cells = frame[name]
+        filled = cells[cells != ""]
+        if (
+            filled.str.contains(",", regex=False).any()
+            and filled.str.fullmatch(DECIMAL_COMMA).all()
+        ):
+            frame[name] = cells.str.replace(",", ".", regex=False)
+            turned.append(str(name))
+    if not turned:
+        return table
+    note = f"commas in {', '.join(turned)} are decimal commas"
+    return replace(table, frame=frame, notes=(*table.notes, note))
+
+
+# Other forms ----------------------------------------------------------------------------------
+
+
+def _read_parquet(path: Path) -> AnswerTable:
+    """A Parquet file."""
+    try:
+        return _of_frame(path.name, pd.read_parquet(path))
+    except (ValueError, OSError) as error:
+        raise TrialsError(f"{path} is no Parquet file: {error}.") from None
+
+
+def _read_json(path: Path) -> AnswerTable:
+    """A list of objects, a list of such lists (one a person), or an object with a list of trials."""
+    try:
+        value = json.loads(_decoded(path)[0])
+    except (ValueError, RecursionError) as error:
+        raise TrialsError(f"{path} is no JSON: {error}.") from None
+    return _of_objects(path, value)
+
+
+def _read_json_lines(path: Path) -> AnswerTable:
+    """One JSON value a line; each is a row, or the list of one person's rows."""
+    rows = []
+    for number, line in enumerate(_decoded(path)[0].splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            raise TrialsError(f"{path}: line {number} is no JSON: {error}.") from None
+    return _of_objects(path, rows)
+
+
+def _of_objects(path: Path, value: Any) -> AnswerTable:
+    """A table of objects; lists of lists get a column ``session`` with the place of the list."""
+    if isinstance(value, dict):
+        lists = [item for item in value.values() if isinstance(item, list)]
+        value = lists[0] if len(lists) == 1 else [value]
+    if not isinstance(value, list):
+        raise TrialsError(f"{path}: this JSON is neither a list of rows nor an object with one.")
+    rows: list[dict[str, Any]] = []
+    for number, item in enumerate(value):
+        parts = item if isinstance(item, list) else [item]
+        wrong = next((part for part in parts if not isinstance(part, dict)), None)
+        if wrong is not None:
+            raise TrialsError(f"{path}: item {number} of the list is {wrong!r:.60}, not an object.")
+        extra = {"session": number} if isinstance(item, list) else {}
+        rows.extend({**extra, **_flat(part)} for part in parts)
+    table = _of_frame(path.name, pd.DataFrame.from_records(rows))
+    note = "an object in the list is a row; rows are numbered from 2, as below a header"
+    return replace(table, notes=(note,))
+
+
+def _flat(value: dict[str, Any], before: str = "") -> dict[str, Any]:
+    """An object whose parts are no objects: ``{"a": {"b": 1}}`` is ``{"a.b": 1}``."""
+    found: dict[str, Any] = {}
+    for name, item in value.items():
+        if isinstance(item, dict) and before.count(".") < 4:
+            found |= _flat(item, f"{before}{name}.")
+        else:
+            found[f"{before}{name}"] = json.dumps(item) if isinstance(item, (list, dict)) else item
+    return found
+
+
+def _of_frame(name: str, frame: pd.DataFrame) -> AnswerTable:
+    """A table of text cells of a table of values."""
+    columns = {str(column): _as_text(frame[column]) for column in frame.columns}
+    return AnswerTable(name, pd.DataFrame(columns, index=pd.RangeIndex(2, len(frame) + 2)))
+
+
+def _as_text(values: pd.Series) -> list[str]:
+    """Cells as text: nothing for missing values, whole numbers without a point."""
+    return ["" if _is_missing(value) else _written(value) for value in values.tolist()]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or value != value
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value).strip()
+
+
+def _read_spss(path: Path) -> AnswerTable:
+    """A file of SPSS, its values without their labels."""
+    pyreadstat = _optional("pyreadstat", path)
+    try:
+        frame, _ = pyreadstat.read_sav(str(path), apply_value_formats=False)
+    except Exception as error:  # the reader raises errors of its own
+        raise TrialsError(f"{path} is no file of SPSS: {error}.") from None
+    return _of_frame(path.name, frame)
+
+
+def _read_r(path: Path) -> AnswerTable:
+    """A data frame that R saved with `saveRDS`, or the only one of an ``.RData`` file."""
+    pyreadr = _optional("pyreadr", path)
+    try:
+        found = pyreadr.read_r(str(path))
+    except Exception as error:  # the reader raises errors of its own
+        raise TrialsError(f"{path} is no data frame of R: {error}.") from None
+    if len(found) != 1:
+        raise TrialsError(
+            f"{path} holds {len(found)} data frames; save the one with the answers by saveRDS()."
+        )
+    return _of_frame(path.name, next(iter(found.values())))
+
+
+def _optional(name: str, path: Path) -> Any:
+    """A reader that not everybody has installed."""
+    try:
+        return __import__(name)
+    except ImportError:
+        raise TrialsError(
+            f"{path}: reading it needs the package {name}; `pip install {name}` into this "
+            "environment, or save the file as CSV."
+        ) from None
+
+
+def _read_folder(path: Path) -> AnswerTable:
+    """All tables of a folder below one another, with what their names say in columns of their own."""
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.is_file()
+        and file.suffix.lower() in FOLDER_SUFFIXES
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    )
+    events = [file for file in files if file.stem.endswith(("_events", "_beh", "_data"))]
+    chosen = events or files
+    if not chosen:
+        raise TrialsError(
+            f"the folder {path} holds no table; there are none that end in .csv or .tsv."
+        )
+    parts, notes = [], [f"{len(chosen)} files of the folder, one below the other"]
+    for file in chosen:
+        table = read_answers(file)
+        said = dict(KEY_VALUE.findall(file.stem))
+        extra = {key: value for key, value in said.items() if key not in table.columns}
+        parts.append(table.frame.assign(**extra, file=str(file.relative_to(path))))
+        notes.extend(f"{file.name}: {note}" for note in table.notes)
+    frame = pd.concat(parts, ignore_index=True).fillna("")
+    frame.index = pd.RangeIndex(2, len(frame) + 2)
+    return _checked(AnswerTable(path.name, frame, tuple(dict.fromkeys(notes))))
+
+
+FOLDER_SUFFIXES: Sequence[str] = (".csv", ".tsv")
+READERS: dict[str, Callable[[Path], AnswerTable]] = {
+    ".csv": _read_text, ".tsv": _read_text, ".txt": _read_text,
+    ".parquet": _read_parquet, ".pq": _read_parquet,
+    ".jsonl": _read_json_lines, ".ndjson": _read_json_lines, ".json": _read_json,
+    ".sav": _read_spss, ".rds": _read_r, ".rdata": _read_r,
+}  # fmt: skip
+"""By the end of a file's name."""

@@ -1,0 +1,94 @@
+"""The commands for answers that somebody already has: describe a file, write a study for it, find a theory of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+AnswerFile = Annotated[
+    Path, typer.Argument(help="CSV, TSV, Parquet, JSON (lines), .sav, .rds, or a folder of tables.")
+]
+DomainName = Annotated[
+    str, typer.Option("--domain", help="Whose trials these are; guessed from the columns' names.")
+]
+
+
+def describe_command(file: AnswerFile, domain: DomainName = "") -> None:
+    """Say what a file of answers holds, and what its columns seem to mean; nothing is changed.
+
+    In Python: `lakatos.experiments.adoption.describe.describe_table(read_answers(file))`.
+    """
+    from lakatos.flows.operations.adopt import describe_file
+
+    found = describe_file(file, domain)
+    console = Console(soft_wrap=True)
+    console.print(f"[bold]{escape(found.name)}[/bold]: {found.n_rows:,} rows")
+    for fact in found.facts:
+        console.print(f"  {escape(fact)}")
+    table = Table("column", "seems to be", "values", "empty")
+    for item in found.columns:
+        table.add_row(
+            escape(item.name),
+            item.meaning,
+            escape(item.words),
+            f"{item.n_missing:,}" if item.n_missing else "",
+        )
+    console.print(table)
+    if found.odd:
+        console.print("Look at this:")
+    for line in found.odd:
+        console.print(f"  {escape(line)}")
+    known = (
+        f"trials of the domain {found.domain!r}" if found.domain else "of no domain that is known"
+    )
+    console.print(
+        f"The columns look like {known}. `lakatos new STUDY.toml --data {escape(str(file))}` writes a study for them."
+    )
+
+
+def new_command(
+    study: Annotated[Path, typer.Argument(help="The study file to write, such as mine.toml.")],
+    data: Annotated[Path, typer.Option("--data", help="The file of answers.")],
+    domain: DomainName = "",
+    question: Annotated[str, typer.Option(help="What the study asks.")] = "",
+) -> None:
+    """Write a commented study file for a file of answers; what could not be guessed is marked with a question mark.
+
+    In Python: `lakatos.flows.operations.adopt.new_study(study, data)`.
+    """
+    from lakatos.flows.operations.adopt import new_study
+
+    made = new_study(study, data, domain, question)
+    console = Console(soft_wrap=True)
+    for line in made.assumed:
+        console.print(f"assumed: {escape(line)}")
+    for line in made.open_questions:
+        console.print(f"[bold]to fill in:[/bold] {escape(line)}")
+    then = "Fill in what is marked; then" if made.open_questions else "Read it; then"
+    console.print(f"{escape(str(study))} is written. {then}: lakatos run {escape(str(study))}")
+
+
+def prepared_study(file: Path, domain: str, runs: Path, cycles: int) -> Path:
+    """A study for a file of answers, written beside the runs; says what was assumed.
+
+    Raises:
+        typer.Exit: Something could not be guessed; it says what to fill in where.
+    """
+    from lakatos.flows.operations.adopt import new_study, new_study_place
+
+    console = Console(soft_wrap=True)
+    made = new_study(new_study_place(runs, file), file, domain, cycles=cycles)
+    for line in made.assumed:
+        console.print(f"assumed: {escape(line)}")
+    for line in made.open_questions:
+        console.print(f"[bold]to fill in:[/bold] {escape(line)}")
+    if made.open_questions:
+        study = escape(str(made.study))
+        console.print(f"This cannot be guessed. Fill it in in {study}, then: lakatos run {study}")
+        raise typer.Exit(2)
+    return made.study

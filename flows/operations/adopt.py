@@ -1,0 +1,159 @@
+"""Studies for answers that somebody already has."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lakatos.experiments.adoption.adopt import adopt
+from lakatos.experiments.adoption.describe import TableDescription, describe_table
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION
+from lakatos.experiments.adoption.study_text import study_text
+from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import TrialsError
+from lakatos.flows.errors import StudyError
+from lakatos.theories.families import FAMILIES
+from lakatos.traces.artifact import write_whole
+
+MOST_FIRST_RIVALS = 6
+MOST_TRIALS = 60
+LEAST_SEALED = 10
+"""Different trials below which none is sealed."""
+
+
+@dataclass(frozen=True)
+class NewStudy:
+    """A study file that was written for a file of answers."""
+
+    study: Path
+    assumed: tuple[str, ...]
+    """What was guessed from names and values."""
+    open_questions: tuple[str, ...]
+    """What somebody must say before it can run."""
+
+
+def describe_file(file: Path, domain: str = "") -> TableDescription:
+    """What a file of answers holds, and what its columns seem to mean.
+
+    Raises:
+        TrialsError: It cannot be read, or there is no such domain.
+    """
+    _check_domain(domain)
+    return describe_table(read_answers(file), domain)
+
+
+def new_study(
+    study: Path, data: Path, domain: str = "", question: str = "", *, cycles: int = 4
+) -> NewStudy:
+    """Write a commented study file for a file of answers.
+
+    Args:
+        study: The file to write; it must not exist.
+        data: The answers.
+        domain: Of the trials; guessed from the names of columns where it is empty.
+        question: What the study asks.
+        cycles: Rounds of search.
+
+    Raises:
+        StudyError: ``study`` exists, or the domain can be neither read off nor guessed.
+        TrialsError: The file of answers cannot be read.
+    """
+    if study.exists():
+        raise StudyError(f"{study} exists; name another file, or delete it.")
+    _check_domain(domain)
+    table = read_answers(data)
+    found = describe_table(table, domain)
+    if not found.domain:
+        raise StudyError(
+            f"whose trials {data} holds cannot be told from its columns ({', '.join(table.columns[:12])}). "
+            f"Say --domain; there are: {', '.join(DOMAINS)}. `lakatos data describe {data}` says what it holds."
+        )
+    open_questions = tuple(_open_questions(found))
+    n_trials = 0 if open_questions else _n_trials(table, found)
+    text = study_text(
+        name=_name(study.stem),
+        question=question or f"How do people choose in {data.name}?",
+        domain=found.domain,
+        file=os.path.relpath(data.resolve(), study.resolve().parent),
+        columns=found.mapping,
+        theories=tuple(FAMILIES[found.domain].seeds)[:MOST_FIRST_RIVALS],
+        sealed_share=0.2 if n_trials >= LEAST_SEALED or not n_trials else 0.0,
+        cycles=cycles,
+        trials=min(max(n_trials // cycles, 2), MOST_TRIALS) if n_trials else MOST_TRIALS,
+    )
+    study.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(study, text.encode())
+    return NewStudy(study, tuple(_assumed(found)), open_questions)
+
+
+def new_study_place(runs: Path, data: Path) -> Path:
+    """A place beside the runs for a study of a file of answers that is not taken."""
+    stem, number = _name(data.stem), 1
+    while (place := runs / f"{stem}{f'-{number}' if number > 1 else ''}.toml").exists():
+        number += 1
+    return place
+
+
+def _check_domain(domain: str) -> None:
+    if domain and domain not in DOMAINS:
+        raise TrialsError(f"there is no domain {domain!r}; there are: {', '.join(DOMAINS)}.")
+
+
+def _name(text: str) -> str:
+    """A name for a study, made of letters, digits, points and hyphens."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.")[:60] or "answers"
+
+
+def _n_trials(table: AnswerTable, found: TableDescription) -> int:
+    """Different trials of the smallest experiment; the file is read as the study will read it.
+
+    Raises:
+        TrialsError: It cannot be read so; the message names the row.
+    """
+    adopted = adopt(table, found.mapping, DOMAINS[found.domain])
+    return min(len(item.stimuli) for item in adopted.trials)
+
+
+def _open_questions(found: TableDescription) -> Iterator[str]:
+    value = found.mapping.model_dump(exclude_defaults=True)
+    for key, item in _walk(value, "participants.columns"):
+        if item == OPEN_QUESTION:
+            yield key
+    response = found.mapping.response
+    summary = next((item for item in found.columns if item.name == response), None)
+    if summary and not summary.numeric and not found.mapping.responses:
+        labels = {label.lower() for label in DOMAINS[found.domain].options}
+        if not {cell.lower() for cell in summary.examples} <= labels:
+            yield (
+                f"participants.columns.responses: which option is each of {', '.join(summary.examples)}? "
+                'For example: responses = { "' + summary.examples[0] + '" = 0, ... }'
+            )
+
+
+def _walk(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """Each text or number in nested tables and lists, with the key under which it stands."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _walk(item, f"{key}.{name}")
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _walk(item, key)
+    else:
+        yield key, value
+
+
+def _assumed(found: TableDescription) -> Iterator[str]:
+    yield f"these are trials of the domain {found.domain!r}"
+    value = found.mapping.model_dump(exclude_defaults=True)
+    attributes = value.pop("attributes", ())
+    for key, item in value.items():
+        if item != OPEN_QUESTION:
+            yield f"{key} = {item}"
+    if attributes:
+        yield f"{', '.join(attributes)}: known of people; kept in the file, no theory sees it"
+    yield from found.odd

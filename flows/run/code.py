@@ -1,0 +1,130 @@
+"""Which code computes a run: a fingerprint of what it uses, by what the code says and not by its comments."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import os
+import tokenize
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import Fingerprint, digest_bytes, digest_of
+from lakatos.traces.home import cache_home
+
+ROOT = Path(__file__).resolve().parents[2]
+"""Folder of the packages."""
+PACKAGES = ("theories", "experiments", "judges", "memory")
+"""Those that decide what a step computes."""
+COLLECTORS = ("experiments/participants/web", "experiments/participants/prolific")
+"""The page and recruitment: what they did is a record, and a fault in them must be mended while people wait."""
+LISTS = (
+    "experiments/domains/__init__.py",
+    "experiments/archives/__init__.py",
+    "theories/families/__init__.py",
+    "theories/families/wording/__init__.py",
+)
+"""Tables of what there is, which grow with each domain; what a run uses of them is fingerprinted itself."""
+
+
+@cache
+def science(domain: str = "", root: Path = ROOT) -> Fingerprint:
+    """Digest of the source files that decide what a step of a run computes.
+
+    Comments do not count, nor do the domains, families and data sets of another task than the run's, unless its own
+    import them. Prompts do: they decide what a step computes, too.
+
+    Args:
+        domain: Of the run's study; of everything where it is empty.
+        root: Folder of the packages.
+    """
+    texts = {str(path.relative_to(root)): path.read_bytes() for path in _files(root)}
+    written = digest_of({name: digest_bytes(text) for name, text in texts.items()})
+    place = cache_home() / "lakatos" / "science" / f"{written}-{domain or 'all'}"
+    with contextlib.suppress(OSError):
+        if len(kept := place.read_text()) == len(written):
+            return kept
+    found = digest_of(
+        {
+            name: digest_bytes(without_comments(text) if name.endswith(".py") else text)
+            for name, text in used_by(texts, domain).items()
+        }
+    )
+    with contextlib.suppress(OSError):  # it is computed again where nothing can be kept
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(place, found.encode())
+    return found
+
+
+def _files(root: Path) -> Iterator[Path]:
+    """Sources and prompts, in the order of their names."""
+    aside = [root / name for name in COLLECTORS]
+    for package in PACKAGES:
+        for folder, _, names in sorted(os.walk(root / package)):
+            if any(Path(folder).is_relative_to(place) for place in aside):
+                continue
+            yield from (
+                Path(folder) / name for name in sorted(names) if name.endswith((".py", ".md"))
+            )
+
+
+def used_by(texts: Mapping[str, bytes], domain: str) -> dict[str, bytes]:
+    """The files that a run in a domain uses: those of no domain, its own, and what these import."""
+    domains = {
+        Path(name).stem
+        for name in texts
+        if name.startswith("experiments/domains/") and not name.endswith("__init__.py")
+    }
+    others = {name for name in texts if domain and _of(name, domains - {domain})}
+    used = {name for name in texts if name not in others and name not in LISTS}
+    waiting = list(used)
+    while waiting:
+        for name in _imports(texts[waiting.pop()], texts):
+            if name in others and name not in used:
+                used.add(name)
+                waiting.append(name)
+    return {name: text for name, text in texts.items() if name in used}
+
+
+def _of(name: str, domains: set[str]) -> bool:
+    """Whether a file belongs to one of these domains, by its name or its folder's."""
+    parts = [Path(part).stem for part in Path(name).parts[1:]]
+    return any(
+        part == domain or part.startswith(f"{domain}_") for part in parts for domain in domains
+    )
+
+
+def _imports(text: bytes, texts: Mapping[str, bytes]) -> Iterator[str]:
+    """Files among these that a source imports."""
+    if b"import" not in text:
+        return
+    with contextlib.suppress(SyntaxError):  # a prompt, or a file that nothing could import either
+        for node in ast.walk(ast.parse(text)):
+            names = []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module, *(f"{node.module}.{item.name}" for item in node.names)]
+            elif isinstance(node, ast.Import):
+                names = [item.name for item in node.names]
+            for name in names:
+                place = name.removeprefix("lakatos.").replace(".", "/")
+                yield from (
+                    path for path in (f"{place}.py", f"{place}/__init__.py") if path in texts
+                )
+
+
+def without_comments(source: bytes) -> bytes:
+    """A source without its comments, and without lines and spaces that only they had; all else stays as it is."""
+    try:
+        lines = source.decode().splitlines(keepends=True)
+        tokens = list(tokenize.generate_tokens(io.StringIO(source.decode()).readline))
+    except (UnicodeDecodeError, tokenize.TokenError, SyntaxError, IndentationError):
+        return source
+    for token in tokens:
+        if token.type == tokenize.COMMENT:
+            row, column = token.start[0] - 1, token.start[1]
+            kept = lines[row][:column].rstrip()
+            lines[row] = f"{kept}\n" if kept else ""
+    return "".join(lines).encode()

@@ -1,0 +1,245 @@
+"""Columns become experiments; what cannot be read is named by its row."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from lakatos.experiments.adoption.adopt import adopt
+from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.packing import pack_answers, unpack_answers
+from lakatos.experiments.adoption.study_text import study_text
+from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.archives.fetch import load_archive
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Trials
+
+DATED: dict[str, Any] = {
+    "participant": "who",
+    "response": "took",
+    "stimulus": {"amounts": ["x1", "x2"], "delays_days": ["t1", "t2"]},
+}
+ROWS = [
+    ("anna", "1", "5", "10", "0", "30"),
+    ("anna", "0", "4", "9", "0", "7"),
+    ("bea", "1", "4", "9", "0", "7"),
+    ("bea", "1", "5", "10", "0", "30"),
+]
+
+
+def table(rows: list[tuple[str, ...]], columns: str = "who took x1 x2 t1 t2") -> AnswerTable:
+    frame = pd.DataFrame(rows, columns=columns.split(), index=range(2, len(rows) + 2), dtype=str)
+    return AnswerTable("t.csv", frame)
+
+
+def dated(rows: list[tuple[str, ...]], **changes: Any) -> Trials:
+    columns = AnswerColumns(**(DATED | changes))
+    (found,) = adopt(table(rows), columns, DOMAINS["intertemporal"]).trials
+    return found
+
+
+def test_equal_rows_are_one_trial_and_people_are_numbered_as_they_come() -> None:
+    found = dated(ROWS)
+    assert found.stimuli["amounts"].tolist() == [[5, 10], [4, 9]]
+    assert found.participant.tolist() == [0, 0, 1, 1]
+    assert found.trial.tolist() == [0, 1, 1, 0]
+    assert found.response.tolist() == [1, 0, 1, 1]
+    assert found.n_people == 2
+
+
+def test_rows_in_any_order_are_sorted_by_their_place() -> None:
+    rows = [(*row, str(place)) for row, place in zip(ROWS, (2, 1, 2, 1), strict=True)]
+    columns = AnswerColumns(**DATED, order="n")
+    (found,) = adopt(
+        table(rows, "who took x1 x2 t1 t2 n"), columns, DOMAINS["intertemporal"]
+    ).trials
+    assert found.response.tolist() == [0, 1, 1, 1]
+    assert found.stimuli["amounts"][found.trial].tolist() == [[4, 9], [5, 10], [5, 10], [4, 9]]
+
+
+def test_a_unit_of_delays_counts() -> None:
+    weeks = dated(ROWS, stimulus={**DATED["stimulus"], "delay_unit": "weeks"})
+    assert weeks.stimuli["delays_days"].tolist() == [[0, 210], [0, 49]]
+
+
+def test_labels_say_which_option() -> None:
+    rows = [(row[0], "wait" if row[1] == "1" else "soon", *row[2:]) for row in ROWS]
+    found = dated(rows, responses={"soon": 0, "wait": 1})
+    assert found.response.tolist() == [1, 0, 1, 1]
+    with pytest.raises(TrialsError, match=r"row 2: took is 'wait', which names no option"):
+        dated(rows)
+    typed = [("cleo", "9", *ROWS[0][2:]), *ROWS]
+    with pytest.raises(TrialsError, match=r"row 2: took is '9', which is no option; options are 0"):
+        dated(typed)
+
+
+def test_shares_and_counts_are_the_same_answers() -> None:
+    stimulus = {"a_amounts": ["x"], "a_probabilities": [1],
+                "b_amounts": ["y", 0], "b_probabilities": ["p"]}  # fmt: skip
+    rows = [("3", "4", "0.8", "80", "95", "19", "76"), ("5", "9", "0.5", "60", "10", "4", "6")]
+    made = table(rows, "x y p share n a b")
+    by_share = AnswerColumns(count="n", share="share", stimulus=stimulus)
+    by_counts = AnswerColumns(counts=("a", "b"), stimulus=stimulus)
+    (first,), (second,) = (
+        adopt(made, columns, DOMAINS["risky"]).trials for columns in (by_share, by_counts)
+    )
+    assert first.counts.tolist() == second.counts.tolist() == [[[19, 76], [4, 6]]]
+    assert first.pooled
+    assert first.digest == second.digest
+    assert first.stimuli["probabilities"][0, 1, :2].tolist() == pytest.approx([0.2, 0.8])
+
+
+def test_a_row_a_person_with_questions_in_a_second_file() -> None:
+    wide = table([("anna", "1", "0"), ("bea", "", "1")], "who Q1 Q2")
+    items = table(
+        [("Q1", "5", "10", "0", "30"), ("Q2", "4", "9", "0", "7")], "question x1 x2 t1 t2"
+    )
+    columns = AnswerColumns(
+        participant="who", wide="Q*", items="items.csv", item="question", stimulus=DATED["stimulus"]
+    )
+    found = adopt(wide, columns, DOMAINS["intertemporal"], items)
+    (trials,) = found.trials
+    assert trials.participant.tolist() == [0, 0, 1]
+    assert trials.response.tolist() == [1, 0, 1]
+    assert trials.trial.tolist() == [0, 1, 1]
+    assert "1 rows without a response are left out" in found.notes
+
+
+def test_steps_of_people_who_learn_are_numbered_in_their_order() -> None:
+    rows = [("a", "1", "1"), ("a", "2", "0"), ("b", "2", "1"), ("b", "3", "0")]
+    columns = AnswerColumns(
+        participant="who", response="arm", stimulus={"options": 3}, feedback={"reward": "won"}
+    )
+    (found,) = adopt(table(rows, "who arm won"), columns, DOMAINS["learning"]).trials
+    assert found.response.tolist() == [0, 1, 1, 2]
+    assert found.trial.tolist() == [0, 1, 0, 1]
+    assert found.feedback["reward"].tolist() == [1, 0, 1, 0]
+
+
+def test_experiments_and_rows_that_count() -> None:
+    rows = [(*row, name) for row, name in zip(ROWS * 2, ["main"] * 4 + ["pilot"] * 4, strict=True)]
+    made = table(rows, "who took x1 x2 t1 t2 part")
+    apart = AnswerColumns(**DATED, experiment="part")
+    found = adopt(made, apart, DOMAINS["intertemporal"])
+    assert [item.experiment for item in found.trials] == ["main", "pilot"]
+    some = AnswerColumns(**DATED, where={"part": "main"})
+    (main,) = adopt(made, some, DOMAINS["intertemporal"]).trials
+    assert main.n_responses == 4
+    with pytest.raises(TrialsError, match="no row is as"):
+        adopt(made, AnswerColumns(**DATED, where={"part": "x"}), DOMAINS["intertemporal"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "said"),
+    [
+        (2, "five", r"row 3: x1 is 'five', which is no number"),
+        (2, "", r"row 3: x1 is '', which is no number|shows no such trial"),
+        (2, "1e99", r"row 3 shows no such trial"),
+        (1, "3", r"row 2: took is '1', which names no option"),
+        (1, "0.5", r"which names no option"),
+        (0, "", r"row 3: who is '', which names nobody"),
+        (4, "-3", r"row 3 shows no such trial"),
+        (4, "inf", r"row 3: t1 is 'inf', which is no number"),
+    ],
+)
+def test_what_cannot_be_read_is_named_by_its_row(cell: int, value: str, said: str) -> None:
+    rows = [list(row) for row in ROWS]
+    rows[1][cell] = value
+    with pytest.raises(TrialsError, match=said):
+        dated([tuple(row) for row in rows])
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"stimulus": {"amounts": ["x1", "x2"]}}, "the part 'delays_days' is missing"),
+        ({"stimulus": {**DATED["stimulus"], "price": "x1"}}, "there is no part 'price'"),
+        ({"stimulus": {**DATED["stimulus"], "amounts": ["x1", "?"]}}, "still holds"),
+        ({"participant": "whom"}, "did you mean 'who'"),
+        ({"response": ""}, "name the columns 'participant' and 'response'"),
+    ],
+)
+def test_a_mapping_that_leaves_something_open_is_refused(
+    changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(TrialsError, match=said):
+        dated(ROWS, **changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"participant": "who", "count": "n"},
+        {"share": "s"},
+        {"counts": ["a", "b"], "response": "r"},
+        {"items": "x.csv"},
+        {"wide": "Q*"},
+    ],
+)
+def test_keys_that_contradict_one_another_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        AnswerColumns(**changes)
+
+
+def test_answers_as_an_artifact_come_back_as_they_were() -> None:
+    found = dated(ROWS)
+    (back,) = unpack_answers(pack_answers([found]))
+    assert back.digest == found.digest
+
+
+def test_a_written_study_says_the_guessed_mapping(tmp_path: Path) -> None:
+    made = describe_table(table(ROWS), "")
+    assert made.domain == "intertemporal"
+    text = study_text(
+        "s",
+        'A "question"\x07?',
+        made.domain,
+        "a b.csv",
+        made.mapping,
+        ["hyperbolic", "exponential"],
+    )
+    value = tomllib.loads(text)
+    assert value["question"] == 'A "question"\x07?'
+    assert AnswerColumns(**value["participants"]["columns"]) == made.mapping
+
+
+def renamed(data: pd.DataFrame, names: dict[str, str], seed: int) -> pd.DataFrame:
+    """The columns that are named, under other names and in another order, with rows of different people mixed."""
+    rng = np.random.default_rng(seed)
+    frame = data[list(names)].rename(columns=names)
+    return frame[list(rng.permutation(list(frame.columns)))]
+
+
+def test_published_answers_adopted_by_file_equal_those_of_the_built_in_reader(
+    data_folder: Path, tmp_path: Path
+) -> None:
+    data = pd.read_csv(data_folder / "intertemporal_ericson2015" / "choices.csv", dtype=str)
+    names = {"Subject": "Vp", "Condition": "Bedingung", "X1": "frueh_geld", "X2": "spaet_geld",
+             "T1": "frueh_wochen", "T2": "spaet_wochen", "LaterOptionChosen": "Wahl"}  # fmt: skip
+    renamed(data, names, 1).to_csv(tmp_path / "own.csv", sep=";", decimal=",", index=False)
+    columns = AnswerColumns(
+        participant="Vp", response="Wahl", experiment="Bedingung",
+        stimulus={"amounts": ["frueh_geld", "spaet_geld"],
+                  "delays_days": ["frueh_wochen", "spaet_wochen"], "delay_unit": "weeks"},
+    )  # fmt: skip
+    found = adopt(read_answers(tmp_path / "own.csv"), columns, DOMAINS["intertemporal"]).trials
+    published = {
+        item.experiment: item for item in load_archive("intertemporal_ericson2015", data_folder)
+    }
+    for own in found:
+        theirs = published[f"framing-{own.experiment}"]
+        assert answers_of(own) == answers_of(theirs)
+
+
+def answers_of(trials: Trials) -> dict[bytes, list[float]]:
+    """Counts of answers by trial, whatever the order of trials."""
+    counts = trials.counts.sum(axis=0)
+    return {key: counts[row].tolist() for row, key in enumerate(trials.stimuli.keys)}

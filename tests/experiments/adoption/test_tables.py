@@ -1,0 +1,117 @@
+"""Files of answers as laboratories keep them, and files that are not what they seem."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lakatos.experiments.adoption.tables import read_answers
+from lakatos.experiments.errors import TrialsError
+
+
+def write(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_cells_may_be_separated_in_four_ways(mark: str, tmp_path: Path) -> None:
+    text = "\n".join(mark.join(row) for row in (("who", "x"), ("anna", "2"), ("bea", "3")))
+    table = read_answers(write(tmp_path, "a.csv", text))
+    assert table.columns == ("who", "x")
+    assert table.frame["x"].tolist() == ["2", "3"]
+    assert table.frame.index.tolist() == [2, 3]
+
+
+def test_decimal_commas_become_points_where_every_cell_is_such_a_number(tmp_path: Path) -> None:
+    table = read_answers(write(tmp_path, "a.csv", "p;word\n0,25;a,b\n1;c,d\n"))
+    assert table.frame["p"].tolist() == ["0.25", "1"]
+    assert table.frame["word"].tolist() == ["a,b", "c,d"]
+    assert any("decimal commas" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("naïve\nx\n".encode("utf-16"), "UTF-16"),
+        ("name\nM\xfcller\n".encode("cp1252"), "Windows-1252"),
+    ],
+)
+def test_other_encodings_are_read_and_said(data: bytes, said: str, tmp_path: Path) -> None:
+    table = read_answers(write(tmp_path, "a.csv", data))
+    assert any(said in note for note in table.notes)
+    assert table.columns[0] in ("naïve", "name")
+
+
+def test_qualtrics_rows_of_questions_are_no_answers(tmp_path: Path) -> None:
+    head = 'ResponseId,Q1\nResponse ID,Which one?\n"{""ImportId"":""_recordId""}","{""ImportId"":""QID1""}"\n'
+    table = read_answers(write(tmp_path, "q.csv", head + "R_1,A\nR_2,B\n"))
+    assert table.frame["Q1"].tolist() == ["A", "B"]
+    assert table.frame.index.tolist() == [4, 5]
+
+
+def test_objects_of_jspsych_are_rows_and_nested_values_are_columns(tmp_path: Path) -> None:
+    people = [[{"rt": 512.0, "data": {"left": 3}}, {"rt": None, "data": {"left": 4}}]]
+    table = read_answers(write(tmp_path, "j.json", json.dumps(people)))
+    assert table.columns == ("session", "rt", "data.left")
+    assert table.frame["rt"].tolist() == ["512", ""]
+
+
+def test_parquet_json_lines_and_csv_of_one_table_are_one_table(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"who": ["a", "b"], "x": [1.5, None], "n": [1, 2]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    found = [read_answers(tmp_path / f"t.{kind}").frame for kind in ("parquet", "csv", "jsonl")]
+    for other in found[1:]:
+        assert other.to_dict("list") == found[0].to_dict("list")
+
+
+def test_a_folder_is_one_table_with_what_its_names_say(tmp_path: Path) -> None:
+    for person in ("01", "02"):
+        write(tmp_path, f"sub-{person}/beh/sub-{person}_task-risk_events.tsv", "onset\tx\n1\t5\n")
+    write(tmp_path, "participants.tsv", "participant_id\tage\nsub-01\t20\n")
+    table = read_answers(tmp_path)
+    assert table.frame["sub"].tolist() == ["01", "02"]
+    assert table.frame["task"].tolist() == ["risk", "risk"]
+    assert "age" not in table.columns
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.csv", "a,b\n1,2\n3\n", "row 3 has 1 cells and the header 2"),
+        ("a.csv", "a,b\n1,2\n3,4,5\n", "row 3 has 3 cells"),
+        ("a.csv", "a,a\n1,2\n", "two columns are called 'a'"),
+        ("a.csv", "a,b\n", "no row of answers"),
+        ("a.csv", "", "no row of answers"),
+        ("a.csv", b"PK\x03\x04\x00\x00", "is no text"),
+        ("a.xlsx", "x", "are not read"),
+        ("a.parquet", "x", "no Parquet"),
+        ("a.json", "{", "is no JSON"),
+        ("a.json", "[1, 2]", "not an object"),
+        ("a.json", "[" * 100_000, "is no JSON"),
+        ("a.jsonl", '{"a": 1}\nx\n', "line 2 is no JSON"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_its_place(
+    name: str, text: str | bytes, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TrialsError, match=said):
+        read_answers(write(tmp_path, name, text))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TrialsError, match="there is no file"):
+        read_answers(tmp_path / "none.csv")
+
+
+def test_words_for_missing_values_are_empty_cells(tmp_path: Path) -> None:
+    table = read_answers(write(tmp_path, "a.csv", "a,b\nNA,1\nx,NaN\n"))
+    assert table.frame["a"].tolist() == ["", "x"]
+    assert any("NA or NaN are taken as empty" in note for note in table.notes)

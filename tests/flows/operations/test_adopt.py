@@ -1,0 +1,118 @@
+"""From a file of one's own to a run that needs the file no more."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lakatos.experiments.errors import DataMissingError, TrialsError
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.errors import StudyError
+from lakatos.flows.operations.adopt import describe_file, new_study
+from lakatos.flows.report.report import write_report
+from lakatos.flows.run.run import create_run, open_run, read_state, trials_in
+from lakatos.flows.run.study import load_study
+from lakatos.flows.start import run_study
+
+HEAD = "subject,age,trial_no,ss_amount,ll_amount,ss_delay,ll_delay,choice,rt"
+
+
+def answers(path: Path, labels: tuple[str, str] = ("sooner", "later"), n_people: int = 8) -> Path:
+    """Answers of people who discount hyperbolically, as a laboratory would keep them."""
+    rng = np.random.default_rng(5)
+    trials = [(x, x * r, t) for x in (5, 20) for r in (1.1, 1.5, 2.2) for t in (7, 90)]
+    lines = [HEAD]
+    for person in range(n_people):
+        k = np.exp(rng.normal(-4, 0.8))
+        for place, (soon, late, wait) in enumerate(rng.permutation(trials).tolist(), 1):
+            waits = rng.random() < 1 / (1 + np.exp((soon - late / (1 + k * wait)) / (0.1 * soon)))
+            cells = (
+                f"anna-{person}",
+                20 + person,
+                place,
+                soon,
+                late,
+                0,
+                wait,
+                labels[int(waits)],
+                900,
+            )
+            lines.append(",".join(map(str, cells)))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def quick(study: Path) -> Path:
+    """The study with no search, so that it ends in seconds."""
+    text = re.sub(
+        r"seeds = .*", 'seeds = ["exponential", "hyperbolic"]\ninduction = false', study.read_text()
+    )
+    text = re.sub(r"(candidates|successors) = \d+", r"\1 = 0", text)
+    study.write_text(re.sub(r"cycles = \d+", "cycles = 1\nleast_cycles = 1", text))
+    return study
+
+
+def test_a_file_says_whose_answers_it_holds(tmp_path: Path) -> None:
+    found = describe_file(answers(tmp_path / "a.csv"))
+    assert found.domain == "intertemporal"
+    meanings = {item.name: item.meaning for item in found.columns}
+    assert meanings["subject"] == "participant"
+    assert meanings["choice"] == "response"
+    assert "8 people with 12 rows each" in found.facts
+    assert "12 different trials, each in 8.0 rows on average" in found.facts
+
+
+def test_a_study_is_written_and_its_run_needs_the_file_no_more(tmp_path: Path) -> None:
+    data = answers(tmp_path / "a.csv")
+    made = new_study(tmp_path / "mine.toml", data)
+    assert made.open_questions == ()
+    study = quick(made.study)
+    verdict = run_study(study, tmp_path / "run")
+    data.unlink()
+    state, trace = read_state(tmp_path / "run")
+    with trace:
+        (collected,) = state.collected
+        assert trials_in(trace, state, collected).n_people == 8
+    open_run(tmp_path / "run").close()
+    found = audit(tmp_path / "run")
+    assert found.passed, found
+    page = write_report(tmp_path / "run").read_text()
+    assert "answers in the file a.csv" in page
+    assert verdict.leader
+    assert b"anna-" not in b"".join(
+        path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()
+    )
+
+
+def test_what_cannot_be_guessed_is_asked(tmp_path: Path) -> None:
+    made = new_study(tmp_path / "mine.toml", answers(tmp_path / "a.csv", ("f", "j")))
+    assert len(made.open_questions) == 1
+    assert "which option is each of" in made.open_questions[0]
+    with pytest.raises(TrialsError, match="names no option that is known"):
+        load_study(made.study)
+
+
+def test_a_file_of_unknown_trials_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("who,colour\na,red\nb,blue\n")
+    with pytest.raises(StudyError, match="cannot be told from its columns"):
+        new_study(tmp_path / "mine.toml", tmp_path / "a.csv")
+    assert not (tmp_path / "mine.toml").exists()
+
+
+def test_an_existing_study_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("mine")
+    with pytest.raises(StudyError, match="exists"):
+        new_study(tmp_path / "mine.toml", answers(tmp_path / "a.csv"))
+    assert (tmp_path / "mine.toml").read_text() == "mine"
+
+
+def test_a_file_that_changed_since_the_study_was_read_is_refused(tmp_path: Path) -> None:
+    data = answers(tmp_path / "a.csv")
+    config = load_study(quick(new_study(tmp_path / "mine.toml", data).study))
+    data.write_text(data.read_text().replace("sooner", "later"))
+    with pytest.raises(DataMissingError, match="was changed since the study was read"):
+        create_run(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()

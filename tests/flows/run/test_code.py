@@ -1,0 +1,138 @@
+"""A run goes on with the code that began it, with the same in other words, and with what somebody accepted."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.errors import FlowError
+from lakatos.flows.report.report import write_report
+from lakatos.flows.run.code import science, without_comments
+from lakatos.flows.run.run import accept_code
+from lakatos.flows.start import resume_run
+from lakatos.theories import score
+from lakatos.traces.step import JOURNAL_FILE
+
+sys.path.insert(0, str(Path(__file__).parent))
+from rewinding import tiny_run
+
+FILES = {
+    "experiments/domains/__init__.py": "from lakatos.experiments.domains import risky, learning\n",
+    "experiments/domains/risky.py": "a = 1\n",
+    "experiments/domains/learning.py": "b = 1\n",
+    "experiments/participants/web/app.py": "page = 1\n",
+    "experiments/archives/risky_old.py": "c = 1\n",
+    "theories/families/learning_past.py": "d = 1\n",
+    "theories/families/offers.py": "from lakatos.theories.families.learning_past import d\n",
+    "theories/score.py": "e = 1  # a number\n\n# a line of its own\ntext = '''\n# no comment\n'''\n",
+    "judges/prompt.md": "Judge.\n",
+}
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    for name, text in {**FILES, "experiments/domains/offers.py": "f = 1\n"}.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def changed(packages: Path, name: str, text: str, domain: str = "risky") -> bool:
+    """Whether a run of the domain would have another fingerprint after a change."""
+    science.cache_clear()
+    before = science(domain, packages)
+    path = packages / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    science.cache_clear()
+    return science(domain, packages) != before
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("theories/score.py", "e = 1\n\ntext = '''\n# no comment\n'''\n"),
+        (
+            "theories/score.py",
+            "e = 1  # another\n\n# two\n# lines\ntext = '''\n# no comment\n'''\n",
+        ),
+        ("experiments/participants/web/app.py", "page = 2\n"),
+        ("experiments/domains/learning.py", "b = 2\n"),
+        ("theories/families/learning_past.py", "d = 2\n"),
+        ("experiments/domains/fairness.py", "new = 1\n"),
+        ("experiments/domains/__init__.py", "from lakatos.experiments.domains import fairness\n"),
+    ],
+)
+def test_what_a_run_does_not_use_does_not_strand_it(packages: Path, name: str, text: str) -> None:
+    assert not changed(packages, name, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "domain"),
+    [
+        ("theories/score.py", FILES["theories/score.py"].replace("e = 1", "e = 2"), "risky"),
+        ("theories/score.py", FILES["theories/score.py"].replace("# no", "# some"), "risky"),
+        ("experiments/domains/risky.py", "a = 2\n", "risky"),
+        ("experiments/archives/risky_old.py", "c = 2\n", "risky"),
+        ("judges/prompt.md", "Judge well.\n", "risky"),
+        ("theories/new.py", "g = 1\n", "risky"),
+        ("theories/families/learning_past.py", "d = 2\n", "offers"),
+        ("experiments/domains/learning.py", "b = 2\n", ""),
+    ],
+)
+def test_what_a_run_uses_is_in_its_fingerprint(
+    packages: Path, name: str, text: str, domain: str
+) -> None:
+    assert changed(packages, name, text, domain)
+
+
+def test_a_source_that_cannot_be_read_counts_as_it_is() -> None:
+    assert without_comments(b"a = (  # open\n") == b"a = (  # open\n"
+    assert without_comments(b"\xff # x\n") == b"\xff # x\n"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_run(), tmp_path / "run"))
+
+
+def test_other_code_goes_on_only_where_somebody_says_so_and_why(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakatos.flows.run.run.science", lambda _: "12345678" * 8)
+    (copy / "pass.json").unlink(missing_ok=True)
+    journal = (copy / JOURNAL_FILE).read_bytes()
+    with pytest.raises(FlowError, match="--accept-code 12345678 --because"):
+        resume_run(copy)
+    for digest, because, said in (
+        ("87654321", "a typo was mended", "not '87654321'"),
+        ("1234567", "a typo was mended", "not '1234567'"),
+        ("12345678", " ", "say why"),
+    ):
+        with pytest.raises(FlowError, match=said):
+            accept_code(copy, digest, because)
+    assert (copy / JOURNAL_FILE).read_bytes() == journal
+    accept_code(copy, "12345678", "a typo was mended")
+    with pytest.raises(FlowError, match="goes on with this code as it is"):
+        accept_code(copy, "12345678", "again")
+    assert resume_run(copy).leader
+    found = audit(copy, n_workers=1)
+    assert found.outcome == "passes", found
+    assert "because: a typo was mended" in write_report(copy).read_text()
+
+
+@pytest.mark.slow
+def test_records_of_the_code_before_that_differ_neither_pass_nor_fail(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakatos.flows.run.run.science", lambda _: "12345678" * 8)
+    accept_code(copy, "12345678", "scores are clipped now")
+    monkeypatch.setattr(score, "TINY", 0.2)
+    found = audit(copy, n_workers=1)
+    assert found.outcome == "not recomputed", found
+    assert any("Other code computed it" in item.detail for item in found.findings)
