@@ -17,8 +17,9 @@ from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.task import Trials
 from lakatos.flows.audit.recompute import difference
 from lakatos.flows.errors import RunMissingError, TransferError
+from lakatos.flows.run.code import science
 from lakatos.flows.run.places import find_run
-from lakatos.flows.run.run import form_of, read_state, science, with_fit
+from lakatos.flows.run.run import form_of, read_state, with_fit
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
 from lakatos.theories.completeness import guessing
@@ -154,7 +155,7 @@ def measure_transfer(
         answers=tuple(item.digest for item in trials),
         n_draws=n_draws,
         seed=seed,
-        science=science(),
+        science=science(domain),
         guessing=guessing(result.n_options),
         lines=_lines(result),
         failed=dict(result.failed),
@@ -339,9 +340,10 @@ def check_transfer(
     Raises:
         TransferError: Other code computed it.
     """
-    if measured.science != science():
+    here = science(measured.domain)
+    if measured.science != here:
         raise TransferError(
-            f"the record was computed by other code ({measured.science[:8]}, here {science()[:8]}); check it with that."
+            f"the record was computed by other code ({measured.science[:8]}, here {here[:8]}); check it with that."
         )
     trials = read_target(measured.data, "*", data)
     by_name = {item.experiment: item for item in trials}
