@@ -1,44 +1,42 @@
 """The gate: whether a challenger takes the place of an incumbent judge, on evidence that was fixed beforehand.
 
-A challenge goes through two records. `register` takes both judges' answers to the confirm items *without labels*; the
-number of items on which they disagree then says what gain the test can detect, so that a test that could find nothing
-is never made. `decide` reads the labels, once, and writes a record from which `replay` gets the same verdict.
+A challenge goes through three records. A `GateQuestion` is both judges' answers to the confirm items *without labels*.
+The ledger of the anchor set says at which level it may be tested (`judges.ledger`), `register` which gain the test can
+detect then, so that a test that could find nothing is never made. `decide` reads the labels, once; from its record
+`replay` gets the same verdict.
 
-Two tiers: ``working`` steers the search and may be reversed; only what passed ``certified`` may be claimed, since its
-level comes from a ledger over all tests of the campaign.
+The probability that a challenger takes the place that is not better is the level at most, for every test in `GATES`:
+the mean of the gains is tested, given both judges' answers, whatever shape the gains have and whatever hangs together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
-from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, components, version_of
-from lakatos.judges.answer import JudgeAnswers, ask
+from lakatos.judges.anchor import AnchorItem, version_of
+from lakatos.judges.answer import JudgeAnswers
 from lakatos.judges.errors import GateError, ReplayError
-from lakatos.judges.judge import Judge
-from lakatos.judges.ledger import Ledger
 from lakatos.judges.paired import (
-    betting_e_values,
+    betting_e_value,
     detectable_mean,
     exact_p,
+    fewest_units,
     minimum_detectable_gain,
-    mixture_e_value,
     most_lost,
-    sign_flip_p,
 )
 from lakatos.traces.digest import Digest, Fingerprint, digest_of
 from lakatos.traces.record import Record
 
 Array = NDArray[np.float64]
-Tier = Literal["working", "certified"]
 Outcome = Literal["replace", "keep", "underpowered", "error"]
-Test = Literal["exact", "e_mixture", "e_betting", "loss"]
+Test = Literal["loss", "exact"]
 
 
 class GateSettings(BaseModel):
@@ -46,38 +44,50 @@ class GateSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tier: Tier = "certified"
     test: Test = "exact"
-    """Exact test of right answers, one of two e values for them, or sign flips of the Brier score's differences. The
-    e values take items for independent; with the others, items that share a problem or a person stand together."""
-    working_level: float = 0.05
-    """Level of every test of the working tier; the certified tier asks the ledger."""
+    """What is gained: right answers, or Brier score (``loss``). Right answers to items that share nothing are tested
+    exactly; everything else by betting on units, the items that share a problem or a person."""
     floor: float = 0.02
-    """Least observed gain: share of right answers, or of the Brier score for the test ``loss``."""
+    """Least observed gain of an item: share of right answers, or Brier score."""
     target: float = 0.1
-    """Gain that a certified test must be able to detect, in the same unit; with the test ``loss``, the gain of a
-    challenger that is calibrated is enough where that is larger."""
+    """Gain that a test must be able to detect, in the same unit; with the test ``loss``, the gain of a challenger that
+    is calibrated is enough where that is larger."""
     power: float = 0.8
     """With which probability."""
     margin: float = 0.05
     """Share of right answers that the challenger may lose in a protected stratum."""
     strata: tuple[str, ...] = ("origin",)
     """Names of strata whose values are protected, each."""
-    shown: bool = True
-    """Whether the upper bound of what is lost must lie within the margin, or only what was observed."""
     most_excluded: float = 0.02
     """Share of items without an answer from either judge beyond which nothing is decided."""
 
 
-WORKING = GateSettings(tier="working", shown=False)
-CERTIFIED = GateSettings()
+GATES: Final[dict[Test, GateSettings]] = {
+    "loss": GateSettings(test="loss", floor=0.001, target=0.02),
+    "exact": GateSettings(),
+}
+"""All that a study can choose; judges that are near each other in accuracy still differ in their Brier score."""
 
 
-class GateRegistered(Record):
+class ChallengeRecord(Record):
+    """What challenges have in common: those of earlier versions were decided by tests that do not hold their level."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _held_its_level(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("version") == 1:
+            raise ValueError(
+                "this challenge was decided by a test that does not hold its level, and counts for nothing now; look "
+                "at the run with the version that began it, or begin the study anew"
+            )
+        return value
+
+
+class GateRegistered(ChallengeRecord):
     """A challenge was put, before any label was read."""
 
     kind: Literal["gate_registered"] = "gate_registered"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     slot: str
     epoch: int
     settings: GateSettings
@@ -87,16 +97,22 @@ class GateRegistered(Record):
     challenger: Fingerprint
     answers: Fingerprint
     """Of both judges' answers."""
+    number: int
+    """Of the test among all tests of the anchor set."""
     level: float
     """Error probability that the test may use."""
-    seed: int
-    """Of random sign flips."""
     n_items: int
     n_excluded: int
+    n_units: int
+    """Items that share nothing with one another, or groups of items that do."""
+    is_exact: bool
+    """Whether right answers are counted, or else what units gain is bet on."""
+    largest_loss: float
+    """The most that any unit can lose, whatever its labels."""
     discordance: float
     """Share of items on which the two judges take different sides; needs no label."""
     minimum_detectable: float
-    """Smallest true gain found with the wanted power."""
+    """Smallest true gain of an item found with the wanted power."""
     expected: float
     """Gain in the Brier score if the challenger is calibrated: mean squared difference of the two probabilities."""
 
@@ -111,20 +127,19 @@ class StratumResult(BaseModel):
     wins: int
     losses: int
     bound: float
-    """Share of right answers lost: the upper 95% bound where safety must be shown, else what was observed."""
+    """Upper 95% bound of the share of right answers lost."""
     safe: bool
 
 
-class GateDecided(Record):
+class GateDecided(ChallengeRecord):
     """A challenge was decided: the challenger replaces the incumbent, or does not."""
 
     kind: Literal["gate_decided"] = "gate_decided"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     registration: Fingerprint
     """Digest of the `GateRegistered` record."""
     slot: str
     epoch: int
-    tier: Tier
     incumbent: Fingerprint
     challenger: Fingerprint
     verdict: Outcome
@@ -138,12 +153,10 @@ class GateDecided(Record):
     """Observed, in the unit of the settings' floor."""
     p_value: float | None = None
     e_value: float | None = None
+    number: int
+    """Of the test among all tests of the anchor set."""
     level: float
     minimum_detectable: float
-    debit: float
-    """What the ledger was charged; 0 where no label was read, or by the working tier."""
-    level_left: float
-    """What the ledger offers afterwards."""
     strata: tuple[StratumResult, ...] = ()
 
 
@@ -159,139 +172,227 @@ class JudgePair:
         """``(n_items,)`` items that both answered; failures are excluded pairwise, and never count for anyone."""
         return ~(np.isnan(self.incumbent.probability) | np.isnan(self.challenger.probability))
 
-    @property
+    @cached_property
     def digest(self) -> Digest:
         """Name of both judges' answers: it changes with any of them."""
         return digest_of([self.incumbent.to_json(), self.challenger.to_json()])
 
 
+@dataclass(frozen=True)
+class GateQuestion:
+    """What is asked of the labels of the confirm part; nothing in it depends on a label.
+
+    Raises:
+        GateError: The two judges answered different numbers of items, or are the same.
+    """
+
+    settings: GateSettings
+    pair: JudgePair
+    """Answers to all confirm items, in the items' order."""
+    units: tuple[int, ...]
+    """By item, a number that items share which share a problem or a person; see `anchor.components`."""
+    anchor: Digest
+    """Version of the confirm part."""
+
+    def __post_init__(self) -> None:
+        sizes = [len(self.pair.incumbent.probability), len(self.pair.challenger.probability)]
+        if sizes != [len(self.units)] * 2 or not self.units:
+            raise GateError(
+                f"the incumbent answered {sizes[0]} items and the challenger {sizes[1]} of {len(self.units)}; ask both "
+                "about all items of the confirm part, in the same order."
+            )
+        if self.pair.incumbent.judge == self.pair.challenger.judge:
+            raise GateError(
+                f"challenger and incumbent are the same judge ({self.pair.incumbent.judge[:8]}); nothing to decide."
+            )
+
+    @cached_property
+    def digest(self) -> Digest:
+        """The same question is one test, whoever asks it."""
+        return digest_of([self.settings.model_dump(mode="json"), self.anchor, self.pair.digest])
+
+    @cached_property
+    def gains(self) -> Array:
+        """``(2, n_kept)`` gain of each item that both answered, if its label is False and if it is True."""
+        return np.stack([self._gains_if(label) for label in (False, True)])
+
+    def gains_of(self, labels: NDArray[np.bool_]) -> Array:
+        """``(n_kept,)`` gain of each item that both answered, by the labels of all items."""
+        return np.asarray(np.where(labels[self.pair.kept], self.gains[1], self.gains[0]))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether right answers to items that share nothing are counted, which needs no betting."""
+        kept = np.asarray(self.units)[self.pair.kept]
+        return self.settings.test == "exact" and len(set(kept.tolist())) == len(kept)
+
+    def sums(self, gains: Array) -> Array:
+        """``(n_units,)`` gains of the items of each unit, added."""
+        _, place = np.unique(np.asarray(self.units)[self.pair.kept], return_inverse=True)
+        return np.asarray(np.bincount(place, weights=gains), dtype=np.float64)
+
+    @cached_property
+    def largest_loss(self) -> float:
+        """The most that any unit can lose; where none can lose anything, the most that it can gain, or 1."""
+        worst = self.sums(-self.gains.min(axis=0)).max(initial=0.0)
+        best = self.sums(self.gains.max(axis=0)).max(initial=0.0)
+        return float(worst if worst > 0 else best if best > 0 else 1.0)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the gains of units, were the challenger calibrated."""
+        sure = self.pair.challenger.probability[self.pair.kept]
+        mean = self.sums(sure * self.gains[1] + (1 - sure) * self.gains[0])
+        variance = self.sums(sure * (1 - sure) * (self.gains[1] - self.gains[0]) ** 2)
+        return float(np.sqrt(np.mean(variance + mean**2) - np.mean(mean) ** 2))
+
+    def _gains_if(self, label: bool) -> Array:
+        kept, pair = self.pair.kept, self.pair
+        if self.settings.test == "exact":
+            side = 1 if label else -1
+            right = [answers.side[kept] == side for answers in (pair.incumbent, pair.challenger)]
+            return np.asarray(right[1].astype(np.float64) - right[0])
+        return brier_gains(pair, np.full(len(self.units), label))[kept]
+
+
+@dataclass(frozen=True)
+class GateEvidence:
+    """What the labels say of a challenger: a p value where right answers are counted, else an e value."""
+
+    p_value: float | None
+    e_value: float | None
+
+    def convinces(self, level: float) -> bool:
+        """Whether p <= level or, by Markov's inequality, e >= 1 / level."""
+        if self.p_value is not None:
+            return self.p_value <= level
+        return (self.e_value or 0.0) >= 1 / level
+
+    @property
+    def words(self) -> str:
+        """What was found, for the reason of a decision."""
+        return f"e = {self.e_value:.3g}" if self.p_value is None else f"p = {self.p_value:.2g}"
+
+
+def evidence_of(question: GateQuestion, gains: Array) -> GateEvidence:
+    """Test whether the challenger gains on average.
+
+    Args:
+        question: What is asked.
+        gains: ``(n_kept,)`` gain of each item that both answered, as its label has it.
+    """
+    if question.is_exact:
+        return GateEvidence(exact_p(int((gains > 0).sum()), int((gains < 0).sum())), None)
+    return GateEvidence(None, betting_e_value(question.sums(gains), question.largest_loss))
+
+
 def register(
-    settings: GateSettings,
-    pair: JudgePair,
-    *,
-    slot: str,
-    epoch: int,
-    anchor: Digest,
-    ledger: Ledger,
-    seed: int,
+    question: GateQuestion, *, slot: str, epoch: int, number: int, level: float
 ) -> GateRegistered:
     """Put a challenge; labels play no part in it.
 
     Args:
-        settings: The rules.
-        pair: Answers to all confirm items, in the items' order.
+        question: What is asked.
         slot, epoch: Which judge of the panel, and when.
-        anchor: Version of the confirm part.
-        ledger: Says at which level a certified test may be made.
-        seed: Of random sign flips.
-
-    Raises:
-        GateError: The two answered different numbers of items, or are the same judge.
+        number, level: Of the test, from the ledger of the anchor set.
     """
-    n_items = len(pair.incumbent.probability)
-    if n_items != len(pair.challenger.probability) or n_items == 0:
-        raise GateError(
-            f"the incumbent answered {n_items} items and the challenger {len(pair.challenger.probability)}; ask both "
-            "about all items of the confirm part, in the same order."
-        )
-    if pair.incumbent.judge == pair.challenger.judge:
-        raise GateError(
-            f"challenger and incumbent are the same judge ({pair.incumbent.judge[:8]}); nothing to decide."
-        )
-    kept = pair.kept
-    n = int(kept.sum())
-    level = settings.working_level if settings.tier == "working" else ledger.level
+    settings, pair, kept = question.settings, question.pair, question.pair.kept
+    n, n_items = int(kept.sum()), len(kept)
     differ = float(np.mean(pair.incumbent.side[kept] != pair.challenger.side[kept])) if n else 0.0
-    if settings.test == "loss":
-        spread = _spread_of_losses(pair)
-        detectable = detectable_mean(spread, n, level, wanted=settings.power) if n else 1.0
-    else:
+    apart = (pair.incumbent.probability - pair.challenger.probability)[kept]
+    n_units = len(question.sums(np.zeros(n)))
+    if not n:
+        detectable = 1.0
+    elif question.is_exact:
         detectable = minimum_detectable_gain(
             n, differ, level, settings.floor, wanted=settings.power
         )
+    else:
+        of_a_unit = detectable_mean(
+            question.spread, question.largest_loss, n_units, level, wanted=settings.power
+        )
+        detectable = min(of_a_unit * n_units / n, 1.0)
     return GateRegistered(
         slot=slot,
         epoch=epoch,
         settings=settings,
-        anchor=anchor,
+        anchor=question.anchor,
         incumbent=pair.incumbent.judge,
         challenger=pair.challenger.judge,
         answers=pair.digest,
+        number=number,
         level=level,
-        seed=seed,
         n_items=n_items,
         n_excluded=n_items - n,
+        n_units=n_units,
+        is_exact=question.is_exact,
+        largest_loss=question.largest_loss,
         discordance=differ,
         minimum_detectable=detectable,
-        expected=float(
-            np.mean((pair.incumbent.probability[kept] - pair.challenger.probability[kept]) ** 2)
-        )
-        if n
-        else 0.0,
+        expected=float(np.mean(apart**2)) if n else 0.0,
     )
 
 
 def refusal_of(registration: GateRegistered) -> str:
-    """Why the labels must not be read: too many failures, or no power. Empty when they may be."""
+    """Why the labels must not be read: too many failures, too few items, or no power. Empty when they may be."""
     settings = registration.settings
     if registration.n_excluded > settings.most_excluded * registration.n_items:
         return (
             f"{registration.n_excluded} of {registration.n_items} items have no answer from one of the judges, more "
             f"than {settings.most_excluded:.0%}"
         )
-    target = (
-        max(settings.target, registration.expected) if settings.test == "loss" else settings.target
-    )
-    if settings.tier == "certified" and registration.minimum_detectable > target:
+    fewest = fewest_units(registration.level, exact=registration.is_exact)
+    if registration.n_units < fewest:
+        return (
+            f"{registration.n_units} comparisons that share nothing are too few for test {registration.number} of this "
+            f"anchor set, of level {registration.level:.2g}: at least {fewest} are needed"
+        )
+    is_loss = settings.test == "loss"
+    target = max(settings.target, registration.expected) if is_loss else settings.target
+    if registration.minimum_detectable > target:
+        needed = registration.n_items * (registration.minimum_detectable / target) ** 2
         return (
             f"the smallest gain found with power {settings.power:.0%} is {registration.minimum_detectable:.3g}, above "
-            f"the target of {target:.3g}; more confirm items are needed"
+            f"the target of {target:.3g}; about {needed:.0f} confirm items are needed"
         )
     return ""
 
 
 def decide(
-    registration: GateRegistered, pair: JudgePair, items: Sequence[AnchorItem], ledger: Ledger
-) -> tuple[GateDecided, Ledger]:
+    registration: GateRegistered, question: GateQuestion, items: Sequence[AnchorItem]
+) -> GateDecided:
     """Decide by the registered rules whether the challenger replaces the incumbent.
 
     Args:
         registration: What was fixed beforehand.
-        pair: The same answers.
+        question: The same question.
         items: Confirm items with their labels, in the order of the answers; empty where `refusal_of` gives a reason.
-        ledger: Charged for every test whose labels were read, whatever comes out.
-
-    Returns:
-        The record, and the ledger afterwards.
 
     Raises:
         GateError: The answers, the judges or the items are not those that were registered.
     """
     # Nothing but the registered answers is decided on.
-    settings = registration.settings
+    settings, pair = registration.settings, question.pair
     if pair.digest != registration.answers:
         raise GateError(
             f"these answers are not those registered ({registration.answers[:8]}); put a new challenge."
         )
-    common = {
+    common: dict[str, Any] = {
         "registration": digest_of(registration.model_dump(mode="json")),
         "slot": registration.slot,
         "epoch": registration.epoch,
-        "tier": settings.tier,
         "incumbent": registration.incumbent,
         "challenger": registration.challenger,
         "n_excluded": registration.n_excluded,
+        "number": registration.number,
         "level": registration.level,
         "minimum_detectable": registration.minimum_detectable,
     }
-    # Without answers or power the labels stay unread, and the test costs nothing.
+    # Without answers or power the labels stay unread.
     if refusal := refusal_of(registration):
         outcome: Outcome = "error" if "no answer" in refusal else "underpowered"
-        decided = GateDecided(
-            **common, verdict=outcome, reason=refusal, debit=0.0, level_left=ledger.level
-        )
-        return decided, ledger
-    # Labels are read: who was right on each item that both judges answered.
+        return GateDecided(**common, verdict=outcome, reason=refusal)
+    # Labels are read: who was right on each item that both judges answered, and what was gained.
     if version_of(items) != registration.anchor:
         raise GateError(
             f"these items are not the registered confirm part ({registration.anchor[:8]})."
@@ -300,38 +401,20 @@ def decide(
     right = [_right(answers, items)[kept] for answers in (pair.incumbent, pair.challenger)]
     won, lost = right[1] & ~right[0], right[0] & ~right[1]
     wins, losses, n = int(won.sum()), int(lost.sum()), int(kept.sum())
-    p_value: float | None = None
-    e_value: float | None = None
-    # The gain of each item: won minus lost, or the difference of Brier losses.
-    gains = won.astype(float) - lost if settings.test != "loss" else brier_gains(pair, items)[kept]
+    gains = question.gains_of(np.array([item.label for item in items]))
     gain = float(gains.mean())
-    # The registered test, of clusters of items.
-    groups = components(items)
-    clusters = [group for group, keep in zip(groups, kept, strict=True) if keep]
-    if settings.test == "exact" and len(set(clusters)) == n:
-        p_value = exact_p(wins, losses)
-    elif settings.test in ("exact", "loss"):
-        # Items that share a problem or a person stand or fall together.
-        p_value = sign_flip_p(gains, clusters, rng=np.random.default_rng(registration.seed))
-    elif settings.test == "e_mixture":
-        e_value = mixture_e_value(wins, losses)
-    else:
-        signs = (won.astype(int) - lost.astype(int))[won | lost]
-        e_value = float(betting_e_values(signs).max(initial=1.0))
-    # Convincing at the registered level: p <= level, or by Ville's inequality e >= 1 / level.
-    convincing = (
-        p_value <= registration.level
-        if p_value is not None
-        else (e_value or 0) >= 1 / registration.level
-    )
+    evidence = evidence_of(question, gains)
+    convincing = evidence.convinces(registration.level)
     # It must also gain enough, and harm no protected stratum.
     strata = _strata(settings, items, kept, won, lost)
     harmed = [row.stratum for row in strata if not row.safe]
     enough = gain >= settings.floor
-    replaces = convincing and enough and not harmed
+    replaces = bool(convincing and enough and not harmed)
     # The reason in words.
-    evidence = f"p = {p_value:.2g}" if p_value is not None else f"e = {e_value:.3g}"
-    reason = f"gain {gain:+.3f} on {n} items ({wins} won, {losses} lost), {evidence} at level {registration.level:.2g}"
+    reason = (
+        f"gain {gain:+.3f} on {n} items ({wins} won, {losses} lost), {evidence.words} at level "
+        f"{registration.level:.2g}"
+    )
     if not replaces:
         reason += "; " + "; ".join(
             words
@@ -342,10 +425,7 @@ def decide(
             )
             if fails
         )
-    # A certified test is charged to the ledger whatever came out, since its labels were read.
-    certified = settings.tier == "certified"
-    after = ledger.debit(registration.level, replaced=replaces) if certified else ledger
-    decided = GateDecided(
+    return GateDecided(
         **common,
         verdict="replace" if replaces else "keep",
         reason=reason,
@@ -353,141 +433,56 @@ def decide(
         wins=wins,
         losses=losses,
         gain=gain,
-        p_value=p_value,
-        e_value=e_value,
-        debit=registration.level if certified else 0.0,
-        level_left=after.level,
+        p_value=evidence.p_value,
+        e_value=evidence.e_value,
         strata=strata,
     )
-    return decided, after
-
-
-@dataclass(frozen=True)
-class GateChallenge:
-    """All that came of putting one challenger to the test."""
-
-    pair: JudgePair
-    registration: GateRegistered
-    decided: GateDecided
-    access: LabelAccess
-    ledger: Ledger
-
-
-def challenge(
-    settings: GateSettings,
-    incumbent: Judge,
-    challenger: Judge,
-    anchor: AnchorSet,
-    access: LabelAccess,
-    ledger: Ledger,
-    *,
-    slot: str,
-    epoch: int,
-    seed: int,
-    both_orders: bool = False,
-    repeats: int = 1,
-    timeout_s: float | None = None,
-) -> GateChallenge:
-    """Ask both judges about the confirm items, register, read the labels if they may be read, and decide.
-
-    Args:
-        settings: The rules.
-        incumbent, challenger: The judges; the challenger was chosen without the confirm items.
-        anchor, access, ledger: The items, what was read so far, and what may be spent.
-        slot, epoch, seed: As in `register`.
-        both_orders, repeats, timeout_s: How they are asked; see `judges.answer.ask`.
-    """
-    asked = anchor.submissions("confirm")
-    given, taken = (
-        ask(judge, asked, both_orders=both_orders, repeats=repeats, timeout_s=timeout_s)
-        for judge in (incumbent, challenger)
-    )
-    pair = JudgePair(given, taken)
-    registration = register(
-        settings,
-        pair,
-        slot=slot,
-        epoch=epoch,
-        anchor=anchor.digest_of("confirm"),
-        ledger=ledger,
-        seed=seed,
-    )
-    items: Sequence[AnchorItem] = ()
-    if not refusal_of(registration):
-        items, access = access.read(
-            anchor, "confirm", "gate", [incumbent.digest, challenger.digest]
-        )
-    decided, ledger = decide(registration, pair, items, ledger)
-    return GateChallenge(pair, registration, decided, access, ledger)
 
 
 def replay(
     decision: GateDecided,
     registration: GateRegistered,
-    pair: JudgePair,
+    question: GateQuestion,
     items: Sequence[AnchorItem],
-    ledger: Ledger,
 ) -> GateDecided:
-    """Decide again from what the record cites.
-
-    Args:
-        ledger: As it was before the decision.
+    """Register and decide again from what the records cite.
 
     Raises:
         ReplayError: Something comes out otherwise; names the fields.
     """
-    again, _ = decide(registration, pair, items, ledger)
-    if again != decision:
+    where = {name: getattr(registration, name) for name in ("slot", "epoch", "number", "level")}
+    for told, again in (
+        (registration, register(question, **where)),
+        (decision, decide(registration, question, items)),
+    ):
         differ = [
-            name
-            for name in type(decision).model_fields
-            if getattr(again, name) != getattr(decision, name)
+            f"{name} is {getattr(again, name)!r}, recorded {getattr(told, name)!r}"
+            for name in type(told).model_fields
+            if getattr(again, name) != getattr(told, name)
         ]
-        found = ", ".join(
-            f"{name} is {getattr(again, name)!r}, recorded {getattr(decision, name)!r}"
-            for name in differ
-        )
-        raise ReplayError(
-            f"the decision on slot {decision.slot!r} in epoch {decision.epoch} does not come out again: {found}."
-        )
-    return again
+        if differ:
+            raise ReplayError(
+                f"the decision on slot {decision.slot!r} in epoch {decision.epoch} does not come out again: "
+                f"{', '.join(differ)}."
+            )
+    return decision
 
 
-def refold(ledger: Ledger, decisions: Sequence[GateDecided]) -> Ledger:
-    """The ledger after decisions, in their order: a fold that nothing can reset."""
-    for decision in decisions:
-        if decision.debit:
-            ledger = ledger.debit(decision.debit, replaced=decision.verdict == "replace")
-    return ledger
-
-
-def brier_gains(pair: JudgePair, items: Sequence[AnchorItem]) -> Array:
+def brier_gains(pair: JudgePair, labels: NDArray[np.bool_]) -> Array:
     """``(n_items,)`` Brier score of the incumbent minus that of the challenger; NaN where one failed.
 
     References:
         Brier (1950), Monthly Weather Review 78, 1-3.
     """
-    labels = np.array([item.label for item in items], dtype=np.float64)
+    happened = labels.astype(np.float64)
     return np.asarray(
-        (pair.incumbent.probability - labels) ** 2 - (pair.challenger.probability - labels) ** 2
+        (pair.incumbent.probability - happened) ** 2 - (pair.challenger.probability - happened) ** 2
     )
 
 
 def _right(answers: JudgeAnswers, items: Sequence[AnchorItem]) -> NDArray[np.bool_]:
     """Whether each answer is right; an answer that contradicts itself, or takes no side, is not."""
     return np.asarray(answers.side == np.where([item.label for item in items], 1, -1), dtype=bool)
-
-
-def _spread_of_losses(pair: JudgePair) -> float:
-    """Standard deviation of the Brier score's differences, were the challenger calibrated; needs no label."""
-    p, q = (answers.probability[pair.kept] for answers in (pair.incumbent, pair.challenger))
-    if_one, if_zero = (1 - p) ** 2 - (1 - q) ** 2, p**2 - q**2
-    mean = q * if_one + (1 - q) * if_zero
-    return (
-        float(np.sqrt(np.mean(q * if_one**2 + (1 - q) * if_zero**2) - np.mean(mean) ** 2))
-        if len(p)
-        else 0.0
-    )
 
 
 def _strata(
@@ -504,7 +499,7 @@ def _strata(
         for value in sorted(set(values) - {""}):
             inside = values == value
             n, wins, losses = int(inside.sum()), int(won[inside].sum()), int(lost[inside].sum())
-            bound = most_lost(wins, losses, n) if settings.shown else (losses - wins) / n
+            bound = most_lost(wins, losses, n)
             rows.append(
                 StratumResult(
                     stratum=f"{name}={value}",

@@ -1,96 +1,76 @@
-"""Error probability is spent, and never won back: what each test of one campaign may use.
+"""Error probability is spent, and never won back: what each test of one anchor set may use.
 
-`AlphaSpending` bounds the probability that any certified replacement of the campaign is false; `FalseDiscovery` the
-expected share of false ones. A test that keeps the incumbent has spent as much as one that replaces it.
+All tests of the labels of one anchor set share a bound on the probability that any of their replacements is false,
+whichever campaigns make them: a ledger beside the anchor file counts them (`flows.run.anchor_ledger`). Where the items
+were simulated for one campaign alone, the campaign's own journal does.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import comb, pi
+from collections.abc import Callable, Sequence
+from math import pi
+from typing import Literal
 
-from lakatos.judges.errors import LedgerError
-
-
-def share(number: int) -> float:
-    """Share of the whole for test ``number``, from 1: 6 / (pi number)^2, which sums to 1 over all tests."""
-    return 6 / (pi * number) ** 2
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record
 
 
-@dataclass(frozen=True)
-class AlphaSpending:
-    """Family-wise error: test t may use alpha * 6 / (pi t)^2, however many tests follow."""
+class LevelDrawn(Record):
+    """A challenge was given the level of its test, before any label was read."""
 
-    alpha: float = 0.05
-    spent: tuple[float, ...] = ()
-
-    @property
-    def left(self) -> float:
-        """Probability of a false replacement that is not spent yet."""
-        return self.alpha - sum(self.spent)
-
-    @property
-    def level(self) -> float:
-        """Level of the next test."""
-        return self.alpha * share(len(self.spent) + 1)
-
-    def debit(self, level: float, *, replaced: bool) -> AlphaSpending:
-        """The ledger after a test of this level, whatever came out of it.
-
-        Raises:
-            LedgerError: More than is left.
-        """
-        if not 0 < level <= self.left + 1e-15:
-            raise LedgerError(
-                f"a test of level {level:.3g} was asked for, and {self.left:.3g} of {self.alpha} is left after "
-                f"{len(self.spent)} tests; test at the level that the ledger offers ({self.level:.3g})."
-            )
-        return replace(self, spent=(*self.spent, level))
+    kind: Literal["level_drawn"] = "level_drawn"
+    version: Literal[1] = 1
+    challenge: Fingerprint
+    """Of the rules, the items and both judges' answers: the same challenge is one test, however often it is put."""
+    alpha: float
+    """Probability that any replacement on this anchor set is false, at most."""
+    number: int
+    """Of the test among all tests of this anchor set, from 1."""
+    level: float
+    """Error probability that the test may use."""
+    is_spent: bool
+    """Whether labels may be read; where they stay unread, the next test has this number."""
 
 
-@dataclass(frozen=True)
-class FalseDiscovery:
-    """e-LOND: test t replaces when its e value is at least 1 / (alpha share(t) (replacements so far + 1)).
+class VaultReported(Record):
+    """How good judges were on the vault, the one time that it was opened."""
 
-    The expected share of false replacements stays below alpha under any dependence between the tests.
+    kind: Literal["vault_reported"] = "vault_reported"
+    version: Literal[1] = 1
+    campaign: str
+    """Whose judges they are."""
+    told: dict[str, str]
+    """What was found of each judge, in words with intervals."""
 
-    References:
-        Xu & Ramdas (2024), Online multiple testing with e-values, AISTATS, PMLR 238.
+
+def level_of(alpha: float, number: int) -> float:
+    """Level of test ``number``, from 1: alpha * 6 / (pi number)^2, which sums to alpha over all tests."""
+    return alpha * 6 / (pi * number) ** 2
+
+
+def draw_level(
+    drawn: Sequence[LevelDrawn],
+    challenge: Digest,
+    alpha: float,
+    is_worth_it: Callable[[int, float], bool],
+) -> LevelDrawn:
+    """The level of the next test, or that of the same challenge where it was put before.
+
+    Args:
+        drawn: All levels of this anchor set so far.
+        challenge: Digest of what is asked of the labels.
+        alpha: Bound for all tests.
+        is_worth_it: Whether a test of this number and level is worth reading the labels; it sees none.
     """
-
-    alpha: float = 0.05
-    replaced: tuple[bool, ...] = ()
-
-    @property
-    def left(self) -> float:
-        """Level of the next test: it never runs out, and is never reset."""
-        return self.level
-
-    @property
-    def level(self) -> float:
-        """Of the next test; its e value must reach one over this."""
-        return self.alpha * share(len(self.replaced) + 1) * (sum(self.replaced) + 1)
-
-    def debit(self, level: float, *, replaced: bool) -> FalseDiscovery:
-        """The ledger after a test of this level.
-
-        Raises:
-            LedgerError: The level is above what the ledger offers.
-        """
-        if not 0 < level <= self.level + 1e-15:
-            raise LedgerError(
-                f"a test of level {level:.3g} was asked for, and the next may use {self.level:.3g}."
-            )
-        return replace(self, replaced=(*self.replaced, replaced))
-
-
-Ledger = AlphaSpending | FalseDiscovery
-
-
-def n_transcripts(n_tests: int, most_replacements: int) -> int:
-    """Sequences of decisions that challengers could have learned from: dividing a level by it makes reuse rigorous.
-
-    References:
-        Blum & Hardt (2015), The Ladder, ICML; Dwork et al. (2015), Science 349, 636-638.
-    """
-    return sum(comb(n_tests, k) for k in range(most_replacements + 1))
+    spent = {item.challenge: item for item in drawn if item.is_spent}
+    if challenge in spent:
+        return spent[challenge]
+    number = len(spent) + 1
+    level = level_of(alpha, number)
+    return LevelDrawn(
+        challenge=challenge,
+        alpha=alpha,
+        number=number,
+        level=level,
+        is_spent=is_worth_it(number, level),
+    )

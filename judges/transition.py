@@ -1,7 +1,7 @@
 """From one epoch of judges to the next: OPEN, FREEZE, DECIDE, COMMIT, REFILL as records, and the state as their fold.
 
 All slots are decided on the snapshot that FREEZE names; one whose judge drifted has no challenger. COMMIT is one
-record, which seats the winners, charges the ledger and erases everything that rested on a displaced judge
+record, which seats the winners and erases everything that rested on a displaced judge
 (`traces.validity.ERASES`): a run cut short before it has changed nothing, one cut short after it has changed
 everything. REFILL opens the next epoch.
 """
@@ -14,8 +14,7 @@ from functools import reduce
 from typing import Literal
 
 from lakatos.judges.errors import EpochMismatchError, EpochStateError, MeasurementError
-from lakatos.judges.gate import GateDecided, refold
-from lakatos.judges.ledger import AlphaSpending, Ledger
+from lakatos.judges.gate import GateDecided
 from lakatos.traces.digest import Digest, Fingerprint, digest_of
 from lakatos.traces.record import Record
 
@@ -47,8 +46,8 @@ class EpochFrozen(Record):
     """Version of the judge in each slot."""
     anchor: Fingerprint
     """Version of the confirm part."""
-    ledger: float
-    """Level that the next certified test may use."""
+    ledger: float | None = None
+    """Only in records of earlier versions; levels are drawn from the ledger of the anchor set."""
     n_evaluations: int
 
 
@@ -73,7 +72,7 @@ class JudgeAskedAgain(Record):
 
 
 class EpochCommitted(Record):
-    """All slots were decided: the one write that changes judges, ledger and validity together."""
+    """All slots were decided: the one write that changes judges and validity together."""
 
     kind: Literal["epoch_committed"] = "epoch_committed"
     version: Literal[1] = 1
@@ -111,7 +110,6 @@ class Epoch:
 
     slots: Mapping[str, Digest]
     """Version of the judge in each slot."""
-    ledger: Ledger = field(default_factory=AlphaSpending)
     number: int = 0
     phase: Phase = "open"
     snapshot: EpochFrozen | None = None
@@ -193,7 +191,6 @@ def advance(state: Epoch, record: Record) -> Epoch:
             state,
             phase="commit",
             slots=record.slots,
-            ledger=refold(state.ledger, _by_slot(state.decided)),
             history=(*state.history, state.slots),
         )
     if isinstance(record, EpochRefilled):
@@ -221,7 +218,6 @@ def freeze_epoch(state: Epoch, anchor: Digest, n_evaluations: int) -> EpochFroze
         epoch=state.number,
         slots=dict(state.slots),
         anchor=anchor,
-        ledger=state.ledger.level,
         n_evaluations=n_evaluations,
     )
 

@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
+from benchmarks.judges.replacement import Gatekeeper  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.archives import ARCHIVES  # noqa: E402
 from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
@@ -34,10 +35,9 @@ from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, check_disj
 from lakatos.judges.answer import ask  # noqa: E402
 from lakatos.judges.bias import bias_report  # noqa: E402
 from lakatos.judges.feature import FEATURES  # noqa: E402
-from lakatos.judges.gate import CERTIFIED, challenge  # noqa: E402
+from lakatos.judges.gate import GATES  # noqa: E402
 from lakatos.judges.ground_truth import archived_items, simulated_items  # noqa: E402
 from lakatos.judges.judge import Judge  # noqa: E402
-from lakatos.judges.ledger import AlphaSpending  # noqa: E402
 from lakatos.judges.program import (  # noqa: E402
     JudgeProgram,
     ProgramFactor,
@@ -149,24 +149,10 @@ def judge_all(items: list[AnchorItem]) -> dict[str, Any]:
         "program": ProgramJudge(best),
     }
     incumbent, challenger = ParsimonyJudge(), judges["program"]
-    decisions = []
-    ledger: Any = AlphaSpending()
-    for test, floor in (("exact", 0.02), ("loss", 0.002)):
-        settings = CERTIFIED.model_copy(
-            update={"test": test, "floor": floor, "strata": ("origin",)}
-        )
-        found = challenge(
-            settings,
-            incumbent,
-            challenger,
-            anchor,
-            access,
-            ledger,
-            slot="program",
-            epoch=0,
-            seed=SEED,
-        )
-        access, ledger, decided = found.access, found.ledger, found.decided
+    decisions, gate = [], Gatekeeper(GATES["exact"])
+    for test in ("exact", "loss"):
+        gate.settings = GATES[test]
+        decided, access = gate.challenge(incumbent, challenger, anchor, access)
         decisions.append({"test": test, **decided.model_dump(mode="json")})
     vault, access = access.read(
         anchor, "vault", "report", [judge.digest for judge in judges.values()]

@@ -7,7 +7,7 @@ whether the quality is above a threshold. The first judge reads quality as well 
 theories as better, so that at equal quality it accepts them 1.42 or 1.91 times as often. Worlds: *bias 1.42*, *bias
 1.91*; *better* (machine-written theories really are accepted 1.3 times as often by a judge without bias, and the first
 judge has none); *none* (nothing to remove). The anchor set is split as always; every epoch brings 200 settled theories,
-whose traps join dev, and the gate (certified, sign flips of the Brier score, strata of origin protected) decides.
+whose traps join dev, and the gate (bets on the Brier score, strata of origin protected) decides.
 
 Rules: none (the first judge stays), one class (naive: all accepted machine-written texts join as rejects, refit,
 replace where accuracy on the anchor is higher), published (one class of truly bad ones, refit on all, replace where the
@@ -35,14 +35,13 @@ from scipy.optimize import brentq  # noqa: E402
 from scipy.stats import norm  # noqa: E402
 
 from benchmarks.cells import mean_interval  # noqa: E402
-from benchmarks.judges.replacement import Slot  # noqa: E402
+from benchmarks.judges.replacement import Gatekeeper, JudgeSlot, published_rule  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.power import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, split  # noqa: E402
 from lakatos.judges.bias import bias_report  # noqa: E402
-from lakatos.judges.gate import CERTIFIED  # noqa: E402
+from lakatos.judges.gate import GATES  # noqa: E402
 from lakatos.judges.judge import JudgeSubmission  # noqa: E402
-from lakatos.judges.paired import published_rule  # noqa: E402
 from lakatos.judges.program import (  # noqa: E402
     JudgeProgram,
     LabelledComparisons,
@@ -58,9 +57,7 @@ RESULT = ROOT / "benchmarks" / "results" / "judges" / "bias.json"
 NOISE, HUMAN_ACCEPTANCE = 0.75, 0.4
 """Standard deviation of the reading's error (accuracy about .79), and share of human-written theories that are good."""
 N_ANCHOR, N_SETTLED, N_EPOCHS, N_FRESH = 2000, 200, 4, 40_000
-SETTINGS = CERTIFIED.model_copy(
-    update={"test": "loss", "floor": 0.001, "target": 0.02, "strata": ("origin",)}
-)
+SETTINGS = GATES["loss"]
 FEATURES = ("reading", "machine_written")
 SCALE = 1.7
 """Between the logistic and the normal."""
@@ -225,7 +222,7 @@ def ours(
     first: JudgeProgram, anchor_items: list[AnchorItem], epochs: list[list[AnchorItem]], seed: int
 ) -> tuple[JudgeProgram, int, list[str]]:
     """Two-class traps in dev, breeding, the gate."""
-    slot = Slot(first, split(anchor_items, seed), FEATURES, SETTINGS, seed)
+    slot = JudgeSlot(first, split(anchor_items, seed), FEATURES, Gatekeeper(SETTINGS), seed)
     verdicts = [
         slot.end_epoch(epoch, settled, n_generations=4, n_children=8)
         for epoch, settled in enumerate(epochs)

@@ -212,14 +212,13 @@ def alone(run: Run, slot: str) -> list[Digest]:
 
 
 def as_opened(state: Epoch) -> Epoch:
-    return Epoch(state.slots, state.ledger, state.number, history=state.history, queue=state.queue)
+    return Epoch(state.slots, state.number, history=state.history, queue=state.queue)
 
 
 def decision(slot: str, state: Epoch, challenger: Digest, verdict: str) -> GateDecided:
     return GateDecided(
-        registration=digest_of(slot), slot=slot, epoch=state.number, tier="working", incumbent=state.slots[slot],
-        challenger=challenger, verdict=verdict, reason="", n_excluded=0, level=0.05, minimum_detectable=0.1, debit=0.0,
-        level_left=0.05,
+        registration=digest_of(slot), slot=slot, epoch=state.number, incumbent=state.slots[slot],
+        challenger=challenger, verdict=verdict, reason="", n_excluded=0, level=0.05, minimum_detectable=0.1, number=1,
     )  # type: ignore[arg-type]  # fmt: skip
 
 

@@ -1,16 +1,26 @@
-"""How often is a judge replaced that should not be, and how often one that should? The gate beside other rules.
+"""How often is a judge replaced by one that is no better, and how often by one that is? The gate, for every test of it.
 
     python benchmarks/judges/gate.py         # resumes where it stopped; benchmarks/results/judges/gate.json
 
-Every judge is right with a probability of its own; items are hard or easy for all judges (a latent correlation), and
-come alone or in clusters of four. *Null*: all challengers are exactly as good as the incumbent; any replacement in ten
-checkpoints is false. *Power*: one challenger is better by so much, at one checkpoint. *Progress*: challengers are the
-incumbent plus a normal change, and what counts is the true accuracy after ten checkpoints.
+*False*: ten challenges of one incumbent on one anchor set, at the levels of its ledger. Every challenger gains exactly
+nothing on average, given what both answer; any replacement is false. Whatever else could keep a challenger out (least
+gain, power, fewest items, protected strata) is taken away: the gate's test stands alone (`evidence_of`). Ten worlds,
+each with 20 and 100 units (a unit is an item, or the items that hang together), for each test that a study can choose,
+make 40 cells:
 
-Rules: naive (a higher share on the anchor), published (arXiv 2606.26294: a higher lower quantile), the exact test at
-.05 without correction, ours `working` (selected on dev, exact test at .05 on confirm, floor), ours `certified`
-(spending over tests), and the same with an e value. The rules read right and wrong answers only, so the benchmark calls
-the gate's tests on simulated ones; `tests/judges/test_gate.py` holds the records to the same verdicts.
+- *confident*, *bold*, *timid*: the challenger is surer than the incumbent, much surer, much less sure, and as good.
+  For right answers it takes the other side of few, many, or all items.
+- *mixed*: every item has a truth and an incumbent of its own; for right answers, each judge abstains on half.
+- *clusters*: five items stand or fall together; most clusters speak a little for the challenger, few much against it.
+- *unequal clusters*: of one to nine items.
+- *ensemble*: the challenger is nearly the incumbent.
+- *drift*: early items speak for the challenger, late ones as much against it.
+- *stopping*, *stopping, clusters*: one challenger is put again with every tenth of the items that comes in.
+
+*Former* is the test of Brier scores that this gate had (sign flips of the differences), at the level of a first test.
+
+*Power*: one challenger that is better, at the first test, with the rules as studies have them. ``refused`` are
+challenges whose labels stayed unread. Intervals are Wilson's, 95%.
 """
 
 from __future__ import annotations
@@ -19,7 +29,9 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -28,306 +40,274 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
-from scipy.stats import norm  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
 
+from benchmarks.judges.replacement import ALPHA, Gatekeeper  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.power import wilson_interval  # noqa: E402
-from lakatos.judges.gate import CERTIFIED, WORKING  # noqa: E402
-from lakatos.judges.ledger import AlphaSpending, FalseDiscovery, Ledger  # noqa: E402
-from lakatos.judges.paired import (  # noqa: E402
-    betting_e_values,
-    exact_p,
-    leak_p,
-    minimum_detectable_gain,
-    mixture_e_value,
-    published_rule,
-    sign_flip_p,
-)
+from lakatos.judges.anchor import AnchorItem, version_of  # noqa: E402
+from lakatos.judges.answer import JudgeAnswers  # noqa: E402
+from lakatos.judges.gate import GATES, GateQuestion, GateSettings, JudgePair, Test, evidence_of  # noqa: E402
+from lakatos.judges.judge import JudgeSubmission  # noqa: E402
+from lakatos.judges.ledger import level_of  # noqa: E402
+from lakatos.traces.digest import Digest, digest_of  # noqa: E402
 
+Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "gate.json"
-N_CHECKPOINTS, START, CORRELATION = 10, 0.75, 0.5
-DEV = 0.25
-"""Share of the anchor on which one of several challengers is selected."""
-MORE = 10
-"""Times as many seeds where a small share is what is claimed."""
-Rule = Callable[[np.ndarray, np.ndarray, "State"], int | None]
+N_EPOCHS, UNITS, POWER_UNITS = 10, (20, 100), (100, 200, 400)
+WORLDS = (
+    "confident",
+    "bold",
+    "timid",
+    "mixed",
+    "clusters",
+    "unequal clusters",
+    "ensemble",
+    "drift",
+    "stopping",
+    "stopping, clusters",
+)
+SURE = {"confident": (0.6, 0.7), "bold": (0.5, 0.73), "timid": (0.96, 0.73), "drift": (0.6, 0.7)}
+"""The incumbent's probability, and the truth; the challenger's lies as far on the other side of the truth."""
+APART = {"confident": 0.4, "bold": 1.0, "timid": 0.1, "ensemble": 0.05}
+"""Share of units on which the challenger takes the other side, where right answers count."""
+N_FLIPS = 999
+INCUMBENT, CHALLENGER, ANCHOR = map(digest_of, ("incumbent", "challenger", "anchor"))
 
 
-class State:
-    """What a rule remembers between checkpoints."""
-
-    def __init__(
-        self, n: int, cluster: int, rng: np.random.Generator, ledger: Ledger | None = None
-    ) -> None:
-        self.ledger, self.rng, self.clusters = ledger, rng, np.arange(n) // cluster
-        self.is_alone = cluster == 1
-        # Clusters stay together in dev or confirm.
-        self.dev = rng.permutation(self.clusters.max() + 1)[self.clusters] < DEV * (
-            self.clusters.max() + 1
-        )
-        self.gains: list[tuple[float, float]] = []
-
-
-def answers(
-    accuracy: np.ndarray, items: np.ndarray, rng: np.random.Generator, correlation: float
-) -> np.ndarray:
-    """``(n_judges, n_items)`` right answers; ``items`` are the latent difficulties, standard normal."""
-    noise = rng.normal(size=(len(accuracy), len(items)))
-    latent = np.sqrt(correlation) * items + np.sqrt(1 - correlation) * noise
-    return latent < norm.ppf(accuracy)[:, None]
-
-
-def counts(right: np.ndarray) -> tuple[int, int]:
-    return int(right.sum()), int((~right).sum())
-
-
-def naive(incumbent: np.ndarray, challengers: np.ndarray, state: State) -> int | None:
-    totals = challengers.sum(axis=1)
-    best = int(np.argmax(totals))
-    return best if totals[best] > incumbent.sum() else None
-
-
-def published(incumbent: np.ndarray, challengers: np.ndarray, state: State) -> int | None:
-    return published_rule(counts(incumbent), [counts(right) for right in challengers])
-
-
-def p_of(incumbent: np.ndarray, challenger: np.ndarray, state: State, kept: np.ndarray) -> float:
-    gains = challenger[kept].astype(float) - incumbent[kept]
-    if state.is_alone:
-        return exact_p(int((gains > 0).sum()), int((gains < 0).sum()))
-    return sign_flip_p(gains, state.clusters[kept].tolist(), rng=state.rng)
-
-
-def uncorrected(incumbent: np.ndarray, challengers: np.ndarray, state: State) -> int | None:
-    everything = np.ones(len(incumbent), dtype=bool)
-    found = [p_of(incumbent, right, state, everything) for right in challengers]
-    return int(np.argmin(found)) if min(found) <= 0.05 else None
-
-
-def select(challengers: np.ndarray, state: State) -> tuple[int, np.ndarray]:
-    """The challenger to test, and the items to test it on; with one challenger nothing is selected."""
-    if len(challengers) == 1:
-        return 0, np.ones(challengers.shape[1], dtype=bool)
-    return int(np.argmax(challengers[:, state.dev].sum(axis=1))), ~state.dev
-
-
-def working(incumbent: np.ndarray, challengers: np.ndarray, state: State) -> int | None:
-    best, kept = select(challengers, state)
-    gain = (challengers[best, kept].sum() - incumbent[kept].sum()) / kept.sum()
-    passed = (
-        p_of(incumbent, challengers[best], state, kept) <= WORKING.working_level
-        and gain >= WORKING.floor
+def _item(number: int, label: bool) -> AnchorItem:
+    submission = JudgeSubmission(
+        candidate=digest_of(["candidate", number]),
+        incumbent=digest_of(["incumbent", number]),
+        advantage=0.0,
+        standard_error=0.01,
+        extra_parameters=0,
+        n_choices=100,
+        distance=0.1,
     )
-    return best if passed else None
+    strata = {"origin": ("human", "machine")[number % 2]}
+    name = str(number)
+    return AnchorItem(submission, label, strata, (name,), (name,), "simulated")
 
 
-def expected_gain(incumbent: np.ndarray, challengers: np.ndarray, state: State) -> int | None:
-    """Working tier by empirical Bayes: replace where the expected gain is above .01, given all gains seen so far."""
-    differences = challengers.astype(float) - incumbent
-    for row in differences:
-        state.gains.append((float(row.mean()), float(row.var(ddof=1) / len(row)) + 1e-9))
-    mean, error = np.array(state.gains).T
-    # Two pseudo-observations of no gain with standard deviation .04; the variance has a floor.
-    center = mean.sum() / (len(mean) + 2)
-    spread = max((((mean - center) ** 2 - error).sum() + 2 * 0.04**2) / (len(mean) + 2), 0.01**2)
-    own = mean[-len(challengers) :], error[-len(challengers) :]
-    posterior = (own[0] * spread + center * own[1]) / (spread + own[1])
-    best = int(np.argmax(posterior))
-    return best if posterior[best] > 0.01 else None
+ITEMS = [(_item(number, False), _item(number, True)) for number in range(1000)]
 
 
-def certified(evidence: str) -> Rule:
-    def decide(incumbent: np.ndarray, challengers: np.ndarray, state: State) -> int | None:
-        best, kept = select(challengers, state)
-        assert state.ledger is not None
-        level = state.ledger.level
-        gains = challengers[best, kept].astype(float) - incumbent[kept]
-        wins, losses = int((gains > 0).sum()), int((gains < 0).sum())
-        if evidence == "exact":
-            convincing = p_of(incumbent, challengers[best], state, kept) <= level
-        elif evidence == "mixture":
-            convincing = mixture_e_value(wins, losses) >= 1 / level
-        else:
-            convincing = betting_e_values(gains[gains != 0]).max(initial=1.0) >= 1 / level
-        replaces = bool(convincing and gains.mean() >= CERTIFIED.floor)
-        state.ledger = state.ledger.debit(level, replaced=replaces)
-        return best if replaces else None
+@dataclass(frozen=True)
+class SettledWorld:
+    """An anchor set with its labels, an incumbent, and challengers that are exactly as good."""
 
-    return decide
+    units: NDArray[np.int64]
+    """``(n_items,)`` number of the unit that an item belongs to."""
+    label: NDArray[np.bool_]
+    incumbent: Array
+    other: Array
+    """What a challenger answers where it differs from the incumbent; no unit is expected to gain from that."""
+    share: float
+    """Of the units on which a challenger differs."""
+    balanced: bool = False
+    """Whether as many early units as late ones must differ, as their gains only sum to zero."""
 
+    @cached_property
+    def items(self) -> list[AnchorItem]:
+        """The anchor items with their labels."""
+        return [ITEMS[place][int(label)] for place, label in enumerate(self.label)]
 
-RULES: dict[str, tuple[Rule, Callable[[], Ledger] | None]] = {
-    "naive": (naive, None),
-    "published": (published, None),
-    "exact, uncorrected": (uncorrected, None),
-    "working": (working, None),
-    "working, expected gain": (expected_gain, None),
-    "certified": (certified("exact"), AlphaSpending),
-    "certified, e mixture": (certified("mixture"), AlphaSpending),
-    "certified, e bets": (certified("bets"), AlphaSpending),
-    "certified, e-LOND": (certified("mixture"), FalseDiscovery),
-}
-LONE = ("certified, e mixture", "certified, e bets", "certified, e-LOND")
-"""Rules that take items for independent; with clusters they are not offered."""
+    def challenger(self, rng: np.random.Generator) -> Array:
+        """Answers of a challenger that differs on some units."""
+        n_units = int(self.units.max()) + 1
+        differs = np.zeros(n_units, dtype=bool)
+        halves = np.array_split(np.arange(n_units), 2) if self.balanced else [np.arange(n_units)]
+        for half in halves:
+            wanted = max(round(self.share * len(halves[-1])), 1)
+            differs[rng.choice(half, min(wanted, len(half)), replace=False)] = True
+        return np.where(differs[self.units.astype(int)], self.other, self.incumbent)
 
 
-def campaign(
-    name: str,
-    n: int,
-    k: int,
-    seed: int,
-    change: Callable[..., np.ndarray],
-    correlation: float,
-    cluster: int,
-) -> dict[str, Any]:
-    """Ten checkpoints on one anchor."""
-    rng = np.random.default_rng([seed, n, k, cluster, int(100 * correlation)])
-    rule, ledger = RULES[name]
-    state = State(n, cluster, rng, ledger() if ledger else None)
-    items = rng.normal(size=-(-n // cluster))[np.arange(n) // cluster]
-    truth = START
-    incumbent = answers(np.array([truth]), items, rng, correlation)[0]
-    start = incumbent.mean()
-    replaced, worse = 0, 0
-    for _ in range(N_CHECKPOINTS):
-        accuracy = np.clip(change(truth, k, rng), 0.01, 0.99)
-        right = answers(accuracy, items, rng, correlation)
-        chosen = rule(incumbent, right, state)
-        if chosen is not None:
-            replaced += 1
-            worse += accuracy[chosen] <= truth
-            truth, incumbent = float(accuracy[chosen]), right[chosen]
-    return {
-        "truth": truth,
-        "replaced": replaced,
-        "false": worse,
-        "inflation": float(incumbent.mean() - truth),
-        "start": float(start),
-    }
+def answers(judge: Digest, probability: Array) -> JudgeAnswers:
+    """A judge's answers."""
+    side = np.sign(np.round(probability - 0.5, 9)).astype(np.int64)
+    return JudgeAnswers(judge, probability, side, {})
 
 
-def same(truth: float, k: int, rng: np.random.Generator) -> np.ndarray:
-    return np.full(k, truth)
+def sizes_of(world: str, n_units: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Items of every unit."""
+    if "clusters" not in world:
+        return np.ones(n_units, dtype=np.int64)
+    if world.startswith("unequal"):
+        return rng.integers(1, 10, n_units)
+    return np.full(n_units, 5)
 
 
-class Around:
-    """Challengers are the incumbent plus a normal change."""
-
-    def __init__(self, mean: float) -> None:
-        self.mean = mean
-
-    def __call__(self, truth: float, k: int, rng: np.random.Generator) -> np.ndarray:
-        """``(k,)`` accuracies."""
-        return truth + rng.normal(self.mean, 0.04, size=k)
+def settled(test: Test, world: str, n_units: int, rng: np.random.Generator) -> SettledWorld:
+    """A world, where nothing is gained on average."""
+    sizes = sizes_of(world, n_units, rng)
+    units = np.repeat(np.arange(n_units), sizes)
+    make = brier_world if test == "loss" else right_world
+    return make(world, units, rng)
 
 
-def wilson(k: int, n: int) -> list[float]:
-    return [round(end, 4) for end in wilson_interval(k, n)]
+def brier_world(world: str, units: NDArray[np.int64], rng: np.random.Generator) -> SettledWorld:
+    """Incumbent and challenger lie as far from the truth, on either side of it."""
+    n_units = int(units.max()) + 1
+    given, truth = (np.full(n_units, value) for value in SURE.get(world, SURE["bold"]))
+    if world == "mixed":
+        truth = rng.uniform(0.1, 0.9, n_units)
+        reach = np.minimum(truth, 1 - truth)
+        given = truth + rng.uniform(-0.95, 0.95, n_units) * reach
+    elif world == "ensemble":
+        truth = rng.uniform(0.2, 0.8, n_units)
+        given = truth + rng.choice([-0.02, 0.02], n_units)
+    happens = truth.copy()
+    if world == "drift":  # the truth leans to the challenger at first, and away from it later
+        happens += np.where(np.arange(n_units) < n_units // 2, 0.1, -0.1)
+    label = rng.random(n_units) < happens
+    turned = rng.random(n_units) < 0.5  # which theory is called the candidate says nothing
+    given, other = (
+        np.where(turned, 1 - value, value)[units.astype(int)]
+        for value in (given, 2 * truth - given)
+    )
+    return SettledWorld(
+        units, (label != turned)[units.astype(int)], given, other, 0.8, world == "drift"
+    )
 
 
-def null_cell(
-    name: str, n: int, k: int, correlation: float, cluster: int, n_seeds: int
-) -> dict[str, Any]:
-    begun = time.perf_counter()
-    runs = [campaign(name, n, k, seed, same, correlation, cluster) for seed in range(n_seeds)]
-    any_false = sum(run["replaced"] > 0 for run in runs)
-    return {
-        "part": "null", "rule": name, "n": n, "k": k, "correlation": correlation, "cluster": cluster,
-        "n_seeds": n_seeds,
-        "false": any_false / n_seeds, "interval": wilson(any_false, n_seeds),
-        "replacements": float(np.mean([run["replaced"] for run in runs])),
-        "inflation": float(np.mean([run["inflation"] for run in runs])),
-        "seconds": round(time.perf_counter() - begun, 1),
-    }  # fmt: skip
-
-
-def power_cell(name: str, n: int, k: int, gain: float, n_seeds: int) -> dict[str, Any]:
-    """One checkpoint: the last challenger is better by ``gain``, the others as good as the incumbent."""
-    begun = time.perf_counter()
-    installed, calls = 0, []
-    rule, ledger = RULES[name]
-    for seed in range(n_seeds):
-        rng = np.random.default_rng([seed, n, k, int(1000 + 100 * gain)])
-        state = State(n, 1, rng, ledger() if ledger else None)
-        items = rng.normal(size=n)
-        right = answers(
-            np.array([START, *[START] * (k - 1), START + gain]), items, rng, CORRELATION
+def right_world(world: str, units: NDArray[np.int64], rng: np.random.Generator) -> SettledWorld:
+    """Where the challenger takes the other side, it is right as often as it is wrong, counted over units."""
+    n_items, n_units = len(units), int(units.max()) + 1
+    place = units.astype(int)
+    side = rng.choice([-1.0, 1.0], n_items)
+    late = np.arange(n_units) >= n_units // 2
+    if world in ("clusters", "stopping, clusters"):
+        # Three of five right in five clusters of six, none in the sixth: +1 and -5.
+        all_lost = (rng.random(n_units) < 1 / 6)[place]
+        within = np.arange(n_items) % 5
+        wins = ~all_lost & (within < 3)
+    else:
+        chance = np.where(late, 0.2, 0.8) if world == "drift" else np.full(n_units, 0.5)
+        wins = (rng.random(n_units) < chance)[place]
+    incumbent, other = 0.5 + 0.2 * side, 0.5 - 0.2 * side
+    label = np.where(wins, -side, side) > 0
+    if (
+        world == "mixed"
+    ):  # the incumbent abstains early, the challenger late; who speaks is right in 0.7
+        label = np.where(rng.random(n_items) < 0.7, side, -side) > 0
+        incumbent, other = (
+            np.where(who, 0.5, 0.5 + 0.2 * side) for who in (~late[place], late[place])
         )
-        installed += rule(right[0], right[1:], state) == k - 1
-        if name == "certified, e bets":
-            signs = right[-1].astype(float) - right[0]
-            wealth = betting_e_values(signs)
-            reached = np.flatnonzero(wealth >= 20)
-            calls.append(int(reached[0]) + 1 if len(reached) else n)
-    row = {
-        "part": "power", "rule": name, "n": n, "k": k, "gain": gain, "n_seeds": n_seeds, "power": installed / n_seeds,
-        "interval": wilson(installed, n_seeds), "seconds": round(time.perf_counter() - begun, 1),
-    }  # fmt: skip
-    if calls:
-        row["mean_calls_at_05"] = float(np.mean(calls))
-        row["reached_at_05"] = float(np.mean(np.array(calls) < n))
-    return row
+    balanced = world in ("drift", "mixed")
+    return SettledWorld(units, label, incumbent, other, APART.get(world, 0.8), balanced)
 
 
-def progress_cell(name: str, n: int, k: int, mean: float, n_seeds: int) -> dict[str, Any]:
-    begun = time.perf_counter()
-    runs = [campaign(name, n, k, seed, Around(mean), CORRELATION, 1) for seed in range(n_seeds)]
-    truth = np.array([run["truth"] for run in runs])
-    below = int((truth < START).sum())
-    return {
-        "part": "progress", "rule": name, "n": n, "k": k, "mean": mean, "n_seeds": n_seeds,
-        "final": float(truth.mean()), "final_error": float(truth.std(ddof=1) / np.sqrt(n_seeds)),
-        "worst": float(truth.min()), "below_start": below / n_seeds, "below_interval": wilson(below, n_seeds),
-        "replacements": float(np.mean([run["replaced"] for run in runs])),
-        "seconds": round(time.perf_counter() - begun, 1),
-    }  # fmt: skip
+def question(
+    world: SettledWorld, challenger: Array, settings: GateSettings, n_items: int
+) -> GateQuestion:
+    """What is asked of the first ``n_items`` labels."""
+    given, taken = world.incumbent[:n_items], challenger[:n_items]
+    pair = JudgePair(answers(INCUMBENT, given), answers(CHALLENGER, taken))
+    units = tuple(world.units[:n_items].astype(int).tolist())
+    return GateQuestion(settings, pair, units, ANCHOR)
 
 
-def leak_cell(n: int, n_seeds: int) -> dict[str, Any]:
-    """Two judges of the same worth: one has seen the labels of confirm. Either's answers there against the vault's."""
-    fired = {"saw confirm": 0, "honest": 0}
+def campaign(test: Test, world: str, n_units: int, seed: int) -> bool:
+    """Whether any of ten challengers that are as good as the incumbent convinces the gate's test at its level."""
+    rng = np.random.default_rng([seed, n_units, WORLDS.index(world), len(test)])
+    own = settled(test, world, n_units, rng)
+    challenger, n_items = own.challenger(rng), len(own.label)
+    for epoch in range(N_EPOCHS):
+        seen = n_items
+        if world.startswith("stopping"):
+            seen = int(np.searchsorted(own.units, n_units * (epoch + 1) // N_EPOCHS))
+        elif epoch:
+            challenger = own.challenger(rng)
+        put = question(own, challenger, GATES[test], seen)
+        evidence = evidence_of(put, put.gains_of(own.label[:seen]))
+        if evidence.convinces(level_of(ALPHA, epoch + 1)):
+            return True
+    return False
+
+
+def former_p(gains: Array, rng: np.random.Generator) -> float:
+    """The test that this gate had: sign flips of sums over units."""
+    flips = rng.choice([-1.0, 1.0], (N_FLIPS, len(gains)))
+    reached = int((flips @ gains >= gains.sum() - 1e-12).sum())
+    return (reached + 1) / (N_FLIPS + 1)
+
+
+def former(world: str, n_units: int, seed: int) -> bool:
+    """Whether the former test certifies a challenger that is as good, in one test."""
+    rng = np.random.default_rng([seed, n_units, WORLDS.index(world), 7])
+    own = settled("loss", world, n_units, rng)
+    put = question(own, own.challenger(rng), GATES["loss"], len(own.label))
+    gains = put.sums(put.gains_of(own.label))
+    return former_p(gains[gains != 0], rng) <= level_of(ALPHA, 1)
+
+
+def share_of(found: Sequence[bool]) -> dict[str, Any]:
+    """Share with its 95% interval (Wilson)."""
+    low, high = wilson_interval(sum(found), len(found))
+    return {"share": sum(found) / len(found), "low": round(low, 4), "high": round(high, 4)}
+
+
+def false_cell(test: Test, world: str, n_units: int, n_seeds: int) -> dict[str, Any]:
+    """How often any of ten challengers that are as good is let in."""
+    found = [campaign(test, world, n_units, seed) for seed in range(n_seeds)]
+    row = {"part": "false", "test": test, "world": world, "n_units": n_units, "n_seeds": n_seeds}
+    return row | share_of(found)
+
+
+def former_cell(world: str, n_units: int, n_seeds: int) -> dict[str, Any]:
+    """How often one test by sign flips lets in a challenger that is as good."""
+    found = [former(world, n_units, seed) for seed in range(n_seeds)]
+    row = {"part": "former", "world": world, "n_units": n_units, "n_seeds": n_seeds}
+    return row | share_of(found)
+
+
+def better(test: Test, gain: float, n: int, rng: np.random.Generator) -> SettledWorld:
+    """A challenger that is better by ``gain``: calibrated where the incumbent is not sure enough, or oftener right."""
+    if test == "loss":
+        truth = 0.6 + np.sqrt(gain)
+        turned = rng.random(n) < 0.5
+        given, sure = (np.where(turned, 1 - value, value) for value in (0.6, truth))
+        label = (rng.random(n) < truth) != turned
+        return SettledWorld(np.arange(n), label, given, sure, 1.0)
+    side = rng.choice([-1.0, 1.0], n)
+    kind = rng.choice(3, n, p=[0.75, 0.125 + gain / 2, 0.125 - gain / 2])  # same, won, lost
+    label = np.where(kind == 1, -side, side) > 0
+    other = np.where(kind == 0, side, -side)
+    return SettledWorld(np.arange(n), label, 0.5 + 0.2 * side, 0.5 + 0.2 * other, 1.0)
+
+
+def power_cell(test: Test, gain: float, n: int, n_seeds: int) -> dict[str, Any]:
+    """How often a better challenger is let in by the first test."""
+    verdicts = []
     for seed in range(n_seeds):
-        rng = np.random.default_rng([seed, n, 7])
-        honest, vault = (int(rng.binomial(size, START)) for size in (n, 2 * n // 5))
-        for name, right in (("saw confirm", n), ("honest", honest)):
-            fired[name] += leak_p(right, n, vault, 2 * n // 5) <= 0.01
-    return {
-        "part": "leak",
-        "n": n,
-        "n_seeds": n_seeds,
-        **{name: k / n_seeds for name, k in fired.items()},
-    }
+        own = better(test, gain, n, np.random.default_rng([seed, n, round(1000 * gain)]))
+        put = question(own, own.other, GATES[test], n)
+        put = replace(put, anchor=version_of(own.items))
+        verdicts.append(Gatekeeper(GATES[test]).decide(put, own.items).verdict)
+    row = {"part": "power", "test": test, "gain": gain, "n_units": n, "n_seeds": n_seeds}
+    refused = verdicts.count("underpowered") / n_seeds
+    return row | share_of([verdict == "replace" for verdict in verdicts]) | {"refused": refused}
 
 
 def cells(n_seeds: int) -> list[tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]]:
-    wanted: list[tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]] = []
-    for name, n, k in product(RULES, (100, 400), (1, 5)):
-        for correlation, cluster in ((0.0, 1), (0.5, 1), (0.8, 1), (0.5, 4)):
-            if cluster > 1 and (name in LONE or n == 100):
-                continue
-            few = (
-                max(n_seeds // 4, 100)
-                if cluster > 1
-                else n_seeds * (MORE if name == "certified" else 1)
-            )
-            wanted.append((null_cell, (name, n, k, correlation, cluster, few)))
-    wanted += [
-        (power_cell, (name, n, k, gain, n_seeds))
-        for name, n, k, gain in product(RULES, (200, 400, 800), (1, 5), (0.05, 0.1, 0.15, -0.1))
+    """All cells, with what they are computed by."""
+    wanted: list[tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]] = [
+        (false_cell, (test, world, n, n_seeds)) for test, world, n in product(GATES, WORLDS, UNITS)
     ]
+    wanted += [(former_cell, (world, n, n_seeds)) for world, n in product(WORLDS[:8], UNITS)]
+    gains = {"loss": (0.01, 0.02, 0.04), "exact": (0.05, 0.1, 0.15)}
     wanted += [
-        (
-            progress_cell,
-            (name, n, 5, mean, n_seeds * (MORE // 2 if name.startswith("working") else 1)),
-        )
-        for name in RULES
-        for n, mean in ((100, -0.1), (100, -0.03), (400, -0.1), (400, -0.03), (400, 0.0))
+        (power_cell, (test, gain, n, n_seeds // 4))
+        for test in GATES
+        for gain, n in product(gains[test], POWER_UNITS)
     ]
-    return [*wanted, (leak_cell, (200, n_seeds))]
+    return wanted
 
 
 def main() -> None:
-    """Compute all cells and print the tables."""
+    """Compute all cells and print them."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -338,44 +318,20 @@ def main() -> None:
         json.loads(chosen.out.read_text())["rows"] if chosen.out.exists() else []
     )
     done = {row["cell"] for row in rows}
-    detectable = {
-        f"n={n}, test {t}": minimum_detectable_gain(n, 0.25, 0.05 * 6 / (np.pi * t) ** 2, 0.02)
-        for n in (200, 400, 800)
-        for t in (1, 5, 10)
-    }
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     for function, arguments in cells(chosen.seeds):
         name = f"{function.__name__}{arguments}"
         if name in done:
             continue
-        rows.append({"cell": name, **function(*arguments)})
-        result = {**provenance(), "minimum_detectable": detectable, "rows": rows}
-        chosen.out.write_text(json.dumps(result, indent=1) + "\n")
-    print(
-        "any false replacement in 10 checkpoints (n=100 k=1, k=5; n=400 k=1, k=5; correlation .5), largest of all cells"
-    )
-    for name in RULES:
-        own = [row for row in rows if row["part"] == "null" and row["rule"] == name]
-        shown = [row["false"] for row in own if row["correlation"] == 0.5 and row["cluster"] == 1]
-        print(
-            f"{name:24s}",
-            " ".join(f"{value:.3f}" for value in shown),
-            f"  largest {max(row['false'] for row in own):.3f}",
+        begun = time.process_time()
+        row = {"cell": name, **function(*arguments)}
+        rows.append({**row, "seconds": round(time.process_time() - begun, 1)})
+        chosen.out.write_text(
+            json.dumps({**provenance(), "alpha": ALPHA, "rows": rows}, indent=1) + "\n"
         )
-    print("power at +.10 (n=200, 400, 800; k=1 | k=5)")
-    for name in RULES:
-        own = {
-            (row["n"], row["k"]): row["power"]
-            for row in rows
-            if row["part"] == "power" and row["rule"] == name and row["gain"] == 0.1
-        }
-        print(f"{name:24s}", " ".join(f"{own[n, k]:.3f}" for k in (1, 5) for n in (200, 400, 800)))
-    print("final accuracy / below start (n=100: -.10, -.03; n=400: -.10, -.03, 0)")
-    for name in RULES:
-        own = [row for row in rows if row["part"] == "progress" and row["rule"] == name]
-        print(
-            f"{name:24s}", "  ".join(f"{row['final']:.3f}/{row['below_start']:.3f}" for row in own)
-        )
+        print(name, f"{row['share']:.3f} ({row['low']:.3f} to {row['high']:.3f})", flush=True)
+    worst = max((row for row in rows if row["part"] == "false"), key=lambda row: row["high"])
+    print("largest share of false replacements:", worst["cell"], worst["share"], worst["high"])
 
 
 if __name__ == "__main__":

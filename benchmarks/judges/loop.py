@@ -8,8 +8,7 @@ Every arm runs the same studies from the same seeds, a fifth of each experiment'
 - *none*: every successor that passes its checks becomes a rival (naive).
 - *rules*: the laboratory's rules, as by default.
 - *frozen*: also rules with calibrated levels and a program judge, made on the anchor set before the first cycle.
-- *evolving*: the same, and challengers bred at the ends of epochs, behind the certified gate, with erasure.
-- *working*: evolving behind the working gate, whose replacements are provisional.
+- *evolving*: the same, and challengers bred at the ends of epochs, behind the gate, with erasure.
 
 At the end of every cycle the leader is tested on the sealed trials, in nats per choice of its declared population. The
 improvement is over the best of the published theories that the study starts from. Reported are experiments, and
@@ -40,7 +39,7 @@ from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.table import get_trials  # noqa: E402
 from lakatos.flows.run.run import read_state, theory_of  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, load_study, parse_study  # noqa: E402
-from lakatos.flows.stages.epoch import read_anchor  # noqa: E402
+from lakatos.flows.stages.anchor import read_anchor  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.judges.erasure import JudgeMeasured  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
@@ -53,7 +52,6 @@ ARMS: dict[str, dict[str, Any]] = {
     "rules": {},
     "frozen": {"panel": "frozen"},
     "evolving": {"panel": "evolving"},
-    "working": {"panel": "evolving", "tier": "working"},
 }
 UNIT = 0.01
 """Nats per choice of improvement in which costs are given."""
@@ -240,7 +238,7 @@ def main() -> None:
 
 def write(out: Path, rows: list[dict[str, Any]], chosen: argparse.Namespace) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    anchor = read_anchor(chosen.anchor, 1)
+    anchor = read_anchor(chosen.anchor)
     setting = {"cycles": chosen.cycles, "candidates": chosen.candidates, "anchor": anchor.digest}
     setting["anchor_items"] = {part: len(items) for part, items in anchor.parts.items()}
     seconds = round(sum(row["seconds"] for row in rows), 1)

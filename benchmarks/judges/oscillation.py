@@ -8,7 +8,7 @@ judge reads quality but likes the first gloss. At the end of each of eight epoch
 
 - *replacement off*: the first judge stays (naive).
 - *ours*: what fooled the judge and was settled joins dev in two classes, a challenger is bred there and goes through
-  the certified gate (sign flips of the Brier score) on confirm.
+  the gate (bets on the Brier score) on confirm.
 - *published* (arXiv 2606.26294): whoever of three judges, which like the first gloss, the second, or both a little, has
   the highest lower quantile of right answers on the anchor set and on what the incumbent wrongly accepted, counted as
   rejects. With erasure, what was accepted by a displaced judge no longer counts.
@@ -32,12 +32,11 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.cells import mean_interval  # noqa: E402
-from benchmarks.judges.replacement import Slot  # noqa: E402
+from benchmarks.judges.replacement import Gatekeeper, JudgeSlot, published_rule  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, split  # noqa: E402
-from lakatos.judges.gate import CERTIFIED  # noqa: E402
+from lakatos.judges.gate import GATES  # noqa: E402
 from lakatos.judges.judge import JudgeSubmission  # noqa: E402
-from lakatos.judges.paired import published_rule  # noqa: E402
 from lakatos.judges.program import JudgeProgram, ProgramFactor, ProgramTerm, log_odds  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 
@@ -46,9 +45,7 @@ FEATURES = ("reading", "first_gloss", "second_gloss")
 N_WRITERS, N_CHILDREN, N_EPOCHS, N_ROUNDS, N_ANCHOR, NOISE = 40, 10, 8, 12, 1200, 0.75
 HARD, EASY = 0.15, 0.6
 """Standard deviations of what a child changes in quality and in gloss; quality falls by half of its own on average."""
-SETTINGS = CERTIFIED.model_copy(
-    update={"test": "loss", "floor": 0.001, "target": 0.02, "strata": ()}
-)
+SETTINGS = GATES["loss"].model_copy(update={"strata": ()})
 ARMS = tuple(
     (rule, erases) for rule in ("replacement off", "published", "ours") for erases in (False, True)
 )
@@ -133,9 +130,8 @@ def cell(rule: str, erases: bool, seed: int) -> dict[str, Any]:
     traits = rng.normal(size=(N_ANCHOR, 3))
     values = traits + np.outer(NOISE * rng.normal(size=N_ANCHOR), [1, 0, 0])
     labels = traits[:, 0] > 0
-    slot = Slot(
-        FIRST, split(items(values, labels, f"{seed} anchor"), seed), FEATURES, SETTINGS, seed
-    )
+    anchor = split(items(values, labels, f"{seed} anchor"), seed)
+    slot = JudgeSlot(FIRST, anchor, FEATURES, Gatekeeper(SETTINGS), seed)
     writers, current, seat, seats = Writers(rng), FIRST, 0, [digest_of(FIRST.to_json())]
     traps: list[tuple[int, np.ndarray]] = []
     quality, accepted = [], []

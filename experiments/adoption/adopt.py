@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -44,16 +45,18 @@ def adopt_file(path: Path, columns: AnswerColumns, domain: Domain) -> AdoptedAns
     """
     files = (path, path.parent / columns.items) if columns.items else (path,)
     state = tuple((file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.exists())
-    return _adopt_file(files, state, columns.model_dump_json(), domain)
+    return _adopt_file(files, state, columns.model_dump_json(), domain.name)
 
 
 @lru_cache(maxsize=1)
 def _adopt_file(
-    files: tuple[Path, ...], state: tuple[tuple[int, int], ...], columns: str, domain: Domain
+    files: tuple[Path, ...], state: tuple[tuple[int, int], ...], columns: str, domain: str
 ) -> AdoptedAnswers:
     """`adopt_file`, for files that were changed and are as large as ``state`` says."""
     tables = [read_answers(file) for file in files]
-    return adopt(tables[0], AnswerColumns.model_validate_json(columns), domain, *tables[1:])
+    return adopt(
+        tables[0], AnswerColumns.model_validate_json(columns), DOMAINS[domain], *tables[1:]
+    )
 
 
 def adopt(

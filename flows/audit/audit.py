@@ -164,7 +164,11 @@ def audit(
             every = list(trace.journal.events())
             findings += filter(
                 None,
-                [ask.model_budget(trace, every, config), ask.pinned_rules(trace, records, config)],
+                [
+                    ask.model_budget(trace, every, config),
+                    ask.pinned_rules(trace, records, config),
+                    ask.gate_levels(records, config),
+                ],
             )
             findings.append(
                 ask.sealed(trace, [item for item in records if validity.valid(item.digest)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.participants.table import get_answers, get_trials
@@ -22,8 +23,13 @@ from lakatos.experiments.record import (
 )
 from lakatos.flows.branches.branch import BranchOrigin
 from lakatos.flows.roles.models import budget_in
+from lakatos.flows.run.anchor_ledger import missing
 from lakatos.flows.run.records import ACTS, CampaignConcluded
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.stages.anchor import ledger_of
+from lakatos.judges.errors import JudgeError
+from lakatos.judges.gate import GateDecided, GateRegistered, refusal_of
+from lakatos.judges.ledger import LevelDrawn, level_of
 from lakatos.language_models.client import ModelRequest
 from lakatos.language_models.ledger import AMOUNTS, BudgetSpending, spend
 from lakatos.language_models.pins import active, render
@@ -32,7 +38,7 @@ from lakatos.theories.record import TheoryScored
 from lakatos.theories.roles.record import BudgetRaised, RoleAnswered
 from lakatos.theories.roles.rule import pins_of
 from lakatos.traces.digest import Digest, digest_bytes
-from lakatos.traces.errors import ArtifactMissingError
+from lakatos.traces.errors import ArtifactMissingError, TraceError
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record, Tombstone, kind_of
 from lakatos.traces.step import Recorded, Trace
@@ -446,3 +452,52 @@ def pinned_rules(
         wrong,
         f"{n_calls} requests in {len(answered)} questions carried their rules",
     )
+
+
+def gate_levels(records: Sequence[Recorded[Record]], config: CampaignConfig) -> AuditFinding | None:
+    """Every challenge was tested at the level that the anchor set's ledger gave it, and no level twice.
+
+    Where the anchor file is not on this machine, only what the run itself says is looked at.
+    """
+    own = [item.record for item in records]
+    drawn = [record for record in own if isinstance(record, LevelDrawn)]
+    put = [record for record in own if isinstance(record, GateRegistered)]
+    looked = [record for record in own if isinstance(record, GateDecided) and record.n]
+    if not (drawn or put or looked):
+        return None
+    problems = [
+        f"test {item.number} has the level {item.level:.3g}, and {level_of(item.alpha, item.number):.3g} is its own"
+        for item in drawn
+        if item.level != level_of(item.alpha, item.number) or item.alpha != config.judges.alpha
+    ]
+    given = {(item.number, item.level, item.is_spent) for item in drawn}
+    problems += [
+        f"the challenge of epoch {item.epoch} was registered at level {item.level:.3g}, which was not drawn for it"
+        for item in put
+        if (item.number, item.level, not refusal_of(item)) not in given
+    ]
+    spent = {item.number: item.challenge for item in drawn if item.is_spent}
+    problems += [
+        f"test {item.number} was drawn for two challenges"
+        for item in drawn
+        if item.is_spent and spent[item.number] != item.challenge
+    ]
+    problems += [
+        f"labels were read for test {item.number}, whose level was not drawn"
+        for item in looked
+        if item.number not in spent
+    ]
+    where = ", counted in this campaign"
+    if config.judges.anchor:
+        where = "; the anchor file is not here, so that its ledger was not looked at"
+    if config.judges.anchor and Path(config.judges.anchor).exists():
+        where = ", as the ledger of the anchor file says"
+        try:
+            ledger = ledger_of(config)
+            assert ledger is not None
+            lost = missing(drawn, ledger.drawn())
+            problems += [f"{ledger.folder} {lost}"] if lost else []
+        except (JudgeError, TraceError) as error:
+            problems.append(str(error))
+    fine = f"labels were read for {len(looked)} challenges, each at the level of its number{where}"
+    return finding("judges' gate", problems, fine)

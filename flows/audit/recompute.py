@@ -33,6 +33,7 @@ from lakatos.flows.run.source import make_source
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.collect import AnswersAwaited
 from lakatos.judges.errors import AnchorError
+from lakatos.judges.ledger import LevelDrawn
 from lakatos.language_models.client import ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.errors import SandboxUnavailableError
@@ -59,10 +60,11 @@ EFFECTS: Final = frozenset(
             FoldFinished,
             LibraryTaken,
             TextsEmbedded,
+            LevelDrawn,
         ),
     )
 )
-"""Steps that are not repeated: they asked somebody, read other runs, or are runs that are audited by themselves."""
+"""Steps that are not repeated: they asked somebody, read other runs or drew on what campaigns share, or are audited."""
 ALWAYS: Final = frozenset(map(kind_of, (PeopleRecruited,)))
 """Steps that are repeated even where few are wanted: later ones need the people whom they simulate."""
 OF_THE_MACHINE: Final = {"theory_checked": frozenset({"sandbox"})}

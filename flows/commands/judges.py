@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from lakatos.judges.anchor import AnchorSet
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -147,7 +150,7 @@ def judges_epochs(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
 
 @app.command("gate")
 def judges_gate(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
-    """Every challenge: what could be detected, what was found, in which groups, and what is left to spend."""
+    """Every challenge: what could be detected, what was found, in which groups, at which level."""
     from lakatos.flows.run.run import read_state
 
     console = Console(soft_wrap=True)
@@ -156,19 +159,34 @@ def judges_gate(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     for item in state.gates:
         decided = item.record
         console.print(
-            f"[bold]{decided.verdict}[/bold]  {item.digest[:10]}  epoch {decided.epoch}, slot {escape(decided.slot)}, "
-            f"{decided.tier}: {decided.challenger[:8]} against {decided.incumbent[:8]}"
+            f"[bold]{decided.verdict}[/bold]  {item.digest[:10]}  epoch {decided.epoch}, slot {escape(decided.slot)}: "
+            f"{decided.challenger[:8]} against {decided.incumbent[:8]}"
         )
         console.print(f"  {escape(decided.reason)}")
+        labels = f"test {decided.number} of its anchor set" if decided.n else "no label was read"
         console.print(
             f"  smallest gain that could be found {decided.minimum_detectable:.3g}; {decided.n_excluded} excluded; "
-            f"charged {decided.debit:.3g}, the next test may use {decided.level_left:.3g}"
+            f"{labels}, level {decided.level:.3g}"
         )
         for row in decided.strata:
             console.print(f"  {escape(row.stratum)}: {row.wins} won, {row.losses} lost of {row.n}; "
                           f"at most {row.bound:+.3f} lost{'' if row.safe else ', not safe'}")  # fmt: skip
     if not state.gates:
         console.print("no challenger has been put to the gate")
+
+
+@app.command("vault")
+def judges_vault(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+    """How good a run's judges are on comparisons that nobody has looked at: opens the vault, once for its anchor set.
+
+    What is found is written into the ledger beside the anchor file, and nothing of the vault is told again. In Python:
+    `lakatos.flows.report.vault.open_vault(folder)`.
+    """
+    from lakatos.flows.report.vault import open_vault
+
+    console = Console(soft_wrap=True)
+    for name, words in open_vault(_find(run, runs)).told.items():
+        console.print(f"[bold]{escape(name)}[/bold]  {escape(words)}")
 
 
 @app.command("bias")
@@ -295,6 +313,25 @@ def anchor_build(
     if unknown := sorted({*(domain or [])} - {*DOMAINS}):
         raise StudyError(f"there is no domain {unknown[0]!r}; there are: {', '.join(DOMAINS)}.")
     anchor = build_anchor(domain or list(DOMAINS), items, seed, data=data, n_workers=workers)
+    _write_anchor(out, anchor)
+
+
+@anchor_app.command("split")
+def anchor_split(
+    items: Annotated[Path, typer.Argument(help="File with items that have no parts.")],
+    out: Annotated[Path, typer.Argument(help="File to write.")],
+    seed: Annotated[int, typer.Option(help="Of the split.")] = 1,
+) -> None:
+    """Fix the parts of an anchor set, once, for all campaigns that will use it.
+
+    In Python: `lakatos.flows.stages.anchor.split_items(file, seed)`.
+    """
+    from lakatos.flows.stages.anchor import split_items
+
+    _write_anchor(out, split_items(items, seed))
+
+
+def _write_anchor(out: Path, anchor: AnchorSet) -> None:
     text = json.dumps(anchor.to_json())
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix == ".gz":

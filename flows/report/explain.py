@@ -15,15 +15,14 @@ from lakatos.experiments.domains import DOMAINS
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import check_run
-from lakatos.flows.stages.epoch import answers_of
+from lakatos.flows.stages.challenge import answers_of, question_of
 from lakatos.judges.anchor import AnchorItem, AnchorSet, split
 from lakatos.judges.calibration import JudgeCalibration, calibration
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
-from lakatos.judges.gate import GateDecided, GateRegistered, refold, refusal_of, replay
+from lakatos.judges.gate import GateDecided, GateRegistered, refusal_of, replay
 from lakatos.judges.ground_truth import archived_items, simulated_items
 from lakatos.judges.judge import Verdict, VerdictResolved
-from lakatos.judges.ledger import AlphaSpending
 from lakatos.judges.record import AnchorTaken
 from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, told
 from lakatos.theories.families import FAMILIES
@@ -194,13 +193,12 @@ def replay_decision(folder: Path, prefix: str) -> GateDecided:
     """
     check_run(folder)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        decisions = list(trace.records(GateDecided))
-        kinds = [event for event in trace.journal.events() if event.kind == "gate_decided"]
-        event = _one(kinds, prefix)
-        place = next(
-            number for number, item in enumerate(decisions) if item.digest == event.record_digest
+        decided = trace.get(
+            _one(
+                [event for event in trace.journal.events() if event.kind == "gate_decided"], prefix
+            ).record_digest,
+            GateDecided,
         )
-        decided = decisions[place].record
         registration = next(
             item.record
             for item in trace.records(GateRegistered)
@@ -212,11 +210,10 @@ def replay_decision(folder: Path, prefix: str) -> GateDecided:
             if item.record.confirm == registration.anchor
         )
         anchor = AnchorSet.from_json(trace.artifacts.get_json(taken.anchor))
-        alpha = trace.journal.meta["study"].get("judges", {}).get("alpha", AlphaSpending().alpha)
-        before = refold(AlphaSpending(alpha), [item.record for item in decisions[:place]])
+        pair = answers_of(trace.artifacts, registration)
         items = () if refusal_of(registration) else anchor.parts["confirm"]
         return replay(
-            decided, registration, answers_of(trace.artifacts, registration), items, before
+            decided, registration, question_of(registration.settings, pair, anchor), items
         )
 
 

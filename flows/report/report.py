@@ -528,7 +528,6 @@ def judging_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any]:
     return {
         "decisions": sorted(decided, key=lambda record: record.cycle),
         "panel": run.config.judges.panel,
-        "tier": run.config.judges.tier,
         "anchor": run.state.anchors[-1].record if run.state.anchors else None,
         "epochs": epochs,
         "gates": [gate for ended in epochs for gate in ended.gates],

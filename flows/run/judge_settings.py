@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from math import ceil
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from lakatos.judges.anchor import SHARES
 from lakatos.judges.decision import PAYOFFS, DecisionPayoffs
-from lakatos.judges.gate import CERTIFIED, WORKING, GateSettings, Tier
+from lakatos.judges.gate import GATES, GateSettings, Test
+from lakatos.judges.ledger import level_of
+from lakatos.judges.paired import fewest_units
 from lakatos.judges.transition import FIRST_CHECKPOINT, RATIO, RESCORE_SHARE
 from lakatos.language_models.client import FrozenPart
 
 FEWEST_ITEMS = 40
 """Of an anchor set that is built: fewer leave no part with every group in it."""
-FINE = {"floor": 0.001, "target": 0.02}
-"""Gains in the Brier score by which judges that are near each other in accuracy still differ."""
 
 
 class JudgesConfig(FrozenPart):
@@ -33,12 +35,12 @@ class JudgesConfig(FrozenPart):
     """Whether the rubric of the language model that judges is rewritten as well. It then reads settled comparisons in
     both orders, as often as `roles.repeats` says: some of dev at every epoch's end, and for every challenge all of
     confirm by either rubric."""
-    tier: Tier = "certified"
-    """Whether a replacement must be one that may be claimed, or only steers the search."""
-    test: Literal["loss", "exact"] = "loss"
-    """Sign flips of the Brier score's differences, which tell near judges apart, or right and wrong answers only."""
+    test: Test = "loss"
+    """Mean gain in the Brier score, which tells near judges apart, or right and wrong answers only. Either holds its
+    level, whatever shape the gains have."""
     alpha: float = Field(0.05, gt=0, lt=1)
-    """Probability that any certified replacement of the campaign is false, at most."""
+    """Probability that any replacement is false, at most: over all campaigns that use the anchor file, or in this one
+    where its comparisons are simulated. The first study that uses a file fixes it."""
     first: int = Field(FIRST_CHECKPOINT, ge=1)
     """Verdicts before the first epoch ends."""
     ratio: int = Field(RATIO, ge=2)
@@ -52,6 +54,19 @@ class JudgesConfig(FrozenPart):
     """The same for letting the next search begin from a successor instead."""
     strategies: bool = False
     """Whether the advocate that composes varies its strategy: chosen by what theories of each strategy achieved."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_tiers(cls, value: Any) -> Any:
+        """Studies of earlier versions name a tier; replacements that promise nothing are gone."""
+        if not isinstance(value, dict) or "tier" not in value:
+            return value
+        if value["tier"] != "certified":
+            raise ValueError(
+                f"the tier {value['tier']!r} promised nothing about false replacements and is gone; remove tier: every "
+                "replacement holds the level alpha now"
+            )
+        return {name: item for name, item in value.items() if name != "tier"}
 
     @model_validator(mode="after")
     def _anchored(self) -> JudgesConfig:
@@ -67,9 +82,10 @@ class JudgesConfig(FrozenPart):
             raise ValueError(
                 f"with the panel {self.panel!r} no rubric is rewritten; remove rubric, or let it evolve"
             )
-        if 0 < self.items < FEWEST_ITEMS:
+        if 0 < self.items < self.fewest_items:
             raise ValueError(
-                f"{self.items} items cannot be split into dev, confirm and vault; at least {FEWEST_ITEMS}"
+                f"{self.items} items are too few for dev, confirm and vault, and for a test of level "
+                f"{level_of(self.alpha, 1):.2g}; at least {self.fewest_items}"
             )
         return self
 
@@ -84,7 +100,12 @@ class JudgesConfig(FrozenPart):
         return replace(PAYOFFS, cost=self.asking, refine_cost=self.refining)
 
     @property
+    def fewest_items(self) -> int:
+        """Of an anchor set that is built: enough for every part, and for the gate's first test ever to replace."""
+        needed = fewest_units(level_of(self.alpha, 1), exact=self.test == "exact")
+        return max(FEWEST_ITEMS, ceil(needed / SHARES["confirm"]))
+
+    @property
     def gate(self) -> GateSettings:
         """The rules by which every challenge of a judge is decided."""
-        base = WORKING if self.tier == "working" else CERTIFIED
-        return base.model_copy(update={"test": self.test, **(FINE if self.test == "loss" else {})})
+        return GATES[self.test]

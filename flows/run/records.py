@@ -29,6 +29,7 @@ from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict, VerdictResolved
+from lakatos.judges.ledger import LevelDrawn
 from lakatos.judges.record import (
     AnchorTaken,
     ChallengerScreened,
@@ -338,6 +339,7 @@ RECORD_TYPES: RecordTypes = {
         EpochFrozen,
         JudgeAskedAgain,
         GateRegistered,
+        LevelDrawn,
         GateDecided,
         EpochCommitted,
         EpochRefilled,
@@ -364,6 +366,7 @@ ACTS = frozenset(
         EpochFrozen,
         JudgeAskedAgain,
         GateRegistered,
+        LevelDrawn,
         GateDecided,
         EpochCommitted,
     )

@@ -39,7 +39,7 @@ from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided
 from lakatos.judges.judge import Verdict, VerdictResolved
-from lakatos.judges.ledger import AlphaSpending
+from lakatos.judges.ledger import LevelDrawn
 from lakatos.judges.record import (
     AnchorTaken,
     ChallengerScreened,
@@ -165,6 +165,8 @@ class RunState:
     frozen: tuple[Recorded[EpochFrozen], ...] = ()
     asked_again: tuple[Recorded[JudgeAskedAgain], ...] = ()
     """Whether judges that are served are still what they were."""
+    drawn: tuple[Recorded[LevelDrawn], ...] = ()
+    """Levels of tests on the anchor set."""
     gates: tuple[Recorded[GateDecided], ...] = ()
     committed: tuple[Recorded[EpochCommitted], ...] = ()
     refilled: tuple[Recorded[EpochRefilled], ...] = ()
@@ -326,7 +328,7 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             if record.epoch:
                 return seated
             slots = dict(state.judging.slots) if state.judging else {}
-            return replace(seated, judging=_begun({**slots, record.slot: record.judge}, state))
+            return replace(seated, judging=Epoch({**slots, record.slot: record.judge}))
         case PairDescribed():
             return replace(state, pairs={**state.pairs, (record.candidate, record.cycle): item})
         case JudgeMeasured():
@@ -341,9 +343,7 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             )
         case EpochFrozen():
             # Read back, the first judges' seats may be erased by now; the snapshot says who sat there.
-            judging = (
-                state.judging if record.epoch and state.judging else _begun(record.slots, state)
-            )
+            judging = state.judging if record.epoch and state.judging else Epoch(record.slots)
             return replace(
                 state, judging=advance_epoch(judging, record), frozen=(*state.frozen, item)
             )
@@ -351,6 +351,8 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             assert state.judging is not None
             judging = advance_epoch(state.judging, record)
             return replace(state, judging=judging, asked_again=(*state.asked_again, item))
+        case LevelDrawn():
+            return replace(state, drawn=(*state.drawn, item))
         case GateDecided():
             assert state.judging is not None
             return replace(
@@ -408,12 +410,6 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
 
 
 _LESSONS = frozenset(LESSON_RECORDS.values())
-
-
-def _begun(slots: Mapping[str, Digest], state: RunState) -> Epoch:
-    """The first epoch, with the error probability that the study allows."""
-    alpha = state.config.judges.alpha if state.config else AlphaSpending.alpha
-    return Epoch(slots=dict(slots), ledger=AlphaSpending(alpha))
 
 
 def _without_displaced(state: RunState, committed: EpochCommitted) -> RunState:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,39 +17,22 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.judges.anchor import (
-    SHARES,
-    AnchorItem,
-    AnchorSet,
-    LabelAccess,
-    LabelsExposed,
-    Part,
-    check_disjoint,
-    components,
-    split,
-    without,
-)
-from lakatos.judges.answer import JudgeAnswers, ask
+from lakatos.flows.stages.anchor import anchor_of, read_dev, readable, take_anchor, taken_record
+from lakatos.flows.stages.challenge import challenge
+from lakatos.judges.anchor import AnchorItem, LabelsExposed, components
+from lakatos.judges.answer import ask
 from lakatos.judges.bias import BiasReport, bias_report
 from lakatos.judges.canary import N_ITEMS, canary
 from lakatos.judges.critic import PROBABILITIES, STANDARD_ERRORS, CriticsHeard, grade
 from lakatos.judges.description import ScoredExperiment, describe, favoured
 from lakatos.judges.epoch import EpochOpened, JudgeEpoch, freeze
 from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements
-from lakatos.judges.errors import AnchorError, EpochMismatchError
-from lakatos.judges.feature import FEATURES, features_of
-from lakatos.judges.gate import (
-    GateDecided,
-    GateRegistered,
-    JudgePair,
-    decide,
-    refold,
-    refusal_of,
-    register,
-)
-from lakatos.judges.ground_truth import SETTLED, simulated_items, strata
+from lakatos.judges.errors import EpochMismatchError
+from lakatos.judges.gate import GateDecided, GateRegistered
+from lakatos.judges.ground_truth import SETTLED, strata
 from lakatos.judges.hard_case import trap
 from lakatos.judges.judge import Judge, JudgeSubmission
+from lakatos.judges.ledger import LevelDrawn
 from lakatos.judges.program import (
     JudgeProgram,
     ProgramFactor,
@@ -90,8 +70,7 @@ from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.validity import Validity
 
 if TYPE_CHECKING:
-    from lakatos.flows.run.source import whole_archive
-from lakatos.flows.run.run import Run
+    from lakatos.flows.run.run import Run
 
 Array = NDArray[np.float64]
 _OF_AN_END = frozenset(
@@ -104,6 +83,7 @@ _OF_AN_END = frozenset(
         JudgeBred,
         EpochFrozen,
         JudgeAskedAgain,
+        LevelDrawn,
         GateRegistered,
         GateDecided,
         EpochCommitted,
@@ -115,8 +95,6 @@ PROGRAM = "program"
 N_CALIBRATING = 24
 """Programs whose answers, with those of the rules, say how telling a comparison is when a rubric is screened."""
 TASK = "whether people's next data favour the candidate"
-UNREAD = "machine_written"
-"""Feature that judges are not bred on: who wrote a theory says nothing about it."""
 
 
 # --- judges and their seats -----------------------------------------------------------------------------------------
@@ -133,9 +111,9 @@ async def seat_judges(run: Run) -> None:
         return
     assert run.state.started is not None
     run.progress.stage(0, "seat the judges", "an anchor set of settled comparisons")
-    taken = await _take_anchor(run)
+    taken = await take_anchor(run)
     anchor = anchor_of(run.trace.artifacts, taken.record)
-    dev = _dev(run, anchor, taken, 0)
+    dev = read_dev(run, anchor, taken, 0)
 
     def made(slot: str) -> Judge:
         asked, labels = [item.submission for item in dev], [item.label for item in dev]
@@ -263,138 +241,6 @@ def _seat(run: Run, slot: str, epoch: int, judge: Digest, cited: Digest) -> Reco
         inputs=[cited],
         position=position,
     )
-
-
-# --- the anchor set -------------------------------------------------------------------------------------------------
-
-
-def anchor_of(artifacts: ArtifactStore, record: AnchorTaken) -> AnchorSet:
-    """The anchor set that a record names."""
-    return AnchorSet.from_json(artifacts.get_json(record.anchor))
-
-
-def read_anchor(path: Path, seed: int) -> AnchorSet:
-    """An anchor set from a file: one that is split already, or items that are split here.
-
-    Args:
-        path: JSON, gzipped where its name ends in ``.gz``: ``{"parts": ..., "hard_cases": ...}`` or ``{"items": ...}``.
-        seed: Of the split.
-
-    Raises:
-        AnchorError: It cannot be read, or an item lacks what it needs.
-    """
-    try:
-        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-            value = json.load(file)
-    except (OSError, ValueError, EOFError) as error:
-        raise AnchorError(
-            f"cannot read the anchor set {path}: {error}. `lakatos judges anchor build` makes one."
-        ) from None
-    if not isinstance(value, dict) or not {"parts", "items"} & set(value):
-        raise AnchorError(
-            f"the file {path} holds neither 'parts' nor 'items'; `lakatos judges anchor build` makes one."
-        )
-    return (
-        AnchorSet.from_json(value)
-        if "parts" in value
-        else split(map(AnchorItem.from_json, value["items"]), seed)
-    )
-
-
-def readable(items: Sequence[AnchorItem]) -> list[str]:
-    """Features that judges may be bred on: those that every item has."""
-    there = (
-        set.intersection(*(set(features_of(item.submission)) for item in items)) if items else set()
-    )
-    return [name for name in FEATURES if name in there and name != UNREAD]
-
-
-async def _take_anchor(run: Run) -> Recorded[AnchorTaken]:
-    settings = run.config.judges
-
-    def work(context: StepContext) -> AnchorTaken:
-        if settings.anchor:
-            whole, source = read_anchor(Path(settings.anchor), run.config.seed), "an anchor file"
-        else:
-            items = simulated_items(
-                run.domain, run.family, run.laboratory, context.rng, settings.items
-            )
-            whole, source = split(items, run.config.seed), "people simulated by known theories"
-        kept = foreign(run, whole)
-        check_disjoint(kept)
-        if empty := [part for part in SHARES if not kept.parts[part]]:
-            raise AnchorError(
-                f"nothing is left of {empty[0]} once what shares trials or people with the campaign is left out of the "
-                "anchor set; give one on other trials and other people."
-            )
-        return _taken(context, kept, _size(whole) - _size(kept), source)
-
-    assert run.state.started is not None
-    return await run.step(
-        "take anchor", work, returns=AnchorTaken, inputs=[run.state.started.digest]
-    )
-
-
-def foreign(run: Run, anchor: AnchorSet) -> AnchorSet:
-    """The anchor set without items that share a problem or people with the campaign; of an archive, with all of it."""
-    if run.config.participants.source != "archival":
-        return anchor
-    archive = whole_archive(run.config, run.data, run.trace.artifacts)
-    names = {trials.experiment for trials in archive}
-    keys = {
-        digest_bytes(key)[:16]
-        for trials in archive
-        for key in identities(run.domain, trials.stimuli)
-    }
-
-    def kept(items: Sequence[AnchorItem]) -> tuple[AnchorItem, ...]:
-        # Where only counts are known, people have no names, and the provenance alone says whose answers they are.
-        others = [
-            item
-            for item in items
-            if not any(f", {name}, block" in item.provenance for name in names)
-        ]
-        people = {
-            name
-            for item in others
-            for name in item.people
-            if name.rpartition(" people ")[0] in names
-        }
-        return without(others, keys | names, people)
-
-    parts: dict[Part, tuple[AnchorItem, ...]] = {
-        part: kept(items) for part, items in anchor.parts.items()
-    }
-    return AnchorSet(parts, kept(anchor.hard_cases))
-
-
-def _taken(context: StepContext, anchor: AnchorSet, n_left_out: int, source: str) -> AnchorTaken:
-    return AnchorTaken(
-        anchor=context.artifacts.put_json(anchor.to_json()),
-        set=anchor.digest,
-        confirm=anchor.digest_of("confirm"),
-        n_items={
-            **{part: len(items) for part, items in anchor.parts.items()},
-            "hard cases": len(anchor.hard_cases),
-        },
-        n_left_out=n_left_out,
-        source=source,
-    )
-
-
-def _size(anchor: AnchorSet) -> int:
-    return sum(map(len, anchor.parts.values())) + len(anchor.hard_cases)
-
-
-def _dev(
-    run: Run, anchor: AnchorSet, taken: Recorded[AnchorTaken], epoch: int
-) -> tuple[AnchorItem, ...]:
-    """The dev part with its labels; the look is recorded."""
-    items, access = LabelAccess(run.state.exposed).read(anchor, "dev", "breed", [])
-    run.record(
-        access.exposed[-1], name="expose dev", inputs=[taken.digest], position={"epoch": epoch}
-    )
-    return items
 
 
 # --- what judges see and say ----------------------------------------------------------------------------------------
@@ -717,7 +563,7 @@ async def _trap(run: Run, slot: str, frozen: Recorded[EpochFrozen]) -> Recorded[
         items = [item for item, _ in settled]
         answers = ask(_incumbent(run, slot), [item.submission for item in items])
         whole = trap(anchor_of(context.artifacts, before.record), answers, items)
-        return _taken(
+        return taken_record(
             context,
             whole,
             before.record.n_left_out,
@@ -734,7 +580,7 @@ async def _breed(
 ) -> Recorded[JudgeBred]:
     """The best challenger bred from the incumbent, chosen on dev alone; the incumbent where breeding does not pay."""
     epoch = frozen.record.epoch
-    dev = _dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
+    dev = read_dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
     incumbent = _incumbent(run, slot)
     assert isinstance(incumbent, ProgramJudge)
 
@@ -814,7 +660,7 @@ async def _rewrite(
 ) -> Recorded[JudgeBred] | None:
     """A rubric that the language model wrote from its mistakes on dev, unless screening finds it to be worse."""
     epoch = frozen.record.epoch
-    dev = _dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
+    dev = read_dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
     incumbent = _incumbent(run, NAME)
     assert isinstance(incumbent, RubricJudge)
     found = await rewrite(run, cycle, epoch, incumbent.rubric, dev, taken.digest)
@@ -850,69 +696,17 @@ async def _rewrite(
 async def _challenge(
     run: Run, cycle: int, slot: str, bred: Recorded[JudgeBred], taken: Recorded[AnchorTaken]
 ) -> Recorded[GateDecided]:
-    """Put the challenger to the gate: answers without labels first, then the labels, once."""
-    assert run.state.judging is not None
-    epoch, anchor = run.state.judging, anchor_of(run.trace.artifacts, taken.record)
-    ledger = refold(epoch.ledger, sorted(epoch.decided, key=lambda item: item.slot))
+    """Put the challenger to the gate; a language model reads all of confirm before, by both rubrics."""
     incumbent = _incumbent(run, slot)
     challenger = judge_from(run.trace.artifacts, bred.record, lambda: run.state, must=True)
     if slot == NAME:
+        asked = anchor_of(run.trace.artifacts, taken.record).submissions("confirm")
         for name, judge in (("incumbent", incumbent), ("challenger", challenger)):
             assert isinstance(judge, RubricJudge)
-            asked = anchor.submissions("confirm")
             await read_settled(
                 run, cycle, f"read confirm as {name}", asked, judge.rubric, taken.digest
             )
-    position: dict[str, int | str] = {"slot": slot, "epoch": epoch.number}
-    made = [run.state.bred[judge].record.made for judge in (incumbent.digest, challenger.digest)]
-
-    def put(context: StepContext) -> GateRegistered:
-        pair = JudgePair(
-            *(ask(judge, anchor.submissions("confirm")) for judge in (incumbent, challenger))
-        )
-        put_answers(context.artifacts, pair)
-        return register(
-            run.config.judges.gate,
-            pair,
-            slot=slot,
-            epoch=epoch.number,
-            anchor=anchor.digest_of("confirm"),
-            ledger=ledger,
-            seed=int(context.rng.integers(2**31)),
-        )
-
-    inputs = [taken.record.anchor, *made]
-    registered = await run.step(
-        "register challenge", put, returns=GateRegistered, inputs=inputs, position=position
-    )
-    items: Sequence[AnchorItem] = ()
-    if not refusal_of(registered.record):
-        items, access = LabelAccess(run.state.exposed).read(
-            anchor, "confirm", "gate", [incumbent.digest, challenger.digest]
-        )
-        run.record(
-            access.exposed[-1], name="expose confirm", inputs=[registered.digest], position=position
-        )
-
-    def settle(context: StepContext) -> GateDecided:
-        return decide(
-            registered.record, answers_of(context.artifacts, registered.record), items, ledger
-        )[0]
-
-    inputs = [registered.digest, registered.record.answers, taken.record.anchor, *made]
-    return await run.step(
-        "decide challenge", settle, returns=GateDecided, inputs=inputs, position=position
-    )
-
-
-def put_answers(artifacts: ArtifactStore, pair: JudgePair) -> Digest:
-    """Keep both judges' answers under the digest that the registration names."""
-    return artifacts.put_json([pair.incumbent.to_json(), pair.challenger.to_json()])
-
-
-def answers_of(artifacts: ArtifactStore, registration: GateRegistered) -> JudgePair:
-    """Both judges' answers to the confirm items."""
-    return JudgePair(*map(JudgeAnswers.from_json, artifacts.get_json(registration.answers)))
+    return await challenge(run, slot, (incumbent, challenger), taken)
 
 
 def _incumbent(run: Run, slot: str) -> Judge:

@@ -726,7 +726,6 @@ def judges(look: RunMoment) -> dict[str, Any]:
         "anchor": state.anchors[-1].record if state.anchors else None,
         "strategies": state.strategies,
         "evolves": look.config.judges.panel,
-        "tier": look.config.judges.tier,
         "n_judged": state.n_measured,
     }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lakatos.judges.anchor import AnchorItem
+from lakatos.judges.anchor import AnchorItem, split
 from lakatos.judges.feature import FEATURES
 from lakatos.judges.judge import JudgeSubmission
 from lakatos.traces.digest import digest_of
@@ -78,5 +78,5 @@ def settled_by_the_lead(n: int) -> list[AnchorItem]:
 def anchor_file(folder: Path, n: int = 500, **known: Any) -> Path:
     """A file with such items."""
     path = folder / "anchor.json"
-    path.write_text(json.dumps({"items": [item.to_json() for item in known_items(n, **known)]}))
+    path.write_text(json.dumps(split(known_items(n, **known), 1).to_json()))
     return path

@@ -20,6 +20,7 @@ from lakatos.flows.report.explain import ended_epochs, explain
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import resume_run, run_study
+from lakatos.judges.anchor import split
 from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.judge import Verdict
 from lakatos.judges.rubrics.language_model import NAME, RUBRIC
@@ -65,7 +66,7 @@ class Reader:
 
 def campaign(folder: Path, reader: Reader, temperature: float) -> Path:
     anchor = folder / "anchor.json"
-    anchor.write_text(json.dumps({"items": [item.to_json() for item in settled_by_the_lead(80)]}))
+    anchor.write_text(json.dumps(split(settled_by_the_lead(80), 1).to_json()))
     with running(LARGE, reader) as served:
         config = small_study(
             **QUICK,

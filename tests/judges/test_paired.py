@@ -1,28 +1,26 @@
 """Exact paired tests and evidence: published tables, exact expectations by enumeration, and simulation."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, fisher_exact
+from scipy.stats import binom
 
-from lakatos.judges.errors import LedgerError
-from lakatos.judges.ledger import AlphaSpending, FalseDiscovery, n_transcripts
+from lakatos.judges.ledger import draw_level, level_of
 from lakatos.judges.paired import (
-    betting_e_values,
+    betting_e_value,
+    detectable_mean,
     exact_p,
+    fewest_units,
     fewest_wins,
-    leak_p,
-    lower_quantile,
     minimum_detectable_gain,
-    mixture_e_value,
     most_lost,
     power,
-    published_rule,
-    sign_flip_p,
 )
+from lakatos.traces.digest import digest_of
 
 counts = st.integers(0, 60)
 
@@ -67,84 +65,54 @@ def test_exchanging_the_judges_turns_the_test_around(wins, losses):
     assert both == pytest.approx(1 + binom.pmf(wins, wins + losses, 0.5))
 
 
-@pytest.mark.parametrize(
-    ("least", "table"),
-    [(20, {10: 10, 20: 16, 40: 29, 80: 54}), (200, {15: 14, 20: 18, 40: 32, 80: 57})],
-)
-def test_the_mixture_needs_few_more_wins_than_the_exact_test(least, table):
-    found = {
-        m: next(wins for wins in range(m + 1) if mixture_e_value(wins, m - wins) >= least)
-        for m in table
-    }
-    assert found == table
-
-
-def expected_mixture(m, p):
-    return sum(binom.pmf(wins, m, p) * mixture_e_value(wins, m - wins) for wins in range(m + 1))
-
-
-@pytest.mark.parametrize("m", range(21))
-def test_the_mixtures_expectation_is_one_with_even_odds(m):
-    assert expected_mixture(m, 0.5) == pytest.approx(1)
-
-
-@pytest.mark.parametrize(("m", "expected"), [(1, 0.90), (5, 0.61), (20, 0.24)])
-def test_the_mixtures_expectation_is_below_one_for_a_worse_challenger(m, expected):
-    assert expected_mixture(m, 0.4) == pytest.approx(expected, abs=0.005)
-
-
-@pytest.mark.statistical
-def test_the_mixtures_maximum_over_time_stays_within_its_level():
-    rng = np.random.default_rng(5)
-    n_paths, most = 3000, 400
-    threshold, least = (
-        [],
-        0,
-    )  # what m items need, m + 1 where nothing is enough; never less than fewer items need
-    for m in range(1, most + 1):
-        while least <= m and mixture_e_value(least, m - least) < 20:
-            least += 1
-        threshold.append(least)
-    wins = (rng.random((n_paths, most)) < 0.5).cumsum(axis=1)
-    reached = (wins >= np.array(threshold)).any(axis=1).mean()
-    assert reached <= 0.05
-    assert reached == pytest.approx(0.034, abs=4 * math.sqrt(0.034 * 0.966 / n_paths))
-
-
-def test_bets_multiply_within_a_challenger_and_are_averaged_over_bets():
-    assert betting_e_values([1, -1]) == pytest.approx(
-        [(1.2 + 1.4 + 1.6) / 3, (1.2 * 0.8 + 1.4 * 0.6 + 1.6 * 0.4) / 3]
+def test_bets_multiply_over_units_and_are_averaged_over_bets():
+    assert betting_e_value([2.0, -2.0], 2.0) == pytest.approx(
+        (1.2 * 0.8 + 1.4 * 0.6 + 1.6 * 0.4) / 3
     )
 
 
-def test_the_expectation_of_bets_is_one_with_even_odds():
-    signs = np.array(np.meshgrid(*[[1, -1]] * 8)).reshape(8, -1).T
-    assert np.mean([betting_e_values(row)[-1] for row in signs]) == pytest.approx(1)
+@given(
+    st.lists(
+        st.tuples(st.floats(0.01, 1), st.floats(0.01, 3), st.floats(-0.2, 0.2)),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_bets_expect_one_at_most_where_expected_gains_sum_to_zero(units):
+    # Each unit loses ``low`` or gains ``high``; expected gains differ between units, and are centred.
+    low, high, mean = np.array(units).T
+    mean = mean - mean.mean()
+    chance = (mean + low) / (low + high)
+    if not ((chance >= 0) & (chance <= 1)).all():
+        return
+    expected = 0.0
+    for won in product([0, 1], repeat=len(units)):
+        happens = np.prod(np.where(won, chance, 1 - chance))
+        expected += happens * betting_e_value(np.where(won, high, -low), float(low.max()))
+    assert expected <= 1 + 1e-9
 
 
-def test_sign_flips_of_few_units_are_all_counted():
-    gains = np.array([3.0, 2.0, -1.0])
-    # Of the eight sums 6, 4, 2, 0, 0, -2, -4, -6 two are at least the observed 4.
-    assert sign_flip_p(gains, rng=np.random.default_rng(0)) == 2 / 8
-
-
-@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), max_size=16))
-def test_sign_flips_of_right_and_wrong_are_the_exact_paired_test(gains):
-    p = sign_flip_p(np.array(gains), rng=np.random.default_rng(0))
-    assert p == pytest.approx(exact_p(gains.count(1.0), gains.count(-1.0)))
+@pytest.mark.parametrize(("level", "exact", "fewest"), [(0.0304, True, 6), (0.0304, False, 10)])
+def test_the_fewest_units_are_those_with_which_all_won_is_just_enough(level, exact, fewest):
+    assert fewest_units(level, exact=exact) == fewest
+    reached = [
+        exact_p(n, 0) <= level if exact else betting_e_value(np.ones(n), 1) >= 1 / level
+        for n in (fewest - 1, fewest)
+    ]
+    assert reached == [False, True]
 
 
 @pytest.mark.statistical
-def test_random_sign_flips_agree_with_the_exact_test():
-    gains = np.array([1.0] * 26 + [-1.0] * 14)
-    p = sign_flip_p(gains, rng=np.random.default_rng(3))
-    assert p == pytest.approx(exact_p(26, 14), abs=4 * math.sqrt(0.04 * 0.96 / 9999))
-
-
-def test_items_of_one_cluster_change_sign_together():
-    rng = np.random.default_rng(0)
-    assert sign_flip_p(np.ones(10), ["a"] * 5 + ["b"] * 5, rng=rng) == 1 / 4
-    assert sign_flip_p(np.ones(10), rng=rng) == 1 / 1024
+@pytest.mark.parametrize(("n_units", "spread"), [(100, 0.4), (400, 0.2)])
+def test_the_detectable_mean_is_found_with_about_the_wanted_power(n_units, spread):
+    # The bound on the wealth is that of the best bet alone, so that the power is a little higher than wanted.
+    mean, n_draws = detectable_mean(spread, 1.0, n_units, 0.03), 600
+    rng = np.random.default_rng(3)
+    found = [
+        betting_e_value(np.clip(rng.normal(mean, spread, n_units), -1, None), 1.0) >= 1 / 0.03
+        for _ in range(n_draws)
+    ]
+    assert 0.8 - 4 * math.sqrt(0.8 * 0.2 / n_draws) <= np.mean(found) <= 0.97
 
 
 def test_power_is_the_sum_over_all_outcomes():
@@ -172,66 +140,21 @@ def test_what_may_be_lost_is_bounded_exactly():
     assert most_lost(0, 0, 100) == 0
 
 
-@pytest.mark.parametrize(
-    ("right", "n", "expected"),
-    [
-        (70, 100, 0.619),
-        (75, 100, 0.672),
-        (82, 100, 0.747),
-        (30, 40, 0.621),
-        (2, 2, 0.368),
-        (5, 5, 0.607),
-        (10, 10, 0.762),
-    ],
-)
-def test_the_published_lower_quantile(right, n, expected):
-    assert lower_quantile(right, n - right) == pytest.approx(expected, abs=5e-4)
-
-
-@given(st.lists(st.integers(0, 50), min_size=2, max_size=6))
-def test_the_published_rule_promotes_whoever_has_one_more_right_answer(rights):
-    incumbent, *challengers = [(right, 50 - right) for right in rights]
-    found = published_rule(incumbent, challengers)
-    best = max(rights[1:])
-    assert found == (rights[1:].index(best) if best > rights[0] else None)
-
-
-def test_spending_follows_the_series_and_sums_to_alpha():
-    ledger, levels = AlphaSpending(0.05), []
-    for _ in range(10):
-        levels.append(ledger.level)
-        ledger = ledger.debit(ledger.level, replaced=False)
+def test_levels_follow_the_series_and_sum_to_alpha():
+    levels = [level_of(0.05, number) for number in range(1, 11)]
     rounded = [0.0304, 0.0076, 0.0034, 0.0019, 0.0012, 0.0008, 0.0006, 0.0005, 0.0004, 0.0003]
     assert levels == pytest.approx(rounded, abs=5e-5)
-    assert sum(0.05 * 6 / (math.pi * t) ** 2 for t in range(1, 200_000)) == pytest.approx(
-        0.05, abs=1e-6
-    )
-    assert 0 < ledger.left < 0.05 - sum(rounded) + 1e-3
+    total = sum(level_of(0.05, number) for number in range(1, 200_000))
+    assert total == pytest.approx(0.05, abs=1e-6)
 
 
-def test_the_ledger_never_goes_negative_and_keeping_costs_as_much():
-    ledger = AlphaSpending(0.05).debit(0.04, replaced=False)
-    assert ledger.left == pytest.approx(0.01)
-    with pytest.raises(LedgerError, match=r"level 0.02 was asked for, and 0.01 of 0.05 is left"):
-        ledger.debit(0.02, replaced=True)
-
-
-def test_false_discovery_allows_more_after_a_replacement():
-    ledger = FalseDiscovery(0.05)
-    assert ledger.level == pytest.approx(0.0304, abs=5e-5)
-    kept, replaced = (ledger.debit(ledger.level, replaced=value) for value in (False, True))
-    assert replaced.level == pytest.approx(2 * kept.level)
-    with pytest.raises(LedgerError, match="the next may use"):
-        kept.debit(0.03, replaced=False)
-
-
-def test_transcripts_of_ten_tests_with_at_most_two_replacements():
-    assert n_transcripts(10, 2) == 56
-
-
-def test_a_judge_that_saw_the_labels_is_told_by_the_vault():
-    table = [[90, 10], [30, 10]]
-    assert leak_p(90, 100, 30, 40) == pytest.approx(
-        fisher_exact(table, alternative="greater").pvalue
-    )
-    assert leak_p(200, 200, 60, 80) < 1e-6
+def test_a_level_is_drawn_once_and_stays_where_the_labels_stay_unread():
+    first, second = digest_of("first"), digest_of("second")
+    unread = draw_level([], first, 0.05, lambda number, level: False)
+    assert (unread.number, unread.is_spent) == (1, False)
+    spent = draw_level([unread], second, 0.05, lambda number, level: True)
+    assert (spent.number, spent.level) == (1, level_of(0.05, 1))
+    third = draw_level([unread, spent], first, 0.05, lambda number, level: True)
+    assert (third.number, third.level) == (2, level_of(0.05, 2))
+    again = draw_level([unread, spent, third], second, 0.05, lambda number, level: False)
+    assert again == spent

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from lakatos.judges.errors import EpochMismatchError, EpochStateError, MeasurementError
 from lakatos.judges.gate import GateDecided
-from lakatos.judges.ledger import AlphaSpending
 from lakatos.judges.transition import (
     Epoch,
     EpochCommitted,
@@ -32,12 +31,11 @@ BEGIN = Epoch({"program": A, "rubric": B})
 SEATS = {"program": digest_of("seat A"), "rubric": digest_of("seat B")}
 
 
-def decision(slot, incumbent, challenger, verdict="replace", epoch=0, debit=0.01):
+def decision(slot, incumbent, challenger, verdict="replace", epoch=0):
     return GateDecided(
         registration=digest_of("r"),
         slot=slot,
         epoch=epoch,
-        tier="certified",
         incumbent=incumbent,
         challenger=challenger,
         verdict=verdict,
@@ -45,8 +43,7 @@ def decision(slot, incumbent, challenger, verdict="replace", epoch=0, debit=0.01
         n_excluded=0,
         level=0.01,
         minimum_detectable=0.05,
-        debit=debit,
-        level_left=0.01,
+        number=1,
     )
 
 
@@ -68,12 +65,11 @@ def test_an_epoch_goes_through_all_its_phases():
     ]
     assert (opened.number, opened.slots, opened.queue) == (1, {"program": C, "rubric": B}, (D,))
     assert opened.history == (BEGIN.slots,)
-    assert opened.ledger == AlphaSpending(0.05, (0.01,))
 
 
 def test_the_order_of_decisions_does_not_matter():
     frozen = advance(BEGIN, freeze_epoch(BEGIN, digest_of("anchor"), 8))
-    decisions = [decision("program", A, C), decision("rubric", B, D, "keep", debit=0.02)]
+    decisions = [decision("program", A, C), decision("rubric", B, D, "keep")]
     first, second = (commit(fold_epochs(order, frozen), SEATS) for order in permutations(decisions))
     assert first == second
 
@@ -92,7 +88,7 @@ def asked_again(judge=B, successor=C):
     )
 
 
-def test_a_judge_that_drifted_is_displaced_without_a_gate_and_the_ledger_is_not_charged():
+def test_a_judge_that_drifted_is_displaced_without_a_gate():
     frozen = advance(BEGIN, freeze_epoch(BEGIN, digest_of("anchor"), 8))
     found = fold_epochs([asked_again(), decision("program", A, D, "keep")], frozen)
     record = commit(found, SEATS)
@@ -104,7 +100,6 @@ def test_a_judge_that_drifted_is_displaced_without_a_gate_and_the_ledger_is_not_
     )
     assert "without a gate" in record.reason
     committed = advance(found, record)
-    assert committed.ledger == AlphaSpending(0.05, (0.01,))  # of the other slot's test alone
     opened = advance(committed, refill(committed, []))
     assert advance(opened, freeze_epoch(opened, digest_of("anchor"), 16)).drifted == {}
 

@@ -19,6 +19,7 @@ from lakatos.flows.report.explain import explain, replay_decision
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import resume_run, run_study
+from lakatos.judges.anchor import split
 from lakatos.judges.rubrics.language_model import NAME, RUBRIC, SettledRead
 from lakatos.language_models.rehearsal.app import RehearsalSettings
 from lakatos.language_models.rehearsal.serve import running
@@ -59,7 +60,7 @@ def learning(body: Mapping[str, Any], rng: np.random.Generator) -> str:
 def evolved(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("runs")
     anchor = folder / "anchor.json"
-    anchor.write_text(json.dumps({"items": [item.to_json() for item in settled_by_the_lead(N)]}))
+    anchor.write_text(json.dumps(split(settled_by_the_lead(N), 1).to_json()))
     with running(LARGE, learning) as served:
         config = small_study(
             models={"writer": {"base_url": served.base_url, "model": served.model}},

@@ -50,6 +50,7 @@ from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict, VerdictResolved
+from lakatos.judges.ledger import LevelDrawn
 from lakatos.judges.record import (
     AnchorTaken,
     ChallengerScreened,
@@ -264,6 +265,7 @@ ONE_OF_EACH = {
     "anchors": AnchorTaken(
         anchor=ANY, set=ANY, confirm=ANY, n_items={"dev": 3}, n_left_out=0, source="a file",
     ),
+    "drawn": LevelDrawn(challenge=ANY, alpha=0.05, number=1, level=0.03, is_spent=True),
     "exposed": LabelsExposed(anchor=ANY, part="dev", purpose="breed", judges=(), n_items=3),
     "bred": JudgeBred(slot="program", epoch=0, judge=ANY, made=ANY, parent=None, n_dev=3),
     "pairs": PairDescribed(candidate=A, incumbent=B, cycle=1, submission=ANY),
@@ -329,9 +331,8 @@ def test_an_epoch_of_judges_ends_as_its_records_say_and_takes_the_verdicts_of_a_
     frozen = freeze_epoch(state.judging, ANY, 1)
     state = advance(state, recorded(frozen))
     decided = GateDecided(
-        registration=ANY, slot="program", epoch=0, tier="working", incumbent=old, challenger=new,
-        verdict="replace", reason="better", n_excluded=0, level=0.05, minimum_detectable=0.1, debit=0.0,
-        level_left=0.05,
+        registration=ANY, slot="program", epoch=0, incumbent=old, challenger=new,
+        verdict="replace", reason="better", n_excluded=0, level=0.05, minimum_detectable=0.1, number=1,
     )  # fmt: skip
     state = advance(state, recorded(decided))
     assert state.verdicts

@@ -338,7 +338,10 @@ def test_judges_that_take_seats_need_one_anchor_set_and_others_need_none(tmp_pat
             {"panel": "frozen", "items": 60, "anchor": "a.json"},
             "'frozen' needs settled comparisons",
         ),
-        ({"panel": "frozen", "items": 12}, "12 items cannot be split"),
+        ({"panel": "frozen", "items": 12}, "12 items are too few .* at least 40"),
+        ({"panel": "frozen", "items": 40, "alpha": 1e-6}, "of level 6.1e-07; at least 66"),
+        ({"tier": "working"}, "'working' promised nothing .* remove tier"),
+        ({"test": "e_betting"}, "'loss' or 'exact'"),
         ({"items": 60}, "'rules' reads no anchor set"),
     ):
         with pytest.raises(StudyError, match=message):
@@ -349,6 +352,11 @@ def test_judges_that_take_seats_need_one_anchor_set_and_others_need_none(tmp_pat
         load_study(path)
     (tmp_path / "anchor.json").write_text("{}")
     assert load_study(path).judges.anchor == str(tmp_path / "anchor.json")
+
+
+def test_a_study_of_an_earlier_version_that_names_the_tier_with_a_promise_is_read():
+    earlier = parse_study(changed(judges={"panel": "none", "tier": "certified"}), "here")
+    assert earlier == parse_study(changed(judges={"panel": "none"}), "here")
 
 
 def test_a_study_with_the_usual_judges_is_written_as_before_there_were_others():

@@ -25,7 +25,8 @@ from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import Run, create_run, read_state
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig, load_study
-from lakatos.flows.stages.epoch import PROGRAM, foreign, read_anchor, readable
+from lakatos.flows.stages.anchor import foreign, read_anchor, readable, split_items
+from lakatos.flows.stages.epoch import PROGRAM
 from lakatos.flows.start import resume_run, run_study
 from lakatos.judges.anchor import LabelsExposed, check_disjoint, split
 from lakatos.judges.epoch import EpochOpened
@@ -274,9 +275,9 @@ def test_an_anchor_file_without_labels_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "anchor.json"
     path.write_text(json.dumps({"items": [value]}))
     with pytest.raises(AnchorError, match="an anchor item has no label"):
-        read_anchor(path, 1)
+        split_items(path, 1)
     with pytest.raises(AnchorError, match="cannot read the anchor set"):
-        read_anchor(tmp_path / "missing.json", 1)
+        read_anchor(tmp_path / "missing.json")
 
 
 def test_comparisons_that_share_trials_or_people_with_the_campaign_are_left_out(
@@ -316,7 +317,7 @@ def test_an_anchor_set_is_built_written_and_read_back(tmp_path: Path) -> None:
     ]
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 0, found.output
-    anchor = read_anchor(out, 1)
+    anchor = read_anchor(out)
     assert sum(map(len, anchor.parts.values())) == 12
     check_disjoint(anchor)
     assert anchor.digest[:10] in found.output
