@@ -275,7 +275,7 @@ def closed(out: Writer, cycle: int, theories: list[Digest], error: Any) -> None:
     out.record(settled, "settle", given, cycle=cycle)
     lines = tuple(
         LeaderboardLine(
-            theory=name, score=-0.5 - 0.3 * float(error[place]), standard_error=0.01, skill=0.5, prequential=-0.6,
+            theory=name, score=-0.5 - 0.3 * float(error[place]), standard_error=0.01, prequential=-0.6,
             error=0.01, correlation=0.9, behind=0.3 * float(error[place] - error[-1]), behind_error=0.01, tied=False,
         )
         for place, name in sorted(enumerate(theories), reverse=True)

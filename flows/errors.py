@@ -6,6 +6,7 @@ FlowError                  exit code 1
 ├── ScheduleError          a schedule cannot be read or kept (2)
 ├── ChangedStudyError      a study file is no longer what its run was begun with (2)
 ├── RewindError            a run cannot be branched, or compared, as asked (2)
+├── TransferError          a theory cannot be tried on those data, or its record does not hold (2)
 ├── ExportError            a run cannot be written in another form, or not be sent (1)
 ├── EngineError            Prefect cannot be used, or its server did not come up (5)
 └── InstallationError      parts of another package stand in for parts of Lakatos (6)
@@ -54,6 +55,12 @@ class ChangedStudyError(FlowError):
 
 class RewindError(FlowError):
     """A run cannot be branched as asked, or its branches cannot be compared."""
+
+    exit_code = 2
+
+
+class TransferError(FlowError):
+    """A theory cannot be tried on the data that were named, or a record of it does not hold."""
 
     exit_code = 2
 

@@ -162,6 +162,17 @@ class Laboratory:
 
         return self._map(_or_error(one), theories)
 
+    def look(
+        self, theory: Theory, stimuli: Sequence[Stimuli], question: Callable[[TheoryView], T]
+    ) -> T:
+        """What ``question`` finds of a theory that looks at some stimuli."""
+
+        def work() -> T:
+            with TheoryView(theory, self.domain, self._sandbox(), stimuli) as view:
+                return question(view)
+
+        return self._pool.submit(work).result()
+
     def people_of(
         self,
         theories: Sequence[Theory],

@@ -161,6 +161,78 @@ class SealedScored(Record):
     """Squared error of the proportions on each answered trial; see `theories.score.squared_errors`."""
 
 
+class TheoryCompleteness(Record):
+    """How much of what a generic learner predicts a theory predicts."""
+
+    kind: Literal["theory_completeness"] = "theory_completeness"
+    version: Literal[1] = 1
+    name: str
+    theory: Digest
+    """Artifact that holds its source."""
+    score: float
+    """Nats per choice, averaged over experiments."""
+    score_error: float
+    completeness: float | None
+    """0 for guessing, 1 for the learner; None where the learner is not clearly better than guessing."""
+    completeness_error: float | None
+    people: dict[str, tuple[float, float]]
+    """Of a published theory that did not compete: what all open answers taught, as in `TheoryFitted`."""
+
+
+class LearnerBetter(Record):
+    """A trial on which a generic learner predicts people clearly better than the leader."""
+
+    kind: Literal["learner_better"] = "learner_better"
+    version: Literal[1] = 1
+    experiment: str
+    row: int
+    """Of the experiment's stimuli."""
+    words: str
+    observed: float
+    """Share of the answers that were the last option."""
+    theory: float
+    learner: float
+    gain: float
+    """Nats per choice."""
+
+
+class CompletenessMeasured(Record):
+    """The rivals beside the published theories of the domain and generic learners, all taught by the same answers."""
+
+    kind: Literal["completeness_measured"] = "completeness_measured"
+    version: Literal[1] = 1
+    leader: Digest
+    basis: str
+    """On which answers, in words."""
+    experiments: tuple[str, ...]
+    guessing: float
+    """Nats per choice."""
+    learner: tuple[UnitLogPredictives, ...]
+    """Of each experiment, by generic learners."""
+    ceiling: float
+    """Their mean, nats per choice."""
+    ceiling_error: float
+    noise: float | None
+    """Nats per choice by other people's answers to the same trials, of people who differ; None where unknown."""
+    noise_error: float | None
+    theories: tuple[TheoryCompleteness, ...]
+    """Of the pool, the leader first."""
+    published: tuple[TheoryCompleteness, ...]
+    """Published theories of the domain, the best first, which is the textbook's."""
+    failed: dict[str, str]
+    """Published theories that do not run on these trials, with the reason."""
+    ahead: float | None
+    """Nats per choice by which the leader is ahead of the textbook; None where it is the textbook, or there is none."""
+    ahead_error: float | None
+    better: tuple[LearnerBetter, ...]
+    text: str
+
+    @property
+    def of_leader(self) -> float | None:
+        """Completeness of the leader."""
+        return self.theories[0].completeness
+
+
 class TheoryFailed(Record):
     """A theory that had passed its checks failed on real answers; it is out of the pool from here on."""
 

@@ -215,7 +215,7 @@ class ScoreEstimate:
 
 def mean_over_units(scores: UnitScores) -> ScoreEstimate:
     """Nats per choice with a standard error clustered by unit (ratio estimator)."""
-    return _ratio(scores.log_predictive, scores.n_choices)
+    return ratio(scores.log_predictive, scores.n_choices)
 
 
 def paired_difference(first: Sequence[UnitScores], second: Sequence[UnitScores]) -> ScoreEstimate:
@@ -228,7 +228,7 @@ def paired_difference(first: Sequence[UnitScores], second: Sequence[UnitScores])
         Nats per choice and the standard error clustered by unit within experiment.
     """
     parts = [
-        _ratio(a.log_predictive - b.log_predictive, a.n_choices)
+        ratio(a.log_predictive - b.log_predictive, a.n_choices)
         for a, b in zip(first, second, strict=True)
     ]
     return average(parts)
@@ -254,8 +254,8 @@ def is_tie(difference: ScoreEstimate) -> bool:
     return bool(abs(difference.value) <= 2 * difference.standard_error)
 
 
-def _ratio(totals: Array, sizes: Array) -> ScoreEstimate:
-    """Ratio of sums with the linearised standard error over units; `UNKNOWN` for a single unit."""
+def ratio(totals: Array, sizes: Array) -> ScoreEstimate:
+    """Ratio of two sums over units, with its linearised standard error; `UNKNOWN` for a single unit."""
     n_units, size = len(totals), sizes.sum()
     value = totals.sum() / size
     if n_units < 2:
@@ -284,21 +284,13 @@ def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate
         n_others = np.maximum(totals.sum(axis=1, keepdims=True) - 1, 0)
         log_p = np.log((others + share) / (n_others + pseudo_count))
         answered = totals.sum(axis=1) > 0
-        return _ratio((totals * log_p).sum(axis=1)[answered], totals.sum(axis=1)[answered])
+        return ratio((totals * log_p).sum(axis=1)[answered], totals.sum(axis=1)[answered])
     if not ((counts.sum(axis=2) > 0).sum(axis=0) > 1).any():
         return None
     others = totals[None] - counts
     log_p = np.log((others + share) / (others.sum(axis=2, keepdims=True) + pseudo_count))
     n_choices = counts.sum(axis=(1, 2))
-    return _ratio((counts * log_p).sum(axis=(1, 2))[n_choices > 0], n_choices[n_choices > 0])
-
-
-def skill(score: float, ceiling: float | None, n_options: int = 2) -> float | None:
-    """Position between chance (0) and the noise ceiling (1); None without a ceiling above chance."""
-    chance = -np.log(n_options)
-    if ceiling is None or ceiling <= chance:
-        return None
-    return float((score - chance) / (ceiling - chance))
+    return ratio((counts * log_p).sum(axis=(1, 2))[n_choices > 0], n_choices[n_choices > 0])
 
 
 def telling(shares: Array) -> Array:

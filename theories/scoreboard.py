@@ -22,7 +22,6 @@ from lakatos.theories.score import (
     is_tie,
     mean_over_units,
     paired_difference,
-    skill,
 )
 from lakatos.traces.digest import Digest
 
@@ -36,8 +35,6 @@ class TheoryStanding:
     theory: Digest
     score: ScoreEstimate
     """Nats per choice, each experiment predicted from the others, averaged over experiments."""
-    skill: float | None
-    """Between chance (0) and the noise ceiling (1), averaged over experiments that have a ceiling."""
     prequential: ScoreEstimate | None
     """Nats per choice on the experiments for which its predictions were frozen beforehand."""
     n_prequential: int
@@ -73,7 +70,6 @@ def scoreboard(
     theories: Sequence[Digest],
     experiments: Sequence[str],
     scores: Scores,
-    ceilings: Mapping[str, float | None],
     checked: Mapping[Digest, TheoryChecked] = MappingProxyType({}),
     sealed: Mapping[Digest, SealedScored] = MappingProxyType({}),
 ) -> Scoreboard:
@@ -85,7 +81,6 @@ def scoreboard(
         theories: Those to rank.
         experiments: On which, in the order in which they were run.
         scores: By theory and experiment.
-        ceilings: Noise ceiling of each experiment.
         checked: How simple each theory is, and whether it can be read; of those that are not here it is not known.
         sealed: Scores on sealed answers, once these are open.
     """
@@ -106,12 +101,6 @@ def scoreboard(
     lines = []
     for theory in order:
         items = own[theory]
-        skills = [
-            skill(item.left_out.scores.mean, ceilings[item.experiment], item.n_options)
-            for item in items
-            if ceilings[item.experiment] is not None
-        ]
-        known = [value for value in skills if value is not None]
         frozen = [item.frozen.scores for item in items if item.frozen is not None]
         correlations = [item.correlation for item in items if item.correlation is not None]
         other = [item.left_out.scores for item in items]
@@ -120,7 +109,6 @@ def scoreboard(
             TheoryStanding(
                 theory=theory,
                 score=means[theory],
-                skill=float(np.mean(known)) if known else None,
                 prequential=average([mean_over_units(item) for item in frozen]) if frozen else None,
                 n_prequential=len(frozen),
                 error=float(np.mean([item.error for item in items])),

@@ -6,7 +6,7 @@ with simulated answers shows what it expects of people who have not been asked y
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,6 +131,32 @@ def log_likelihood_of_all(
             total += _log_answers(p, table.response[:, step], there)
         found.append(total)
     return np.concatenate(found, axis=1)
+
+
+def log_likelihood_changed(
+    session: TheorySession,
+    domain: Domain,
+    parameters: Mapping[str, Array],
+    trials: Sequence[Trials],
+    changes: Sequence[Callable[[Array], Array]],
+) -> Array:
+    """`log_likelihood_of_all` with probabilities that were changed in one way and another.
+
+    Args:
+        session, domain, parameters, trials: As in `follow_all`.
+        changes: Each takes probabilities ``(n_draws, n_participants, n_options)`` and returns others.
+
+    Returns:
+        ``(n_changes, n_draws, n_participants of all experiments)`` nats.
+    """
+    found = []
+    for table in _tables(trials, n_draws := _n_draws(parameters)):
+        total = np.zeros((len(changes), n_draws, len(table.trial)))
+        for step, (_, there, p) in enumerate(_walk(session, domain, parameters, table)):
+            for own, change in zip(total, changes, strict=True):
+                own += _log_answers(change(p), table.response[:, step], there)
+        found.append(total)
+    return np.concatenate(found, axis=2)
 
 
 def follow_cells(

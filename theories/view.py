@@ -6,7 +6,7 @@ for a whole set of trials at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -17,7 +17,12 @@ from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
 from lakatos.theories.alone import check_people_alone, check_trials_alone
 from lakatos.theories.sandbox.client import Sandbox, TheorySession
 from lakatos.theories.score import ExperimentEvidence
-from lakatos.theories.sequence import expected, follow_all, log_likelihood_of_all
+from lakatos.theories.sequence import (
+    expected,
+    follow_all,
+    log_likelihood_changed,
+    log_likelihood_of_all,
+)
 from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]
@@ -106,6 +111,15 @@ class TheoryView:
             for item, answer in zip(trials, answers, strict=True)
         ]
         return np.concatenate(found, axis=1)
+
+    def log_likelihood_changed(
+        self,
+        parameters: Mapping[str, Array],
+        trials: Sequence[Trials],
+        changes: Sequence[Callable[[Array], Array]],
+    ) -> Array:
+        """Of a theory that walks: ``(n_changes, n_draws, n_participants)`` nats; see `sequence`."""
+        return log_likelihood_changed(self._session, self.domain, parameters, trials, changes)
 
     def probabilities(self, parameters: Mapping[str, Array]) -> list[Array]:
         """``(n_draws, n_trials, n_options)`` for each experiment, expected of people who have not been asked yet."""

@@ -41,6 +41,7 @@ from lakatos.flows.commands.schedule import (  # noqa: E402
 )
 from lakatos.flows.commands.sweep import sweep_command  # noqa: E402
 from lakatos.flows.commands.theory import app as theory_app  # noqa: E402
+from lakatos.flows.commands.transfer import transfer  # noqa: E402
 from lakatos.flows.commands.view import view_command  # noqa: E402
 from lakatos.flows.operations.carry import tether  # noqa: E402
 from lakatos.flows.operations.first_design import design_command  # noqa: E402
@@ -67,6 +68,7 @@ app.add_typer(prolific_app, name="prolific")
 app.add_typer(theory_app, name="theory")
 app.add_typer(tools_app, name="tools")
 app.command("design")(design_command)
+app.command()(transfer)
 app.command("new")(new_command)
 data_app.command("describe")(describe_command)
 app.command()(collect)
@@ -432,12 +434,16 @@ def _find(run: str, runs: Path) -> Path:
 
 
 def _leaderboard(state: Any) -> Table:
-    table = Table("theory", "nats per choice", "skill", "prequential", "error", "r", "")
+    measured = {}
+    if state.completeness is not None:
+        measured = {line.theory: line for line in state.completeness.record.theories}
+    table = Table("theory", "nats per choice", "completeness", "prequential", "error", "r", "")
     for line in state.board().standings[:12]:
+        known = measured.get(line.theory)
         table.add_row(
             escape(state.name(line.theory)),
             f"{line.score.value:.4f} ± {2 * line.score.standard_error:.4f}",
-            "" if line.skill is None else f"{line.skill:.3f}",
+            "" if known is None or known.completeness is None else f"{known.completeness:.2f}",
             "" if line.prequential is None else f"{line.prequential.value:.4f}",
             f"{line.error:.4f}",
             "" if line.correlation is None else f"{line.correlation:.3f}",

@@ -202,7 +202,6 @@ class InPrefect(SilentProgress):
             {
                 "theory": row.name,
                 "nats per choice": round(row.nats, 4),
-                "skill": None if row.skill is None else round(row.skill, 3),
                 "error": round(row.error, 5),
                 "tie": "tie" if row.tied else "",
             }

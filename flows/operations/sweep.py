@@ -344,7 +344,7 @@ def _row(folder: Path, item: CellOutcome) -> dict[str, Any]:
         "leader": state.name(verdict.leader),
         "holds": verdict.holds,
         "nats_per_choice": standing.score.value,
-        "skill": standing.skill,
+        "completeness": None if state.completeness is None else state.completeness.record.of_leader,
         "error": standing.error,
         "error_to_truth": truth,
         "advantage": verdict.advantage,
@@ -358,7 +358,7 @@ def _row(folder: Path, item: CellOutcome) -> dict[str, Any]:
 
 MEASURES = (
     "nats_per_choice",
-    "skill",
+    "completeness",
     "error",
     "error_to_truth",
     "n_cycles",

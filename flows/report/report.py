@@ -111,6 +111,7 @@ def render(run: RunReading) -> str:
         "COIN": COIN,
     }
     figures = ReportFigures()
+    company = run.state.completeness.record if run.state.completeness else None
     context = {
         "run": run,
         "state": run.state,
@@ -124,6 +125,8 @@ def render(run: RunReading) -> str:
         "map": figures.map(run),
         "mapped": run.state.map.record if run.state.map else None,
         "ceiling": mean_ceiling(run, list(run.state.collected)),
+        "company": company,
+        "complete": {line.theory: line for line in company.theories} if company else {},
         "experiments": [experiment_facts(run, figures, name) for name in run.state.designs],
         "failures": failure_facts(run),
         "errors": error_facts(run, figures),

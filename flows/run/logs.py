@@ -56,7 +56,7 @@ class JsonProgress(SilentProgress):
 
     def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
         """Write the event ``leaderboard``: all standings, the best first."""
-        keys = ("name", "nats", "skill", "error", "tied")
+        keys = ("name", "nats", "error", "tied")
         self._write("leaderboard", rows=[{key: getattr(row, key) for key in keys} for row in rows])
 
     def note(self, text: str) -> None:

@@ -30,8 +30,6 @@ class LeaderRow:
     name: str
     nats: float
     """Log predictive probability per choice, in nats."""
-    skill: float | None
-    """Between chance (0) and the human noise ceiling (1); None where no ceiling is known."""
     error: float
     """Mean squared error of choice proportions."""
     tied: bool
@@ -191,7 +189,7 @@ class PlainProgress:
         for rank, row in enumerate(rows, 1):
             self._line(
                 f"  {rank}. {clean(row.name)}: {_number(row.nats)} nats per choice, "
-                f"skill {_number(row.skill, 2)}, error {_number(row.error, 4)}"
+                f"error {_number(row.error, 4)}"
                 f"{' (tied with the leader)' if row.tied and rank > 1 else ''}"
             )
 
@@ -316,13 +314,12 @@ class LiveProgress:
     def _table(self) -> Table:
         table = Table(box=None, pad_edge=False)
         table.add_column("theory", no_wrap=True, overflow="ellipsis")
-        for heading in ("nats per choice", "skill", "error", ""):
+        for heading in ("nats per choice", "error", ""):
             table.add_column(heading, justify="left" if not heading else "right")
         for rank, row in enumerate(self._rows):
             table.add_row(
                 Text(clean(row.name, 60), style="bold" if rank == 0 else ""),
                 Text(_number(row.nats)),
-                Text(_number(row.skill, 2)),
                 Text(_number(row.error, 4)),
                 Text("tied" if row.tied and rank > 0 else ""),
             )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import model_validator
+
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import (
     AnswersArrived,
@@ -47,6 +49,7 @@ from lakatos.language_models.record import RECORDS as CALL_RECORDS
 from lakatos.language_models.tool_record import RECORDS as TOOL_RECORDS
 from lakatos.memory.library import RECORDS as LESSON_RECORDS
 from lakatos.theories.record import (
+    CompletenessMeasured,
     Diagnosis,
     SealedScored,
     SearchFinished,
@@ -94,17 +97,23 @@ class LeaderboardLine(Record):
     """A theory's standing at the end of a cycle."""
 
     kind: Literal["leaderboard_line"] = "leaderboard_line"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     theory: Digest
     score: float
     standard_error: float
-    skill: float | None
     prequential: float | None
     error: float
     correlation: float | None
     behind: float
     behind_error: float
     tied: bool
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_version_1(cls, body: Any) -> Any:
+        if not isinstance(body, dict) or "skill" not in body:
+            return body
+        return {name: value for name, value in body.items() if name != "skill"}
 
 
 class CycleClosed(Record):
@@ -296,6 +305,7 @@ RECORD_TYPES: RecordTypes = {
         TheoryFailed,
         TheoryFitted,
         TheoryScored,
+        CompletenessMeasured,
         SealedScored,
         Diagnosis,
         SearchFinished,

@@ -168,7 +168,6 @@ class Run:
             LeaderRow(
                 name=self.state.name(line.theory),
                 nats=line.score.value,
-                skill=line.skill,
                 error=line.error,
                 tied=line.tied,
             )

@@ -60,6 +60,7 @@ from lakatos.judges.transition import advance as advance_epoch
 from lakatos.memory.library import RECORDS as LESSON_RECORDS
 from lakatos.memory.library import Library
 from lakatos.theories.record import (
+    CompletenessMeasured,
     Diagnosis,
     SealedScored,
     SearchFinished,
@@ -185,6 +186,8 @@ class RunState:
     sealed: Recorded[SealedOpened] | None = None
     sealed_scores: Mapping[Digest, Recorded[SealedScored]] = field(default_factory=dict)
     """By theory."""
+    completeness: Recorded[CompletenessMeasured] | None = None
+    """Of the leader and its rivals, at the verdict."""
     truth: Recorded[TruthCompared] | None = None
     map: Recorded[TheoriesMapped] | None = None
     folds: tuple[Recorded[FoldFinished], ...] = ()
@@ -204,7 +207,6 @@ class RunState:
             list(self.pool),
             list(self.collected),
             {key: item.record for key, item in self.scores.items()},
-            {name: item.record.ceiling for name, item in self.collected.items()},
             {name: item.record for name, item in self.theories.items()},
             {name: item.record for name, item in self.sealed_scores.items()},
         )
@@ -387,6 +389,8 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, sealed=item)
         case SealedScored():
             return replace(state, sealed_scores={**state.sealed_scores, record.theory: item})
+        case CompletenessMeasured():
+            return replace(state, completeness=item)
         case TheoriesMapped():
             return replace(state, map=item)
         case TruthCompared():

@@ -447,12 +447,14 @@ class StopConfig(_ConfigSection):
 
 
 class ValidationConfig(_ConfigSection):
-    """What stays hidden from the loop until the verdict."""
+    """What stays hidden from the loop until the verdict, and with what its rivals are compared there."""
 
     sealed_share: float = Field(0.0, ge=0, lt=1)
     """Archival: share of distinct trials that are sealed until the verdict."""
     folds: int = Field(0, ge=0)
     """Archival: run the whole loop once for each of so many folds of trials, each sealed in turn."""
+    company: bool = True
+    """Compare the rivals, at the verdict, with all published theories of the domain and with generic learners."""
 
     @model_validator(mode="before")
     @classmethod

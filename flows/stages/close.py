@@ -40,7 +40,6 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
             theory=line.theory,
             score=line.score.value,
             standard_error=line.score.standard_error,
-            skill=line.skill,
             prequential=line.prequential.value if line.prequential else None,
             error=line.error,
             correlation=line.correlation,

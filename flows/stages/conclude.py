@@ -13,6 +13,7 @@ from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded, CrossValidated, ErrorOnTrials
 from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.stages.company import measure_completeness
 from lakatos.flows.stages.compare import compare_truth, map_theories
 from lakatos.theories.record import SealedScored, UnitLogPredictives
 from lakatos.theories.score import ScoreEstimate, log_predictive, paired_difference, squared_errors
@@ -76,10 +77,11 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     run.progress.stage(len(run.state.cycles), "verdict", "")
     opened = run.state.sealed
     await score_sealed(run)
+    company = await measure_completeness(run)
     truth = await compare_truth(run)
     await map_theories(run)
     inputs = [run.state.cycles[-1].digest]
-    further = (run.state.confirmation, run.state.sensitivity)
+    further = (company, run.state.confirmation, run.state.sensitivity)
     inputs += [item.digest for item in (opened, truth, *further) if item is not None]
     inputs += [item.digest for item in run.state.sealed_scores.values()]
     inputs += [fold.digest for fold in run.state.folds]

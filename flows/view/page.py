@@ -539,7 +539,7 @@ def leaderboard(look: RunMoment, cycle: int | None) -> dict[str, Any]:
     closed = {item.record.cycle: item for item in look.state.cycles}
     number = cycle if cycle in closed else max(closed, default=None)
     return {"cycles": sorted(closed), "chosen": number, "closed": closed.get(number) if number is not None else None,
-            "history": history(look)}  # fmt: skip
+            "history": history(look), "completeness": look.state.completeness}  # fmt: skip
 
 
 # --- experiments ----------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from lakatos.flows.run.run import Run, create_run, read_state
 from lakatos.flows.run.source import hidden_theory
 from lakatos.flows.start import resume_run, run_study
 from lakatos.memory.item import Fact
+from lakatos.theories.families import FAMILIES
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import digest_bytes
 from lakatos.traces.errors import LockedError
@@ -394,6 +395,7 @@ def test_a_campaign_on_four_options_counts_every_one_of_them(tmp_path: Path) -> 
         design={"trials": 10, "participants": 20, "candidates": 30, "power": 0.5},
         participants={"source": "simulated", "theory": "satisficing"},
         stop={"cycles": 1, "least_cycles": 1},
+        validation={"company": True},
     )
     run_study(study, tmp_path / "offers", n_workers=1)
     state, trace = read_state(tmp_path / "offers")
@@ -403,11 +405,10 @@ def test_a_campaign_on_four_options_counts_every_one_of_them(tmp_path: Path) -> 
     record = state.scores[leader.theory, collected.record.experiment].record
     assert (record.n_options, len(record.proportions)) == (4, 4 * 10)
     assert np.reshape(record.proportions, (10, 4)).sum(axis=1) == pytest.approx(1.0)
-    chance, ceiling = -np.log(4), collected.record.ceiling
-    assert ceiling is not None
-    assert leader.skill == pytest.approx(
-        (record.left_out.scores.mean - chance) / (ceiling - chance)
-    )
+    assert state.completeness is not None
+    measured = state.completeness.record
+    assert measured.guessing == pytest.approx(-np.log(4))
+    assert len(measured.published) == len(FAMILIES["offers"].seeds)
     assert audit(tmp_path / "offers").passed
 
 

@@ -27,7 +27,6 @@ from lakatos.theories.score import (
     noise_ceiling,
     paired_difference,
     proportion_error,
-    skill,
     squared_errors,
     telling,
 )
@@ -364,17 +363,6 @@ class TestNoiseCeiling:
 def test_scores_of_more_experiments_than_the_other_theory_has_are_not_compared(compare):
     with pytest.raises(ValueError, match="shorter"):
         compare([units([-1.0, -2.0])] * 2, [units([-1.0, -2.0])])
-
-
-def test_skill_is_zero_at_chance_and_one_at_the_ceiling():
-    assert skill(-math.log(2), -0.4) == pytest.approx(0)
-    assert skill(-0.4, -0.4) == pytest.approx(1)
-    assert skill(-math.log(3), -0.4, n_options=3) == pytest.approx(0)
-
-
-@pytest.mark.parametrize("ceiling", [None, -math.log(2), -1.0])
-def test_no_skill_is_given_without_a_ceiling_above_chance(ceiling):
-    assert skill(-0.5, ceiling) is None
 
 
 class TestProportionError:

@@ -1,7 +1,5 @@
 """The scoreboard: ranks, ties and averages over experiments."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -45,13 +43,12 @@ def scored(
     )
 
 
-def board_of(*records, ceilings=None, theories=None):
+def board_of(*records, theories=None):
     experiments = list(dict.fromkeys(record.experiment for record in records))
     return scoreboard(
         theories or list(dict.fromkeys(record.theory for record in records)),
         experiments,
         {(record.theory, record.experiment): record for record in records},
-        dict.fromkeys(experiments) | (ceilings or {}),
     )
 
 
@@ -68,7 +65,6 @@ def leader_of(lengths, *records, unreadable=(), sealed=()):
         list(dict.fromkeys(record.theory for record in records)),
         experiments,
         {(record.theory, record.experiment): record for record in records},
-        dict.fromkeys(experiments),
         {
             name: checked(name, size, "it nests" if name in unreadable else "")
             for name, size in lengths.items()
@@ -156,28 +152,6 @@ def test_a_theory_is_tied_within_two_paired_errors_and_not_beyond():
     assert board.of(C).tied
 
 
-def test_skill_averages_experiments_that_have_a_ceiling():
-    board = board_of(
-        scored(A, "e", [-0.5, -0.5]),
-        scored(A, "f", [-0.6, -0.6]),
-        scored(A, "g", [-0.1, -0.1]),
-        ceilings={"e": -0.4, "f": -0.5},
-    )
-    chance = -math.log(2)
-    expected = ((-0.5 - chance) / (-0.4 - chance) + (-0.6 - chance) / (-0.5 - chance)) / 2
-    assert board.leader.skill == pytest.approx(expected)
-    assert board_of(scored(A, "e", [-0.5, -0.5])).leader.skill is None
-
-
-def test_skill_starts_at_a_guess_among_as_many_options_as_there_are():
-    board = board_of(
-        scored(A, "e", [-math.log(3)], n_options=3),
-        scored(A, "f", [-0.5 * math.log(4)], n_options=4),
-        ceilings={"e": -0.9, "f": 0.0},
-    )
-    assert board.leader.skill == pytest.approx((0 + 0.5) / 2)
-
-
 def test_prequential_scores_come_only_from_frozen_predictions():
     board = board_of(
         scored(A, "e", [-0.2, -0.2]),
@@ -209,7 +183,7 @@ def test_theories_without_a_score_on_every_experiment_are_left_out():
 
 
 def test_without_experiments_there_are_no_standings():
-    assert scoreboard([A], [], {}, {}).standings == ()
+    assert scoreboard([A], [], {}).standings == ()
 
 
 @given(hnp.arrays(np.float64, (3, 2, 4), elements=st.floats(-3, -0.01)), st.permutations([A, B, C]))

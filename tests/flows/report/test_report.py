@@ -345,7 +345,7 @@ class WrittenRun:
             lines = tuple(
                 LeaderboardLine(
                     theory=line.theory, score=line.score.value, standard_error=line.score.standard_error,
-                    skill=line.skill, prequential=None, error=line.error, correlation=line.correlation,
+                    prequential=None, error=line.error, correlation=line.correlation,
                     behind=line.behind.value, behind_error=line.behind.standard_error, tied=line.tied,
                 )
                 for line in self.state.board().standings

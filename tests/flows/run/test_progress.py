@@ -18,8 +18,8 @@ from lakatos.flows.run.progress import (
 
 HOSTILE = "evil[bold red]x[/] \x1b[2J\x1b]0;owned\x07 \u202egnp\u202c\r\nnext"
 ROWS = (
-    LeaderRow(name="Tallying", nats=-0.51234, skill=0.8, error=0.01, tied=True),
-    LeaderRow(name=HOSTILE, nats=-0.6, skill=None, error=0.02, tied=True),
+    LeaderRow(name="Tallying", nats=-0.51234, error=0.01, tied=True),
+    LeaderRow(name=HOSTILE, nats=-0.6, error=0.02, tied=True),
 )
 
 
@@ -89,7 +89,7 @@ def test_plain_lines_say_everything_once() -> None:
     assert stream.getvalue().splitlines() == [
         "starting ...",
         "A study: at most 1 cycle",
-        "  1. Tallying: -0.512 nats per choice, skill 0.80, error 0.0100",
+        "  1. Tallying: -0.512 nats per choice, error 0.0100",
         "rivals: a, b",
     ]
 

@@ -75,6 +75,7 @@ from lakatos.memory.library import RECORDS as LESSON_RECORDS
 from lakatos.memory.library import Pitfall
 from lakatos.theories.record import (
     ENGINE,
+    CompletenessMeasured,
     Diagnosis,
     SealedScored,
     SearchFinished,
@@ -237,6 +238,11 @@ ONE_OF_EACH = {
     "sealed_scores": SealedScored(
         theory=A, experiments=("e",), n_draws=4, squared=((0.0,),),
         scores=(UnitLogPredictives(log_predictive=(-0.5,), n_choices=(1.0,)),),
+    ),
+    "completeness": CompletenessMeasured(
+        leader=A, basis="people left out in turn", experiments=("e",), guessing=-0.69, learner=(), ceiling=-0.5,
+        ceiling_error=0.01, noise=None, noise_error=None, theories=(), published=(), failed={}, ahead=None,
+        ahead_error=None, better=(), text="",
     ),
     "map": TheoriesMapped(theories=(A,), positions=((0.0, 0.0),), shown=1.0, n_trials=1),
     "folds": FoldFinished(
@@ -417,7 +423,6 @@ def test_the_board_ranks_the_pool_on_all_experiments():
     board = state.board()
     assert [line.theory for line in board.standings] == [B, A]
     assert board.experiments == ("e",)
-    assert board.leader.skill is not None
 
 
 def test_a_rival_without_a_score_on_every_experiment_waits():

@@ -1,0 +1,211 @@
+"""How well a theory found on some people predicts others, beside published theories and a learner of the same people.
+
+    python benchmarks/theories/transfer.py      # resumes where it stopped; benchmarks/results/theories/transfer.json
+    python benchmarks/theories/transfer.py --only multiattribute
+
+Each cell is a pair of sources and a target: answers that had no part in anything. On the sources a search of the
+grammar, from all published theories of the domain, names a theory; the published theories are fitted to the same
+answers, and the one that is best there (experiments left out in turn) is the textbook's; generic learners learn from
+them too. The target is then predicted by all three as they are. Completeness is the share of the learners' gain over
+guessing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+import numpy as np  # noqa: E402
+
+from benchmarks.cells import complete  # noqa: E402
+from benchmarks.provenance import provenance  # noqa: E402
+from lakatos.experiments.archives.fetch import find_reader, load_archive  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.task import Trials  # noqa: E402
+from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
+from lakatos.theories.completeness import completeness, mean_score  # noqa: E402
+from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.learners import left_out_kind, predict_others  # noqa: E402
+from lakatos.theories.score import (  # noqa: E402
+    ScoreEstimate,
+    UnitScores,
+    log_predictive,
+    paired_difference,
+)
+from lakatos.theories.theory import Theory, read_program  # noqa: E402
+from lakatos.theories.transfer import relearned  # noqa: E402
+
+RESULT = ROOT / "benchmarks" / "results" / "theories" / "transfer.json"
+N_CANDIDATES, N_DRAWS = 40, 256
+FIELDS = ("group", "source", "target")
+
+
+def pairs() -> Iterator[tuple[str, str, str]]:
+    """Group, source and target, each ``data set`` or ``data set/experiment``; ``-name`` is all but that experiment."""
+    autocog = "multiattribute_autocog"
+    for kind, n_parts in (("cardinal", 5), ("binary", 5)):
+        for part in range(1, n_parts + 1):
+            for half in "ab":
+                name = f"{kind}-{part}{half}"
+                yield f"multiattribute, {kind}", f"{autocog}/{kind}/-{name}", f"{autocog}/{name}"
+    yield "risky", "risky_cpc18", "risky_spektor2024"
+    yield "risky", "risky_spektor2024", "risky_cpc18"
+    yield "risky", "risky_cpc18", "allais"
+    for number in range(1, 6):
+        name, data = f"framing-{number}", "intertemporal_ericson2015"
+        yield "intertemporal", f"{data}/framing/-{name}", f"{data}/{name}"
+
+
+def read(place: str, data: Path) -> list[Trials]:
+    """The experiments that a place of `pairs` stands for."""
+    name, *rest = place.split("/")
+    trials = load_archive(name, data)
+    if not rest:
+        return list(trials)
+    if len(rest) == 1:
+        return [item for item in trials if item.experiment == rest[0]]
+    kind, left_out = rest
+    return [
+        item
+        for item in trials
+        if item.experiment.startswith(kind) and item.experiment != left_out.removeprefix("-")
+    ]
+
+
+def named_theory(laboratory: Laboratory, trials: Sequence[Trials]) -> Theory:
+    """What a search of the grammar submits, pruned, with the people that the answers taught."""
+    family = FAMILIES[laboratory.domain.name]
+    starts = tuple(SearchStart(None, composition) for _, composition in family.seeds.values())
+    brief = AdvocateBrief(starts, n_candidates=len(starts) + N_CANDIDATES, n_successors=1)
+    advocate = GrammarAdvocate(family.grammar)
+
+    def evaluate(items: Any) -> Any:
+        return laboratory.evaluate(family.grammar, items, trials, n_draws=128)
+
+    def validate(items: Any) -> Any:
+        return laboratory.cross_validate(family.grammar, items, trials, n_draws=128)
+
+    proposal = advocate.revise(brief, evaluate, np.random.default_rng(0))
+    proposal = advocate.pruned(proposal, replace(brief, starts=()), evaluate, validate)
+    best = proposal.submitted[0].evaluated
+    assert best is not None
+    form = read_program(best.theory.program)
+    (people,) = laboratory.people_of([form], [{}], trials)
+    if isinstance(people, TheoryError):
+        raise people
+    return form.with_people(people, pooled=all(item.pooled for item in trials))
+
+
+def cell(group: str, source: str, target: str, data: Path) -> dict[str, Any]:
+    """One pair."""
+    began = time.time()
+    domain = DOMAINS[find_reader(source.split("/")[0]).domain]
+    family = FAMILIES[domain.name]
+    learned, unseen = read(source, data), read(target, data)
+    n_options = [item.n_options for item in unseen]
+    published = {name: read_program(family.program(name)) for name in family.seeds}
+    learner = predict_others(domain, learned, unseen, kind=left_out_kind(learned)).scores
+    with Laboratory(domain, n_workers=1) as laboratory:
+        named = named_theory(laboratory, learned)
+        lines, _ = relearned(published, learned, laboratory, N_DRAWS)
+        textbook = max(lines, key=lambda item: item[0].score.value)[1]
+        scores: dict[str, list[UnitScores]] = {}
+        for theory in (named, *(theory for _, theory in lines)):
+            evidence = laboratory.evidence(theory, unseen, N_DRAWS)
+            scores[theory.digest] = [log_predictive(item) for item in evidence]
+    best_there = max(
+        (theory for _, theory in lines), key=lambda theory: mean_score(scores[theory.digest]).value
+    )
+
+    def told(theory: Theory) -> dict[str, Any]:
+        own = scores[theory.digest]
+        share = completeness(own, learner, n_options)
+        return {"name": theory.name, "score": mean_score(own).value, "completeness": _pair(share)}
+
+    return {
+        "group": group,
+        "source": source,
+        "target": target,
+        "named": told(named),
+        "n_parameters": len(named.priors),
+        "textbook": told(textbook),
+        "best_published_there": told(best_there),
+        "learner": mean_score(learner).value,
+        "guessing": float(np.mean(-np.log(n_options))),
+        "ahead_of_textbook": _pair(
+            paired_difference(scores[named.digest], scores[textbook.digest])
+        ),
+        "ahead_of_best_there": _pair(
+            paired_difference(scores[named.digest], scores[best_there.digest])
+        ),
+        "ahead_of_learner": _pair(paired_difference(scores[named.digest], learner)),
+        "seconds": round(time.time() - began, 1),
+    }
+
+
+def _pair(estimate: ScoreEstimate | None) -> list[float] | None:
+    return None if estimate is None else [estimate.value, estimate.standard_error]
+
+
+def summary(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """For each group of pairs: means with standard errors over pairs, and in how many the named theory is ahead."""
+    found = {}
+    for group in dict.fromkeys(item["group"] for item in cells):
+        own = [item for item in cells if item["group"] == group]
+        line: dict[str, Any] = {"n": len(own)}
+        for key in ("ahead_of_textbook", "ahead_of_best_there", "ahead_of_learner"):
+            values = np.array([item[key][0] for item in own])
+            errors = np.array([item[key][1] for item in own])
+            spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else errors[0]
+            line[key] = {
+                "mean": float(values.mean()),
+                "standard_error": float(spread),
+                "not_worse": int((values >= -errors).sum()),
+                "ahead": int((values > 0).sum()),
+            }
+        for who in ("named", "textbook"):
+            shares = [item[who]["completeness"][0] for item in own if item[who]["completeness"]]
+            line[f"completeness_{who}"] = {
+                "mean": float(np.mean(shares)) if shares else None,
+                "n": len(shares),
+            }
+        found[group] = line
+    return found
+
+
+def main() -> None:
+    """Run the pairs that are missing."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--only", default="", help="beginning of a group's name")
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("LAKATOS_DATA", "data")))
+    options = parser.parse_args()
+    order = list(pairs())
+    wanted = [item for item in order if item[0].startswith(options.only)]
+    cells = complete(
+        options.out, cell, wanted, FIELDS, options.workers,
+        order=lambda item: order.index(tuple(item[name] for name in FIELDS)), extra=(options.data,),
+    )  # fmt: skip
+    found = summary(cells)
+    options.out.write_text(
+        json.dumps({**provenance(), "summary": found, "cells": cells}, indent=1) + "\n"
+    )
+    for group, line in found.items():
+        print(group, line)
+
+
+if __name__ == "__main__":
+    main()

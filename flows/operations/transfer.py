@@ -1,0 +1,372 @@
+"""`lakatos transfer`: any theory on any other data of its domain, as a record that anybody can compute again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from lakatos.experiments.archives.fetch import find_reader, load_archive
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.errors import DataMissingError
+from lakatos.experiments.task import Trials
+from lakatos.flows.audit.recompute import difference
+from lakatos.flows.errors import RunMissingError, TransferError
+from lakatos.flows.run.code import science
+from lakatos.flows.run.places import find_run
+from lakatos.flows.run.run import form_of, read_state, with_fit
+from lakatos.flows.run.source import archive_trials
+from lakatos.flows.run.state import RunState
+from lakatos.theories.completeness import guessing
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.record import UnitLogPredictives
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.transfer import N_DRAWS, TransferLine, TransferResult, transfer
+from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.record import Record
+
+TRANSFER_FILE = "transfer.json"
+
+
+class TransferLineMeasured(Record):
+    """How one theory, or learner, predicts the new answers."""
+
+    kind: Literal["transfer_line"] = "transfer_line"
+    version: Literal[1] = 1
+    role: Literal["theory", "published", "learner", "noise", "textbook"]
+    name: str
+    way: str
+    half: bool
+    """Whether only the second half of each person's answers is scored."""
+    scores: tuple[UnitLogPredictives, ...]
+    """Of each experiment."""
+    score: float
+    """Nats per choice, averaged over experiments."""
+    score_error: float
+    completeness: float | None
+    completeness_error: float | None
+    behind: float | None
+    """Nats per choice by which the best published theory is ahead, paired, on the same answers."""
+    behind_error: float | None
+
+
+class TransferMeasured(Record):
+    """A theory on answers that had no part in it; `check_transfer` computes it again."""
+
+    kind: Literal["transfer_measured"] = "transfer_measured"
+    version: Literal[1] = 1
+    name: str
+    claim: str
+    source: str
+    """The theory's program."""
+    author: str
+    origin: str
+    """Where the theory comes from, in words."""
+    people: dict[str, tuple[float, float]]
+    """With whom it came, as in `TheoryFitted`; empty for the declared ranges."""
+    pooled: bool
+    """Whether these were learned where people could not be told apart."""
+    domain: str
+    data: str
+    """Data set of the new answers."""
+    experiments: tuple[str, ...]
+    answers: tuple[Fingerprint, ...]
+    """Digest of each experiment's answers."""
+    n_draws: int
+    seed: int
+    science: Fingerprint
+    """Digest of the code that computed it."""
+    guessing: float
+    """Nats per choice of somebody who guesses."""
+    lines: tuple[TransferLineMeasured, ...]
+    failed: dict[str, str]
+    """Published theories that do not run on these trials, and why."""
+    left_out: str
+    """Why some way is missing; empty where none is."""
+
+    def of(self, role: str) -> list[TransferLineMeasured]:
+        """Lines of one role, in order."""
+        return [line for line in self.lines if line.role == role]
+
+
+@dataclass(frozen=True)
+class TravellingTheory:
+    """A theory, where it comes from, and what it was found on."""
+
+    theory: Theory
+    """With the people that it comes with."""
+    form: Theory
+    origin: str
+    domain: str
+    """Empty where nobody knows."""
+    found_on: tuple[str, frozenset[str]] | None = None
+    """Data set, and the experiments of it whose answers had a part in the theory."""
+
+
+def measure_transfer(
+    travelling: TravellingTheory,
+    data: str,
+    trials: Sequence[Trials],
+    *,
+    n_draws: int = N_DRAWS,
+    seed: int = 0,
+    n_workers: int = 2,
+) -> TransferMeasured:
+    """Try a theory on answers that had no part in it.
+
+    Args:
+        travelling: The theory.
+        data: Name of the data set.
+        trials: Its experiments, as `read_target` returns them.
+        n_draws: Of each population, a power of two.
+        seed: Of the generic learners.
+        n_workers: Theories that run at the same time; does not change results.
+
+    Raises:
+        TransferError: The theory is of another domain, or was found on these answers.
+        TheoryError: It does not run on these trials.
+    """
+    domain = find_reader(data).domain
+    check_travel(travelling, data, domain, [item.experiment for item in trials])
+    family, theory = FAMILIES[domain], travelling.theory
+    published = {name: read_program(family.program(name)) for name in family.seeds}
+    with Laboratory(DOMAINS[domain], n_workers) as laboratory:
+        result = transfer(
+            theory, published, trials, laboratory, form=travelling.form, n_draws=n_draws, seed=seed
+        )
+    learned = {} if theory is travelling.form else theory.priors
+    return TransferMeasured(
+        name=theory.name,
+        claim=theory.claim,
+        source=theory.program.source,
+        author=theory.program.author,
+        origin=travelling.origin,
+        people={name: (prior.center, prior.spread) for name, prior in learned.items()},
+        pooled=theory.pooled,
+        domain=domain,
+        data=data,
+        experiments=tuple(item.experiment for item in trials),
+        answers=tuple(item.digest for item in trials),
+        n_draws=n_draws,
+        seed=seed,
+        science=science(domain),
+        guessing=guessing(result.n_options),
+        lines=_lines(result),
+        failed=dict(result.failed),
+        left_out=result.left_out,
+    )
+
+
+def _lines(result: TransferResult) -> tuple[TransferLineMeasured, ...]:
+    roles: list[
+        tuple[Literal["theory", "published", "learner", "noise", "textbook"], TransferLine | None]
+    ]
+    roles = [("theory", line) for line in result.theory]
+    roles += [("published", line) for line in result.published]
+    roles += [
+        ("learner", result.learner),
+        ("noise", result.noise),
+        ("textbook", result.textbook_by_person),
+    ]
+    found = []
+    for role, line in roles:
+        if line is None:
+            continue
+        share, behind = result.completeness(line), result.behind_textbook(line)
+        found.append(
+            TransferLineMeasured(
+                role=role,
+                name=line.name,
+                way=line.way,
+                half=line.half,
+                scores=tuple(map(UnitLogPredictives.of, line.scores)),
+                score=line.score.value,
+                score_error=line.score.standard_error,
+                completeness=share.value if share else None,
+                completeness_error=share.standard_error if share else None,
+                behind=behind.value if behind else None,
+                behind_error=behind.standard_error if behind else None,
+            )
+        )
+    return tuple(found)
+
+
+def check_travel(
+    travelling: TravellingTheory, data: str, domain: str, experiments: Sequence[str]
+) -> None:
+    """Raise `TransferError` where a theory cannot be tried, or would be tried on what it was made from."""
+    name = travelling.theory.name
+    if travelling.domain and travelling.domain != domain:
+        raise TransferError(
+            f"{name!r} is about {travelling.domain} and the answers of {data} are about {domain}; a theory can be "
+            f"tried on data of its own domain only. `lakatos data list` names the domain of each data set."
+        )
+    if travelling.found_on is None or travelling.found_on[0] != data:
+        return
+    same = sorted(travelling.found_on[1].intersection(experiments))
+    if same:
+        raise TransferError(
+            f"{name!r} was found on {', '.join(same[:3])}{' and others' if len(same) > 3 else ''} of {data}, so "
+            "that these answers say nothing new about it. Name another data set, or other experiments of this one "
+            "with --experiments."
+        )
+
+
+def find_theory(
+    name: str, runs: Path, *, of: str = "", domain: str = "", data: Path | None = None
+) -> TravellingTheory:
+    """A theory by the path of its source, by a run's name (or path), or by the name of a published one.
+
+    Args:
+        name: What was given.
+        runs: Folder that holds the runs.
+        of: A run's theory by name, or by the beginning of its digest; the leader by default.
+        domain: Of the data, for published theories, whose names are of a domain.
+        data: Folder of the published data sets, to know which experiments a run was about.
+
+    Raises:
+        TransferError: There is nothing of that name.
+    """
+    path = Path(name)
+    if path.suffix == ".py" or path.is_file():
+        try:
+            source = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise TransferError(f"cannot read the theory {path}: {reason}.") from None
+        theory = read_program(TheoryProgram(source, "you"))
+        return TravellingTheory(theory, theory, f"the file {path.name}", "")
+    if domain and name in FAMILIES[domain].seeds:
+        theory = read_program(FAMILIES[domain].program(name))
+        return TravellingTheory(theory, theory, "published", domain)
+    elsewhere = [own for own, family in FAMILIES.items() if name in family.seeds]
+    if elsewhere:
+        theory = read_program(FAMILIES[elsewhere[0]].program(name))
+        return TravellingTheory(theory, theory, "published", elsewhere[0])
+    try:
+        folder = find_run(name, runs)
+    except RunMissingError as error:
+        raise TransferError(
+            f"there is no theory {name!r}: no source file, no published theory and no run is called so. {error}"
+        ) from None
+    return _of_run(folder, of, data)
+
+
+def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
+    """A run's leader, or another theory of it, with the people that its newest fit found."""
+    state, trace = read_state(folder)
+    with trace:
+        assert state.config is not None
+        leader = _leader(state)
+        if not (of or leader):
+            raise TransferError(
+                f"the run {folder.name} has no theory yet: nothing was scored. `lakatos resume {folder}` goes on."
+            )
+        form = form_of(trace, state, of or str(leader))
+    config = state.config
+    found_on = None
+    if config.participants.source == "archival":
+        names = {item.experiment for item in archive_trials(config, data)}
+        found_on = (config.participants.archive, frozenset(names))
+    origin = f"the run {folder.name}, study {config.name}"
+    return TravellingTheory(with_fit(form, state), form, origin, config.domain, found_on)
+
+
+def _leader(state: RunState) -> Digest | None:
+    if state.concluded is not None:
+        return state.concluded.record.leader
+    standings = state.board().standings
+    return standings[0].theory if standings else None
+
+
+def read_target(data: str, experiments: str, folder: Path | None) -> tuple[Trials, ...]:
+    """The experiments of a data set whose names match a pattern.
+
+    Raises:
+        DataMissingError: There is no such data set, it is not in the folder, or no experiment matches.
+    """
+    trials = load_archive(data, folder or Path("data"))
+    chosen = tuple(item for item in trials if fnmatchcase(item.experiment, experiments))
+    if not chosen:
+        there = ", ".join(item.experiment for item in trials)
+        raise DataMissingError(
+            f"no experiment of {data} is called {experiments!r}; there are: {there}."
+        )
+    for item in chosen:
+        item.check_comparable()
+    return chosen
+
+
+def write_transfer(measured: TransferMeasured, folder: Path) -> Path:
+    """Write the record as JSON; returns the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / TRANSFER_FILE
+    file.write_text(json.dumps(measured.model_dump(mode="json"), indent=1) + "\n", encoding="utf-8")
+    return file
+
+
+def read_transfer(file: Path) -> TransferMeasured:
+    """Read what `write_transfer` wrote.
+
+    Raises:
+        TransferError: It cannot be read, or is no such record.
+    """
+    try:
+        return TransferMeasured.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise TransferError(f"cannot read {file}: {error.strerror}.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise TransferError(
+            f"{file} is no record of a transfer ({place}: {first['msg']}); `lakatos transfer` writes {TRANSFER_FILE}."
+        ) from None
+
+
+def check_transfer(
+    measured: TransferMeasured, data: Path | None = None, *, n_workers: int = 2
+) -> str:
+    """Compute a record again from the published answers and the theory that it holds.
+
+    Returns:
+        The first difference in words; empty where there is none.
+
+    Raises:
+        TransferError: Other code computed it.
+    """
+    here = science(measured.domain)
+    if measured.science != here:
+        raise TransferError(
+            f"the record was computed by other code ({measured.science[:8]}, here {here[:8]}); check it with that."
+        )
+    trials = read_target(measured.data, "*", data)
+    by_name = {item.experiment: item for item in trials}
+    missing = [name for name in measured.experiments if name not in by_name]
+    if missing:
+        return f"{measured.data} has no experiment {missing[0]!r}"
+    chosen = [by_name[name] for name in measured.experiments]
+    for item, told in zip(chosen, measured.answers, strict=True):
+        if item.digest != told:
+            return f"the answers of {item.experiment} are not those that the record names"
+    form = read_program(TheoryProgram(measured.source, measured.author))
+    theory = form
+    if measured.people:
+        people = {name: form.priors[name].narrowed(*ends) for name, ends in measured.people.items()}
+        theory = form.with_people(people, pooled=measured.pooled)
+    travelling = TravellingTheory(theory, form, measured.origin, measured.domain)
+    again = measure_transfer(
+        travelling,
+        measured.data,
+        chosen,
+        n_draws=measured.n_draws,
+        seed=measured.seed,
+        n_workers=n_workers,
+    )
+    told_again = again.model_dump(mode="json")
+    return difference(measured.model_dump(mode="json"), told_again, lambda digest: digest)

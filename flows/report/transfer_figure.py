@@ -1,0 +1,99 @@
+"""The figure of `lakatos transfer`: how a theory predicts other people, beside published theories and learners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from lakatos.flows.report.figures import INK, MUTED, PAPER, SERIES, SETTINGS
+
+MOST_PUBLISHED = 8
+COLORS = {
+    "theory": SERIES[0],
+    "published": MUTED,
+    "textbook": MUTED,
+    "learner": SERIES[1],
+    "noise": SERIES[2],
+}
+SHORT = 44
+
+
+class ComparedLine(Protocol):
+    """What the figure shows of a line."""
+
+    @property
+    def role(self) -> str:
+        """What the line is: ``theory``, ``published``, ``textbook``, ``learner`` or ``noise``."""
+
+    @property
+    def name(self) -> str:
+        """Of the theory."""
+
+    @property
+    def way(self) -> str:
+        """In which it predicts."""
+
+    @property
+    def half(self) -> bool:
+        """Whether only second halves are scored."""
+
+    @property
+    def behind(self) -> float | None:
+        """Nats per choice by which the textbook is ahead."""
+
+    @property
+    def behind_error(self) -> float | None:
+        """Its standard error."""
+
+
+def draw_transfer(title: str, lines: Sequence[ComparedLine], file: Path) -> None:
+    """How far each line is ahead of the best published theory, with 95% intervals; SVG or PNG by the file's ending.
+
+    Args:
+        title: Above the figure.
+        lines: In the order in which they are shown.
+        file: To write.
+    """
+    whole = _shown([line for line in lines if not line.half])
+    halves = [line for line in lines if line.half]
+    panels = [("all answers", whole), ("second half of each person's answers", halves)]
+    panels = [(name, own) for name, own in panels if own]
+    heights = [len(own) for _, own in panels]
+    colors = {"figure.facecolor": PAPER, "savefig.facecolor": PAPER}
+    with mpl.rc_context(cast(Any, SETTINGS | colors)):
+        size = (7.4, 0.9 + 0.27 * sum(heights) + 0.5 * len(panels))
+        figure = Figure(figsize=size, layout="constrained")
+        figure.suptitle(title, fontsize=10)
+        all_axes = figure.subplots(
+            len(panels), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
+        )[:, 0]
+        for axes, (name, own) in zip(all_axes, panels, strict=True):
+            axes.axvline(0.0, color=INK, lw=0.8, ls=":")
+            for place, line in enumerate(own):
+                ahead, error = -(line.behind or 0.0), 2 * (line.behind_error or 0.0)
+                axes.errorbar(
+                    ahead, place, xerr=error, fmt="o", ms=4, color=COLORS[line.role], lw=1.2
+                )
+            axes.set_yticks(range(len(own)), [_label(line) for line in own])
+            axes.set_ylim(len(own) - 0.5, -0.5)
+            axes.set_title(name, loc="left", fontsize=8, color=MUTED)
+            axes.grid(axis="y", visible=False)
+        all_axes[-1].set_xlabel(
+            "nats per choice ahead of the best published theory, fitted to these answers"
+        )
+        figure.savefig(file, dpi=150)
+
+
+def _shown(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
+    """Without the published theories after the first few."""
+    published = [line for line in lines if line.role == "published"]
+    return [line for line in lines if line not in published[MOST_PUBLISHED:]]
+
+
+def _label(line: ComparedLine) -> str:
+    name = line.name if len(line.name) <= SHORT else line.name[: SHORT - 1] + "…"
+    return f"{name}, {line.way}" if line.role in ("theory", "textbook") else name

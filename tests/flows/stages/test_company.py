@@ -1,0 +1,68 @@
+"""The rivals beside all published theories of the domain and generic learners."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small import QUICK, small_study
+
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.report.report import write_report
+from lakatos.flows.run.run import read_state
+from lakatos.flows.stages.company import describe
+from lakatos.flows.start import run_study
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.record import CompletenessMeasured, TheoryCompleteness
+
+
+def line(name, share, *, score=-0.5) -> TheoryCompleteness:
+    return TheoryCompleteness(
+        name=name, theory=name[0].lower() * 64, score=score, score_error=0.01, completeness=share,
+        completeness_error=None if share is None else 0.02, people={},
+    )  # fmt: skip
+
+
+def measured(leader, *published, ahead=None) -> CompletenessMeasured:
+    return CompletenessMeasured(
+        leader=leader.theory, basis="people left out in turn", experiments=("e",), guessing=-0.69, learner=(),
+        ceiling=-0.4, ceiling_error=0.01, noise=None, noise_error=None, theories=(leader,), published=published,
+        failed={}, ahead=ahead, ahead_error=None if ahead is None else 0.005, better=(), text="",
+    )  # fmt: skip
+
+
+def test_the_sentence_has_the_share_its_interval_and_the_textbook():
+    text = describe(measured(line("Adding", 0.9), line("Books", 0.8), ahead=0.012))
+    assert "predicts 90% of what generic learners" in text
+    assert "95% interval 86% to 94%; people left out in turn" in text
+    assert "Books, predicts 80%" in text
+    assert "by +0.0120 nats per choice (95% interval +0.0020 to +0.0220)" in text
+
+
+def test_a_leader_out_of_the_textbook_and_undefined_completeness_are_said():
+    leader = line("Adding", None)
+    text = describe(measured(leader, leader, line("Books", None)))
+    assert "completeness is not defined" in text
+    assert "It is itself the best of 2 published theories" in text
+
+
+@pytest.mark.slow
+def test_a_campaign_measures_completeness_and_the_audit_computes_it_again(tmp_path: Path) -> None:
+    study = small_study(
+        **QUICK, validation={"company": True}, stop={"cycles": 1, "least_cycles": 1}
+    )
+    run_study(study, tmp_path / "run", n_workers=1)
+    state, trace = read_state(tmp_path / "run")
+    trace.close()
+    assert state.completeness is not None
+    assert state.concluded is not None
+    found = state.completeness.record
+    assert found.leader == state.concluded.record.leader
+    assert found.text in state.concluded.record.text
+    assert len(found.published) + len(found.failed) == len(FAMILIES["multiattribute"].seeds)
+    assert found.guessing < found.ceiling < 0
+    report = write_report(tmp_path / "run").read_text()
+    assert "(textbook)" in report
+    assert "generic learners: gradient boosting and a small network" in report
+    report = audit(tmp_path / "run")
+    assert report.passed, report
