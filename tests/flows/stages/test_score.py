@@ -276,7 +276,7 @@ def test_chance_decides_where_draws_are_few_for_so_small_a_difference(
 ):
     lines = [
         TheoryStanding(
-            theory=name, score=ScoreEstimate(-0.5, 0.01), skill=None, prequential=None, n_prequential=0, error=0.0,
+            theory=name, score=ScoreEstimate(-0.5, 0.01), prequential=None, n_prequential=0, error=0.0,
             correlation=None, behind=difference, tied=False, chance=own,
         )
         for name, difference, own in (
