@@ -115,3 +115,18 @@ def test_words_for_missing_values_are_empty_cells(tmp_path: Path) -> None:
     table = read_answers(write(tmp_path, "a.csv", "a,b\nNA,1\nx,NaN\n"))
     assert table.frame["a"].tolist() == ["", "x"]
     assert any("NA or NaN are taken as empty" in note for note in table.notes)
+
+
+def test_data_frames_of_r_and_files_of_spss_are_tables(tmp_path: Path) -> None:
+    pyreadr = pytest.importorskip("pyreadr", reason="pip install 'lakatos[formats]'")
+    pyreadstat = pytest.importorskip("pyreadstat", reason="pip install 'lakatos[formats]'")
+    frame = pd.DataFrame({"who": ["a", "b"], "x": [1.5, None], "n": [1.0, 2.0]})
+    pyreadr.write_rds(str(tmp_path / "t.rds"), frame)
+    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    wanted = {"who": ["a", "b"], "x": ["1.5", ""], "n": ["1", "2"]}
+    for kind in ("rds", "sav"):
+        assert read_answers(tmp_path / f"t.{kind}").frame.to_dict("list") == wanted
+        (tmp_path / f"bad.{kind}").write_bytes(b"no such file")
+        with pytest.raises(TrialsError, match="is no"):
+            read_answers(tmp_path / f"bad.{kind}")
