@@ -166,7 +166,7 @@ class TestLoadTheory:
                 "    return 0.5 * parameters['lapse'] + 0 * trials['rating_max'] + len(calls) / 10000\n"
             )
         )
-        with pytest.raises(TheoryProbabilityError, match="answers differently when asked twice"):
+        with pytest.raises(TheoryError, match="keep nothing between calls"):
             load_theory(program(source), DOMAIN, sandbox)
 
     def test_every_refusal_is_a_theory_error(self, sandbox):

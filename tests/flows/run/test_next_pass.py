@@ -494,7 +494,7 @@ def test_a_machine_with_another_version_refuses_and_the_one_that_began_goes_on(
         )
     shutil.copytree(ROOT / "lakatos", other / "lakatos", symlinks=True)
     with (other / "theories" / "score.py").open("a") as file:
-        file.write("# another version\n")
+        file.write("ANOTHER_VERSION = True\n")
     asked.deliver(copy, *range(12))
     before = look(copy)
     words = [sys.executable, "-m", "lakatos.flows.commands.main", "wake", str(copy)]
