@@ -183,8 +183,10 @@ class AnchorLedger:
                 f"{self.folder} is the ledger of other items: the anchor file beside it was changed. Restore the file; "
                 "a new anchor set goes into a file of its own."
             )
-        if trace.journal.head[0]:
-            self._check_known(identity(trace.journal))
+        if not trace.journal.head[0]:  # it was made a moment ago, or a known ledger was emptied
+            self._check_known(None)
+            return
+        self._check_known(identity(trace.journal))
         if problem := uncovered(self.folder, trace.journal, public_key(laboratory_key())):
             raise LedgerError(f"{self.folder} cannot be relied on: {problem}")
 

@@ -179,7 +179,7 @@ def test_progress_as_lines_of_json_escapes_what_could_disturb_a_terminal() -> No
     progress = JsonProgress(stream, run="a")
     progress.start("Which rule?", 5)
     progress.stage(1, "score", "3 theories")
-    progress.leaderboard([LeaderRow("evil\x1b[2J\n", -0.5, None, 0.1, False)])
+    progress.leaderboard([LeaderRow("evil\x1b[2J\n", -0.5, 0.1, False)])
     progress.finish("done")
     text = stream.getvalue()
     assert "\x1b" not in text

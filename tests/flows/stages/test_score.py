@@ -217,23 +217,28 @@ def test_what_was_frozen_stays_when_only_the_fit_is_newer(done):
 
 def test_draws_are_raised_fourfold_until_chance_decides_nothing(done):
     draws = [[item.record.n_draws for item in own] for own in done.found.scored]
-    assert draws == [[32, 32, 128, 128], [32] * 4 + [128] * 4 + [512] * 4]
-    assert {item.record.n_draws for item in done.run.state.scores.values()} == {512}
+    for own in draws:
+        assert own == sorted(own)
+        assert sorted(set(own)) == [N_DRAWS * 4**step for step in range(len(set(own)))]
+    most = max(draws[-1])
+    assert most > N_DRAWS
+    assert {item.record.n_draws for item in done.run.state.scores.values()} == {most}
     assert decided_by_chance(done.run.state.board()) == []
     assert too_few_draws(done.run) is None
 
 
 def test_draws_are_raised_up_to_the_limit_and_for_those_who_have_fewer(done, monkeypatch):
     run, names = done.run, list(done.run.state.theories)
+    wanted_draws = 4 * max(item.record.n_draws for item in run.state.scores.values())
     monkeypatch.setattr(stage, "LARGEST_CHANCE", 0.0)
-    monkeypatch.setattr(stage, "MOST_DRAWS", 2048)
+    monkeypatch.setattr(stage, "MOST_DRAWS", wanted_draws)
     n_draws, more = too_few_draws(run)
-    assert (n_draws, sorted(more)) == (2048, sorted(names))
+    assert (n_draws, sorted(more)) == (wanted_draws, sorted(names))
     # One of the two has enough already, on one experiment only at first.
     for experiments, wanted in ((("1.1",), sorted(names)), (("1.1", "2.1"), [names[1]])):
         many = {
             (names[0], experiment): Recorded(
-                item.record.model_copy(update={"n_draws": 2048}), item.digest
+                item.record.model_copy(update={"n_draws": wanted_draws}), item.digest
             )
             for experiment in experiments
             for item in [run.state.scores[names[0], experiment]]
@@ -241,8 +246,8 @@ def test_draws_are_raised_up_to_the_limit_and_for_those_who_have_fewer(done, mon
         state = replace(run.state, scores={**run.state.scores, **many})
         monkeypatch.setattr(run, "state", state)
         n_draws, more = too_few_draws(run)
-        assert (n_draws, sorted(more)) == (2048, wanted)
-    monkeypatch.setattr(stage, "MOST_DRAWS", 2047)
+        assert (n_draws, sorted(more)) == (wanted_draws, wanted)
+    monkeypatch.setattr(stage, "MOST_DRAWS", wanted_draws - 1)
     assert too_few_draws(run) is None
 
 
