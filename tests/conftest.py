@@ -32,11 +32,24 @@ def require(condition: object, reason: str) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def laboratory_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Tests sign with a key of their own."""
-    before, place = os.environ.get("LAKATOS_HOME"), tmp_path_factory.mktemp("home")
-    os.environ["LAKATOS_HOME"] = str(place)
-    yield place
-    os.environ.pop("LAKATOS_HOME") if before is None else os.environ.update(LAKATOS_HOME=before)
+    """Tests sign with a key of their own, and keep heads in its home."""
+    with pytest.MonkeyPatch.context() as patch:
+        place = tmp_path_factory.mktemp("home")
+        patch.setenv("LAKATOS_HOME", str(place))
+        patch.delenv("LAKATOS_HEADS", raising=False)
+        yield place
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_setting_left_behind(laboratory_home: Path) -> Iterator[None]:
+    """A module that leaves one of the project's variables changed fails, not a module that comes later."""
+    before = own_settings()
+    yield
+    assert own_settings() == before
+
+
+def own_settings() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("LAKATOS_")}
 
 
 @pytest.fixture(scope="session", name="require")

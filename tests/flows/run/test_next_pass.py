@@ -60,12 +60,13 @@ def in_order(
     """What comes out when everybody has answered before the pass: by the number of people."""
     found = {}
     for n_people in (12, 14):
-        # Copies of one run are one run in the second place of heads: each has a place of its own.
-        os.environ["LAKATOS_HEADS"] = str(tmp_path_factory.mktemp("heads"))
-        folder = asked.copy(tmp_path_factory.mktemp("in order") / "run")
-        asked.deliver(folder, *range(n_people))
-        assert carry(folder, workers=1).ended == "concluded"
-        found[n_people] = outcome(folder)
+        with pytest.MonkeyPatch.context() as patch:
+            # Copies of one run are one run in the second place of heads: each has a place of its own.
+            patch.setenv("LAKATOS_HEADS", str(tmp_path_factory.mktemp("heads")))
+            folder = asked.copy(tmp_path_factory.mktemp("in order") / "run")
+            asked.deliver(folder, *range(n_people))
+            assert carry(folder, workers=1).ended == "concluded"
+            found[n_people] = outcome(folder)
     return found
 
 
