@@ -129,37 +129,26 @@ class DeclaredSpace:
         return {name: found[name] for name in self.levels}
 
 
-@dataclass(frozen=True)
 class DeclaredDomain(OneShot):
     """A domain as a text declares it; equal texts are equal domains."""
 
-    text: str
-    """TOML; see `experiments.domains.declared_task`."""
+    def __init__(self, text: str) -> None:
+        """Read a declaration; see `experiments.domains.declared_task` for what it may say.
 
-    @property
-    def task(self) -> TaskDeclaration:
-        """What the text says."""
-        return read_task(self.text)
+        Raises:
+            TaskFileError: It declares no task.
+        """
+        self.text, self.task = text, read_task(text)
+        self.cues = cues_of(text)
+        self.name, self.options = self.task.name, self.task.options
+        numbers = (name for name, item in self.task.attributes.items() if not item.words)
+        self.measured: tuple[str, ...] = tuple(numbers)
 
-    @property
-    def cues(self) -> tuple[TaskCue, ...]:
-        """What options are compared by."""
-        return cues_of(self.text)
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DeclaredDomain) and other.text == self.text
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """As declared."""
-        return self.task.name
-
-    @property
-    def options(self) -> tuple[str, ...]:  # type: ignore[override]
-        """As declared."""
-        return self.task.options
-
-    @property
-    def measured(self) -> tuple[str, ...]:
-        """Attributes that are numbers."""
-        return tuple(name for name, item in self.task.attributes.items() if not item.words)
+    def __hash__(self) -> int:
+        return hash(self.text)
 
     @property
     def texts(self) -> dict[str, dict[str, Any]]:
@@ -184,6 +173,14 @@ class DeclaredDomain(OneShot):
                 "questions": asked,
             }
         }
+
+    def attribute_labels(self) -> dict[str, str]:
+        """What each attribute is, for people to read."""
+        return {name: item.label for name, item in self.task.attributes.items()}
+
+    def attribute_words(self) -> dict[str, tuple[str, ...]]:
+        """The words of attributes that are categories."""
+        return {name: item.words for name, item in self.task.attributes.items() if item.words}
 
     # Trials
 
@@ -288,7 +285,10 @@ class DeclaredDomain(OneShot):
 
     def _why_empty(self, read: DeclaredSpace) -> str:
         if read.n_alternatives < len(self.options):
-            return f"its levels make {read.n_alternatives} different options, and {len(self.options)} are needed. Give more."
+            n_made, n_needed = read.n_alternatives, len(self.options)
+            return (
+                f"its levels make {n_made} different options, and {n_needed} are needed. Give more."
+            )
         return (
             "one option is always better whatever one's taste. Say dominated = true in the section space, or leave "
             "out 'better' where tastes differ."
@@ -423,11 +423,10 @@ class DeclaredDomain(OneShot):
             others = range(len(self.options) - 1)
             better = [self.dominates(worth[:, -1], worth[:, place]) for place in others]
             worse = [self.dominates(worth[:, place], worth[:, -1]) for place in others]
-            found["dominating"] = np.mean(better, axis=0) - np.mean(worse, axis=0)
+            found["dominating"] = np.asarray(np.mean(better, axis=0) - np.mean(worse, axis=0))
         if len(self.options) > 2:
-            found["middling"] = -_last_ahead(
-                np.sum([np.abs(v - 0.5 * (v.max(1) + v.min(1))[:, None]) for v in cues.values()], axis=0)
-            )  # fmt: skip
+            apart = [_from_middle(value) for value in cues.values()]
+            found["middling"] = -_last_ahead(np.sum(apart, axis=0))
         task = self.task
         if (own := task.of_kind("own")) and (other := task.of_kind("other")):
             gap = stimuli[own] - stimuli[other]
@@ -486,6 +485,12 @@ class DeclaredDomain(OneShot):
             )
             for place, label in enumerate(self.options)
         )
+
+
+def _from_middle(values: Array) -> Array:
+    """``(n_trials, n_options)`` how far each option is from the middle of the range on offer."""
+    middle = 0.5 * (values.max(axis=1) + values.min(axis=1))
+    return np.asarray(np.abs(values - middle[:, None]))
 
 
 def _last_ahead(values: Array) -> Array:

@@ -52,9 +52,7 @@ def draw(task: TaskDeclaration, values: Mapping[str, Array]) -> str:
     )
 
 
-def _cell(
-    task: TaskDeclaration, name: str, values: Mapping[str, Array], place: int
-) -> str:
+def _cell(task: TaskDeclaration, name: str, values: Mapping[str, Array], place: int) -> str:
     """One attribute of one option."""
     attribute, value = task.attributes[name], float(values[name][place])
     if attribute.show == "dots":
@@ -80,11 +78,9 @@ def _bar(attribute: TaskAttribute, value: float) -> str:
     )
 
 
-def _dots(
-    task: TaskDeclaration, name: str, values: Mapping[str, Array], place: int
-) -> str:
-    """Dots strewn over a square without touching: in different cells of a grid, the same whenever the trial is shown."""
-    attribute, n_dots = task.attributes[name], int(round(float(values[name][place])))
+def _dots(task: TaskDeclaration, name: str, values: Mapping[str, Array], place: int) -> str:
+    """Dots strewn over a square without touching, the same whenever the trial is shown."""
+    attribute, n_dots = task.attributes[name], round(float(values[name][place]))
     n_cells = ceil(sqrt(1.5 * attribute.highest))
     cell = FIELD / n_cells
     size = next((own for own, item in task.attributes.items() if item.show == "dot_size"), "")

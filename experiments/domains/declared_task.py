@@ -35,9 +35,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from lakatos.experiments.errors import TaskFileError
 
 Array = NDArray[Any]
-Kind = Literal[
-    "amount", "probability", "delay", "rating", "category", "own", "other", "number"
-]
+Kind = Literal["amount", "probability", "delay", "rating", "category", "own", "other", "number"]
 Show = Literal["", "bar", "stars", "dots", "dot_size"]
 MOST_OPTIONS, MOST_ATTRIBUTES, MOST_LEVELS = 6, 6, 101
 MOST_DOTS = 400
@@ -45,7 +43,18 @@ LARGEST_SPACE = 20_000
 """Trials that are listed one by one; a larger space must be a random sample."""
 MOST_ALTERNATIVES = 1_000_000
 """Different options that the levels may make."""
-TAKEN = ("sides", "last_choice", "last_reward", "trials", "dominated", "seed", "same", "evidence", "kept", "state")
+TAKEN = (
+    "sides",
+    "last_choice",
+    "last_reward",
+    "trials",
+    "dominated",
+    "seed",
+    "same",
+    "evidence",
+    "kept",
+    "state",
+)
 """Names that mean something else: of variations, settings of the space, and variables of theories."""
 MEANINGS: Mapping[str, str] = {
     "amount": "money or points that the option brings",
@@ -94,14 +103,19 @@ class TaskAttribute(_Section):
         if not self.levels and any(item is None for item in ranged):
             raise ValueError("give its levels, or from, to and step")
         if not self.levels:
-            assert self.from_ is not None and self.to is not None and self.step is not None
-            if self.to <= self.from_:
-                raise ValueError(f"from {self.from_:g} to {self.to:g} is no range; to must be larger")
-            if (self.to - self.from_) / self.step > 10 * MOST_LEVELS:
+            low, high, step = self._ends
+            if high <= low:
+                raise ValueError(f"from {low:g} to {high:g} is no range; to must be larger")
+            if (high - low) / step > 10 * MOST_LEVELS:
                 raise ValueError(f"more than {MOST_LEVELS} levels; give a larger step")
         self._check_levels()
         self._check_picture()
         return self
+
+    @property
+    def _ends(self) -> tuple[float, float, float]:
+        """Lowest and highest level, and the step between two, where they were given so."""
+        return self.from_ or 0.0, self.to or 0.0, self.step or 1.0
 
     def _check_levels(self) -> None:
         values = self.words or self.numbers
@@ -117,7 +131,7 @@ class TaskAttribute(_Section):
                 "levels that are words belong to the kind 'category', and all its levels are words"
             )
         lowest, highest = min(self.numbers), max(self.numbers)
-        if self.kind == "probability" and not (0 <= lowest and highest <= 1):
+        if self.kind == "probability" and not (lowest >= 0 and highest <= 1):
             raise ValueError("probabilities go from 0 to 1")
         if self.kind in ("delay", "rating") and lowest < 0:
             raise ValueError(f"a {self.kind} is not negative")
@@ -147,9 +161,9 @@ class TaskAttribute(_Section):
             return tuple(float(place) for place in range(len(self.words)))
         if self.levels:
             return tuple(sorted(float(item) for item in self.levels))
-        assert self.from_ is not None and self.to is not None and self.step is not None
-        n_steps = math.floor((self.to - self.from_) / self.step + 1e-9)
-        return tuple(round(self.from_ + place * self.step, 9) for place in range(n_steps + 1))
+        low, high, step = self._ends
+        n_steps = math.floor((high - low) / step + 1e-9)
+        return tuple(round(low + place * step, 9) for place in range(n_steps + 1))
 
     @property
     def lowest(self) -> float:
@@ -169,7 +183,9 @@ class TaskAttribute(_Section):
     @property
     def decimals(self) -> int:
         """Digits behind the point that the levels have, and so their neighbours."""
-        return max((len(f"{value:.6f}".rstrip("0").split(".")[1]) for value in self.numbers), default=0)
+        return max(
+            (len(f"{value:.6f}".rstrip("0").split(".")[1]) for value in self.numbers), default=0
+        )
 
 
 class TaskQuestion(_Section):
@@ -253,7 +269,9 @@ class TaskDeclaration(_Section):
         labels = [item.label.strip().lower() for item in self.attributes.values()]
         if len(set(labels)) != len(labels):
             twice = next(label for label in labels if labels.count(label) > 1)
-            raise ValueError(f"attributes: two of them have the label {twice!r}; nobody could tell them apart")
+            raise ValueError(
+                f"attributes: two of them have the label {twice!r}; nobody could tell them apart"
+            )
         for kind in ("own", "other", "probability", "delay"):
             named = [name for name, item in self.attributes.items() if item.kind == kind]
             if len(named) > 1:
@@ -319,9 +337,12 @@ def _explained(error: Any) -> str:
 
 def _keys_beside(parts: list[str]) -> list[str]:
     """Keys that may stand where an unknown one stands."""
-    section: type[BaseModel] = {
-        "attributes": TaskAttribute, "comprehension": TaskQuestion, "space": TaskSpace
-    }.get(parts[0] if len(parts) > 1 else "", TaskDeclaration)  # fmt: skip
+    sections: dict[str, type[BaseModel]] = {
+        "attributes": TaskAttribute,
+        "comprehension": TaskQuestion,
+        "space": TaskSpace,
+    }
+    section = sections.get(parts[0] if len(parts) > 1 else "", TaskDeclaration)
     return [field.alias or name for name, field in section.model_fields.items()]
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from taking_part import SPACES, in_inbox, open_experiment
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.domains import DOMAINS, open_domain
 from lakatos.experiments.participants.web.store import RecruitmentService, SessionStore
-from lakatos.experiments.participants.web.texts import texts_for, words_of
+from lakatos.experiments.participants.web.texts import texts_for, texts_for_domain, words_of
 from lakatos.experiments.quality import are_impossible
 from lakatos.experiments.task import Design
 from lakatos.traces.inbox import Inbox
@@ -54,7 +54,8 @@ def consent(page: Any) -> None:
 
 def understand(page: Any, domain: str) -> None:
     page.get_by_role("button", name="Continue to some questions").click()
-    for item in texts_for(domain)["en"]["domains"][domain]["questions"]:
+    task = open_domain(domain)
+    for item in texts_for_domain(task)["en"]["domains"][task.name]["questions"]:
         page.get_by_role("group", name=item["text"]).get_by_role("radio").nth(item["right"]).check()
     page.get_by_role("button", name="Check my answers").click()
     page.locator(".options").wait_for()

@@ -53,4 +53,6 @@ evidence = xp.where(kept > 0, evidence, -1e30)
 best = kept * (evidence >= evidence.max(axis=-1)[..., None] - 1e-9)
 p = best / best.sum(axis=-1)[..., None]
 """
-LAPSE_CODE = 'p = parameters["lapse"][..., None] / p.shape[-1] + (1 - parameters["lapse"][..., None]) * p'
+LAPSE_CODE = (
+    'p = parameters["lapse"][..., None] / p.shape[-1] + (1 - parameters["lapse"][..., None]) * p'
+)

@@ -35,13 +35,13 @@ MOST_REASONS = 3
 """Looked at one after another."""
 WEIGHT = "log odds from one end of the range to the other"
 FECHNER = "Fechner (1860), Elemente der Psychophysik"
-KEENEY = "Keeney & Raiffa (1976), Decisions with multiple objectives; McFadden (1974), in Frontiers in Econometrics, 105-142"
+KEENEY = "Keeney & Raiffa (1976), Decisions with multiple objectives"
 DAWES = "Dawes (1979), American Psychologist 34, 571-582"
 SIMON = "Simon (1955), Quarterly Journal of Economics 69(1), 99-118"
 TVERSKY_ORDER = "Tversky (1969), Psychological Review 76, 31-48 (lexicographic semiorder)"
 TVERSKY_ASPECTS = "Tversky (1972), Psychological Review 79, 281-299"
 TVERSKY_LOSS = "Tversky & Kahneman (1991), Quarterly Journal of Economics 106, 1039-1061"
-RUBINSTEIN = "Rubinstein (1988), Journal of Economic Theory 46, 145-153; Leland (1994), Journal of Risk and Uncertainty 9, 151-172"
+RUBINSTEIN = "Rubinstein (1988), Journal of Economic Theory 46, 145-153"
 RUSSO = "Russo & Dosher (1983), Journal of Experimental Psychology: LMC 9, 676-696 (majority of confirming dimensions)"
 HUBER = "Huber, Payne & Puto (1982), Journal of Consumer Research 9, 90-98"
 SIMONSON = "Simonson (1989), Journal of Consumer Research 16, 158-174"
@@ -165,8 +165,8 @@ def _perception(domain: DeclaredDomain) -> Iterator[Mechanism]:
         TVERSKY_LOSS,
         words=(
             {
-                "says": "take the mean of the options at hand for a reference, and feel what lies below {much}more than "
-                "what lies above",
+                "says": "take the mean of the options at hand for a reference, and feel what lies below {much}more "
+                "than what lies above",
                 "opposite": "take the mean of the options at hand for a reference, and feel what lies above {much}more "
                 "than what lies below",
                 "by": "loss_aversion", "null": 1.0, "unit": 0.4, "ratio": True,
@@ -245,7 +245,12 @@ def _weight_words(cue: TaskCue) -> Literal:
     """How a weight is told."""
     shows = f"{cue.name}_difference"
     if cue.is_directed:
-        return {"says": f"{{much}}prefer {cue.aim}", "by": f"{cue.name}_weight", "unit": LOG_ODDS, "shows": shows}
+        return {
+            "says": f"{{much}}prefer {cue.aim}",
+            "by": f"{cue.name}_weight",
+            "unit": LOG_ODDS,
+            "shows": shows,
+        }
     return _told(
         f"{cue.name}_weight", f"{{much}}prefer {cue.aim}", f"{{much}}avoid {cue.aim}",
         _label(cue.aim), _label(f"no {cue.noun}" if cue.word is not None else f"a low {cue.noun}"), shows,
@@ -384,7 +389,9 @@ def _of_kinds(task: TaskDeclaration) -> Iterator[Mechanism]:
             'felt = xp.sign(amount) * xp.maximum(xp.abs(amount), 1e-12) ** parameters["utility"][..., None]\n'
             f'evidence = evidence + parameters["sensitivity"][..., None] * felt * trials["{chance}"]',
             sensitivity
-            | {"utility": uniform(0.2, 3.0, "exponent", "1: each unit alike; below 1: diminishing")},
+            | {
+                "utility": uniform(0.2, 3.0, "exponent", "1: each unit alike; below 1: diminishing")
+            },
             (f"{amount}_difference", f"{chance}_difference", "expected_value_difference"),
             BERNOULLI,
             words=(_curved("utility"),),
@@ -412,10 +419,10 @@ def _of_kinds(task: TaskDeclaration) -> Iterator[Mechanism]:
 def _social(task: TaskDeclaration, own: str, other: str) -> Iterator[Mechanism]:
     """Accounts of one's own and somebody else's payoff."""
     span = task.attributes[own].highest - task.attributes[own].lowest
-    payoffs = (
-        f'mine, theirs = trials["{own}"] / {span:.10g}, trials["{other}"] / {span:.10g}\n'
+    payoffs = f'mine, theirs = trials["{own}"] / {span:.10g}, trials["{other}"] / {span:.10g}\n'
+    prior = log_uniform(
+        0.05, 60.0, "log odds over the range of one's own payoff", "how strongly it counts"
     )
-    prior = log_uniform(0.05, 60.0, "log odds over the range of one's own payoff", "how strongly it counts")
     yield Mechanism(
         "evaluation",
         "inequality aversion",
@@ -510,9 +517,7 @@ def _context(domain: DeclaredDomain) -> Iterator[Mechanism]:
     directed = [cue for cue in cues if cue.is_directed]
     if not directed:
         return
-    equal = "".join(
-        f" * (one_to_one(x_{cue.name}, 0.0))" for cue in cues if not cue.is_directed
-    )
+    equal = "".join(f" * (one_to_one(x_{cue.name}, 0.0))" for cue in cues if not cue.is_directed)
     yield Mechanism(
         "context",
         "attraction",
@@ -681,7 +686,10 @@ def _seeds(domain: DeclaredDomain, grammar: Grammar) -> Mapping[str, tuple[str, 
 
 def _heads(domain: DeclaredDomain) -> tuple[tuple[tuple[str, ...], str], ...]:
     """Names of forms."""
-    alone = [((f"evaluation:{cue.name} alone",), f"{_label(cue.noun).capitalize()} alone") for cue in domain.cues]
+    alone = [
+        ((f"evaluation:{cue.name} alone",), f"{_label(cue.noun).capitalize()} alone")
+        for cue in domain.cues
+    ]
     named = (
         "weighted adding", "equal weights", "comparison by attribute", "elimination by aspects",
         "inequality aversion", "total and worst off", "expected utility", "hyperbolic discounting",

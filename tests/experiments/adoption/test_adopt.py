@@ -196,7 +196,7 @@ def test_answers_as_an_artifact_come_back_as_they_were() -> None:
 
 
 def test_a_written_study_says_the_guessed_mapping(tmp_path: Path) -> None:
-    made = describe_table(table(ROWS), "")
+    made = describe_table(table(ROWS))
     assert made.domain == "intertemporal"
     text = study_text(
         "s",
