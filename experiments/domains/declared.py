@@ -145,7 +145,7 @@ class DeclaredDomain(OneShot):
         self.measured: tuple[str, ...] = tuple(numbers)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DeclaredDomain) and other.text == self.text
+        return type(other) is type(self) and other.text == self.text
 
     def __hash__(self) -> int:
         return hash(self.text)

@@ -17,7 +17,9 @@ Array = NDArray[Any]
 FIELD = 240
 """Side of a field of dots, in the units of its drawing."""
 LARGEST_RADIUS = 8
-CELL = "padding:8px 14px;border-bottom:1px solid #ddd;text-align:center;vertical-align:middle"
+CELL = "padding:8px 12px;text-align:center;vertical-align:middle"
+LINE = "border-bottom:1px solid #ddd"
+LABEL = "font-weight:normal;color:#555"
 
 
 def draw(task: TaskDeclaration, values: Mapping[str, Array]) -> str:
@@ -28,24 +30,32 @@ def draw(task: TaskDeclaration, values: Mapping[str, Array]) -> str:
         values: ``(n_options,)`` for each attribute.
     """
     shown = {name: item for name, item in task.attributes.items() if item.show != "dot_size"}
+    n_options = len(task.options)
     # A field of dots speaks for itself where there is nothing else.
     labelled = any(item.show != "dots" for item in shown.values())
-    corner = f'<td style="{CELL}"></td>' if labelled else ""
+    # Of three options and more, labels stand above their line, so that all columns fit on a phone.
+    beside = labelled and n_options == 2
     heads = "".join(
-        f'<th scope="col" style="{CELL};font-weight:600">{escape(label)}</th>'
+        f'<th scope="col" style="{CELL};{LINE};font-weight:600">{escape(label)}</th>'
         for label in task.options
     )
     lines = []
     for name, attribute in shown.items():
-        label = (
-            f'<th scope="row" style="{CELL};font-weight:normal;text-align:left;color:#555">'
-            f"{escape(attribute.label)}</th>"
-        )
+        label = escape(attribute.label)
+        if labelled and not beside:
+            lines.append(
+                f'<tr><th colspan="{n_options}" style="{LABEL};padding-top:8px">{label}</th></tr>'
+            )
         cells = "".join(
-            f'<td style="{CELL}">{_cell(task, name, values, place)}</td>'
-            for place in range(len(task.options))
+            f'<td style="{CELL};{LINE}">{_cell(task, name, values, place)}</td>'
+            for place in range(n_options)
         )
-        lines.append(f"<tr>{label if labelled else ''}{cells}</tr>")
+        if beside:
+            cells = (
+                f'<th scope="row" style="{CELL};{LINE};{LABEL};text-align:left">{label}</th>{cells}'
+            )
+        lines.append(f"<tr>{cells}</tr>")
+    corner = f'<td style="{CELL};{LINE}"></td>' if beside else ""
     return (
         '<table style="border-collapse:collapse;font-family:system-ui,sans-serif;color:#222;margin:0 auto;'
         f'max-width:760px"><thead><tr>{corner}{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
@@ -61,7 +71,7 @@ def _cell(task: TaskDeclaration, name: str, values: Mapping[str, Array], place: 
         top = int(attribute.highest)
         stars = f'{"★" * int(value)}<span style="color:#bbb">{"★" * (top - int(value))}</span>'
         words = escape(as_shown(attribute, value))
-        return f'<span role="img" aria-label="{words}" style="white-space:nowrap">{stars}</span>'
+        return f'<span role="img" aria-label="{words}" style="letter-spacing:-1px">{stars}</span>'
     if attribute.show == "bar":
         return _bar(attribute, value)
     return f"<span>{escape(as_shown(attribute, value))}</span>"
@@ -73,7 +83,7 @@ def _bar(attribute: TaskAttribute, value: float) -> str:
     share = (value - start) / ((attribute.highest - start) or 1.0)
     return (
         f"<div>{escape(as_shown(attribute, value))}</div>"
-        '<div style="width:110px;height:10px;margin:4px auto 0;background:#e8e8e8;border-radius:5px">'
+        '<div style="width:110px;max-width:20vw;height:10px;margin:4px auto 0;background:#e8e8e8;border-radius:5px">'
         f'<div style="width:{100 * share:.1f}%;height:10px;background:#4a7ebb;border-radius:5px"></div></div>'
     )
 
@@ -99,6 +109,6 @@ def _dots(task: TaskDeclaration, name: str, values: Mapping[str, Array], place: 
     )
     return (
         f'<svg viewBox="0 0 {FIELD} {FIELD}" role="img" aria-label="a field of dots" '
-        'style="width:100%;min-width:120px;max-width:240px;background:#fff;border:1px solid #bbb" fill="#222">'
+        'style="width:100%;min-width:80px;max-width:240px;background:#fff;border:1px solid #bbb" fill="#222">'
         f"{circles}</svg>"
     )

@@ -22,7 +22,7 @@ from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
 from lakatos.traces.digest import Digest, digest_bytes
 
-LONGEST_START_S = 30
+LONGEST_START_S = 60
 """Until a domain written in Python must be there when it is looked at for the first time."""
 NEEDED = (
     "name", "options", "sequential", "n_options", "shown", "feedback", "candidates", "space", "check", "admits",
@@ -139,9 +139,9 @@ def module_in(file: TaskFile) -> ModuleType:
 
 def task_file_of(domain: Domain) -> TaskFile | None:
     """The file that a domain came from; None for those of the package."""
-    if isinstance(domain, DeclaredDomain):
-        return TaskFile(file=f"{domain.name}.toml", text=domain.text)
     found: TaskFile | None = getattr(domain, "task_file", None)
+    if found is None and isinstance(domain, DeclaredDomain):
+        return TaskFile(file=f"{domain.name}.toml", text=domain.text)
     return found
 
 

@@ -31,14 +31,16 @@ def family_of(study: CampaignConfig) -> Family:
 
 
 def science_of(study: Mapping[str, Any]) -> Fingerprint:
-    """Digest of the code that a study uses, by the study as plain values.
+    """Digest of the code that a study uses, by the study as plain values."""
+    return science(code_part(study))
 
-    A declared domain uses what declarations are read with; a program may use anything.
-    """
+
+def code_part(study: Mapping[str, Any]) -> str:
+    """The domain whose code a study uses: that of declarations, or all code where the domain is a program."""
     file = study.get("domain_file")
     if not file:
-        return science(study.get("domain", ""))
-    return science("" if TaskFile.model_validate(file).is_python else "declared")
+        return str(study.get("domain", ""))
+    return "" if TaskFile.model_validate(file).is_python else "declared"
 
 
 def with_domain(value: dict[str, Any], study: Path) -> dict[str, Any]:

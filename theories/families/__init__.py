@@ -30,10 +30,13 @@ def find_family(domain: Domain) -> Family:
     Raises:
         GrammarError: There are none.
     """
-    if isinstance(domain, DeclaredDomain):
-        return declared_family(domain)
     file = task_file_of(domain)
-    found = FAMILIES.get(domain.name) if file is None else getattr(module_in(file), "FAMILY", None)
+    if file is None:
+        found = FAMILIES.get(domain.name)
+    elif file.is_python:
+        found = getattr(module_in(file), "FAMILY", None)
+    elif isinstance(domain, DeclaredDomain):
+        found = declared_family(domain)
     if not isinstance(found, Family) or not found.seeds:
         where = f"the file {file.file} has no FAMILY with seeds" if file else "nobody wrote them"
         raise GrammarError(

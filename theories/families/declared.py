@@ -102,8 +102,8 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
         "Nisbett & Wilson (1977), Psychological Review 84, 231-259 (position effect)",
         breaks=("sides",),
         words=(
-            _told("first_place", "{much}drawn to the option in the first place",
-                  "{much}drawn away from the option in the first place", "first places", "later places"),
+            _told("first_place", "are {much}drawn to the option in the first place",
+                  "are {much}drawn away from the option in the first place", "first places", "later places"),
         ),
     )  # fmt: skip
     yield Mechanism(
@@ -510,8 +510,8 @@ def _context(domain: DeclaredDomain) -> Iterator[Mechanism]:
         SIMONSON,
         breaks=breaks,
         words=(
-            _told("compromise", "{much}drawn to options in the middle of what is on offer",
-                  "{much}drawn to extreme options", "compromise", "extremes", "middling"),
+            _told("compromise", "are {much}drawn to options in the middle of what is on offer",
+                  "are {much}drawn to extreme options", "compromise", "extremes", "middling"),
         ),
     )  # fmt: skip
     directed = [cue for cue in cues if cue.is_directed]
@@ -533,8 +533,8 @@ def _context(domain: DeclaredDomain) -> Iterator[Mechanism]:
         HUBER,
         breaks=breaks,
         words=(
-            _told("attraction", "{much}drawn to an option that beats another one whatever one's taste",
-                  "{much}drawn away from an option that beats another one whatever one's taste",
+            _told("attraction", "are {much}drawn to an option that beats another one whatever one's taste",
+                  "are {much}drawn away from an option that beats another one whatever one's taste",
                   "attraction", "repulsion", "dominating"),
         ),
     )  # fmt: skip
