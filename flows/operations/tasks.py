@@ -15,6 +15,7 @@ from lakatos.experiments.domains import DOMAINS, open_domain
 from lakatos.experiments.domains.declared_task import MEANINGS, read_task
 from lakatos.experiments.errors import StimuliError, TaskFileError
 from lakatos.experiments.task import Domain, Stimuli
+from lakatos.judges.ground_truth import SETTINGS
 from lakatos.theories.claim import variations
 from lakatos.theories.families import find_family
 from lakatos.theories.theory import read_program
@@ -143,8 +144,9 @@ def examine_task(word: str, seed: int = 0) -> TaskExamination:
     """
     domain = open_domain(word)
     rng = np.random.default_rng(seed)
-    space = domain.space({})
-    _check_duties(domain, space)
+    space = domain.space(SETTINGS.get(word, {}))
+    if word not in DOMAINS:
+        _check_duties(domain, space)
     family = find_family(domain)
     rows = np.sort(rng.choice(len(space), min(N_SAMPLES, len(space)), replace=False))
     some = space.take(rows)
