@@ -416,7 +416,7 @@ class DeclaredDomain(OneShot):
         directed = [cues[cue.name] for cue in self.cues if cue.is_directed]
         if len(directed) > 1:
             ahead = [value[:, -1] >= value.max(axis=1) - 1e-9 for value in directed]
-            found["n_ahead"] = np.sum(ahead, axis=0, dtype=np.float64)
+            found["n_ahead"] = np.asarray(np.sum(ahead, axis=0), dtype=np.float64)
             found["total_difference"] = _last_ahead(np.sum(directed, axis=0))
         if directed and len(self.options) > 2:
             worth = self._worth(stimuli)
