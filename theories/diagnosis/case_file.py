@@ -339,7 +339,7 @@ def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
     first = found[0]
     causes = {
         "slope": f"{name} misjudges how choices depend on {words(first.feature)}",
-        "curvature": f"{name} takes the effect of {words(first.answered_by[0])} for more even than it is",
+        "curvature": f"{name} takes the effect of {words((*first.answered_by, first.feature)[0])} for more even than it is",
         "interaction": f"{name} takes {words(first.feature)} for independent of each other",
         "extremity": f"{name} is too {'moderate' if first.effect > 0 else 'extreme'}: its noise is wrong",
         "side": f"{name} knows no preference for the {'second' if first.effect > 0 else 'first'} option",
