@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 from scipy.stats import qmc
 
 from lakatos.experiments.task import Trials
+from lakatos.theories.normals import SMALLEST_SPREAD, log_density, most_likely_normals
 from lakatos.theories.prior import Prior
 from lakatos.theories.score import UnitScores, log_likelihood
 from lakatos.theories.sequence import TINY
@@ -26,13 +26,6 @@ Predict = Callable[[Mapping[str, Array]], Sequence[Array]]
 """Parameters ``(n_draws,)`` each to probabilities ``(n_draws, n_trials, n_options)`` of each experiment."""
 LogLikelihood = Callable[[Mapping[str, Array]], Array]
 """Likewise to ``(n_draws, n_participants of all experiments)`` nats."""
-SMALLEST_SPREAD = 0.02
-"""Of the declared range on the latent scale; keeps a population from collapsing onto one draw."""
-LEAST_LOG_SPREAD = float(np.log(SMALLEST_SPREAD))
-NORMAL = float(np.sqrt(2 * np.pi))
-N_STEPS, NO_STEP = 30, 5e-3
-"""Of `most_likely_normals`: at most, and the smallest that is followed by another, in widths of the range; each
-squares what is left of the error."""
 N_ROUNDS_WITHIN = 8
 """Of expectation maximisation with the same draws; more would ask more of them than they can tell."""
 N_ROUNDS_WITHOUT = 8
@@ -134,7 +127,7 @@ def _learned(
         # All people drawn so far count, as of the mixture of the populations that they were drawn from.
         latent, log_p = np.concatenate(latents, axis=1), np.concatenate(parts)
         centers, spreads = np.swapaxes(populations, 0, 1)
-        densities = _log_density(latent, centers, spreads, low, high)
+        densities = log_density(latent, centers, spreads, low, high)
         mixture = np.logaddexp.reduce(densities) - np.log(len(densities))
         found = _maximise(
             latent, low, high, mixture, densities[-1], log_p, np.ones((log_p.shape[1], 1)),
@@ -201,84 +194,6 @@ def _latent_limits(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
     return low, high
 
 
-def most_likely_normals(
-    mean: Array,
-    variance: Array,
-    low: Array,
-    high: Array,
-    start: tuple[Array, Array] | None = None,
-) -> tuple[Array, Array]:
-    """The normals, truncated to limits, that are most likely to have yielded draws with these moments.
-
-    Taking mean and spread themselves instead would narrow the population in every round, because truncation narrows
-    it again; where people crowd at a limit, the center comes to lie on it. All are found together by Fisher scoring
-    in the center and the logarithm of the spread, which takes four to six steps.
-
-    Args:
-        mean, variance: ``(..., n_parameters)`` of the weighted draws, on the scale of each prior.
-        low, high: ``(n_parameters,)`` limits.
-        start: Centers and standard deviations to set out from, instead of the moments.
-
-    Returns:
-        Centers and standard deviations, each ``(..., n_parameters)``.
-
-    References:
-        Cohen (1950), Annals of Mathematical Statistics 21, 557-569.
-    """
-    width = high - low
-    mean, square = (mean - low) / width, variance / width**2
-    if start is None:
-        center, log_spread = mean, 0.5 * np.log(np.maximum(square, SMALLEST_SPREAD**2))
-    else:
-        center, log_spread = (start[0] - low) / width, np.log(start[1] / width)
-    center, log_spread = np.clip(center, 0.0, 1.0), np.clip(log_spread, LEAST_LOG_SPREAD, 0.0)
-    for _ in range(N_STEPS):
-        before = center, log_spread
-        center, log_spread = _step_of_scoring(mean, square, center, log_spread)
-        if max(np.abs(center - before[0]).max(), np.abs(log_spread - before[1]).max()) < NO_STEP:
-            break
-    return low + width * center, width * np.exp(log_spread)
-
-
-def _step_of_scoring(
-    mean: Array, square: Array, center: Array, log_spread: Array
-) -> tuple[Array, Array]:
-    """One step of Fisher scoring for normals truncated to 0 and 1, within the limits of center and spread."""
-    spread = np.exp(log_spread)
-    a, b = -center / spread, (1 - center) / spread
-    inside = NORMAL * (ndtr(b) - ndtr(a))
-    at_a, at_b = np.exp(-0.5 * a * a) / inside, np.exp(-0.5 * b * b) / inside
-    # The first four moments of (x - center) / spread, by the recursion for truncated normals.
-    first, second = at_a - at_b, 1 + a * at_a - b * at_b
-    third = 2 * first + a * a * at_a - b * b * at_b
-    fourth = 3 * second + a**3 * at_a - b**3 * at_b
-    # The gradient is what these moments differ by from those wanted, the information their covariance.
-    away = (mean - center) / spread
-    by_center, by_spread = first - away, second - away * away - square / (spread * spread)
-    var_center, both, var_spread = (
-        second - first * first,
-        third - first * second,
-        fourth - second * second,
-    )
-    scale = var_center * var_spread - both * both
-    move = (both * by_spread - var_spread * by_center) / scale
-    grow = (both * by_center - var_center * by_spread) / scale
-    ahead = _within(center + spread * _within(move, -1.0, 1.0), 0.0, 1.0)
-    # Where the center ends at a limit, the spread goes where that center wants it; and the other way round.
-    held = (ahead <= 0.0) | (ahead >= 1.0)
-    grow = np.where(held, -(by_spread + both * (ahead - center) / spread) / var_spread, grow)
-    grown = _within(log_spread + _within(grow, -0.7, 0.7), LEAST_LOG_SPREAD, 0.0)
-    held = (grown <= LEAST_LOG_SPREAD) | (grown >= 0.0)
-    move = -(by_center + both * (grown - log_spread)) / var_center
-    again = _within(center + spread * _within(move, -1.0, 1.0), 0.0, 1.0)
-    return np.where(held, again, ahead), grown
-
-
-def _within(values: Array, low: float, high: float) -> Array:
-    """`np.clip`, which takes ten times as long for few values."""
-    return np.minimum(np.maximum(values, low), high)
-
-
 def leave_groups_out(
     people: Mapping[str, Prior], drawn: Mapping[str, Array], log_p: Array, groups: NDArray[np.intp]
 ) -> Array:
@@ -304,7 +219,7 @@ def leave_groups_out(
     latent = _latent(people, drawn)
     low, high = _latent_limits(people)
     center, spread = _centers_and_spreads(people)
-    begun = _log_density(latent, center[None], spread[None], low, high)[0]
+    begun = log_density(latent, center[None], spread[None], low, high)[0]
     return _maximise(latent, low, high, begun, begun, log_p, rest, N_ROUNDS_WITHOUT).log_weights
 
 
@@ -354,7 +269,7 @@ def _maximise(
         mean = posterior @ latent.T
         variance = np.maximum(posterior @ square.T - mean**2, 0.0)
         after = most_likely_normals(mean, variance, low, high, before)
-        weights = _weights(_log_density(latent, *after, low, high) - drawn_from)
+        weights = _weights(log_density(latent, *after, low, high) - drawn_from)
         settled = before is not None and _moved(*before, *after, high - low) < SETTLED
         before = after
         if settled or (weights**2).sum(axis=1).max() * n_draws > LEAST_SHARE**-1:
@@ -369,22 +284,6 @@ def _weights(log_ratio: Array) -> Array:
     """``(n_groups, n_draws)`` weights that sum to one, from logarithms of their ratios."""
     weights = np.exp(log_ratio - log_ratio.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
-
-
-def _log_density(latent: Array, center: Array, spread: Array, low: Array, high: Array) -> Array:
-    """``(n_groups, n_draws)`` log density of ``(n_parameters, n_draws)`` values.
-
-    Args:
-        latent: On the scale of each prior.
-        center, spread: ``(n_groups, n_parameters)``, NaN where a distribution is uniform.
-        low, high: ``(n_parameters,)`` limits.
-    """
-    inside = ndtr((high - center) / spread) - ndtr((low - center) / spread)
-    scaled = (latent - center[..., None]) / spread[..., None]
-    peak = np.log(NORMAL * spread * np.maximum(inside, 1e-300))
-    log_p = -0.5 * scaled**2 - peak[..., None]
-    flat = -np.log(high - low)[:, None]
-    return np.asarray(np.where(np.isnan(center)[..., None], flat, log_p).sum(axis=-2))
 
 
 class _SharedRegression:

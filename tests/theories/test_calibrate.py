@@ -8,12 +8,11 @@ from scipy.special import ndtr
 
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.calibrate import (
-    SMALLEST_SPREAD,
     calibrate,
     leave_groups_out,
     leave_one_out,
-    most_likely_normals,
 )
+from lakatos.theories.normals import SMALLEST_SPREAD, most_likely_normals
 from lakatos.theories.prior import Prior, parse_prior
 from lakatos.theories.score import ExperimentEvidence, log_predictive
 
