@@ -49,9 +49,9 @@ def error_beyond_chance(trials: Trials, predicted: Array) -> ScoreEstimate | Non
     if not usable.any():
         return None
     whole = _mean_product(total, square, n_people)[usable].mean()
-    rest = _mean_product(
-        total - deviation, square - deviation**2, n_people - answered[..., None]
-    )[:, usable].mean(axis=(1, 2))
+    rest = _mean_product(total - deviation, square - deviation**2, n_people - answered[..., None])[
+        :, usable
+    ].mean(axis=(1, 2))
     n = len(rest)
     variance = (n - 1) / n * ((rest - rest.mean()) ** 2).sum()
     return ScoreEstimate(float(whole), float(np.sqrt(variance)))

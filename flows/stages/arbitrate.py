@@ -59,7 +59,11 @@ def predictions_of(run: Run, names: Sequence[Digest]) -> list[TheoryPredictions]
     evidence = run.laboratory.evidence_of(theories, trials, run.config.theories.draws)
     return [
         TheoryPredictions(
-            name, run.state.name(name), learn_population(own), own, tuple(scores_behind(run, [name]))
+            name,
+            run.state.name(name),
+            learn_population(own),
+            own,
+            tuple(scores_behind(run, [name])),
         )
         for name, own in zip(names, evidence, strict=True)
     ]
