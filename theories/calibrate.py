@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.normals import SMALLEST_SPREAD, log_density, most_likely_normals
+from lakatos.theories.normals import SMALLEST_SPREAD, log_density, maximise
 from lakatos.theories.prior import Prior
 from lakatos.theories.score import UnitScores, log_likelihood
 from lakatos.theories.sequence import TINY
@@ -35,13 +36,8 @@ RISING, MOST_ROUNDS = 1e-3, 4
 those asked for: weights that grow together are learned slowly, and how soon must not decide between theories."""
 OVERSTEP = 1.6
 """Times the step to the next center at which the next round draws (Salakhutdinov & Roweis, 2003, ICML, 664-671)."""
-SETTLED = 2e-3
-"""Change of a population, in widths of the range and in logarithms of the spread, after which none follows with the
-same draws."""
 N_UNCHANGED, NO_GAIN = 3, 0.01
 """Rounds of a fit that together must explain so many nats a person more, or they were the last."""
-LEAST_SHARE = 0.25
-"""Of the draws that must still count, by effective number (Kong, 1992), for another round with them."""
 
 
 def calibrate(
@@ -77,10 +73,9 @@ def calibrate(
     """
     if not priors or not trials:
         return dict(priors)
-    sobol = qmc.Sobol(len(priors), scramble=True, rng=np.random.default_rng(0))
     if all(item.pooled for item in trials):
         shared = _SharedRegression(priors, trials, predict)
-        points = shared.fractions(_drawn(priors, sobol.random(n_draws)))
+        points = shared.fractions(_drawn(priors, _sobol_points(len(priors), n_draws, 1)[0]))
         if start:
             before = _SharedRegression(start, trials, predict).point()
             points = np.concatenate([before[None], points])
@@ -90,9 +85,18 @@ def calibrate(
         return likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn))
 
     n_each = n_new or max(n_draws // 4, 1)
-    batches = (sobol.random(n_each) for _ in range(MOST_ROUNDS * n_iterations))
+    batches = _sobol_points(len(priors), n_each, MOST_ROUNDS * n_iterations)
     n_choices = sum(float(item.counts.sum()) for item in trials)
     return _learned(priors, dict(start or priors), batches, ask, n_iterations, n_choices)
+
+
+@cache
+def _sobol_points(n_parameters: int, n_each: int, n_batches: int) -> Array:
+    """``(n_batches, n_each, n_parameters)`` numbers between 0 and 1, the same for every fit."""
+    sobol = qmc.Sobol(n_parameters, scramble=True, rng=np.random.default_rng(0))
+    points = np.stack([sobol.random(n_each) for _ in range(n_batches)])
+    points.flags.writeable = False
+    return points
 
 
 def _learned(
@@ -174,12 +178,6 @@ def _centers_and_spreads(priors: Mapping[str, Prior]) -> Array:
     return np.array([(prior.center, prior.spread) for prior in priors.values()]).T
 
 
-def _moved(center: Array, spread: Array, later: Array, wider: Array, width: Array) -> float:
-    """Largest change of centers, in widths of the range, or of logarithms of spreads; NaN from a uniform prior on."""
-    by_center, by_spread = np.abs(later - center) / width, np.abs(np.log(wider / spread))
-    return float(max(by_center.max(), by_spread.max()))
-
-
 def _likelihood(trials: Sequence[Trials], answers: Sequence[Array]) -> Array:
     """``(n_draws, n_participants of all experiments)`` nats."""
     return np.concatenate(
@@ -257,26 +255,18 @@ def _maximise(
         counted: ``(n_units, n_groups)`` 1 where a unit teaches a group's population, else 0.
         n_rounds: At most; none is begun with so few draws left that count.
     """
-    n_draws, n_counted = len(log_p), counted.sum(axis=0)[:, None]
     weights = np.repeat(_weights((begun - drawn_from)[None]), counted.shape[1], axis=0)
     most = log_p.max(axis=0)
     likelihood = np.exp(log_p - most)
-    square = latent**2
-    before: tuple[Array, Array] | None = None
-    for _ in range(n_rounds):
-        explained = np.maximum(weights @ likelihood, 1e-300)  # (n_groups, n_units)
-        posterior = weights * ((counted.T / explained) @ likelihood.T) / n_counted
-        mean = posterior @ latent.T
-        variance = np.maximum(posterior @ square.T - mean**2, 0.0)
-        after = most_likely_normals(mean, variance, low, high, before)
-        weights = _weights(log_density(latent, *after, low, high) - drawn_from)
-        settled = before is not None and _moved(*before, *after, high - low) < SETTLED
-        before = after
-        if settled or (weights**2).sum(axis=1).max() * n_draws > LEAST_SHARE**-1:
-            break
+    centers, spreads, weights = maximise(
+        latent, low, high, drawn_from, weights, likelihood, counted.T.copy(), n_rounds
+    )
     explained = np.log(np.maximum(weights @ likelihood, 1e-300)) + most
     return _Populations(
-        *after, np.log(np.maximum(weights, 1e-300)), np.einsum("gu,ug->g", explained, counted)
+        centers,
+        spreads,
+        np.log(np.maximum(weights, 1e-300)),
+        np.einsum("gu,ug->g", explained, counted),
     )
 
 

@@ -28,6 +28,12 @@ N_STEPS, NO_STEP = 30, 5e-3
 """Of `most_likely_normals`: at most, and the smallest that is followed by another, in widths of the range; each
 squares what is left of the error."""
 
+SETTLED = 2e-3
+"""Change of a population, in widths of the range and in logarithms of the spread, after which none follows with the
+same draws."""
+LEAST_SHARE = 0.25
+"""Of the draws that must still count, by effective number (Kong, 1992), for another round with them."""
+
 
 def most_likely_normals(
     mean: Array,
@@ -39,30 +45,23 @@ def most_likely_normals(
     """The normals, truncated to limits, that are most likely to have yielded draws with these moments.
 
     Taking mean and spread themselves instead would narrow the population in every round, because truncation narrows
-    it again; where people crowd at a limit, the center comes to lie on it. Each is found by Fisher scoring in the
-    center and the logarithm of the spread, which takes four to six steps.
+    it again; where people crowd at a limit, the center comes to lie on it. All are found together by Fisher scoring
+    in the center and the logarithm of the spread, which takes four to six steps.
 
     Args:
-        mean, variance: ``(..., n_parameters)`` of the weighted draws, on the scale of each prior.
+        mean, variance: ``(n_groups, n_parameters)`` of the weighted draws, on the scale of each prior.
         low, high: ``(n_parameters,)`` limits.
         start: Centers and standard deviations to set out from, instead of the moments.
 
     Returns:
-        Centers and standard deviations, each ``(..., n_parameters)``.
+        Centers and standard deviations, each ``(n_groups, n_parameters)``.
 
     References:
         Cohen (1950), Annals of Mathematical Statistics 21, 557-569.
     """
-    width = high - low
-    mean, square = (mean - low) / width, variance / width**2
-    if start is None:
-        center, log_spread = mean, 0.5 * np.log(np.maximum(square, SMALLEST_SPREAD**2))
-    else:
-        center, log_spread = (start[0] - low) / width, np.log(start[1] / width)
-    center = np.clip(center, 0.0, 1.0)
-    log_spread = np.clip(log_spread, LEAST_LOG_SPREAD, 0.0)
-    _score(mean.ravel(), square.ravel(), center.reshape(-1), log_spread.reshape(-1))
-    return low + width * center, width * np.exp(log_spread)
+    centers, spreads = (np.array(item) for item in start or (mean, np.sqrt(variance)))
+    _score(mean, variance, low, high, centers, spreads)
+    return centers, spreads
 
 
 def log_density(latent: Array, center: Array, spread: Array, low: Array, high: Array) -> Array:
@@ -77,17 +76,37 @@ def log_density(latent: Array, center: Array, spread: Array, low: Array, high: A
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _score(mean: Array, square: Array, centers: Array, log_spreads: Array) -> None:
-    """Follow Fisher scoring until no normal moves, each ``(n,)`` and in place, for normals truncated to 0 and 1."""
+def _score(
+    mean: Array, variance: Array, low: Array, high: Array, centers: Array, spreads: Array
+) -> None:
+    """Follow Fisher scoring from centers and spreads, in place, until none of the normals moves."""
+    width = high - low
+    for group in range(len(centers)):
+        for place in range(len(low)):
+            centers[group, place] = _within(
+                (centers[group, place] - low[place]) / width[place], 0.0, 1.0
+            )
+            narrow = max(spreads[group, place] / width[place], SMALLEST_SPREAD)
+            spreads[group, place] = min(math.log(narrow), 0.0)
     for _ in range(N_STEPS):
         furthest = 0.0
-        for place in range(len(centers)):
-            center, log_spread = centers[place], log_spreads[place]
-            ahead, grown = _step(mean[place], square[place], center, log_spread)
-            furthest = max(furthest, abs(ahead - center), abs(grown - log_spread))
-            centers[place], log_spreads[place] = ahead, grown
+        for group in range(len(centers)):
+            for place in range(len(low)):
+                center, log_spread = centers[group, place], spreads[group, place]
+                ahead, grown = _step(
+                    (mean[group, place] - low[place]) / width[place],
+                    variance[group, place] / width[place] ** 2,
+                    center,
+                    log_spread,
+                )
+                furthest = max(furthest, abs(ahead - center), abs(grown - log_spread))
+                centers[group, place], spreads[group, place] = ahead, grown
         if furthest < NO_STEP:
             break
+    for group in range(len(centers)):
+        for place in range(len(low)):
+            centers[group, place] = low[place] + width[place] * centers[group, place]
+            spreads[group, place] = width[place] * math.exp(spreads[group, place])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -118,6 +137,68 @@ def _step(mean: float, square: float, center: float, log_spread: float) -> Any:
         move = -(by_center + both * (grown - log_spread)) / var_center
         ahead = _within(center + spread * _within(move, -1.0, 1.0), 0.0, 1.0)
     return ahead, grown
+
+
+@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def maximise(
+    latent: Array,
+    low: Array,
+    high: Array,
+    drawn_from: Array,
+    weights: Array,
+    likelihood: Array,
+    counted: Array,
+    n_rounds: int,
+) -> Any:
+    """Expectation maximisation with the draws that there are, weighted anew in every round.
+
+    Args:
+        latent: ``(n_parameters, n_draws)`` draws, on the scale of each prior.
+        low, high: ``(n_parameters,)`` limits on that scale.
+        drawn_from: ``(n_draws,)`` log density of what the draws are of.
+        weights: ``(n_groups, n_draws)`` to set out from, each summing to one.
+        likelihood: ``(n_draws, n_units)`` of each unit's answers, the largest of each unit 1.
+        counted: ``(n_groups, n_units)`` 1 where a unit teaches a group's population, else 0.
+        n_rounds: At most; none is begun with so few draws left that count.
+
+    Returns:
+        Centers and spreads, ``(n_groups, n_parameters)`` each, and the weights of the draws in these populations.
+    """
+    n_groups, n_draws = weights.shape
+    n_parameters = len(low)
+    square = latent**2
+    centers, spreads = np.empty((n_groups, n_parameters)), np.empty((n_groups, n_parameters))
+    for number in range(n_rounds):
+        # Expectation: how much of each draw the units are, on average.
+        explained = np.maximum(weights @ likelihood, 1e-300)
+        posterior = weights * ((counted / explained) @ likelihood.T)
+        for group in range(n_groups):
+            posterior[group] /= counted[group].sum()
+        mean = posterior @ latent.T
+        variance = np.maximum(posterior @ square.T - mean**2, 0.0)
+        # Maximisation: the normals with these moments, from those of the round before on.
+        old_centers, old_spreads = centers.copy(), spreads.copy()
+        if number == 0:
+            centers, spreads = mean.copy(), np.sqrt(variance)
+        _score(mean, variance, low, high, centers, spreads)
+        weights = _log_density(latent, centers, spreads, low, high) - drawn_from
+        most = 0.0
+        for group in range(n_groups):
+            weights[group] = np.exp(weights[group] - weights[group].max())
+            weights[group] /= weights[group].sum()
+            most = max(most, (weights[group] ** 2).sum())
+        if most * n_draws > 1 / LEAST_SHARE:
+            break
+        if number and _moved(old_centers, old_spreads, centers, spreads, high - low) < SETTLED:
+            break
+    return centers, spreads, weights
+
+
+@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _moved(center: Array, spread: Array, later: Array, wider: Array, width: Array) -> float:
+    """Largest change of centers, in widths of the range, or of logarithms of spreads."""
+    by_center = np.abs((later - center) / width).max()
+    return max(by_center, np.abs(np.log(wider / spread)).max())
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]

@@ -12,6 +12,7 @@ from lakatos.traces.journal import Event, Journal
 from lakatos.traces.step import JOURNAL_FILE
 from lakatos.traces.validity import ERASES
 
+
 @dataclass(frozen=True)
 class RunSummary:
     """What one line says of a run."""

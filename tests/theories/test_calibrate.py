@@ -209,7 +209,7 @@ def test_no_normal_of_a_fine_grid_is_likelier_than_those_found():
     variance = np.maximum(square - mean**2, 0.0) * (high - low) ** 2
     mean = low + (high - low) * mean
     ends = np.full(len(mean), low), np.full(len(mean), high)
-    found = most_likely_normals(mean, variance, *ends)
+    found = most_likely_normals(mean[None], variance[None], *ends)
     centers = np.linspace(low, high, 81)[:, None, None]
     spreads = np.geomspace(SMALLEST_SPREAD, 1.0, 81)[:, None] * (high - low)
     best = surprise(mean, variance, centers, spreads, low, high).min(axis=(0, 1))
