@@ -195,7 +195,7 @@ def maximise(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def _moved(center: Array, spread: Array, later: Array, wider: Array, width: Array) -> float:
+def _moved(center: Array, spread: Array, later: Array, wider: Array, width: Array) -> Any:
     """Largest change of centers, in widths of the range, or of logarithms of spreads."""
     by_center = np.abs((later - center) / width).max()
     return max(by_center, np.abs(np.log(wider / spread)).max())
