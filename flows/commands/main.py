@@ -118,7 +118,7 @@ def demo(
     seed: Annotated[int | None, typer.Option(help="Another seed than the study's.")] = None,
     workers: Workers = 2,
 ) -> None:
-    """Five cycles with simulated people who follow a hidden rule; then the report.
+    """Up to five cycles with simulated people who follow a hidden rule; then the report.
 
     In Python: `flows.start.run_study(STUDIES / "demo.toml", ...)`.
     """
