@@ -22,10 +22,10 @@ CYCLES = 3
 def test_a_leader_that_is_the_truth_ends_the_campaign_without_another_search(
     tmp_path: Path,
 ) -> None:
-    """Two of the seeds are wrong, one is the hidden rule; the last cycle has no search."""
-    theories = {"seeds": ["take_the_best", "tallying", "weighted_additive"], "candidates": 3}
+    """Two of the seeds are wrong, one is the hidden rule, and nothing else is tried; the last cycle has no search."""
+    theories = {"seeds": ["take_the_best", "tallying", "weighted_additive"], "candidates": 0}
     study = small_study(
-        design={**QUICK["design"], "participants": 40, "trials": 12},
+        design={**QUICK["design"], "participants": 60, "trials": 16},
         theories={**QUICK["theories"], **theories, "draws": 128},
         stop={"cycles": CYCLES, "least_cycles": CYCLES, "exact": 0.02},
     )
