@@ -46,6 +46,7 @@ def study(rule: str, noise: float, seed: int) -> CampaignConfig:
     """The demonstration with another hidden rule; the rule is not among the first rivals."""
     base = load_study(ROOT / "studies" / "demo.toml").model_dump(mode="json")
     base["seed"] = seed
+    base["stop"]["exact"] = 0.0  # five experiments for every rule
     base["theories"]["seeds"] = RULES[rule]
     base["participants"] |= {"theory": rule, "random_choices": noise, "mechanisms": MECHANISMS}
     return CampaignConfig.model_validate(base)

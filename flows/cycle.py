@@ -12,6 +12,7 @@ from lakatos.flows.stages.close import close_cycle
 from lakatos.flows.stages.collect import AnswersAwaited, AskedPeople, collect, recruit, standing
 from lakatos.flows.stages.consolidate import consolidate, reflect
 from lakatos.flows.stages.design import design
+from lakatos.flows.stages.exactness import weigh_exactness
 from lakatos.flows.stages.inquire import examine_leader, sound_out
 from lakatos.flows.stages.judge import judge
 from lakatos.flows.stages.preregister import preregister
@@ -49,7 +50,10 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwai
     settled = await settle(run, cycle)
     await consolidate(run, cycle, settled)
     diagnosis = await arbitrate(run, cycle)
-    if cycle < run.config.stop.cycles or run.config.participants.source == "archival":
+    weighed = await weigh_exactness(run, cycle)
+    if weighed is not None and weighed.record.exact:
+        stop = weighed.record.text
+    elif cycle < run.config.stop.cycles or run.config.participants.source == "archival":
         examined = await examine_leader(run, cycle, diagnosis)
         proposed = await propose(run, cycle, diagnosis)
         found = await revise(run, cycle, diagnosis, proposed, examined)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 from scipy.stats import qmc
 
 from lakatos.experiments.task import Trials
+from lakatos.theories.normals import SMALLEST_SPREAD, log_density, maximise
 from lakatos.theories.prior import Prior
 from lakatos.theories.score import UnitScores, log_likelihood
 from lakatos.theories.sequence import TINY
@@ -26,13 +27,6 @@ Predict = Callable[[Mapping[str, Array]], Sequence[Array]]
 """Parameters ``(n_draws,)`` each to probabilities ``(n_draws, n_trials, n_options)`` of each experiment."""
 LogLikelihood = Callable[[Mapping[str, Array]], Array]
 """Likewise to ``(n_draws, n_participants of all experiments)`` nats."""
-SMALLEST_SPREAD = 0.02
-"""Of the declared range on the latent scale; keeps a population from collapsing onto one draw."""
-LEAST_LOG_SPREAD = float(np.log(SMALLEST_SPREAD))
-NORMAL = float(np.sqrt(2 * np.pi))
-N_STEPS, NO_STEP = 30, 5e-3
-"""Of `most_likely_normals`: at most, and the smallest that is followed by another, in widths of the range; each
-squares what is left of the error."""
 N_ROUNDS_WITHIN = 8
 """Of expectation maximisation with the same draws; more would ask more of them than they can tell."""
 N_ROUNDS_WITHOUT = 8
@@ -42,13 +36,8 @@ RISING, MOST_ROUNDS = 1e-3, 4
 those asked for: weights that grow together are learned slowly, and how soon must not decide between theories."""
 OVERSTEP = 1.6
 """Times the step to the next center at which the next round draws (Salakhutdinov & Roweis, 2003, ICML, 664-671)."""
-SETTLED = 2e-3
-"""Change of a population, in widths of the range and in logarithms of the spread, after which none follows with the
-same draws."""
 N_UNCHANGED, NO_GAIN = 3, 0.01
 """Rounds of a fit that together must explain so many nats a person more, or they were the last."""
-LEAST_SHARE = 0.25
-"""Of the draws that must still count, by effective number (Kong, 1992), for another round with them."""
 
 
 def calibrate(
@@ -84,10 +73,9 @@ def calibrate(
     """
     if not priors or not trials:
         return dict(priors)
-    sobol = qmc.Sobol(len(priors), scramble=True, rng=np.random.default_rng(0))
     if all(item.pooled for item in trials):
         shared = _SharedRegression(priors, trials, predict)
-        points = shared.fractions(_drawn(priors, sobol.random(n_draws)))
+        points = shared.fractions(_drawn(priors, _sobol_points(len(priors), n_draws, 1)[0]))
         if start:
             before = _SharedRegression(start, trials, predict).point()
             points = np.concatenate([before[None], points])
@@ -97,9 +85,18 @@ def calibrate(
         return likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn))
 
     n_each = n_new or max(n_draws // 4, 1)
-    batches = (sobol.random(n_each) for _ in range(MOST_ROUNDS * n_iterations))
+    batches = _sobol_points(len(priors), n_each, MOST_ROUNDS * n_iterations)
     n_choices = sum(float(item.counts.sum()) for item in trials)
     return _learned(priors, dict(start or priors), batches, ask, n_iterations, n_choices)
+
+
+@cache
+def _sobol_points(n_parameters: int, n_each: int, n_batches: int) -> Array:
+    """``(n_batches, n_each, n_parameters)`` numbers between 0 and 1, the same for every fit."""
+    sobol = qmc.Sobol(n_parameters, scramble=True, rng=np.random.default_rng(0))
+    points = np.stack([sobol.random(n_each) for _ in range(n_batches)])
+    points.flags.writeable = False
+    return points
 
 
 def _learned(
@@ -134,7 +131,7 @@ def _learned(
         # All people drawn so far count, as of the mixture of the populations that they were drawn from.
         latent, log_p = np.concatenate(latents, axis=1), np.concatenate(parts)
         centers, spreads = np.swapaxes(populations, 0, 1)
-        densities = _log_density(latent, centers, spreads, low, high)
+        densities = log_density(latent, centers, spreads, low, high)
         mixture = np.logaddexp.reduce(densities) - np.log(len(densities))
         found = _maximise(
             latent, low, high, mixture, densities[-1], log_p, np.ones((log_p.shape[1], 1)),
@@ -181,12 +178,6 @@ def _centers_and_spreads(priors: Mapping[str, Prior]) -> Array:
     return np.array([(prior.center, prior.spread) for prior in priors.values()]).T
 
 
-def _moved(center: Array, spread: Array, later: Array, wider: Array, width: Array) -> float:
-    """Largest change of centers, in widths of the range, or of logarithms of spreads; NaN from a uniform prior on."""
-    by_center, by_spread = np.abs(later - center) / width, np.abs(np.log(wider / spread))
-    return float(max(by_center.max(), by_spread.max()))
-
-
 def _likelihood(trials: Sequence[Trials], answers: Sequence[Array]) -> Array:
     """``(n_draws, n_participants of all experiments)`` nats."""
     return np.concatenate(
@@ -199,84 +190,6 @@ def _latent_limits(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
     limits = [prior.latent(np.array([prior.low, prior.high])) for prior in priors.values()]
     low, high = np.array(limits).T
     return low, high
-
-
-def most_likely_normals(
-    mean: Array,
-    variance: Array,
-    low: Array,
-    high: Array,
-    start: tuple[Array, Array] | None = None,
-) -> tuple[Array, Array]:
-    """The normals, truncated to limits, that are most likely to have yielded draws with these moments.
-
-    Taking mean and spread themselves instead would narrow the population in every round, because truncation narrows
-    it again; where people crowd at a limit, the center comes to lie on it. All are found together by Fisher scoring
-    in the center and the logarithm of the spread, which takes four to six steps.
-
-    Args:
-        mean, variance: ``(..., n_parameters)`` of the weighted draws, on the scale of each prior.
-        low, high: ``(n_parameters,)`` limits.
-        start: Centers and standard deviations to set out from, instead of the moments.
-
-    Returns:
-        Centers and standard deviations, each ``(..., n_parameters)``.
-
-    References:
-        Cohen (1950), Annals of Mathematical Statistics 21, 557-569.
-    """
-    width = high - low
-    mean, square = (mean - low) / width, variance / width**2
-    if start is None:
-        center, log_spread = mean, 0.5 * np.log(np.maximum(square, SMALLEST_SPREAD**2))
-    else:
-        center, log_spread = (start[0] - low) / width, np.log(start[1] / width)
-    center, log_spread = np.clip(center, 0.0, 1.0), np.clip(log_spread, LEAST_LOG_SPREAD, 0.0)
-    for _ in range(N_STEPS):
-        before = center, log_spread
-        center, log_spread = _step_of_scoring(mean, square, center, log_spread)
-        if max(np.abs(center - before[0]).max(), np.abs(log_spread - before[1]).max()) < NO_STEP:
-            break
-    return low + width * center, width * np.exp(log_spread)
-
-
-def _step_of_scoring(
-    mean: Array, square: Array, center: Array, log_spread: Array
-) -> tuple[Array, Array]:
-    """One step of Fisher scoring for normals truncated to 0 and 1, within the limits of center and spread."""
-    spread = np.exp(log_spread)
-    a, b = -center / spread, (1 - center) / spread
-    inside = NORMAL * (ndtr(b) - ndtr(a))
-    at_a, at_b = np.exp(-0.5 * a * a) / inside, np.exp(-0.5 * b * b) / inside
-    # The first four moments of (x - center) / spread, by the recursion for truncated normals.
-    first, second = at_a - at_b, 1 + a * at_a - b * at_b
-    third = 2 * first + a * a * at_a - b * b * at_b
-    fourth = 3 * second + a**3 * at_a - b**3 * at_b
-    # The gradient is what these moments differ by from those wanted, the information their covariance.
-    away = (mean - center) / spread
-    by_center, by_spread = first - away, second - away * away - square / (spread * spread)
-    var_center, both, var_spread = (
-        second - first * first,
-        third - first * second,
-        fourth - second * second,
-    )
-    scale = var_center * var_spread - both * both
-    move = (both * by_spread - var_spread * by_center) / scale
-    grow = (both * by_center - var_center * by_spread) / scale
-    ahead = _within(center + spread * _within(move, -1.0, 1.0), 0.0, 1.0)
-    # Where the center ends at a limit, the spread goes where that center wants it; and the other way round.
-    held = (ahead <= 0.0) | (ahead >= 1.0)
-    grow = np.where(held, -(by_spread + both * (ahead - center) / spread) / var_spread, grow)
-    grown = _within(log_spread + _within(grow, -0.7, 0.7), LEAST_LOG_SPREAD, 0.0)
-    held = (grown <= LEAST_LOG_SPREAD) | (grown >= 0.0)
-    move = -(by_center + both * (grown - log_spread)) / var_center
-    again = _within(center + spread * _within(move, -1.0, 1.0), 0.0, 1.0)
-    return np.where(held, again, ahead), grown
-
-
-def _within(values: Array, low: float, high: float) -> Array:
-    """`np.clip`, which takes ten times as long for few values."""
-    return np.minimum(np.maximum(values, low), high)
 
 
 def leave_groups_out(
@@ -304,7 +217,7 @@ def leave_groups_out(
     latent = _latent(people, drawn)
     low, high = _latent_limits(people)
     center, spread = _centers_and_spreads(people)
-    begun = _log_density(latent, center[None], spread[None], low, high)[0]
+    begun = log_density(latent, center[None], spread[None], low, high)[0]
     return _maximise(latent, low, high, begun, begun, log_p, rest, N_ROUNDS_WITHOUT).log_weights
 
 
@@ -342,26 +255,18 @@ def _maximise(
         counted: ``(n_units, n_groups)`` 1 where a unit teaches a group's population, else 0.
         n_rounds: At most; none is begun with so few draws left that count.
     """
-    n_draws, n_counted = len(log_p), counted.sum(axis=0)[:, None]
     weights = np.repeat(_weights((begun - drawn_from)[None]), counted.shape[1], axis=0)
     most = log_p.max(axis=0)
     likelihood = np.exp(log_p - most)
-    square = latent**2
-    before: tuple[Array, Array] | None = None
-    for _ in range(n_rounds):
-        explained = np.maximum(weights @ likelihood, 1e-300)  # (n_groups, n_units)
-        posterior = weights * ((counted.T / explained) @ likelihood.T) / n_counted
-        mean = posterior @ latent.T
-        variance = np.maximum(posterior @ square.T - mean**2, 0.0)
-        after = most_likely_normals(mean, variance, low, high, before)
-        weights = _weights(_log_density(latent, *after, low, high) - drawn_from)
-        settled = before is not None and _moved(*before, *after, high - low) < SETTLED
-        before = after
-        if settled or (weights**2).sum(axis=1).max() * n_draws > LEAST_SHARE**-1:
-            break
+    centers, spreads, weights = maximise(
+        latent, low, high, drawn_from, weights, likelihood, counted.T.copy(), n_rounds
+    )
     explained = np.log(np.maximum(weights @ likelihood, 1e-300)) + most
     return _Populations(
-        *after, np.log(np.maximum(weights, 1e-300)), np.einsum("gu,ug->g", explained, counted)
+        centers,
+        spreads,
+        np.log(np.maximum(weights, 1e-300)),
+        np.einsum("gu,ug->g", explained, counted),
     )
 
 
@@ -369,22 +274,6 @@ def _weights(log_ratio: Array) -> Array:
     """``(n_groups, n_draws)`` weights that sum to one, from logarithms of their ratios."""
     weights = np.exp(log_ratio - log_ratio.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
-
-
-def _log_density(latent: Array, center: Array, spread: Array, low: Array, high: Array) -> Array:
-    """``(n_groups, n_draws)`` log density of ``(n_parameters, n_draws)`` values.
-
-    Args:
-        latent: On the scale of each prior.
-        center, spread: ``(n_groups, n_parameters)``, NaN where a distribution is uniform.
-        low, high: ``(n_parameters,)`` limits.
-    """
-    inside = ndtr((high - center) / spread) - ndtr((low - center) / spread)
-    scaled = (latent - center[..., None]) / spread[..., None]
-    peak = np.log(NORMAL * spread * np.maximum(inside, 1e-300))
-    log_p = -0.5 * scaled**2 - peak[..., None]
-    flat = -np.log(high - low)[:, None]
-    return np.asarray(np.where(np.isnan(center)[..., None], flat, log_p).sum(axis=-2))
 
 
 class _SharedRegression:

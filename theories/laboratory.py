@@ -49,8 +49,9 @@ N_ORDERS = 8
 """Random orders shared by simulated people, where any order will do: those with one order are simulated together."""
 NOTHING_YET = "def choose(parameters, trials, xp): ..."
 """What a process holds before its first composition."""
-CHUNK = 4096
-"""Trials sent to a theory at once when only their mean over draws is wanted."""
+CHUNK, PART = 4096, 512
+"""Trials sent to a theory when only their mean over draws is wanted, and those that it is asked about at once: what it
+computes of so many stays in the processor's cache."""
 
 
 class Laboratory:
@@ -224,17 +225,16 @@ class Laboratory:
     ) -> Array:
         """Choice proportions of the population, ``(n_trials, n_options)``, however many trials there are."""
         population = theory.population(n_draws, lapse=lapse)
-        size = len(stimuli) if self.domain.sequential else CHUNK
-        parts = [
-            stimuli.take(range(start, min(start + size, len(stimuli))))
-            for start in range(0, len(stimuli), size)
-        ]
+        whole = self.domain.sequential or theory.learns
+        chunks = [stimuli] if self.domain.sequential else _parts(stimuli, CHUNK)
 
-        def one(part: Stimuli) -> Array:
-            with TheoryView(theory, self.domain, self._sandbox(), [part]) as view:
-                return np.asarray(view.probabilities(population)[0].mean(axis=0))
+        def one(chunk: Stimuli) -> Array:
+            parts = [chunk] if whole else _parts(chunk, PART)
+            with TheoryView(theory, self.domain, self._sandbox(), parts) as view:
+                found = view.probabilities(population)
+            return np.concatenate([own.mean(axis=0) for own in found])
 
-        return np.concatenate(self._map(one, parts))
+        return np.concatenate(self._map(one, chunks))
 
     def simulate(
         self,
@@ -396,6 +396,12 @@ class Laboratory:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _parts(stimuli: Stimuli, size: int) -> list[Stimuli]:
+    """Trials in their order, at most ``size`` together."""
+    starts = range(0, len(stimuli), size)
+    return [stimuli.take(range(start, min(start + size, len(stimuli)))) for start in starts]
 
 
 def _or_error(function: Callable[..., T]) -> Callable[..., T | TheoryError]:

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 import traceback
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,6 +39,7 @@ from lakatos.flows.commands.schedule import (  # noqa: E402
     wake_command,
     watch_command,
 )
+from lakatos.flows.commands.status import status_command  # noqa: E402
 from lakatos.flows.commands.sweep import sweep_command  # noqa: E402
 from lakatos.flows.commands.theory import app as theory_app  # noqa: E402
 from lakatos.flows.commands.transfer import transfer  # noqa: E402
@@ -120,7 +120,7 @@ def demo(
     seed: Annotated[int | None, typer.Option(help="Another seed than the study's.")] = None,
     workers: Workers = 2,
 ) -> None:
-    """Five cycles with simulated people who follow a hidden rule; then the report.
+    """Up to five cycles with simulated people who follow a hidden rule; then the report.
 
     In Python: `flows.start.run_study(STUDIES / "demo.toml", ...)`.
     """
@@ -221,61 +221,7 @@ def resume(
         cool_down()
 
 
-@app.command()
-def status(
-    run: Annotated[str, typer.Argument(help="A run; all of them by default.")] = "",
-    runs: RunsFolder = Path("runs"),
-) -> None:
-    """How far runs are, whom they wait for, and how their rivals stand."""
-    from lakatos.traces.place import run_folders
-
-    console = Console()
-    folders = [_find(run, runs)] if run else run_folders(runs)
-    if not folders:
-        console.print(f"no runs in {escape(str(runs))}; `lakatos demo` makes one")
-        return
-    from lakatos.flows.operations.people import holdings
-    from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.collect import waiting_in
-    from lakatos.traces.errors import InboxError
-
-    for folder in folders:
-        try:
-            state, trace = read_state(folder)
-        except known_errors() as error:
-            if run:
-                raise
-            console.print(
-                f"[bold]{escape(folder.name)}[/bold]  cannot be read: {escape(str(error))}",
-                soft_wrap=True,
-            )
-            continue
-        with trace:
-            cycles = state.config.stop.cycles if state.config else 0
-            how = f"cycle {len(state.cycles) + 1} of at most {cycles}"
-            if len(state.cycles) >= cycles or (state.cycles and state.cycles[-1].record.stop):
-                how = (
-                    "concluded"
-                    if state.concluded
-                    else f"concluding, {len(state.folds)} folds finished"
-                )
-            console.print(
-                f"[bold]{escape(folder.name)}[/bold]  {how}  {len(state.collected)} experiments, "
-                f"{len(state.pool)} rivals, {trace.journal.head[0]} records"
-            )
-            if (waiting := waiting_in(state)) is not None:
-                console.print(f"  {escape(waiting.text)}")
-            if state.concluded:
-                console.print(f"  {escape(state.concluded.record.text)}")
-            if run:
-                due: dict[str, tuple[str, ...]] = {}
-                with suppress(InboxError):  # people answer it in another folder
-                    due = holdings(folder).due if state.config and state.config.by_person else {}
-                for kind, people in due.items():
-                    console.print(
-                        f"  {kind} of {len(people)} people are past their limit; `lakatos data expire`"
-                    )
-                console.print(_leaderboard(state))
+app.command("status")(status_command)
 
 
 @app.command()
@@ -432,25 +378,6 @@ def _find(run: str, runs: Path) -> Path:
     from lakatos.flows.run.places import find_run
 
     return find_run(run, runs)
-
-
-def _leaderboard(state: Any) -> Table:
-    measured = {}
-    if state.completeness is not None:
-        measured = {line.theory: line for line in state.completeness.record.theories}
-    table = Table("theory", "nats per choice", "completeness", "prequential", "error", "r", "")
-    for line in state.board().standings[:12]:
-        known = measured.get(line.theory)
-        table.add_row(
-            escape(state.name(line.theory)),
-            f"{line.score.value:.4f} ± {2 * line.score.standard_error:.4f}",
-            "" if known is None or known.completeness is None else f"{known.completeness:.2f}",
-            "" if line.prequential is None else f"{line.prequential.value:.4f}",
-            f"{line.error:.4f}",
-            "" if line.correlation is None else f"{line.correlation:.3f}",
-            "tie" if line.tied else "",
-        )
-    return table
 
 
 def main() -> None:

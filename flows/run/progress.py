@@ -331,7 +331,7 @@ class LiveProgress:
                 self,
                 console=self._console,
                 transient=True,
-                refresh_per_second=2,  # drawing takes 5 to 10 ms of a processor
+                refresh_per_second=1,  # drawing takes 5 to 30 ms of a processor
                 redirect_stdout=False,
                 redirect_stderr=False,
             )

@@ -130,6 +130,28 @@ class CycleClosed(Record):
     """Why the campaign ends here; empty when it goes on."""
 
 
+class ExactnessWeighed(Record):
+    """Whether the leader's predictions can still be told from the truth, by answers that came after them."""
+
+    kind: Literal["exactness_weighed"] = "exactness_weighed"
+    version: Literal[1] = 1
+    cycle: int
+    leader: Digest
+    experiments: tuple[str, ...]
+    """Those before which its predictions were frozen."""
+    error: float
+    """Squared error of choice proportions beyond what chance makes, averaged over these; may be negative by chance."""
+    standard_error: float
+    allowed: float
+    """What the study allows the upper end of the 95% interval to be."""
+    n_checks: int
+    """Checks of all its people's answers against simulated people of its own."""
+    misfits: tuple[str, ...]
+    """What those found that count, under false-discovery control."""
+    exact: bool
+    text: str
+
+
 class ErrorOnTrials(Record):
     """A theory's mean squared error of choice proportions, in the loop's trials and in the sealed ones."""
 
@@ -293,6 +315,7 @@ RECORD_TYPES: RecordTypes = {
         CampaignStarted,
         CodeAccepted,
         CycleClosed,
+        ExactnessWeighed,
         CampaignConcluded,
         ConfirmationFinished,
         ExclusionSensitivity,

@@ -446,6 +446,10 @@ class StopConfig(_ConfigSection):
     """No verdict before this many."""
     patience: int = Field(3, ge=1)
     """Cycles without improvement of the best score after which the campaign gives up."""
+    exact: float = Field(0.0, ge=0, lt=1)
+    """Squared error of choice proportions, beyond what chance makes, that the leader's frozen predictions must stay
+    below with 95% confidence for the campaign to end at once, even before ``least_cycles``, if no check of its people's
+    answers finds a misfit either; 0 for never."""
 
 
 class ValidationConfig(_ConfigSection):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures, diagnose
@@ -22,41 +24,57 @@ async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
     board = run.state.board()
     names = [loser, leader]
     names += [line.theory for line in board.standings if line.theory not in names][:OTHERS]
-    experiments = list(run.state.collected)
-    scores = {
-        name: tuple(run.state.scores[name, item].digest for item in experiments) for name in names
-    }
-    inputs = [digest for name in names for digest in scores[name]]
 
     def work(context: StepContext) -> Diagnosis:
-        trials = [run.trials(name) for name in experiments]
-        theories = [run.theory(name) for name in names]
-        predictions = [
-            TheoryPredictions(name, run.state.name(name), learn_population(own), own, scores[name])
-            for name, own in zip(
-                names,
-                run.laboratory.evidence_of(theories, trials, run.config.theories.draws),
-                strict=True,
-            )
-        ]
-        residuals = [
-            TrialFeatures(run.domain.features(item.stimuli), (run.state.collected[name].digest,))
-            for name, item in zip(experiments, trials, strict=True)
-        ]
+        predictions = predictions_of(run, names)
         return diagnose(
             cycle,
             predictions[0],
             predictions[1],
             board.of(loser).behind,
-            residuals,
+            features_of_trials(run),
             run.family.grammar,
             context.rng,
             others=predictions[2:],
         )
 
     return await run.step(
-        "arbitrate", work, returns=Diagnosis, inputs=inputs, position={"cycle": cycle}
+        "arbitrate",
+        work,
+        returns=Diagnosis,
+        inputs=scores_behind(run, names),
+        position={"cycle": cycle},
     )
+
+
+def scores_behind(run: Run, names: Sequence[Digest]) -> list[Digest]:
+    """Records of the scores of some theories on all experiments."""
+    return [run.state.scores[name, item].digest for name in names for item in run.state.collected]
+
+
+def predictions_of(run: Run, names: Sequence[Digest]) -> list[TheoryPredictions]:
+    """What theories, with the people whom all open answers show, say of every experiment."""
+    trials = [run.trials(name) for name in run.state.collected]
+    theories = [run.theory(name) for name in names]
+    evidence = run.laboratory.evidence_of(theories, trials, run.config.theories.draws)
+    return [
+        TheoryPredictions(
+            name,
+            run.state.name(name),
+            learn_population(own),
+            own,
+            tuple(scores_behind(run, [name])),
+        )
+        for name, own in zip(names, evidence, strict=True)
+    ]
+
+
+def features_of_trials(run: Run) -> list[TrialFeatures]:
+    """What describes the trials of each experiment, with the record of its answers."""
+    return [
+        TrialFeatures(run.domain.features(run.trials(name).stimuli), (collected.digest,))
+        for name, collected in run.state.collected.items()
+    ]
 
 
 def leader_and_loser(run: Run) -> tuple[Digest, Digest]:

@@ -33,7 +33,7 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
         stop = f"budget: {settings.cycles} cycles"
     if not stop and cycle >= settings.least_cycles and since >= settings.patience:
         stop = f"no improvement over {since} cycles"
-    if not stop and cycle >= settings.least_cycles and not improved and _holds(run, board):
+    if not stop and cycle >= settings.least_cycles and not improved and holds(run, board):
         stop = "verdict: the leader beat every rival on frozen predictions and no successor improved on it"
     lines = tuple(
         LeaderboardLine(
@@ -84,7 +84,7 @@ def _stalled(run: Run) -> int:
     return count
 
 
-def _holds(run: Run, board: Scoreboard) -> bool:
+def holds(run: Run, board: Scoreboard) -> bool:
     """Whether the leader beat every rival of other behaviour on predictions that were frozen before the data."""
     leader = board.leader.theory
     others = [

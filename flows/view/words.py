@@ -25,6 +25,7 @@ STEPS: Final[Mapping[str, str]] = {
     "collect": "collecting answers",
     "score": "scoring theories",
     "arbitrate": "finding out why the loser lost",
+    "weigh": "looking whether anything is left to find",
     "revise": "writing successors",
     "judge": "asking the judges",
     "recover": "trying out a candidate by simulation",
@@ -50,7 +51,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "session_held", "model_takes_part", "person_excluded", "collection_closed", "trials_collected",
         "sealed_opened", "trials_proposed",
     ),
-    "diagnosis": ("diagnosis", "case_read"),
+    "diagnosis": ("diagnosis", "case_read", "exactness_weighed"),
     "judge": (
         "epoch_opened", "verdict", "verdict_resolved", "critic_answered", "candidate_decided", "anchor_taken",
         "anchor_exposed", "judge_bred", "judge_seated", "pair_described", "pair_read", "settled_read",

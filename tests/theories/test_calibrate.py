@@ -8,12 +8,11 @@ from scipy.special import ndtr
 
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.calibrate import (
-    SMALLEST_SPREAD,
     calibrate,
     leave_groups_out,
     leave_one_out,
-    most_likely_normals,
 )
+from lakatos.theories.normals import SMALLEST_SPREAD, most_likely_normals
 from lakatos.theories.prior import Prior, parse_prior
 from lakatos.theories.score import ExperimentEvidence, log_predictive
 
@@ -210,7 +209,7 @@ def test_no_normal_of_a_fine_grid_is_likelier_than_those_found():
     variance = np.maximum(square - mean**2, 0.0) * (high - low) ** 2
     mean = low + (high - low) * mean
     ends = np.full(len(mean), low), np.full(len(mean), high)
-    found = most_likely_normals(mean, variance, *ends)
+    found = most_likely_normals(mean[None], variance[None], *ends)
     centers = np.linspace(low, high, 81)[:, None, None]
     spreads = np.geomspace(SMALLEST_SPREAD, 1.0, 81)[:, None] * (high - low)
     best = surprise(mean, variance, centers, spreads, low, high).min(axis=(0, 1))

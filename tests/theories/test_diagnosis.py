@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,13 +15,15 @@ from lakatos.theories.diagnosis import correction as corrections
 from lakatos.theories.diagnosis.case_file import (
     FALSE_DISCOVERY_RATE,
     MOST_CLAIMS,
+    _hypothesis,
+    _test,
     confidence,
     examine,
 )
 from lakatos.theories.diagnosis.correction import PanelCorrector
 from lakatos.theories.diagnosis.panel import AnswerPanel, thin
 from lakatos.theories.diagnosis.pool import pool_evidence, scores_of_people, sharing
-from lakatos.theories.diagnosis.rule import RULES
+from lakatos.theories.diagnosis.rule import RULES, DiagnosisCheck
 from lakatos.theories.diagnosis.slope import ResidualSample, slope_of
 from lakatos.theories.grammar import Grammar, Mechanism, SkeletonSlot
 from lakatos.theories.score import (
@@ -610,3 +613,14 @@ def test_a_planted_misprediction_is_found_first_in_most_diagnoses():
     assert sum(bool(item) and item[0].check.feature == "size" for item in found) >= binom.ppf(
         0.001, 100, 0.8
     )
+
+
+def test_another_theory_can_be_all_that_is_found() -> None:
+    """No feature of the grammar answers it, and no other finding stands before it."""
+    check = DiagnosisCheck(
+        rule="another", feature="another theory", answered_by=(), effect=1.0, error=0.0, z=4.0, p=1e-4,
+        analysis="", gain=lambda corrector: None,
+    )  # fmt: skip
+    assert "another theory does for everybody" in _hypothesis("Tallying", [check])
+    sheet = SimpleNamespace(n_answers=np.array([100.0]))
+    assert "as the other one says" in _test(sheet, "Tallying", check)

@@ -7,6 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from lakatos.flows.run.next_pass import mark_pass
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.summary import summarise
+from lakatos.theories.record import TheoryAdmitted
+from lakatos.traces.step import Trace
+
 sys.path.insert(0, str(Path(__file__).parent))
 from small import SHORT, write_study
 
@@ -57,6 +64,26 @@ def test_help_lists_every_command() -> None:
         assert command in done.stdout
 
 
+def test_finished_runs_are_listed_without_the_science(tmp_path: Path) -> None:
+    """A journal and the mark of its last pass are enough; what erases sends the question to the whole state."""
+    folder = tmp_path / "runs" / "done"
+    with Trace.create(folder, seed=1, types=RECORD_TYPES) as trace:
+        trace.record(TheoryAdmitted(theory="a" * 64, cycle=0, reason=""), name="admit")
+    mark_pass(folder, "concluded", "the verdict")
+    code = (
+        f"import sys; sys.argv = ['lakatos', 'status', '--runs', {str(folder.parent)!r}]\n"
+        "try:\n    from lakatos.flows.commands.main import main; main()\n"
+        "except SystemExit as end:\n    assert not end.code, end.code\n"
+        "assert not {'scipy', 'lakatos.flows.run.run'} & set(sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "concluded  0 experiments, 1 rivals, 1 records" in done.stdout
+    assert "the verdict" in done.stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -87,6 +114,14 @@ def test_a_small_study_runs_reports_and_audits_from_the_command_line(tmp_path: P
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "runs" / "small-1" / "report.html").exists()
     assert "concluded" in lakatos("status", "--runs", tmp_path / "runs").stdout
+    state, trace = read_state(tmp_path / "runs" / "small-1")
+    with trace:
+        found = summarise(tmp_path / "runs" / "small-1")
+        assert found is not None
+        assert state.concluded is not None
+        counts = len(state.collected), len(state.pool), trace.journal.head[0]
+        assert (found.how, found.text) == ("concluded", state.concluded.record.text)
+        assert (found.n_experiments, found.n_rivals, found.n_records) == counts
     checked = lakatos("audit", "small-1", "--runs", tmp_path / "runs")
     assert checked.returncode == 0
     assert "the audit passes" in checked.stdout

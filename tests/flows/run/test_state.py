@@ -36,6 +36,7 @@ from lakatos.flows.run.records import (
     CodeAccepted,
     ConfirmationFinished,
     CycleClosed,
+    ExactnessWeighed,
     ExclusionSensitivity,
     FoldFinished,
     TheoriesMapped,
@@ -278,7 +279,7 @@ ONE_OF_EACH = {
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
     TextsEmbedded, CodeAccepted,
-    LessonsWritten, TheoryCompared,
+    LessonsWritten, TheoryCompared, ExactnessWeighed,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {

@@ -151,11 +151,21 @@ class ScoredRun:
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScoredRun]:
-    """Two experiments, scored."""
+    """Two experiments, scored; less chance is allowed than usual, so that the fewest draws never are enough."""
     progress = KeptNotes()
     folder = tmp_path_factory.mktemp("runs") / "scored"
-    with create_run(small_study(**SETTINGS), folder, progress=progress, n_workers=1) as run:
-        yield ScoredRun(run, asyncio.run(carry_on(run)), progress.notes)
+    study = small_study(**SETTINGS)
+    with create_run(study, folder, progress=progress, n_workers=1) as run:
+        with pytest.MonkeyPatch.context() as patch:
+            allow_little_chance(patch)
+            found = asyncio.run(carry_on(run))
+        yield ScoredRun(run, found, progress.notes)
+
+
+def allow_little_chance(patch: pytest.MonkeyPatch) -> None:
+    """Have chance count where it is less than usual."""
+    patch.setattr(stage, "LARGEST_CHANCE", 0.1)
+    patch.setattr(stage, "CLEAR", np.inf)
 
 
 def test_every_rival_is_scored_on_every_experiment_with_the_people_of_its_newest_fit(done):
@@ -215,7 +225,8 @@ def test_what_was_frozen_stays_when_only_the_fit_is_newer(done):
         assert record.left_out != last[record.theory].left_out
 
 
-def test_draws_are_raised_fourfold_until_chance_decides_nothing(done):
+def test_draws_are_raised_fourfold_until_chance_decides_nothing(done, monkeypatch):
+    allow_little_chance(monkeypatch)
     draws = [[item.record.n_draws for item in own] for own in done.found.scored]
     for own in draws:
         assert own == sorted(own)
@@ -336,7 +347,8 @@ def test_what_was_scored_is_returned_and_not_computed_again(done):
     assert done.run.trace.journal.head == before
 
 
-def test_a_pass_that_comes_after_finds_the_same_and_writes_nothing(done):
+def test_a_pass_that_comes_after_finds_the_same_and_writes_nothing(done, monkeypatch):
+    allow_little_chance(monkeypatch)
     run = done.run
     notes, before = KeptNotes(), run.trace.journal.head
     run.close()
