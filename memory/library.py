@@ -29,6 +29,7 @@ from lakatos.memory.plan import Plan
 from lakatos.memory.recurrence import PlanRecurrence, recurrences
 from lakatos.memory.retirement import OFFERED, TextFallback, ToolStanding, after
 from lakatos.memory.verb import LaboratoryVerb
+from lakatos.memory.winner import TheoryWon
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes
 from lakatos.traces.errors import RecordError
@@ -39,13 +40,15 @@ R = TypeVar("R", bound=Record)
 Valid = Callable[[Digest], bool]
 """Whether a record still holds; see `traces.validity.Validity.valid`."""
 LIBRARY_VERSION: Final = 1
+DOUBTFUL_WEIGHT: Final = 0.5
+"""Of a lesson whose evidence no longer holds."""
 
 
 class Pitfall(Record):
     """A mistake, what leads to it and what follows."""
 
     kind: Literal["pitfall"] = "pitfall"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     domain: str
     trigger: str
     """The situation: what had been diagnosed, or what was being done."""
@@ -54,14 +57,18 @@ class Pitfall(Record):
     consequence: str
     evidence: tuple[Digest, ...]
     """Records that show it."""
+    justified_by: tuple[Digest, ...] = ()
+    """The judges' verdict that it rests on, and their seats; none where it rests on records alone."""
 
 
+Lesson = Plan | Fact | Pitfall | TheoryWon
 RECORDS: Final[RecordTypes] = {
     kind_of(record): record
     for record in (
         Pitfall,
         Plan,
         Fact,
+        TheoryWon,
         LessonSuperseded,
         SupersessionUndone,
         PlanUsed,
@@ -82,6 +89,11 @@ def always(digest: Digest) -> bool:
 def holds(digest: Digest, item: Record, valid: Valid) -> bool:
     """Whether an entry still counts: its own record holds, and so does what justified it."""
     return valid(digest) and all(map(valid, getattr(item, "justified_by", ())))
+
+
+def weight_of(digest: Digest, item: Record, valid: Valid) -> float:
+    """How much a lesson counts: less where its evidence no longer holds."""
+    return 1.0 if holds(digest, item, valid) else DOUBTFUL_WEIGHT
 
 
 @dataclass(frozen=True)
@@ -136,13 +148,33 @@ class Library:
         kept_out = {item.new for digest, item in links if digest in undone}
         return frozenset(kept_out | {item.old for digest, item in links if digest not in undone})
 
-    def lessons(self) -> list[tuple[Digest, Plan | Fact | Pitfall]]:
+    def lessons(self) -> list[tuple[Digest, Lesson]]:
         """Those that count, oldest first."""
         return [
             (digest, item)
             for digest, item in self.entries
-            if isinstance(item, Plan | Fact | Pitfall) and digest not in self.hidden
+            if isinstance(item, Lesson) and digest not in self.hidden
         ]
+
+    def winners(self, domain: str, valid: Valid = always) -> list[TheoryWon]:
+        """The best theories of a domain, oldest first; without those whose evidence no longer holds."""
+        counts = self.counting(valid)
+        return [
+            item
+            for digest, item in self.lessons()
+            if isinstance(item, TheoryWon) and item.domain == domain and holds(digest, item, counts)
+        ]
+
+    def without(self, hidden: Iterable[Digest], doubted: Iterable[Digest]) -> Library:
+        """The library without some of its entries, with further ones doubted."""
+        gone = frozenset(hidden)
+        kept = tuple(entry for entry in self.entries if entry[0] not in gone)
+        return Library(kept, self.doubted | frozenset(doubted))
+
+    def of_kind(self, record_type: type[Record]) -> Library:
+        """The library with the records of one type alone."""
+        kept = self.all(record_type)
+        return Library(kept, self.doubted & {digest for digest, _ in kept})
 
     def contradictions(self) -> list[tuple[Digest, Digest]]:
         """Pairs of facts that count and cannot both be true."""
@@ -154,14 +186,22 @@ class Library:
             if item.contradicts(other)
         ]
 
-    def recall(self, domain: str, situation: str, most: int = 5) -> list[Pitfall]:
+    def recall(
+        self, domain: str, situation: str, most: int = 5, valid: Valid = always
+    ) -> list[Pitfall]:
         """Pitfalls whose trigger shares most words with a situation, newest first among equals.
+
+        Words count half in a pitfall whose evidence no longer holds.
 
         See `memory.recall` for all kinds of lessons.
         """
-        wanted = words(situation)
+        wanted, counts = words(situation), self.counting(valid)
         scored = [
-            (len(wanted & words(item.trigger)), place, item)
+            (
+                len(wanted & words(item.trigger)) * weight_of(digest, item, counts),
+                place,
+                item,
+            )
             for place, (digest, item) in enumerate(self.pitfalls)
             if item.domain == domain and digest not in self.hidden
         ]
@@ -358,6 +398,7 @@ def pitfall_from_overturned(
     advantage: float,
     experiment: str,
     evidence: tuple[Digest, ...],
+    justified_by: tuple[Digest, ...] = (),
 ) -> Pitfall:
     """A change that looked better and was not, once new data came.
 
@@ -368,7 +409,8 @@ def pitfall_from_overturned(
         probability: That the judges gave to the successor.
         advantage: Of the successor over the theory it was to replace on the new data; negative, nats per choice.
         experiment: Name of the new experiment.
-        evidence: The verdict and the scores.
+        evidence: The scores, and what the verdict was about.
+        justified_by: The verdict, and the seats of the judges who gave it.
 
     Raises:
         LessonError: Nothing supports it.
@@ -382,6 +424,7 @@ def pitfall_from_overturned(
         trigger=trigger,
         mistake=change,
         evidence=evidence,
+        justified_by=justified_by,
         consequence=(
             f"promised with probability {probability:.2f}, it lost {-advantage:.4f} nats per choice on {experiment}"
         ),

@@ -21,18 +21,24 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from lakatos.memory.item import Fact
-from lakatos.memory.library import Library, Pitfall, Valid, always, holds
-from lakatos.memory.plan import Plan, plan_text
+from lakatos.memory.library import (
+    DOUBTFUL_WEIGHT,
+    Lesson,
+    Library,
+    Pitfall,
+    Valid,
+    always,
+    holds,
+)
+from lakatos.memory.plan import plan_text
+from lakatos.memory.winner import TheoryWon, winner_text
 from lakatos.traces.digest import Digest
 
 MOST: Final = 3
 """Lessons at a time; more are noise."""
-DOUBTFUL_WEIGHT: Final = 0.5
-"""Of a lesson whose evidence no longer holds."""
 NEAR: Final = 0.3
 """Cosine below which an embedding is not like the situation."""
 K1, B = 1.2, 0.75
-Lesson = Plan | Fact | Pitfall
 
 
 class RecallSituation(BaseModel):
@@ -163,6 +169,8 @@ def key_of(item: Lesson) -> str:
         return item.trigger
     if isinstance(item, Fact):
         return f"{item.subject} {item.statement}"
+    if isinstance(item, TheoryWon):
+        return f"won {item.name} {item.claim}"
     return f"{item.situation} {' '.join(step.tool for step in item.steps)}"
 
 
@@ -174,6 +182,8 @@ def lesson_text(item: Lesson) -> str:
         until = f" until {item.valid_until}" if item.valid_until else ""
         since = f" since {item.valid_from}" if item.valid_from else ""
         return f"{item.subject}: {item.statement}{since}{until}"
+    if isinstance(item, TheoryWon):
+        return winner_text(item)
     return f"{item.situation}:\n{plan_text(item)}"
 
 

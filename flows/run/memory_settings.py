@@ -16,6 +16,9 @@ class MemoryConfig(FrozenPart):
     """Recall nothing; recall lessons as text; or also have recurring plans become tools, and use them."""
     shared: bool = False
     """Whether lessons of the other runs in the same folder come in; else those of this campaign alone."""
+    winners: bool = True
+    """Whether the best theories of concluded campaigns of the domain in the same folder compete from the first
+    experiment on, and begin the search; never where the arm recalls nothing."""
     inquiries: bool = False
     """Whether the grammar's advocate calls laboratory tools before an experiment is designed and theories revised."""
     horizon: int = Field(40, ge=1)
@@ -34,3 +37,13 @@ class MemoryConfig(FrozenPart):
                 "tools are made of plans that recur in several studies; set shared = true"
             )
         return self
+
+    @property
+    def takes_library(self) -> bool:
+        """Whether anything that other runs of the folder have learned comes in."""
+        return self.arm != "none" and (self.shared or self.winners)
+
+    @property
+    def takes_winners(self) -> bool:
+        """Whether theories of earlier campaigns compete."""
+        return self.arm != "none" and self.winners

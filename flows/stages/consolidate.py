@@ -10,7 +10,6 @@ from lakatos.experiments.task import Stimuli, identities
 from lakatos.flows.roles.codify import codify
 from lakatos.flows.roles.remember import (
     keep_library,
-    led,
     library_in,
     recorded_calls,
     study_of,
@@ -20,6 +19,7 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.memory_records import InquiryMade, ToolTried
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.epoch import lasting
+from lakatos.flows.stages.inherit import leave_winners
 from lakatos.flows.stages.inquire import SOUND_OUT
 from lakatos.flows.stages.reflect import write_lessons
 from lakatos.judges.judge import VerdictResolved
@@ -87,6 +87,7 @@ async def consolidate(
             advantage.value,
             item.record.experiment,
             evidence,
+            (item.record.verdict, *(seat.digest for _, seat in sorted(run.state.seats.items()))),
         )
         learned.append(
             run.record(
@@ -260,10 +261,10 @@ MOST_DRAFTS = 2
 async def crystallise(run: Run) -> None:
     """At the end of a campaign: keep what it learned, and have plans that recur often enough become tools."""
     assert run.state.concluded is not None
-    led(run, run.state.concluded)
+    leave_winners(run)
     if run.config.memory.arm == "tools":
         await make_tools(run)
-    if run.config.memory.shared:
+    if run.config.memory.takes_library:
         keep_library(run.folder.parent)
 
 
