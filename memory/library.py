@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from lakatos.memory.draft import ToolDraft
 from lakatos.memory.errors import LessonError, LibraryCorruptError, ToolUnavailableError
 from lakatos.memory.item import (
     Fact,
@@ -26,8 +25,8 @@ from lakatos.memory.item import (
     ToolWithdrawn,
 )
 from lakatos.memory.plan import Plan
-from lakatos.memory.recurrence import PlanRecurrence, recurrences
-from lakatos.memory.retirement import OFFERED, TextFallback, ToolStanding, after
+from lakatos.memory.signature import canonical_form
+from lakatos.memory.tool import ToolDraft, ToolStanding, after
 from lakatos.memory.verb import LaboratoryVerb
 from lakatos.memory.winner import TheoryWon
 from lakatos.traces.artifact import write_whole
@@ -208,24 +207,18 @@ class Library:
         scored.sort(key=lambda entry: (-entry[0], -entry[1]))
         return [item for overlap, _, item in scored if overlap > 0][:most]
 
-    def recurrences(self, valid: Valid = always) -> dict[Digest, PlanRecurrence]:
-        """How often each plan that counts recurs."""
+    def plans_by_signature(self, valid: Valid = always) -> dict[Digest, list[Plan]]:
+        """Plans that count, whose evidence still holds, by what they do."""
         counts = self.counting(valid)
-        return recurrences(
-            item
-            for digest, item in self.lessons()
-            if isinstance(item, Plan) and holds(digest, item, counts)
-        )
+        found: dict[Digest, list[Plan]] = {}
+        for digest, item in self.lessons():
+            if isinstance(item, Plan) and holds(digest, item, counts):
+                found.setdefault(canonical_form(item.steps).digest, []).append(item)
+        return found
 
-    def plans_with(self, signature: Digest) -> list[Plan]:
+    def plans_with(self, signature: Digest, valid: Valid = always) -> list[Plan]:
         """Plans that count, of one signature."""
-        from lakatos.memory.signature import canonical_form
-
-        return [
-            item
-            for _, item in self.lessons()
-            if isinstance(item, Plan) and canonical_form(item.steps).digest == signature
-        ]
+        return self.plans_by_signature(valid).get(signature, [])
 
     def n_refused(self, signature: Digest) -> int:
         """Drafts of a plan that validation refused since its last tool."""
@@ -237,11 +230,11 @@ class Library:
         return {
             item.name: (item.draft, known[item.draft])
             for _, item in self.all(ToolValidated)
-            if item.draft in known
+            if item.draft in known and known[item.draft].steps
         }
 
     def standing(self, name: str, valid: Valid = always) -> ToolStanding:
-        """Where a tool stands, from its uses and those of its text since it was last validated.
+        """Where a tool stands, from its uses since it was last validated.
 
         Raises:
             ToolUnavailableError: There is no such tool.
@@ -251,8 +244,7 @@ class Library:
             raise ToolUnavailableError(
                 f"there is no learned tool {name[:80]!r}; there are: {', '.join(drafts) or 'none'}."
             )
-        _, draft = drafts[name]
-        standing, fallback, counts = ToolStanding(), TextFallback(), self.counting(valid)
+        standing, counts = ToolStanding(), self.counting(valid)
         for digest, item in self.entries:
             if isinstance(item, ToolValidated) and item.name == name:
                 standing = ToolStanding()
@@ -261,33 +253,14 @@ class Library:
                     "suspended" if item.until_validated else "retired"
                 )
                 standing = replace(standing, status=status, reason=item.reason)
-            elif isinstance(item, PlanUsed) and item.signature == draft.signature:
-                if not holds(digest, item, counts):
-                    continue
-                if item.tool in ("", name):
-                    standing = after(standing, item, fallback)
-                if not item.tool and item.failure != "outage":
-                    fallback = replace(
-                        fallback,
-                        successes=fallback.successes + item.success,
-                        failures=fallback.failures + (not item.success),
-                    )
+            elif isinstance(item, PlanUsed) and item.tool == name and holds(digest, item, counts):
+                standing = after(standing, item)
         return standing
 
-    def changed_dependency(
-        self, name: str, verbs: Mapping[str, LaboratoryVerb], valid: Valid = always
-    ) -> str:
-        """Which of the tools that a tool calls is gone or another one than it was validated with; else empty."""
-        drafts = self.drafts()
-        for called, digest in drafts[name][1].dependencies:
-            if called in verbs:
-                if verbs[called].digest != digest:
-                    return called
-            elif (
-                called not in drafts
-                or drafts[called][0] != digest
-                or called not in self.offers(verbs, valid)
-            ):
+    def changed_dependency(self, name: str, verbs: Mapping[str, LaboratoryVerb]) -> str:
+        """Which of the verbs that a tool calls is gone or another one than it was validated with; else empty."""
+        for called, digest in self.drafts()[name][1].dependencies:
+            if called not in verbs or verbs[called].digest != digest:
                 return called
         return ""
 
@@ -298,7 +271,7 @@ class Library:
         found = {}
         for name, (_, draft) in self.drafts().items():
             standing = self.standing(name, valid)
-            if standing.status in OFFERED and not self.changed_dependency(name, verbs, valid):
+            if standing.status == "active" and not self.changed_dependency(name, verbs):
                 found[name] = (draft, standing)
         return found
 

@@ -173,7 +173,7 @@ def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
 def tools_list(runs: RunsFolder = Path("runs")) -> None:
     """The table: the laboratory's own tools, and learned ones with their record."""
     from lakatos.flows.roles.remember import shared_library
-    from lakatos.memory.draft import plan_in_short
+    from lakatos.memory.tool import plan_in_short
     from lakatos.memory.tools import TOOLS
 
     library = shared_library(runs)
@@ -206,7 +206,7 @@ def tools_list(runs: RunsFolder = Path("runs")) -> None:
 
 @tools_app.command("show")
 def tools_show(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
-    """A learned tool on one page: code, tests, evidence, use.
+    """A learned tool on one page: plan, tests, evidence, use.
 
     In Python: `lakatos.flows.operations.tool_desk.tool_page(library, name)`.
     """
@@ -237,9 +237,7 @@ def tools_validate(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
     if not isinstance(found, ToolValidated):
         console.print(f"[red]refused[/red] at {found.rung}: {escape(found.reason)}")
         raise typer.Exit(1)
-    console.print(
-        f"[green]{found.name} passed[/green]; its next uses are shadowed by its text plan"
-    )
+    console.print(f"[green]{found.name} passed[/green]")
     for line in found.passed:
         console.print(f"  {escape(line)}")
 

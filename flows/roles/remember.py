@@ -13,33 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lakatos.flows.roles.models import out_of_budget, roles_of
 from lakatos.flows.run.memory_records import (
     LessonsRecalled,
     LibraryLookedAt,
     LibraryTaken,
-    TextsEmbedded,
 )
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
-from lakatos.language_models.embedding import embed, most_embedding_cost
-from lakatos.language_models.errors import BudgetExhaustedError, LanguageModelError
-from lakatos.language_models.ledger import cost
-from lakatos.memory.draft import ToolDraft
 from lakatos.memory.errors import LibraryCorruptError
 from lakatos.memory.library import Library, Valid, library_from_bytes, load_library, rebuild
 from lakatos.memory.plan import Plan
 from lakatos.memory.recall import (
-    EmbeddedRecall,
     LessonRecall,
     LexicalRecall,
     Recalled,
     RecallNothing,
     RecallSituation,
-    texts_compared,
 )
-from lakatos.memory.retirement import ToolStanding
+from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.winner import TheoryWon, rank_winners, shared_mechanisms, starts_of_winners
 from lakatos.theories.advocate import SearchStart
@@ -56,6 +46,7 @@ from lakatos.traces.validity import Validity
 if TYPE_CHECKING:
     from lakatos.flows.run.run import Run
     from lakatos.flows.run.state import RunState
+    from lakatos.flows.run.study import ParticipantsConfig
 
 MEMORY_FOLDER = ".memory"
 LIBRARY_FILE = "library.json"
@@ -326,18 +317,18 @@ def winners_in(run: Run) -> list[TheoryWon]:
     if not run.config.memory.takes_winners:
         return []
     there = library_in(run).winners(run.config.domain, validity_in(run))
-    return rank_winners([item for item in there if is_news(run, item)])
+    answers = answers_of(run.config.participants)
+    return rank_winners([item for item in there if is_news(item, answers)])
 
 
-def answers_of(run: Run) -> str:
+def answers_of(people: ParticipantsConfig) -> str:
     """Name of the archived answers that a campaign uses; empty where people are asked anew."""
-    settings = run.config.participants
-    return settings.answers or settings.archive
+    return people.answers or people.archive
 
 
-def is_news(run: Run, winner: TheoryWon) -> bool:
-    """Whether this campaign's answers had no part in finding a theory, so that they can test it."""
-    return not winner.answers or winner.answers != answers_of(run)
+def is_news(winner: TheoryWon, answers: str) -> bool:
+    """Whether a campaign's answers had no part in finding a theory, so that they can test it."""
+    return not winner.answers or winner.answers != answers
 
 
 def library_fits(state: RunState) -> bool:
@@ -361,7 +352,7 @@ def clearly_behind(state: RunState, theory: Digest, other: Digest) -> bool:
     return gap.value > 0 and not is_tie(gap)
 
 
-async def recall_about(
+def recall_about(
     run: Run,
     cycle: int,
     stage: str,
@@ -369,63 +360,11 @@ async def recall_about(
     failed: str,
     kinds: tuple[str, ...],
     most: int,
-) -> tuple[Recalled, Recorded[LessonsRecalled] | None]:
-    """What comes back when theories are revised, and the record of it where anything does."""
-    if run.config.memory.arm == "none":
-        return Recalled(lessons=()), None
+) -> Recorded[LessonsRecalled] | None:
+    """What comes back when theories are revised, on record; nothing where nothing does."""
     names = (run.state.name(diagnosis.leader), run.state.name(diagnosis.loser))
     situation = RecallSituation(domain=run.config.domain, stage=stage, rivals=names, failed=failed)
-    back = await recall_as_configured(run, cycle, situation, kinds, most)
-    return back, note_recalled(run, cycle, situation, back)
-
-
-async def recall_as_configured(
-    run: Run, cycle: int, situation: RecallSituation, kinds: tuple[str, ...], most: int
-) -> Recalled:
-    """By embeddings where the study names a model for them and it answers, else by shared words."""
-    library, valid, model = library_in(run), validity_in(run), run.config.memory.embeddings
-    lexical = LexicalRecall(library, valid, kinds)
-    texts = texts_compared(library, situation, kinds)
-    if not model or len(texts) < 2:
-        return lexical.recall(situation, most)
-
-    settings = run.config.models[model]
-
-    def work(context: StepContext) -> TextsEmbedded:
-        worst, vectors, reason = most_embedding_cost(settings.price, texts), None, ""
-        try:
-            reserved = roles_of(run).ledger.reserve(
-                worst, f"embedding {len(texts)} texts by {model!r}"
-            )
-            context.note(reserved.note())
-            spent = worst  # as long as nobody knows what the server did
-            try:
-                found = embed(settings, texts)
-                spent = cost(settings.price, found.usage) if found.usage else worst
-                vectors = context.artifacts.put_json(found.vectors.tolist())
-            finally:
-                reserved.settle(spent)
-                context.last_note({"spent": spent.model_dump()})
-        except BudgetExhaustedError as error:
-            reason = out_of_budget(run, error)
-        except LanguageModelError as error:
-            reason = str(error)
-        return TextsEmbedded(
-            model=model,
-            texts=context.artifacts.put_json(list(texts)),
-            vectors=vectors,
-            reason=reason,
-        )
-
-    position: dict[str, int | str] = {"cycle": cycle, "stage": situation.stage}
-    done = await run.step(
-        "embed", work, returns=TextsEmbedded, inputs=cited(run), position=position
-    )
-    if done.record.vectors is None:
-        run.progress.note(done.record.reason)
-        return lexical.recall(situation, most)
-    vectors = np.array(run.trace.artifacts.get_json(done.record.vectors), dtype=np.float64)
-    return EmbeddedRecall(library, lambda texts: vectors, valid, kinds).recall(situation, most)
+    return note_recalled(run, cycle, situation, recall_in(run, *kinds).recall(situation, most))
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------

@@ -79,20 +79,6 @@ class LessonsWritten(Record):
     """Each as written, with every reason why it is not kept."""
 
 
-class TextsEmbedded(Record):
-    """A model embedded a situation and the lessons that it is compared with."""
-
-    kind: Literal["texts_embedded"] = "texts_embedded"
-    version: Literal[1] = 1
-    model: str
-    """As the study names it."""
-    texts: Digest
-    """Artifact: the texts."""
-    vectors: Digest | None
-    """Artifact: a vector for each; None where the endpoint gave none, so that shared words decide."""
-    reason: str
-
-
 class InquiryMade(Record):
     """The grammar's advocate called tools of the laboratory in the order of a plan."""
 
@@ -142,7 +128,6 @@ MEMORY_RECORDS: RecordTypes = {
         WinnersTaken,
         LessonsRecalled,
         LessonsWritten,
-        TextsEmbedded,
         InquiryMade,
         ToolTried,
     )

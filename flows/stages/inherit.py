@@ -43,7 +43,7 @@ async def admit_winners(run: Run) -> None:
     if taken is None or not run.config.memory.takes_winners:
         return
     everything = library_in(run).winners(run.config.domain, validity_in(run))
-    ranked = winners_in(run)
+    ranked, answers = winners_in(run), answers_of(run.config.participants)
     forms = {form_of_source(run.form(name).program.source) for name in run.state.theories}
     waiting = [winner for winner in ranked if form_of_winner(winner) not in forms]
     theories: list[Digest] = []
@@ -71,7 +71,7 @@ async def admit_winners(run: Run) -> None:
             theories=tuple(theories),
             studies=tuple(studies),
             refused=tuple(refused),
-            n_passed_over=sum(not is_news(run, item) for item in everything),
+            n_passed_over=sum(not is_news(item, answers) for item in everything),
             n_left=len(waiting) - n_checked,
         ),
         name="take winners",
@@ -103,7 +103,7 @@ def leave_winners(run: Run) -> None:
             author=author,
             leads=name == leader,
             holds=concluded.record.holds,
-            answers=answers_of(run),
+            answers=answers_of(run.config.participants),
             tried=tuple(_tried_on(run, name)),
             completeness=_completeness(run, name),
             evidence=evidence,

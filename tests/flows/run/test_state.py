@@ -27,7 +27,6 @@ from lakatos.flows.run.memory_records import (
     LessonsWritten,
     LibraryLookedAt,
     LibraryTaken,
-    TextsEmbedded,
     ToolTried,
     WinnersTaken,
 )
@@ -281,7 +280,7 @@ ONE_OF_EACH = {
 
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
-    TextsEmbedded, CodeAccepted,
+    CodeAccepted,
     LessonsWritten, TheoryCompared,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
