@@ -22,7 +22,7 @@ from lakatos.language_models.errors import ToolError
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.errors import PlanError, ToolFailedError
 from lakatos.memory.item import PlanUsed
-from lakatos.memory.library import Library, Valid, holds
+from lakatos.memory.library import Library, Valid, weight_of
 from lakatos.memory.plan import Plan, PlanStep, StepArgument, fill
 from lakatos.memory.signature import PlanForm, canonical_form
 from lakatos.memory.tool import ToolDraft, run_tool
@@ -210,7 +210,7 @@ async def inquire(
     )
     n_made, n_paid = record_of(library_in(run), form, validity_in(run))
     if run.config.memory.arm != "none" and (1 + n_paid) / (2 + n_made) < WORTH_ASKING:
-        reason = f"of the last {n_made} such inquiries {n_paid} brought something"
+        reason = f"of the last {n_made} such inquiries {n_paid:g} brought something"
         run.record(
             made.model_copy(update={"reason": reason}),
             name="inquire",
@@ -241,11 +241,11 @@ def _remedies(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(remedy for item in real for remedy in item["remedies"]))
 
 
-def record_of(library: Library, form: PlanForm, valid: Valid) -> tuple[int, int]:
-    """How often a plan was followed lately, and how often it brought something."""
+def record_of(library: Library, form: PlanForm, valid: Valid) -> tuple[int, float]:
+    """How often a plan was followed lately, and how often it brought something; what is in doubt counts half."""
     counts = library.counting(valid)
     known = [
-        holds(digest, plan, counts) and bool(plan.justified_by)
+        weight_of(digest, plan, counts) if plan.justified_by else 0.0
         for digest, plan in library.all(Plan)
         if digest not in library.hidden and canonical_form(plan.steps).digest == form.digest
     ][-LOOKED_BACK:]

@@ -76,18 +76,14 @@ def test_sources_of_a_rival_laboratory_pass_the_checks_of_any_stranger_or_stay_o
         assert [run.state.theories[name].record.author for name in taken.theories] == [
             "library: grammar, friend"
         ]
-        assert sorted(text.partition(")")[0][-5:].strip() for text in taken.refused) == [
-            "liar", "spy", "torn"
-        ]  # fmt: skip
+        told = " ".join(taken.refused)
+        assert len(taken.refused) == len(bad)
+        assert all(name in told for name in bad)
         assert set(run.state.pool) == set(taken.theories) == run.state.from_library
         assert run.state.seeds == []
-        assert (
-            "3 theories of earlier campaigns failed the checks"
-            in " ".join(say_of_library(run, digest_of("another")))
-            or taken.theories
-        )
 
 
+@pytest.mark.slow
 def test_no_more_are_taken_than_there_are_places_for(tmp_path):
     for number, name in enumerate(list(FAMILY.seeds)[: MOST_RIVALS + 2]):
         leave(tmp_path, f"run {number}", FAMILY.program(name).source)
@@ -128,7 +124,7 @@ def test_a_theory_is_not_tested_on_the_archived_answers_that_it_was_found_on():
     assert is_news(found_there, "")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_campaign_leaves_its_winners_and_the_next_one_begins_with_them(tmp_path):
     first = small_study(**SHORT, memory=TAKES, name="first")
     run_study(first, tmp_path / "first", n_workers=1)
