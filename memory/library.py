@@ -124,10 +124,6 @@ class Library:
             return self
         return Library((*self.entries, (digest, record)), self.doubted)
 
-    def with_pitfall(self, digest: Digest, pitfall: Pitfall) -> Library:
-        """A copy of the library with one more pitfall."""
-        return self.with_record(digest, pitfall)
-
     def all(self, record_type: type[R]) -> tuple[tuple[Digest, R], ...]:
         """All records of a type, whether or not they still count."""
         return tuple(

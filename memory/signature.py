@@ -9,7 +9,7 @@ counts are computed again from the plans.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -405,8 +405,3 @@ def _leaf_text(template: Any) -> str:
         member = "each" if template.member is None else template.member
         return f"@{template.operation}[{member}].{'.'.join(map(str, template.place))}"
     return f"[{', '.join(map(_leaf_text, template))}]"
-
-
-def values_by_hole(form: PlanForm) -> Mapping[int, Any]:
-    """What a plan was given, by the number of the hole."""
-    return {hole.number: value for hole, value in zip(form.holes, form.values, strict=True)}

@@ -156,11 +156,6 @@ def parameters_of(form: PlanForm) -> tuple[PlanParameter, ...]:
     )
 
 
-def arguments_of(parameters: Sequence[PlanParameter], values: Sequence[Any]) -> dict[str, Any]:
-    """What a plan was given, as arguments of its tool."""
-    return {item.name: value for item, value in zip(parameters, values, strict=True)}
-
-
 def with_arguments(draft: ToolDraft, plan: PlanForm, arguments: Mapping[str, Any]) -> PlanForm:
     """The plan that a tool stands for, with the arguments of one use.
 
