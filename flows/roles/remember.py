@@ -166,6 +166,9 @@ async def take_library(run: Run) -> None:
         problem = ""
         try:
             library = shared_library(run.folder.parent)
+            # The file is as old as the last campaign that ended; evidence may have been withdrawn since.
+            gone = gone_since(run.folder.parent, library)
+            library = library.without(gone.hidden, gone.doubted)
         except LibraryCorruptError as error:
             library, problem = Library(), str(error)
         if not settings.shared:
@@ -201,6 +204,20 @@ def library_in(run: Run) -> Library:
     return library.joined(run.state.library)
 
 
+@dataclass(frozen=True)
+class GoneLessons:
+    """Entries of a library that no longer count in the traces beside it."""
+
+    doubted: frozenset[Digest]
+    hidden: frozenset[Digest]
+
+
+def gone_since(runs: Path, library: Library) -> GoneLessons:
+    """What the traces of a folder say against entries of an earlier library."""
+    now, mine = rebuild_library(runs), {digest for digest, _ in library.entries}
+    return GoneLessons((now.doubted - library.doubted) & mine, (now.hidden - library.hidden) & mine)
+
+
 async def look_at_library(run: Run, cycle: int) -> None:
     """See once a cycle whether what was taken still counts where it came from: evidence may have been withdrawn."""
     taken = run.state.taken
@@ -209,11 +226,9 @@ async def look_at_library(run: Run, cycle: int) -> None:
     known = taken_library(run, taken.record.library)
 
     def work(context: StepContext) -> LibraryLookedAt:
-        now, mine = rebuild_library(run.folder.parent), {digest for digest, _ in known.entries}
+        gone = gone_since(run.folder.parent, known)
         return LibraryLookedAt(
-            cycle=cycle,
-            doubted=tuple(sorted((now.doubted - known.doubted) & mine)),
-            hidden=tuple(sorted((now.hidden - known.hidden) & mine)),
+            cycle=cycle, doubted=tuple(sorted(gone.doubted)), hidden=tuple(sorted(gone.hidden))
         )
 
     before = run.state.looked_at

@@ -256,7 +256,13 @@ async def crystallise(run: Run) -> None:
     if run.config.memory.arm == "tools":
         await make_tools(run)
     if run.config.memory.takes_library:
-        keep_library(run.folder.parent)
+        try:
+            keep_library(run.folder.parent)
+        except OSError as error:
+            run.progress.note(
+                f"what was learned is not kept beside the run ({error.strerror}); "
+                "`lakatos memory rebuild` makes the library from the traces"
+            )
 
 
 async def make_tools(run: Run) -> None:

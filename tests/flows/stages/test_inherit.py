@@ -7,6 +7,7 @@ import pytest
 from lakatos.flows.roles.remember import (
     answers_of,
     is_news,
+    keep_library,
     library_in,
     look_at_library,
     rebuild_library,
@@ -113,6 +114,14 @@ def test_withdrawn_evidence_takes_a_winner_away_also_in_a_campaign_that_took_it(
         assert winners_in(run) == []
         assert library_in(run).doubted
     assert rebuild_library(tmp_path).winners("multiattribute") == []
+
+
+def test_a_library_that_is_older_than_a_withdrawal_hands_nothing_on(tmp_path):
+    verdict = leave(tmp_path, "friend", GOOD)
+    keep_library(tmp_path)
+    withdraw(tmp_path, "friend", verdict)
+    with begun(tmp_path) as run:
+        assert winners_in(run) == []
 
 
 def test_a_theory_is_not_tested_on_the_archived_answers_that_it_was_found_on():
