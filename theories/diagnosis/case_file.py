@@ -337,9 +337,10 @@ def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
     if not found:
         return f"{name} fails in no way that these checks see; the leader may only be better tuned"
     first = found[0]
+    bent = words((*first.answered_by, first.feature)[0])
     causes = {
         "slope": f"{name} misjudges how choices depend on {words(first.feature)}",
-        "curvature": f"{name} takes the effect of {words(first.answered_by[0])} for more even than it is",
+        "curvature": f"{name} takes the effect of {bent} for more even than it is",
         "interaction": f"{name} takes {words(first.feature)} for independent of each other",
         "extremity": f"{name} is too {'moderate' if first.effect > 0 else 'extreme'}: its noise is wrong",
         "side": f"{name} knows no preference for the {'second' if first.effect > 0 else 'first'} option",
@@ -364,9 +365,10 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
     n_answers = float(sheet.n_answers.sum())
     needed = int(np.ceil(n_answers * (3 / max(abs(check.z), 1e-9)) ** 2 / 10) * 10)
     enough = f"about {needed} answers like these would show it at three standard errors"
+    bent = words((*check.answered_by, check.feature)[0])
     ways = {
         "slope": f"trials that vary {words(check.feature)} and hold the others",
-        "curvature": f"trials at both ends and in the middle of {words(check.answered_by[0])} that hold the others",
+        "curvature": f"trials at both ends and in the middle of {bent} that hold the others",
         "interaction": f"trials that cross {words(check.feature)}",
         "extremity": f"trials on which {name} is nearly certain beside trials on which it is not",
         "side": "the same trials with the two options exchanged",
