@@ -42,7 +42,9 @@ def carry_out(study: str, seed: int, data: Path, folder: Path) -> dict[str, obje
     if (folder / JOURNAL_FILE).exists():
         verdict = resume_run(folder, data=data)
     else:
-        config = load_study(ROOT / "studies" / f"{study}.toml").model_copy(update={"seed": seed})
+        config = load_study(ROOT / "studies" / f"{study}.toml")
+        alone = config.memory.model_copy(update={"winners": False})
+        config = config.model_copy(update={"seed": seed, "memory": alone})
         verdict = run_study(config, folder, data=data)
     seconds = time.perf_counter() - begun
     state, trace = read_state(folder)

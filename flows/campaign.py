@@ -23,6 +23,7 @@ from lakatos.flows.stages.conclude import conclude, open_sealed
 from lakatos.flows.stages.confirm import confirm
 from lakatos.flows.stages.consolidate import crystallise
 from lakatos.flows.stages.epoch import seat_judges
+from lakatos.flows.stages.inherit import admit_winners
 from lakatos.flows.stages.revise import seed_pool
 from lakatos.flows.stages.sensitivity import compare_exclusions
 from lakatos.theories.score import telling
@@ -52,6 +53,7 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     await seed_pool(run)
     await seat_judges(run)
     await take_library(run)
+    await admit_winners(run)
     for cycle in range(1, settings.stop.cycles + 1):
         closed = await run_cycle(run, cycle)
         run.sign()
@@ -94,6 +96,8 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
             "seed": settings.seed * 1000 + fold + 1,
         }
         value["validation"] |= {"folds": 0, "sealed_share": 0.0}
+        # What one fold found was fitted to the trials that another one seals.
+        value["memory"] |= {"winners": False}
         own, place = CampaignConfig.model_validate(value), run.folder / folder
         if has_run(place):
             child = open_run(place, data=run.data, n_workers=run.n_workers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lakatos.flows.roles.remember import look_at_library
 from lakatos.flows.run.engine import flow
 from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.run.run import Run
@@ -30,6 +31,7 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwai
     Every stage is made of steps: what the trace holds already is returned, so that a cycle that was cut short goes on
     where it stopped. Where people have not answered yet, the pass ends here and the next one goes on.
     """
+    await look_at_library(run, cycle)
     stop = ""
     for number in range(1, run.config.design.per_cycle + 1):
         if not run.source.offers(np.random.default_rng(0), 1):

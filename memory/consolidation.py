@@ -1,25 +1,24 @@
-"""What follows a cycle: pitfalls and plans read off the trace, and drafts of tools where they pay."""
+"""What follows a cycle: pitfalls and plans read off the trace, and plans that recur often enough to become tools."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.memory.codifier import compile_plan
-from lakatos.memory.draft import PlanBundle, ToolDraft, bundle_of
-from lakatos.memory.errors import CodifierError, LessonError, ToolRejectedError
-from lakatos.memory.item import ToolRefused
+from lakatos.memory.errors import LessonError
 from lakatos.memory.library import Library, Pitfall, Valid, always
-from lakatos.memory.plan import Call, Called, Plan, make_plan
-from lakatos.memory.recurrence import GateDecision, ToolEconomy, discount_of, expected_uses, gate
-from lakatos.memory.runner import ToolSandbox
-from lakatos.memory.validation import ValidatedTool, validate_tool
+from lakatos.memory.plan import Called, Plan, make_plan
+from lakatos.memory.signature import canonical_form
+from lakatos.memory.tool import LEAST_STUDIES
 from lakatos.memory.verb import LaboratoryVerb
 from lakatos.theories.bench import ArtifactShelf
-from lakatos.traces.digest import Digest
+from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.errors import ArtifactError
 from lakatos.traces.step import Recorded
+
+MOST_TOOLS: Final = 32
+"""Active at once."""
 
 
 def pitfall(
@@ -71,80 +70,29 @@ def plan_of_calls(
     return make_plan(domain, study, situation, made, verbs, tuple(evidence), justified_by)
 
 
-@dataclass(frozen=True)
-class ToolProspect:
-    """A plan that may become a tool."""
+def recurring(library: Library, valid: Valid = always) -> list[Digest]:
+    """Signatures of plans that may become tools, those of most studies first.
 
-    signature: Digest
-    decision: GateDecision
-
-
-def prospects(
-    library: Library,
-    economy: Callable[[Plan], ToolEconomy],
-    *,
-    n_seen: int,
-    horizon: int,
-    valid: Valid = always,
-) -> list[ToolProspect]:
-    """What the gate says of every plan without a tool, the one expected to be used most first.
+    A plan must have been followed in `LEAST_STUDIES` studies with as many different values. A plan that has a tool,
+    was refused before, or rests on a fact that another contradicts stays text.
 
     Args:
         library: All that was learned.
-        economy: What a tool for a plan costs and saves, for example in calls.
-        n_seen: Studies so far.
-        horizon: Studies in all, as far as anybody knows.
         valid: Whether a record still holds.
     """
-    recurrences = library.recurrences(valid)
-    counts = [item.count for item in recurrences.values()]
-    discount = discount_of(counts.count(1), counts.count(2))
     standings = {
         draft.signature: library.standing(name, valid)
         for name, (_, draft) in library.drafts().items()
     }
-    n_active = sum(standing.status != "retired" for standing in standings.values())
+    if sum(standing.status != "retired" for standing in standings.values()) >= MOST_TOOLS:
+        return []
     disputed = {digest for pair in library.contradictions() for digest in pair}
-    found = []
-    for signature, recurrence in recurrences.items():
-        if signature in standings and standings[signature].status != "retired":
-            continue
-        plans = library.plans_with(signature)
-        decision = gate(
-            recurrence,
-            expected_uses(recurrence.count, n_seen, horizon, discount),
-            economy(plans[0]),
-            n_active=n_active,
-            n_refused=library.n_refused(signature),
-            contradicted=any(disputed & set(plan.evidence) for plan in plans),
-        )
-        found.append(ToolProspect(signature, decision))
-    return sorted(found, key=lambda item: (-item.decision.expected_uses, item.signature))
-
-
-def draft_tool(
-    plans: Iterable[Plan],
-    verbs: Mapping[str, LaboratoryVerb],
-    call: Call,
-    sandbox: ToolSandbox,
-    *,
-    existing: Sequence[str] = (),
-    codify: Callable[[PlanBundle], ToolDraft] = compile_plan,
-) -> ValidatedTool | ToolRefused:
-    """Draft a tool from plans of one signature and have it climb the ladder.
-
-    One plan of each study counts. With three studies or more the newest is held out from the codifier.
-
-    Raises:
-        CodifierError: The plans are of several signatures, or none.
-    """
-    by_study = {plan.study: plan for plan in plans}
-    chosen = list(by_study.values())
-    held_out = chosen.pop() if len(chosen) > 2 else None
-    bundle = bundle_of(chosen, verbs, existing)
-    try:
-        return validate_tool(codify(bundle), chosen, held_out, verbs, call, sandbox)
-    except CodifierError as error:
-        return ToolRefused(signature=bundle.signature, rung="codifier", reason=str(error))
-    except ToolRejectedError as error:
-        return ToolRefused(signature=bundle.signature, rung=error.rung, reason=str(error))
+    counts: dict[Digest, int] = {}
+    for signature, plans in library.plans_by_signature(valid).items():
+        values = {digest_of(list(canonical_form(plan.steps).values)) for plan in plans}
+        counts[signature] = min(len({plan.study for plan in plans}), len(values))
+        contradicted = any(disputed & set(plan.evidence) for plan in plans)
+        if signature in standings or library.n_refused(signature) or contradicted:
+            del counts[signature]
+    found = [signature for signature, count in counts.items() if count >= LEAST_STUDIES]
+    return sorted(found, key=lambda signature: (-counts[signature], signature))

@@ -3,7 +3,6 @@
 MemoryLibraryError
 ├── LessonError           a lesson without evidence, or one that cannot be read
 ├── PlanError             a plan names what does not exist, or cannot be followed
-├── CodifierError         a plan cannot be compiled
 ├── ToolRejectedError     a draft failed a rung of validation
 ├── ToolFailedError       a learned tool failed; it hands back its plan and what was done so far
 ├── ToolUnavailableError  a learned tool that is not on offer was called
@@ -27,34 +26,27 @@ class PlanError(MemoryLibraryError):
     """A plan names what does not exist, or cannot be followed."""
 
 
-class CodifierError(MemoryLibraryError):
-    """A plan cannot be compiled."""
-
-
 class ToolRejectedError(MemoryLibraryError):
     """A draft failed a rung of validation."""
 
     def __init__(self, message: str, rung: str) -> None:
         super().__init__(message)
         self.rung = rung
-        """Which: see `memory.validation.RUNGS`."""
+        """Which: see `memory.tool.validate_tool`."""
 
 
 class ToolFailedError(MemoryLibraryError):
     """A learned tool failed; the caller can go on from the plan and what was done so far."""
 
-    def __init__(
-        self, message: str, *, kind: str, plan: str, done: tuple[Any, ...], hard: bool
-    ) -> None:
+    def __init__(self, message: str, *, kind: str, plan: str, done: tuple[Any, ...]) -> None:
         super().__init__(message)
         self.kind = kind
-        """``call`` (a verb that it calls could not), ``postcondition``, ``program`` (its code raised), ``limit``."""
+        """``call``: a verb that it calls could not; ``difference``: it was to call something else than its plan says;
+        ``limit``: it made too many calls."""
         self.plan = plan
         """The plan as text."""
         self.done = done
         """Results of the steps that were done, in order."""
-        self.hard = hard
-        """Whether the tool is to blame; a verb that could not do what the arguments asked is not its fault."""
 
 
 class ToolUnavailableError(MemoryLibraryError):

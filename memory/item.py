@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import model_validator
 
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
@@ -71,7 +73,7 @@ class PlanUsed(Record):
     """A plan was followed, from text or by the tool that was made of it."""
 
     kind: Literal["plan_used"] = "plan_used"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     signature: Fingerprint
     study: str
     tool: str = ""
@@ -79,14 +81,19 @@ class PlanUsed(Record):
     success: bool
     failure: str = ""
     """Kind, see `memory.errors.ToolFailedError`; ``outage`` where the machine failed, which counts for nobody."""
-    hard: bool = False
-    """Whether the tool is to blame."""
-    shadow_matches: bool | None = None
-    """On probation: whether the text plan gave the same."""
     calls_saved: float = 0.0
     evidence: tuple[Digest, ...]
     justified_by: tuple[Digest, ...] = ()
     """What decided on success, where a judge did."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_version_1(cls, body: Any) -> Any:
+        """Leave out what told of tools that were code."""
+        if not isinstance(body, dict) or "hard" not in body:
+            return body
+        gone = ("hard", "shadow_matches")
+        return {name: value for name, value in body.items() if name not in gone} | {"version": 2}
 
 
 class ToolValidated(Record):

@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from lakatos.memory.draft import ToolDraft
 from lakatos.memory.errors import LessonError, LibraryCorruptError, ToolUnavailableError
 from lakatos.memory.item import (
     Fact,
@@ -26,9 +25,10 @@ from lakatos.memory.item import (
     ToolWithdrawn,
 )
 from lakatos.memory.plan import Plan
-from lakatos.memory.recurrence import PlanRecurrence, recurrences
-from lakatos.memory.retirement import OFFERED, TextFallback, ToolStanding, after
+from lakatos.memory.signature import canonical_form
+from lakatos.memory.tool import ToolDraft, ToolStanding, after
 from lakatos.memory.verb import LaboratoryVerb
+from lakatos.memory.winner import TheoryWon
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes
 from lakatos.traces.errors import RecordError
@@ -39,13 +39,15 @@ R = TypeVar("R", bound=Record)
 Valid = Callable[[Digest], bool]
 """Whether a record still holds; see `traces.validity.Validity.valid`."""
 LIBRARY_VERSION: Final = 1
+DOUBTFUL_WEIGHT: Final = 0.5
+"""Of a lesson whose evidence no longer holds."""
 
 
 class Pitfall(Record):
     """A mistake, what leads to it and what follows."""
 
     kind: Literal["pitfall"] = "pitfall"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     domain: str
     trigger: str
     """The situation: what had been diagnosed, or what was being done."""
@@ -54,14 +56,18 @@ class Pitfall(Record):
     consequence: str
     evidence: tuple[Digest, ...]
     """Records that show it."""
+    justified_by: tuple[Digest, ...] = ()
+    """The judges' verdict that it rests on, and their seats; none where it rests on records alone."""
 
 
+Lesson = Plan | Fact | Pitfall | TheoryWon
 RECORDS: Final[RecordTypes] = {
     kind_of(record): record
     for record in (
         Pitfall,
         Plan,
         Fact,
+        TheoryWon,
         LessonSuperseded,
         SupersessionUndone,
         PlanUsed,
@@ -82,6 +88,11 @@ def always(digest: Digest) -> bool:
 def holds(digest: Digest, item: Record, valid: Valid) -> bool:
     """Whether an entry still counts: its own record holds, and so does what justified it."""
     return valid(digest) and all(map(valid, getattr(item, "justified_by", ())))
+
+
+def weight_of(digest: Digest, item: Record, valid: Valid) -> float:
+    """How much a lesson counts: less where its evidence no longer holds."""
+    return 1.0 if holds(digest, item, valid) else DOUBTFUL_WEIGHT
 
 
 @dataclass(frozen=True)
@@ -113,10 +124,6 @@ class Library:
             return self
         return Library((*self.entries, (digest, record)), self.doubted)
 
-    def with_pitfall(self, digest: Digest, pitfall: Pitfall) -> Library:
-        """A copy of the library with one more pitfall."""
-        return self.with_record(digest, pitfall)
-
     def all(self, record_type: type[R]) -> tuple[tuple[Digest, R], ...]:
         """All records of a type, whether or not they still count."""
         return tuple(
@@ -136,13 +143,33 @@ class Library:
         kept_out = {item.new for digest, item in links if digest in undone}
         return frozenset(kept_out | {item.old for digest, item in links if digest not in undone})
 
-    def lessons(self) -> list[tuple[Digest, Plan | Fact | Pitfall]]:
+    def lessons(self) -> list[tuple[Digest, Lesson]]:
         """Those that count, oldest first."""
         return [
             (digest, item)
             for digest, item in self.entries
-            if isinstance(item, Plan | Fact | Pitfall) and digest not in self.hidden
+            if isinstance(item, Lesson) and digest not in self.hidden
         ]
+
+    def winners(self, domain: str, valid: Valid = always) -> list[TheoryWon]:
+        """The best theories of a domain, oldest first; without those whose evidence no longer holds."""
+        counts = self.counting(valid)
+        return [
+            item
+            for digest, item in self.lessons()
+            if isinstance(item, TheoryWon) and item.domain == domain and holds(digest, item, counts)
+        ]
+
+    def without(self, hidden: Iterable[Digest], doubted: Iterable[Digest]) -> Library:
+        """The library without some of its entries, with further ones doubted."""
+        gone = frozenset(hidden)
+        kept = tuple(entry for entry in self.entries if entry[0] not in gone)
+        return Library(kept, self.doubted | frozenset(doubted))
+
+    def of_kind(self, record_type: type[Record]) -> Library:
+        """The library with the records of one type alone."""
+        kept = self.all(record_type)
+        return Library(kept, self.doubted & {digest for digest, _ in kept})
 
     def contradictions(self) -> list[tuple[Digest, Digest]]:
         """Pairs of facts that count and cannot both be true."""
@@ -154,38 +181,40 @@ class Library:
             if item.contradicts(other)
         ]
 
-    def recall(self, domain: str, situation: str, most: int = 5) -> list[Pitfall]:
+    def recall(
+        self, domain: str, situation: str, most: int = 5, valid: Valid = always
+    ) -> list[Pitfall]:
         """Pitfalls whose trigger shares most words with a situation, newest first among equals.
+
+        Words count half in a pitfall whose evidence no longer holds.
 
         See `memory.recall` for all kinds of lessons.
         """
-        wanted = words(situation)
+        wanted, counts = words(situation), self.counting(valid)
         scored = [
-            (len(wanted & words(item.trigger)), place, item)
+            (
+                len(wanted & words(item.trigger)) * weight_of(digest, item, counts),
+                place,
+                item,
+            )
             for place, (digest, item) in enumerate(self.pitfalls)
             if item.domain == domain and digest not in self.hidden
         ]
         scored.sort(key=lambda entry: (-entry[0], -entry[1]))
         return [item for overlap, _, item in scored if overlap > 0][:most]
 
-    def recurrences(self, valid: Valid = always) -> dict[Digest, PlanRecurrence]:
-        """How often each plan that counts recurs."""
+    def plans_by_signature(self, valid: Valid = always) -> dict[Digest, list[Plan]]:
+        """Plans that count, whose evidence still holds, by what they do."""
         counts = self.counting(valid)
-        return recurrences(
-            item
-            for digest, item in self.lessons()
-            if isinstance(item, Plan) and holds(digest, item, counts)
-        )
+        found: dict[Digest, list[Plan]] = {}
+        for digest, item in self.lessons():
+            if isinstance(item, Plan) and holds(digest, item, counts):
+                found.setdefault(canonical_form(item.steps).digest, []).append(item)
+        return found
 
-    def plans_with(self, signature: Digest) -> list[Plan]:
+    def plans_with(self, signature: Digest, valid: Valid = always) -> list[Plan]:
         """Plans that count, of one signature."""
-        from lakatos.memory.signature import canonical_form
-
-        return [
-            item
-            for _, item in self.lessons()
-            if isinstance(item, Plan) and canonical_form(item.steps).digest == signature
-        ]
+        return self.plans_by_signature(valid).get(signature, [])
 
     def n_refused(self, signature: Digest) -> int:
         """Drafts of a plan that validation refused since its last tool."""
@@ -197,11 +226,11 @@ class Library:
         return {
             item.name: (item.draft, known[item.draft])
             for _, item in self.all(ToolValidated)
-            if item.draft in known
+            if item.draft in known and known[item.draft].steps
         }
 
     def standing(self, name: str, valid: Valid = always) -> ToolStanding:
-        """Where a tool stands, from its uses and those of its text since it was last validated.
+        """Where a tool stands, from its uses since it was last validated.
 
         Raises:
             ToolUnavailableError: There is no such tool.
@@ -211,8 +240,7 @@ class Library:
             raise ToolUnavailableError(
                 f"there is no learned tool {name[:80]!r}; there are: {', '.join(drafts) or 'none'}."
             )
-        _, draft = drafts[name]
-        standing, fallback, counts = ToolStanding(), TextFallback(), self.counting(valid)
+        standing, counts = ToolStanding(), self.counting(valid)
         for digest, item in self.entries:
             if isinstance(item, ToolValidated) and item.name == name:
                 standing = ToolStanding()
@@ -221,33 +249,14 @@ class Library:
                     "suspended" if item.until_validated else "retired"
                 )
                 standing = replace(standing, status=status, reason=item.reason)
-            elif isinstance(item, PlanUsed) and item.signature == draft.signature:
-                if not holds(digest, item, counts):
-                    continue
-                if item.tool in ("", name):
-                    standing = after(standing, item, fallback)
-                if not item.tool and item.failure != "outage":
-                    fallback = replace(
-                        fallback,
-                        successes=fallback.successes + item.success,
-                        failures=fallback.failures + (not item.success),
-                    )
+            elif isinstance(item, PlanUsed) and item.tool == name and holds(digest, item, counts):
+                standing = after(standing, item)
         return standing
 
-    def changed_dependency(
-        self, name: str, verbs: Mapping[str, LaboratoryVerb], valid: Valid = always
-    ) -> str:
-        """Which of the tools that a tool calls is gone or another one than it was validated with; else empty."""
-        drafts = self.drafts()
-        for called, digest in drafts[name][1].dependencies:
-            if called in verbs:
-                if verbs[called].digest != digest:
-                    return called
-            elif (
-                called not in drafts
-                or drafts[called][0] != digest
-                or called not in self.offers(verbs, valid)
-            ):
+    def changed_dependency(self, name: str, verbs: Mapping[str, LaboratoryVerb]) -> str:
+        """Which of the verbs that a tool calls is gone or another one than it was validated with; else empty."""
+        for called, digest in self.drafts()[name][1].dependencies:
+            if called not in verbs or verbs[called].digest != digest:
                 return called
         return ""
 
@@ -258,7 +267,7 @@ class Library:
         found = {}
         for name, (_, draft) in self.drafts().items():
             standing = self.standing(name, valid)
-            if standing.status in OFFERED and not self.changed_dependency(name, verbs, valid):
+            if standing.status == "active" and not self.changed_dependency(name, verbs):
                 found[name] = (draft, standing)
         return found
 
@@ -358,6 +367,7 @@ def pitfall_from_overturned(
     advantage: float,
     experiment: str,
     evidence: tuple[Digest, ...],
+    justified_by: tuple[Digest, ...] = (),
 ) -> Pitfall:
     """A change that looked better and was not, once new data came.
 
@@ -368,7 +378,8 @@ def pitfall_from_overturned(
         probability: That the judges gave to the successor.
         advantage: Of the successor over the theory it was to replace on the new data; negative, nats per choice.
         experiment: Name of the new experiment.
-        evidence: The verdict and the scores.
+        evidence: The scores, and what the verdict was about.
+        justified_by: The verdict, and the seats of the judges who gave it.
 
     Raises:
         LessonError: Nothing supports it.
@@ -382,6 +393,7 @@ def pitfall_from_overturned(
         trigger=trigger,
         mistake=change,
         evidence=evidence,
+        justified_by=justified_by,
         consequence=(
             f"promised with probability {probability:.2f}, it lost {-advantage:.4f} nats per choice on {experiment}"
         ),

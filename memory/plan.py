@@ -8,86 +8,18 @@ against which a tool made of them is checked.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from lakatos.language_models.client import FrozenPart
 from lakatos.memory.errors import LessonError, PlanError
-from lakatos.memory.verb import LaboratoryVerb, kinds_of, values_named
+from lakatos.memory.verb import LaboratoryVerb, values_named
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 
 Call = Callable[[str, Mapping[str, Any]], Any]
 """Makes one call of a tool: name and arguments as JSON, result as JSON; raises `ToolError` where it cannot be done."""
-SYNONYMS: Final[Mapping[str, str]] = {
-    word: verb
-    for verb, words in {
-        "find": "find locate search seek look",
-        "read": "read get fetch load open retrieve",
-        "list": "list enumerate show display",
-        "check": "check verify test inspect",
-        "compare": "compare contrast",
-        "score": "score rate evaluate",
-        "delete": "delete remove erase drop discard",
-        "add": "add append insert",
-        "create": "create make build",
-        "write": "write save store record",
-        "update": "update change modify edit",
-        "send": "send post submit",
-    }.items()
-    for word in words.split()
-}
-"""Verbs that mean the same in a plan of words."""
-READING_VERBS: Final = frozenset({"find", "read", "list", "check", "compare", "score"})
-_PASSED_OVER: Final = frozenset(
-    [
-        "a",
-        "an",
-        "all",
-        "any",
-        "by",
-        "called",
-        "each",
-        "every",
-        "for",
-        "from",
-        "in",
-        "into",
-        "it",
-        "its",
-        "my",
-        "named",
-        "number",
-        "of",
-        "on",
-        "our",
-        "please",
-        "that",
-        "the",
-        "their",
-        "them",
-        "this",
-        "to",
-        "up",
-        "use",
-        "using",
-        "we",
-        "which",
-        "with",
-        "you",
-        "your",
-    ]
-)
-_BREAKS: Final = frozenset(
-    ("and", "then", "next", "afterwards", "finally", "first", ",", ";", ".", "\n")
-)
-"""What stands between the steps of a plan in words."""
-_TOKENS: Final = re.compile(
-    r""""[^"]*"|'[^']*'|\d{4}-\d\d-\d\d|-?\d+(?:\.\d+)?|[/~][\w./-]*\w|[a-z][\w-]*|[,;.\n]""",
-    re.IGNORECASE,
-)
 
 
 class StepArgument(FrozenPart):
@@ -291,24 +223,6 @@ def _value_text(template: Any) -> str:
     return json.dumps(template, ensure_ascii=False, sort_keys=True)
 
 
-def check_plan(plan: Plan, verbs: Mapping[str, LaboratoryVerb]) -> None:
-    """Raise `PlanError` where a plan names a tool or an argument that does not exist, or a later step's result."""
-    for number, step in enumerate(plan.steps):
-        if step.tool not in verbs:
-            raise unknown_tool(step.tool, verbs)
-        known = kinds_of(verbs[step.tool].arguments)
-        for item in step.arguments:
-            if item.name not in known:
-                raise PlanError(
-                    f"step {number + 1} gives {step.tool} the argument {item.name!r}, which it does not take; it "
-                    f"takes {', '.join(known)}. Correct the plan, or go on without it."
-                )
-            if any(place["step"] >= number for place in references(item.value)):
-                raise PlanError(
-                    f"step {number + 1} uses the result of a step that does not come before it; reorder the plan."
-                )
-
-
 def references(template: Any) -> Iterator[dict[str, Any]]:
     """All references in a template."""
     if is_reference(template):
@@ -316,47 +230,3 @@ def references(template: Any) -> Iterator[dict[str, Any]]:
     elif isinstance(template, list):
         for item in template:
             yield from references(item)
-
-
-def steps_of_words(text: str) -> tuple[PlanStep, ...]:
-    """The steps of a plan in words: "find playlist 'Rock' and delete song 12".
-
-    A clause's first word is the verb; its nouns are kinds, and what is quoted or counted is of the kind named before.
-
-    Raises:
-        PlanError: There is no clause.
-    """
-    clauses: list[list[str]] = [[]]
-    for word in _TOKENS.findall(text):
-        if word.lower() in _BREAKS:
-            clauses.append([])
-        elif word.lower() not in _PASSED_OVER:
-            clauses[-1].append(word)
-    steps = []
-    for words in clauses:
-        if not words or not words[0][0].isalpha():
-            continue
-        verb = SYNONYMS.get(words[0].lower(), words[0].lower())
-        named: dict[str, Any] = {}
-        kind = "thing"
-        for word in words[1:]:
-            if word[0].isalpha():
-                kind = _singular(word.lower())
-                named.setdefault(kind, None)
-            else:
-                named[kind] = word.strip("'\"")
-        arguments = tuple(
-            StepArgument(name=name, kind=name, value=value) for name, value in sorted(named.items())
-        )
-        steps.append(PlanStep(tool=verb, arguments=arguments, reading=verb in READING_VERBS))
-    if not steps:
-        raise PlanError(
-            f"no step can be read in {text[:80]!r}; write verbs with what they are about."
-        )
-    return tuple(steps)
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return f"{word[:-3]}y"
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word

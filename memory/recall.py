@@ -1,7 +1,7 @@
 """Recall: lessons by situation, at most a few, with the evidence behind them.
 
-Three ways: `LexicalRecall` by shared words weighted by their rarity (BM25), `EmbeddedRecall` by the nearest embedding
-of any endpoint, and `RecallNothing`, which is an arm of every evaluation of memory.
+Two ways: `LexicalRecall` by shared words weighted by their rarity (BM25), and `RecallNothing`, with which memory is
+compared.
 
 References:
     Robertson & Zaragoza (2009), Foundations and Trends in Information Retrieval 3(4), 333-389 (BM25).
@@ -11,28 +11,30 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Final, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from lakatos.memory.item import Fact
-from lakatos.memory.library import Library, Pitfall, Valid, always, holds
-from lakatos.memory.plan import Plan, plan_text
+from lakatos.memory.library import (
+    DOUBTFUL_WEIGHT,
+    Lesson,
+    Library,
+    Pitfall,
+    Valid,
+    always,
+    holds,
+)
+from lakatos.memory.plan import plan_text
+from lakatos.memory.winner import TheoryWon, winner_text
 from lakatos.traces.digest import Digest
 
 MOST: Final = 3
 """Lessons at a time; more are noise."""
-DOUBTFUL_WEIGHT: Final = 0.5
-"""Of a lesson whose evidence no longer holds."""
-NEAR: Final = 0.3
-"""Cosine below which an embedding is not like the situation."""
 K1, B = 1.2, 0.75
-Lesson = Plan | Fact | Pitfall
 
 
 class RecallSituation(BaseModel):
@@ -118,39 +120,6 @@ class LexicalRecall:
         return _ranked(self.library, self.valid, found, relevance, most)
 
 
-@dataclass(frozen=True)
-class EmbeddedRecall:
-    """Recalls by the cosine of embeddings."""
-
-    library: Library
-    embed: Callable[[Sequence[str]], NDArray[np.float64]]
-    """``(n_texts, n_dimensions)`` of texts."""
-    valid: Valid = always
-    kinds: tuple[str, ...] = ()
-    """As of `LexicalRecall`."""
-
-    def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
-        """The lessons of the domain that hold now, nearest first."""
-        found = _eligible(self.library, situation, self.kinds)
-        if not found:
-            return Recalled(lessons=())
-        vectors = np.asarray(
-            self.embed(texts_compared(self.library, situation, self.kinds)), dtype=np.float64
-        )
-        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        cosine = vectors[1:] @ vectors[0]
-        return _ranked(
-            self.library, self.valid, found, [float(c) if c >= NEAR else 0.0 for c in cosine], most
-        )
-
-
-def texts_compared(
-    library: Library, situation: RecallSituation, kinds: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """What is embedded: the situation, then the key of each lesson that could come back."""
-    return (situation.text, *(key_of(item) for _, item in _eligible(library, situation, kinds)))
-
-
 def recall(memory: LessonRecall, arguments: RecallArguments) -> Recalled:
     """The tool: what was learned in situations like this one."""
     situation = RecallSituation(**arguments.model_dump(exclude={"most"}))
@@ -163,6 +132,8 @@ def key_of(item: Lesson) -> str:
         return item.trigger
     if isinstance(item, Fact):
         return f"{item.subject} {item.statement}"
+    if isinstance(item, TheoryWon):
+        return f"won {item.name} {item.claim}"
     return f"{item.situation} {' '.join(step.tool for step in item.steps)}"
 
 
@@ -174,6 +145,8 @@ def lesson_text(item: Lesson) -> str:
         until = f" until {item.valid_until}" if item.valid_until else ""
         since = f" since {item.valid_from}" if item.valid_from else ""
         return f"{item.subject}: {item.statement}{since}{until}"
+    if isinstance(item, TheoryWon):
+        return winner_text(item)
     return f"{item.situation}:\n{plan_text(item)}"
 
 

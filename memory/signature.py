@@ -9,7 +9,7 @@ counts are computed again from the plans.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -167,19 +167,20 @@ def follow_form(
         values: ``(n_holes,)``.
         call: Makes one call.
     """
+    calls, result = form_calls(operations, values), None
+    while True:
+        try:
+            name, arguments = calls.send(result)
+        except StopIteration as end:
+            return list(end.value)
+        result = call(name, arguments)
+
+
+def form_calls(
+    operations: Sequence[PlanOperation], values: Sequence[Any]
+) -> Generator[tuple[str, dict[str, Any]], Any, list[Any]]:
+    """The calls of a form one by one, each with what the one before gave; what it returns is as of `follow_form`."""
     results: list[Any] = []
-
-    def filled(template: Template, member: int) -> Any:
-        if isinstance(template, tuple):
-            return [filled(item, member) for item in template]
-        if isinstance(template, PlanHole):
-            value = values[template.number]
-            return value[member] if template.kind.startswith("each ") else value
-        result = results[template.operation]
-        if operations[template.operation].repeated:
-            result = result[member if template.member is None else template.member]
-        return part_of(result, template.place, template.operation)
-
     for operation in operations:
         lengths = {
             length
@@ -190,15 +191,34 @@ def follow_form(
             raise PlanError(
                 f"{operation.tool} is to be repeated {sorted(lengths)} times; give lists of one length."
             )
-        answers = [
-            call(
-                operation.tool,
-                {name: filled(template, member) for name, template in operation.arguments},
-            )
-            for member in range(lengths.pop() if operation.repeated and lengths else 1)
-        ]
+        answers = []
+        for member in range(lengths.pop() if operation.repeated and lengths else 1):
+            arguments = {
+                name: _filled(template, member, operations, values, results)
+                for name, template in operation.arguments
+            }
+            answers.append((yield operation.tool, arguments))
         results.append(answers if operation.repeated else answers[0])
     return results
+
+
+def _filled(
+    template: Template,
+    member: int,
+    operations: Sequence[PlanOperation],
+    values: Sequence[Any],
+    results: Sequence[Any],
+) -> Any:
+    """The value of one place of an operation's template, in one of its repetitions."""
+    if isinstance(template, tuple):
+        return [_filled(item, member, operations, values, results) for item in template]
+    if isinstance(template, PlanHole):
+        value = values[template.number]
+        return value[member] if template.kind.startswith("each ") else value
+    result = results[template.operation]
+    if operations[template.operation].repeated:
+        result = result[member if template.member is None else template.member]
+    return part_of(result, template.place, template.operation)
 
 
 def _lengths(template: Template, values: Sequence[Any], results: Sequence[Any]) -> set[int]:
@@ -385,8 +405,3 @@ def _leaf_text(template: Any) -> str:
         member = "each" if template.member is None else template.member
         return f"@{template.operation}[{member}].{'.'.join(map(str, template.place))}"
     return f"[{', '.join(map(_leaf_text, template))}]"
-
-
-def values_by_hole(form: PlanForm) -> Mapping[int, Any]:
-    """What a plan was given, by the number of the hole."""
-    return {hole.number: value for hole, value in zip(form.holes, form.values, strict=True)}

@@ -27,7 +27,7 @@ import re  # noqa: E402
 import numpy as np  # noqa: E402
 
 from benchmarks.memory.summary import over_seeds, write  # noqa: E402
-from lakatos.memory.plan import SYNONYMS, steps_of_words  # noqa: E402
+from benchmarks.memory.words import SYNONYMS, steps_of_words  # noqa: E402
 from lakatos.memory.signature import signature  # noqa: E402
 
 READS, WRITES = (

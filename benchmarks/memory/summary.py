@@ -14,12 +14,6 @@ from benchmarks.provenance import ROOT, provenance
 RESULTS = ROOT / "benchmarks" / "results" / "memory"
 
 
-def stream(rng: np.random.Generator, n_tasks: int, n_families: int, exponent: float) -> np.ndarray:
-    """``(n_tasks,)`` which plan each task calls for; frequencies follow Zipf's law."""
-    weights = np.arange(1, n_families + 1) ** -exponent
-    return rng.choice(n_families, size=n_tasks, p=weights / weights.sum())
-
-
 def over_seeds(values: Sequence[float]) -> dict[str, float]:
     """Mean with its 95% interval over seeds (normal), the worst seed, and low quantiles."""
     array = np.asarray(values, dtype=np.float64)

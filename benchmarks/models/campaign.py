@@ -81,6 +81,7 @@ def study(
             "refused": "cover",
         },
         "participants": {"source": "simulated", "theory": "weighted_additive"},
+        "memory": {"winners": False},
         "stop": {"cycles": cycles, "least_cycles": cycles},
         "models": {"writer": {"base_url": base_url, "model": model, **changes}},
         "roles": {

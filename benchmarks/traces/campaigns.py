@@ -59,6 +59,7 @@ SMALL: dict[str, Any] = {
     },
     "design": {"trials": 8, "participants": 8, "candidates": 20, "power": 0.6, "refused": "cover"},
     "stop": {"cycles": 2, "least_cycles": 2},
+    "memory": {"winners": False},
 }  # fmt: skip
 ONE_CYCLE = {"stop": {"cycles": 1, "least_cycles": 1}}
 STUDIES: dict[str, dict[str, Any]] = {

@@ -26,7 +26,7 @@ from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.engine import execute
-from lakatos.flows.run.memory_records import LibraryTaken, TextsEmbedded
+from lakatos.flows.run.memory_records import LibraryLookedAt, LibraryTaken
 from lakatos.flows.run.records import CodeAccepted, FoldFinished
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.source import make_source
@@ -59,7 +59,7 @@ EFFECTS: Final = frozenset(
             ModelsChosen,
             FoldFinished,
             LibraryTaken,
-            TextsEmbedded,
+            LibraryLookedAt,
             LevelDrawn,
         ),
     )

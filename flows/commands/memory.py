@@ -31,7 +31,7 @@ def memory_list(
     runs: RunsFolder = Path("runs"),
     domain: Annotated[str, typer.Option(help="Only of this domain.")] = "",
     kind: Annotated[
-        str, typer.Option(help="Only plans, facts or pitfalls: plan, fact, pitfall.")
+        str, typer.Option(help="Only of one kind: plan, fact, pitfall, theory_won.")
     ] = "",
 ) -> None:
     """All lessons that count, oldest first; those that are in doubt say so."""
@@ -39,8 +39,9 @@ def memory_list(
     from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.recall import lesson_text
 
-    if kind not in ("", "plan", "fact", "pitfall"):
-        raise StudyError(f"there is no kind {kind!r} of lessons; there are: plan, fact, pitfall.")
+    kinds = ("plan", "fact", "pitfall", "theory_won")
+    if kind and kind not in kinds:
+        raise StudyError(f"there is no kind {kind!r} of lessons; there are: {', '.join(kinds)}.")
     library = shared_library(runs)
     doubted = library.doubtful(lambda digest: True)
     disputed = {digest for pair in library.contradictions() for digest in pair}
@@ -71,16 +72,13 @@ def memory_show(
     """One lesson with all that is known of it: evidence, what justified it, what corrects it."""
     from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.errors import LessonError
-    from lakatos.memory.item import Fact, LessonSuperseded
-    from lakatos.memory.library import Pitfall
-    from lakatos.memory.plan import Plan
+    from lakatos.memory.item import LessonSuperseded
+    from lakatos.memory.library import Lesson
     from lakatos.memory.recall import lesson_text
     from lakatos.memory.signature import canonical_form
 
     library, console = shared_library(runs), Console(soft_wrap=True)
-    entries = {
-        digest: item for digest, item in library.entries if isinstance(item, Plan | Fact | Pitfall)
-    }
+    entries = {digest: item for digest, item in library.entries if isinstance(item, Lesson)}
     found: list[str] = [digest for digest in entries if digest.startswith(lesson)]
     if len(found) != 1 or not lesson:
         raise LessonError(
@@ -93,6 +91,12 @@ def memory_show(
         console.print(
             f"study: {escape(item.study)}\nsignature: {canonical_form(item.steps).digest}"
         )
+    if item.kind == "theory_won":
+        for place in item.tried:
+            said = "held" if place.held else f"{place.behind:.4f} behind the best"
+            low, high = place.interval
+            console.print(f"{place.data}: {place.score:.4f} ({low:.4f} to {high:.4f}), {said}")
+        console.print(escape(item.source))
     console.print(f"evidence: {', '.join(item.evidence)}")
     if justified := getattr(item, "justified_by", ()):
         console.print(f"justified by: {', '.join(justified)}")
@@ -120,7 +124,7 @@ def memory_recall(
 ) -> None:
     """What would come back in a situation.
 
-    In Python: `memory.recall.Lexical(library).recall(situation)`.
+    In Python: `memory.recall.LexicalRecall(library).recall(situation)`.
     """
     from lakatos.experiments.domains import DOMAINS
     from lakatos.flows.errors import StudyError
@@ -173,7 +177,7 @@ def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
 def tools_list(runs: RunsFolder = Path("runs")) -> None:
     """The table: the laboratory's own tools, and learned ones with their record."""
     from lakatos.flows.roles.remember import shared_library
-    from lakatos.memory.draft import plan_in_short
+    from lakatos.memory.tool import plan_in_short
     from lakatos.memory.tools import TOOLS
 
     library = shared_library(runs)
@@ -206,7 +210,7 @@ def tools_list(runs: RunsFolder = Path("runs")) -> None:
 
 @tools_app.command("show")
 def tools_show(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
-    """A learned tool on one page: code, tests, evidence, use.
+    """A learned tool on one page: plan, tests, evidence, use.
 
     In Python: `lakatos.flows.operations.tool_desk.tool_page(library, name)`.
     """
@@ -237,9 +241,7 @@ def tools_validate(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
     if not isinstance(found, ToolValidated):
         console.print(f"[red]refused[/red] at {found.rung}: {escape(found.reason)}")
         raise typer.Exit(1)
-    console.print(
-        f"[green]{found.name} passed[/green]; its next uses are shadowed by its text plan"
-    )
+    console.print(f"[green]{found.name} passed[/green]")
     for line in found.passed:
         console.print(f"  {escape(line)}")
 

@@ -87,8 +87,11 @@ def load_sweep(path: Path) -> tuple[str, list[SweepCell]]:
         for _, changes in chosen:
             changed = merged(changed, changes)
         name = cell_name(labels, changed)
+        # Cells are compared with one another, so that none may learn from the others unless the file says so.
+        memory = {"winners": False, **changed.get("memory", {})}
         config = parse_study(
-            changed | {"name": f"{base[:30]}.{name}"[:64]}, f"{path}, cell {labels}"
+            changed | {"memory": memory} | {"name": f"{base[:30]}.{name}"[:64]},
+            f"{path}, cell {labels}",
         )
         cells.append(SweepCell(name, labels, config))
     if len({cell.name for cell in cells}) < len(cells):

@@ -16,21 +16,23 @@ from lakatos.flows.run.memory_records import ToolTried
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state, theory_of, trials_in
 from lakatos.flows.run.task import domain_of, family_of
-from lakatos.flows.stages.consolidate import LEAST_STUDIES, caller_of, outcome_of, tried
+from lakatos.flows.stages.consolidate import caller_of, one_of_each_study, outcome_of, tried
 from lakatos.language_models.errors import ToolError
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.memory.codifier import compile_plan
-from lakatos.memory.draft import ToolDraft, bundle_of
-from lakatos.memory.errors import PlanError, ToolRejectedError, ToolUnavailableError
+from lakatos.memory.errors import ToolFailedError, ToolRejectedError, ToolUnavailableError
 from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from lakatos.memory.library import Library
-from lakatos.memory.plan import Plan, plan_text
+from lakatos.memory.plan import plan_text
 from lakatos.memory.recall import LexicalRecall
-from lakatos.memory.retirement import OFFERED
-from lakatos.memory.runner import ToolSandbox
-from lakatos.memory.signature import canonical_form
+from lakatos.memory.signature import canonical_form, follow_form
+from lakatos.memory.tool import (
+    LEAST_STUDIES,
+    ToolDraft,
+    draft_tool,
+    run_tool,
+    with_arguments,
+)
 from lakatos.memory.tools import TOOLS, caller_on
-from lakatos.memory.use import use_tool, with_defaults
 from lakatos.theories.bench import ArtifactShelf, TheoryBench
 from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.artifact import ArtifactStore
@@ -92,7 +94,7 @@ def validate_again(runs: Path, name: str) -> ToolValidated | ToolRefused:
     """
     library = shared_library(runs)
     digest, draft = known_tool(library, name)
-    plans = list({plan.study: plan for plan in library.plans_with(draft.signature)}.values())
+    plans = one_of_each_study(library.plans_with(draft.signature))
     known = recorded_calls(runs, plans)
     plans = [
         plan for plan in plans if any(known.get(item, ("",))[0] in TOOLS for item in plan.evidence)
@@ -101,16 +103,15 @@ def validate_again(runs: Path, name: str) -> ToolValidated | ToolRefused:
         raise ToolRejectedError(
             f"{draft.name} cannot be validated again: {len(plans)} studies beside this library hold recorded calls of "
             f"its plan, and {LEAST_STUDIES} are needed. Its plan stays text.",
-            "differential",
+            "studies",
         )
-    *supporting, held_out = plans
-    fresh = compile_plan(bundle_of(supporting, TOOLS, sorted(library.drafts())))
-    same = (fresh.source, fresh.dependencies) == (draft.source, draft.dependencies)
-    with open_desk(runs) as desk, ToolSandbox() as sandbox:
+    fresh = draft_tool(plans[-1], TOOLS, sorted(library.drafts()))
+    same = (fresh.steps, fresh.dependencies) == (draft.steps, draft.dependencies)
+    with open_desk(runs) as desk:
         drafted = Recorded(draft, digest)
         if not same:
             drafted = write_down(desk, fresh, "draft tool")
-        found: ToolTried = tried(drafted, supporting, held_out, caller_of(known), sandbox)
+        found: ToolTried = tried(drafted, plans, caller_of(known))
         done = write_down(desk, found, "try tool")
         outcome = outcome_of(found, draft.signature)
         write_down(desk, outcome, "settle tool", [done.digest])
@@ -186,9 +187,11 @@ def _use_by_hand(
 ) -> Any:
     _, draft = known_tool(library, name)
     standing = library.standing(draft.name)
-    if standing.status not in OFFERED:
+    plans = library.plans_with(draft.signature)
+    if standing.status != "active" or not plans:
+        reason = standing.reason if plans else "no study that followed its plan counts any more"
         raise ToolUnavailableError(
-            f"{draft.name} is {standing.status}: {standing.reason}. Follow its plan instead, or "
+            f"{draft.name} is not on offer: {reason}. Follow its plan instead, or "
             f"`lakatos tools validate {draft.name}`."
         )
     if changed := library.changed_dependency(draft.name, TOOLS):
@@ -196,23 +199,16 @@ def _use_by_hand(
             f"{draft.name} calls {changed}, which is not the version that it was validated with; "
             f"`lakatos tools validate {draft.name}` tries it again. Until then follow its plan."
         )
-    given = with_defaults(draft.parameters, arguments)
-    if missing := [item.name for item in draft.parameters if item.name not in given]:
-        raise PlanError(
-            f"{draft.name} also needs {', '.join(missing)}; `lakatos tools show {draft.name}` says what."
-        )
-    if unknown := sorted(set(given) - {item.name for item in draft.parameters}):
-        raise PlanError(
-            f"{draft.name} takes no {', '.join(unknown)}; `lakatos tools show {draft.name}` says what."
-        )
-    operations = canonical_form(library.plans_with(draft.signature)[0].steps).operations
-    with ToolSandbox() as sandbox:
-        values = [given[item.name] for item in draft.parameters]
-        shadow = standing.status != "active"
-        value, used = use_tool(
-            draft, operations, values, call, sandbox, study=study, evidence=(), shadow=shadow
-        )
-    called = _called(desk, draft.name, given, value, "")
+    plan = with_arguments(draft, canonical_form(plans[-1].steps), arguments)
+    used = PlanUsed(
+        signature=draft.signature, study=study, tool=draft.name, success=True, evidence=()
+    )
+    try:
+        value = run_tool(draft, plan, call)
+    except ToolFailedError as error:
+        used = used.model_copy(update={"success": False, "failure": error.kind})
+        value = follow_form(plan.operations, plan.values, call)
+    called = _called(desk, draft.name, arguments, value, "")
     write_down(
         desk, used.model_copy(update={"evidence": (called.digest,)}), "use plan", [called.digest]
     )
@@ -235,12 +231,11 @@ def _called(
 
 
 def tool_page(library: Library, name: str) -> str:
-    """A learned tool on one page: what it does, its code, its tests, the evidence for it, and its use."""
+    """A learned tool on one page: what it does, its tests, the evidence for it, and its use."""
     digest, draft = known_tool(library, name)
     standing = library.standing(draft.name)
     validated = [item for _, item in library.all(ToolValidated) if item.name == draft.name]
     plans = library.plans_with(draft.signature)
-    recurrence = library.recurrences().get(draft.signature)
     uses = [item for _, item in library.all(PlanUsed) if item.tool == draft.name]
     text = [
         item
@@ -248,10 +243,7 @@ def tool_page(library: Library, name: str) -> str:
         if item.signature == draft.signature and not item.tool
     ]
     changed = library.changed_dependency(draft.name, TOOLS)
-    parameters = [
-        f"  {item.name}: {item.kind}" + ("" if item.default is None else f" = {item.default}")
-        for item in draft.parameters
-    ]
+    parameters = [f"  {item.name}: {item.kind}" for item in draft.parameters]
     lines = [
         f"# {draft.name}",
         f"{standing.status}: {standing.reason}.",
@@ -266,28 +258,22 @@ def tool_page(library: Library, name: str) -> str:
         "",
         "## Arguments",
         *(parameters or ["  none"]),
-        f"Effects: {', '.join(draft.effects)}. It can fail by: {', '.join(draft.failures)}.",
+        f"Effects: {', '.join(draft.effects)}.",
         f"Calls: {', '.join(f'{called} ({version[:8]})' for called, version in draft.dependencies)}.",
-        "",
-        "## Code",
-        draft.source.rstrip(),
         "",
         "## Tests that it passed",
         *(f"- {line}" for line in (validated[-1].passed if validated else ())),
         "",
         "## Evidence",
-        f"Written by {draft.author}, draft {digest[:10]}; the plan was followed in "
-        f"{len(recurrence.studies) if recurrence else 0} studies with "
-        f"{len(recurrence.literals) if recurrence else 0} different values.",
+        f"Made by {draft.author}, draft {digest[:10]}; the plan was followed in "
+        f"{len({plan.study for plan in plans})} studies.",
         *(
             f"- {plan.study} ({plan.domain}): {len(plan.evidence)} recorded calls"
-            for plan in _one_each(plans)[:12]
+            for plan in one_of_each_study(plans)[:12]
         ),
         "",
         "## Use",
         f"{len(uses)} uses by the tool, {sum(item.success for item in uses)} of them succeeded; "
-        f"{sum(item.shadow_matches is True for item in uses)} shadowed by the text plan gave the same, "
-        f"{sum(item.shadow_matches is False for item in uses)} something else. "
         f"{sum(item.calls_saved for item in uses):g} calls saved.",
         f"The text plan itself: {len(text)} uses, {sum(item.success for item in text)} succeeded.",
         *(f"- failed ({item.failure}) in {item.study}" for item in uses if not item.success),
@@ -297,7 +283,3 @@ def tool_page(library: Library, name: str) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _one_each(plans: Sequence[Plan]) -> list[Plan]:
-    return list({plan.study: plan for plan in plans}.values())

@@ -8,41 +8,34 @@ recalled the first time.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lakatos.flows.roles.models import out_of_budget, roles_of
-from lakatos.flows.run.memory_records import LessonsRecalled, LibraryTaken, TextsEmbedded
-from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignConcluded
-from lakatos.language_models.embedding import embed, most_embedding_cost
-from lakatos.language_models.errors import BudgetExhaustedError, LanguageModelError
-from lakatos.language_models.ledger import cost
-from lakatos.memory.draft import ToolDraft
+from lakatos.flows.run.memory_records import (
+    LessonsRecalled,
+    LibraryLookedAt,
+    LibraryTaken,
+)
+from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.memory.errors import LibraryCorruptError
-from lakatos.memory.item import Fact
 from lakatos.memory.library import Library, Valid, library_from_bytes, load_library, rebuild
 from lakatos.memory.plan import Plan
 from lakatos.memory.recall import (
-    EmbeddedRecall,
     LessonRecall,
     LexicalRecall,
     Recalled,
     RecallNothing,
     RecallSituation,
-    texts_compared,
 )
-from lakatos.memory.retirement import ToolStanding
+from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
+from lakatos.memory.winner import TheoryWon, rank_winners, shared_mechanisms, starts_of_winners
 from lakatos.theories.advocate import SearchStart
-from lakatos.theories.errors import GrammarError
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.record import Diagnosis
-from lakatos.theories.theory import Theory
+from lakatos.theories.score import is_tie
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError, TraceError
 from lakatos.traces.journal import INTENT, Event
@@ -52,17 +45,15 @@ from lakatos.traces.validity import Validity
 
 if TYPE_CHECKING:
     from lakatos.flows.run.run import Run
+    from lakatos.flows.run.state import RunState
+    from lakatos.flows.run.study import ParticipantsConfig
 
 MEMORY_FOLDER = ".memory"
 LIBRARY_FILE = "library.json"
 DESK = "desk"
 """Trace of what people decided about learned tools, and of the calls they made themselves."""
-LED = "composition that led"
-"""Subject of the fact that a campaign leaves behind about its winner."""
-MOST_STARTS = 3
-"""Compositions that led elsewhere and are tried outright."""
-MOST_REMEDIES = 4
-SEEN_TWICE = 2
+START_SHARE = 3
+"""One candidate of a search in so many may be a theory that won elsewhere."""
 
 
 # --- across campaigns -----------------------------------------------------------------------------------------------
@@ -166,16 +157,22 @@ def recorded_calls(runs: Path, plans: Sequence[Plan]) -> dict[Digest, tuple[str,
 
 
 async def take_library(run: Run) -> None:
-    """Take what the other runs of the folder have learned, once; nothing where the study does not share."""
-    if not run.config.memory.shared:
+    """Take what the other runs of the folder have learned, once: all of it where the study shares, else winners."""
+    settings = run.config.memory
+    if not settings.takes_library:
         return
 
     def work(context: StepContext) -> LibraryTaken:
         problem = ""
         try:
             library = shared_library(run.folder.parent)
+            # The file is as old as the last campaign that ended; evidence may have been withdrawn since.
+            gone = gone_since(run.folder.parent, library)
+            library = library.without(gone.hidden, gone.doubted)
         except LibraryCorruptError as error:
             library, problem = Library(), str(error)
+        if not settings.shared:
+            library = library.of_kind(TheoryWon)
         studies = {item.study for _, item in library.all(Plan)}
         return LibraryTaken(
             library=context.artifacts.put(library.to_bytes()),
@@ -200,7 +197,52 @@ def library_in(run: Run) -> Library:
     taken = run.state.taken
     if taken is None:
         return run.state.library
-    return taken_library(run, taken.record.library).joined(run.state.library)
+    library = taken_library(run, taken.record.library)
+    if run.state.looked_at is not None:
+        gone = run.state.looked_at.record
+        library = library.without(gone.hidden, gone.doubted)
+    return library.joined(run.state.library)
+
+
+@dataclass(frozen=True)
+class GoneLessons:
+    """Entries of a library that no longer count in the traces beside it."""
+
+    doubted: frozenset[Digest]
+    hidden: frozenset[Digest]
+
+
+def gone_since(runs: Path, library: Library) -> GoneLessons:
+    """What the traces of a folder say against entries of an earlier library."""
+    now, mine = rebuild_library(runs), {digest for digest, _ in library.entries}
+    return GoneLessons((now.doubted - library.doubted) & mine, (now.hidden - library.hidden) & mine)
+
+
+async def look_at_library(run: Run, cycle: int) -> None:
+    """See once a cycle whether what was taken still counts where it came from: evidence may have been withdrawn."""
+    taken = run.state.taken
+    if taken is None or not taken.record.n_lessons + taken.record.n_tools:
+        return
+    known = taken_library(run, taken.record.library)
+
+    def work(context: StepContext) -> LibraryLookedAt:
+        gone = gone_since(run.folder.parent, known)
+        return LibraryLookedAt(
+            cycle=cycle, doubted=tuple(sorted(gone.doubted)), hidden=tuple(sorted(gone.hidden))
+        )
+
+    before = run.state.looked_at
+    found = await run.step(
+        "look at library",
+        work,
+        returns=LibraryLookedAt,
+        inputs=[taken.digest],
+        position={"cycle": cycle},
+    )
+    gone = len(found.record.doubted) + len(found.record.hidden)
+    known_before = len(before.record.doubted) + len(before.record.hidden) if before else 0
+    if gone > known_before:
+        run.progress.note(f"{gone} lessons of earlier campaigns no longer count")
 
 
 def taken_library(run: Run, artifact: Digest) -> Library:
@@ -253,61 +295,6 @@ def note_recalled(
     )
 
 
-def starts_of(recalled: Sequence[Fact], run: Run, known: set[object]) -> tuple[SearchStart, ...]:
-    """Compositions that led in earlier campaigns of the domain, those that led in most of them first.
-
-    Args:
-        recalled: Facts about them, the most relevant first.
-        run: The campaign, whose grammar reads them.
-        known: Keys of compositions that are tried anyway.
-    """
-    found: dict[object, tuple[int, SearchStart]] = {}
-    for fact in recalled:
-        try:
-            composition = composition_of(mechanisms_in(fact.statement), {})
-            run.family.grammar.used(composition)
-        except GrammarError:  # of another version of the grammar
-            continue
-        if composition.key in known:
-            continue
-        times, start = found.get(
-            composition.key, (0, SearchStart(None, composition, f"{LED} before"))
-        )
-        found[composition.key] = (times + 1, start)
-    ranked = sorted(found.values(), key=lambda item: -item[0])
-    return tuple(start for _, start in ranked[:MOST_STARTS])
-
-
-def remedies_of(recalled: Sequence[Fact], have: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Mechanisms that leaders of earlier campaigns had in common and a composition lacks, the commonest first."""
-    counts = Counter(
-        f"{slot}:{name}"
-        for fact in recalled
-        for slot, names in mechanisms_in(fact.statement).items()
-        for name in names
-    )
-    own = {f"{slot}:{name}" for slot, names in have.items() for name in names}
-    common = [
-        name for name, count in counts.most_common() if count >= SEEN_TWICE and name not in own
-    ]
-    return tuple(common[:MOST_REMEDIES])
-
-
-def composition_text(literal: Mapping[str, Sequence[str]]) -> str:
-    """A composition in the words of remedies: ``slot:mechanism``."""
-    return ", ".join(f"{slot}:{name}" for slot, names in literal.items() for name in names)
-
-
-def mechanisms_in(text: str) -> dict[str, tuple[str, ...]]:
-    """Read the mechanisms, by slot, that `composition_text` wrote."""
-    found: dict[str, list[str]] = {}
-    for part in text.split(", "):
-        slot, _, name = part.partition(":")
-        if name:
-            found.setdefault(slot, []).append(name)
-    return {slot: tuple(names) for slot, names in found.items()}
-
-
 @dataclass(frozen=True)
 class RevisionAdvice:
     """What memory says to whoever revises."""
@@ -315,36 +302,72 @@ class RevisionAdvice:
     warnings: tuple[str, ...] = ()
     """Changes that failed in situations like this one."""
     starts: tuple[SearchStart, ...] = ()
-    """Compositions that led before."""
+    """Theories that won in earlier campaigns."""
     remedies: tuple[str, ...] = ()
     """Mechanisms that these have in common."""
     inputs: tuple[Digest, ...] = ()
     """Records behind it."""
 
 
-async def advise(run: Run, cycle: int, diagnosis: Diagnosis) -> RevisionAdvice:
-    """Recall pitfalls like this diagnosis, and what led before."""
+async def advise(run: Run, diagnosis: Diagnosis) -> RevisionAdvice:
+    """Recall pitfalls like this diagnosis, and what won in earlier campaigns as far as it fits these people."""
     if run.config.memory.arm == "none":
         return RevisionAdvice()
-    library = library_in(run)
-    pitfalls = library.recall(run.config.domain, diagnosis.location)
-    failed = f"{diagnosis.location}; {LED}"
-    back, note = await recall_about(
-        run, cycle, "revise", diagnosis, failed, ("fact",), 3 * MOST_STARTS
-    )
-    entries = dict(library.entries)
-    facts = [item for lesson in back.lessons if isinstance(item := entries[lesson.lesson], Fact)]
-    facts = [item for item in facts if item.subject.startswith(LED)]
+    library, valid = library_in(run), validity_in(run)
+    pitfalls = library.recall(run.config.domain, diagnosis.location, valid=valid)
     leader = run.theory(diagnosis.leader).composition or {}
+    known = {composition_of(leader, {}).key} if leader else set()
+    winners = winners_in(run) if library_fits(run.state) else []
+    starts = starts_of_winners(winners, run.family.grammar, known)
     return RevisionAdvice(
         warnings=tuple(item.mistake.split("; ")[-1] for item in pitfalls),
-        starts=starts_of(facts, run, {composition_of(leader, {}).key} if leader else set()),
-        remedies=remedies_of(facts, leader),
-        inputs=(*cited(run), *([note.digest] if note else [])),
+        starts=starts[: max(run.config.theories.candidates // START_SHARE, 1)],
+        remedies=shared_mechanisms(starts, leader),
+        inputs=tuple(cited(run)),
     )
 
 
-async def recall_about(
+def winners_in(run: Run) -> list[TheoryWon]:
+    """Theories of earlier campaigns of the domain that these answers had no part in, the most promising first."""
+    if not run.config.memory.takes_winners:
+        return []
+    there = library_in(run).winners(run.config.domain, validity_in(run))
+    answers = answers_of(run.config.participants)
+    return rank_winners([item for item in there if is_news(item, answers)])
+
+
+def answers_of(people: ParticipantsConfig) -> str:
+    """Name of the archived answers that a campaign uses; empty where people are asked anew."""
+    return people.answers or people.archive
+
+
+def is_news(winner: TheoryWon, answers: str) -> bool:
+    """Whether a campaign's answers had no part in finding a theory, so that they can test it."""
+    return not winner.answers or winner.answers != answers
+
+
+def library_fits(state: RunState) -> bool:
+    """Whether the search should begin with winners: not where all that compete are clearly behind a first rival."""
+    taken = state.winners
+    if taken is None:
+        return False
+    scored = {line.theory for line in state.board().standings}
+    there = [name for name in taken.record.theories if name in scored]
+    if not there:
+        return not taken.record.refused
+    return any(
+        all(not clearly_behind(state, name, seed) for seed in state.seeds if seed in scored)
+        for name in there
+    )
+
+
+def clearly_behind(state: RunState, theory: Digest, other: Digest) -> bool:
+    """Whether another theory predicts all answers so far better by more than two standard errors."""
+    gap = state.left_out_advantage(other, theory)
+    return gap.value > 0 and not is_tie(gap)
+
+
+def recall_about(
     run: Run,
     cycle: int,
     stage: str,
@@ -352,80 +375,11 @@ async def recall_about(
     failed: str,
     kinds: tuple[str, ...],
     most: int,
-) -> tuple[Recalled, Recorded[LessonsRecalled] | None]:
-    """What comes back when theories are revised, and the record of it where anything does."""
-    if run.config.memory.arm == "none":
-        return Recalled(lessons=()), None
+) -> Recorded[LessonsRecalled] | None:
+    """What comes back when theories are revised, on record; nothing where nothing does."""
     names = (run.state.name(diagnosis.leader), run.state.name(diagnosis.loser))
     situation = RecallSituation(domain=run.config.domain, stage=stage, rivals=names, failed=failed)
-    back = await recall_as_configured(run, cycle, situation, kinds, most)
-    return back, note_recalled(run, cycle, situation, back)
-
-
-async def recall_as_configured(
-    run: Run, cycle: int, situation: RecallSituation, kinds: tuple[str, ...], most: int
-) -> Recalled:
-    """By embeddings where the study names a model for them and it answers, else by shared words."""
-    library, valid, model = library_in(run), validity_in(run), run.config.memory.embeddings
-    lexical = LexicalRecall(library, valid, kinds)
-    texts = texts_compared(library, situation, kinds)
-    if not model or len(texts) < 2:
-        return lexical.recall(situation, most)
-
-    settings = run.config.models[model]
-
-    def work(context: StepContext) -> TextsEmbedded:
-        worst, vectors, reason = most_embedding_cost(settings.price, texts), None, ""
-        try:
-            reserved = roles_of(run).ledger.reserve(
-                worst, f"embedding {len(texts)} texts by {model!r}"
-            )
-            context.note(reserved.note())
-            spent = worst  # as long as nobody knows what the server did
-            try:
-                found = embed(settings, texts)
-                spent = cost(settings.price, found.usage) if found.usage else worst
-                vectors = context.artifacts.put_json(found.vectors.tolist())
-            finally:
-                reserved.settle(spent)
-                context.last_note({"spent": spent.model_dump()})
-        except BudgetExhaustedError as error:
-            reason = out_of_budget(run, error)
-        except LanguageModelError as error:
-            reason = str(error)
-        return TextsEmbedded(
-            model=model,
-            texts=context.artifacts.put_json(list(texts)),
-            vectors=vectors,
-            reason=reason,
-        )
-
-    position: dict[str, int | str] = {"cycle": cycle, "stage": situation.stage}
-    done = await run.step(
-        "embed", work, returns=TextsEmbedded, inputs=cited(run), position=position
-    )
-    if done.record.vectors is None:
-        run.progress.note(done.record.reason)
-        return lexical.recall(situation, most)
-    vectors = np.array(run.trace.artifacts.get_json(done.record.vectors), dtype=np.float64)
-    return EmbeddedRecall(library, lambda texts: vectors, valid, kinds).recall(situation, most)
-
-
-def led(run: Run, concluded: Recorded[CampaignConcluded]) -> Recorded[Fact] | None:
-    """The fact that a campaign leaves behind: which composition led, and whether it holds."""
-    theory: Theory = run.theory(concluded.record.leader)
-    if theory.composition is None:
-        return None
-    study = study_of(run.config.name, run.config.seed)
-    fact = Fact(
-        domain=run.config.domain,
-        subject=f"{LED} in {study}",
-        statement=composition_text(theory.composition),
-        confidence=1.0 if concluded.record.holds else 0.5,
-        evidence=(run.state.theories[concluded.record.leader].digest, concluded.digest),
-        justified_by=(concluded.digest,),
-    )
-    return run.record(fact, name="fact", inputs=list(fact.evidence))
+    return note_recalled(run, cycle, situation, recall_in(run, *kinds).recall(situation, most))
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------

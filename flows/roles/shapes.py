@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from pydantic import BaseModel
 
 from lakatos.experiments.domains import DOMAINS
-from lakatos.flows.roles.codify import codifier_question
 from lakatos.judges.rubrics.language_model import FOLDER, PROMPT, PairReading, task
 from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.pins import active
 from lakatos.language_models.serving.shape import PromptShape
 from lakatos.language_models.structured import answer_schema
-from lakatos.memory.draft import PlanBundle, bundle_of
-from lakatos.memory.plan import Called, make_plan
-from lakatos.memory.tools import TOOLS
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.roles.answer import (
     Audit,
@@ -110,8 +104,6 @@ def role_shapes(
         "judge", read_prompt(PROMPT, FOLDER), "shape", task(), (*claims, case), PairReading, ()
     )
     questions.append((judge, 12.0))
-    codifier: RoleQuestion[Any] = codifier_question(_bundle(), ())
-    questions.append((codifier, 0.1))
     pins = pins_of()
     shapes = []
     for question, share in questions:
@@ -127,11 +119,3 @@ def role_shapes(
             PromptShape(f"{question.role}: {question.prompt.name}", sent, question.answer, share)
         )
     return tuple(shapes)
-
-
-def _bundle() -> PlanBundle:
-    """A plan as a codifier is told of it, made up."""
-    made = Called("score", {"theories": [CASE["loser"]], "experiments": ["1.1"]}, {"lines": []})
-    return bundle_of(
-        [make_plan("multiattribute", "shape", "shape", [made], TOOLS, (digest_of(CASE),))], TOOLS
-    )

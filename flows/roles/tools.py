@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lakatos.flows.roles.remember import offers_in, recall_in
+from lakatos.flows.roles.remember import library_in, offers_in, recall_in, validity_in
 from lakatos.language_models.tool import Toolbox
+from lakatos.memory.signature import canonical_form
 from lakatos.memory.tools import caller_on, tools_on
 from lakatos.memory.use import LearnedTool
 from lakatos.theories.bench import TheoryBench
@@ -34,7 +35,7 @@ def bench_of(run: Run) -> TheoryBench:
 
 
 def toolbox_of(run: Run) -> Toolbox:
-    """The tools that the study names, and the learned ones that are past their probation.
+    """The tools that the study names, and the learned ones on offer.
 
     What a learned tool calls is part of its own call, as what a verb does is of the verb's.
     """
@@ -44,10 +45,11 @@ def toolbox_of(run: Run) -> Toolbox:
     async def invoke(name: str, arguments: Mapping[str, Any]) -> Any:
         return await asyncio.to_thread(call, name, arguments)
 
+    library = library_in(run)
     learned = [
-        LearnedTool(draft, standing, invoke, run.tool_sandbox)
+        LearnedTool(draft, canonical_form(plans[-1].steps), standing, invoke)
         for draft, standing in offers_in(run).values()
-        if standing.status == "active"
+        if (plans := library.plans_with(draft.signature, validity_in(run)))
     ]
     return Toolbox([*(tool for tool in tools_on(bench, memory) if tool.name in named), *learned])
 

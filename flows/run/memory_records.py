@@ -23,6 +23,35 @@ class LibraryTaken(Record):
     """Why it is empty although there was one; the campaign goes on without it."""
 
 
+class LibraryLookedAt(Record):
+    """What of the library that a campaign took no longer counts in the traces that it came from."""
+
+    kind: Literal["library_looked_at"] = "library_looked_at"
+    version: Literal[1] = 1
+    cycle: int
+    doubted: tuple[Fingerprint, ...]
+    """Entries whose evidence was withdrawn or displaced since they were taken."""
+    hidden: tuple[Fingerprint, ...]
+    """Lessons that others have taken the place of since."""
+
+
+class WinnersTaken(Record):
+    """Which theories of earlier campaigns compete in this one, and what became of the others."""
+
+    kind: Literal["winners_taken"] = "winners_taken"
+    version: Literal[1] = 1
+    theories: tuple[Digest, ...]
+    """Admitted, the most promising first."""
+    studies: tuple[str, ...]
+    """In which they won."""
+    refused: tuple[str, ...]
+    """Those that failed the checks, with the reason."""
+    n_passed_over: int
+    """Found on the same archived answers, which would be no test of them."""
+    n_left: int
+    """Further ones, for which there was no place."""
+
+
 class LessonsRecalled(Record):
     """What came back in a situation."""
 
@@ -48,20 +77,6 @@ class LessonsWritten(Record):
     """Record of the answer."""
     lessons: tuple[CheckedStatement, ...]
     """Each as written, with every reason why it is not kept."""
-
-
-class TextsEmbedded(Record):
-    """A model embedded a situation and the lessons that it is compared with."""
-
-    kind: Literal["texts_embedded"] = "texts_embedded"
-    version: Literal[1] = 1
-    model: str
-    """As the study names it."""
-    texts: Digest
-    """Artifact: the texts."""
-    vectors: Digest | None
-    """Artifact: a vector for each; None where the endpoint gave none, so that shared words decide."""
-    reason: str
 
 
 class InquiryMade(Record):
@@ -109,9 +124,10 @@ MEMORY_RECORDS: RecordTypes = {
     kind_of(record): record
     for record in (
         LibraryTaken,
+        LibraryLookedAt,
+        WinnersTaken,
         LessonsRecalled,
         LessonsWritten,
-        TextsEmbedded,
         InquiryMade,
         ToolTried,
     )

@@ -15,7 +15,7 @@ from lakatos.language_models.settings import ModelSettings
 from lakatos.memory.tools import TOOLS
 from lakatos.theories.roles.lens import LENSES
 
-ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "codifier", "reflector")
+ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "reflector")
 MOST_RULES = 8
 
 
@@ -46,8 +46,6 @@ class RolesConfig(FrozenPart):
     judge: str = ""
     """Is one more member of the panel of judges; one model, since whether another takes its seat is for the gate to
     say."""
-    codifier: str = ""
-    """Writes the functions of plans that recur often enough, in the arm of memory that makes tools."""
     reflector: str = ""
     """Writes lessons after each cycle, citing records; what they do not bear out is not kept."""
     lenses: tuple[str, ...] = tuple(LENSES)

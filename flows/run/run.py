@@ -6,7 +6,6 @@ import asyncio
 import platform
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +23,6 @@ from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import check_unchanged, domain_of, family_of, science_of
 from lakatos.memory.library import Library
-from lakatos.memory.runner import ToolSandbox
 from lakatos.theories.families.family import Family
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.artifact import ArtifactStore
@@ -150,11 +148,6 @@ class Run:
         """Let a part be made anew, from the present state, when it is wanted next."""
         self._parts.pop(make, None)
 
-    @cached_property
-    def tool_sandbox(self) -> ToolSandbox:
-        """The sandbox in which learned tools run."""
-        return ToolSandbox()
-
     @property
     def hidden(self) -> Theory | None:
         """The rule that simulated people follow; for the verdict only, never handed to an advocate."""
@@ -178,10 +171,8 @@ class Run:
         write_head(self.folder)
 
     def close(self) -> None:
-        """End the sandboxes and let others write the journal."""
+        """End the sandbox and let others write the journal."""
         self.laboratory.close()
-        if "tool_sandbox" in vars(self):
-            self.tool_sandbox.close()
         self.trace.close()
 
     def __enter__(self) -> Self:

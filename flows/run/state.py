@@ -20,7 +20,13 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
-from lakatos.flows.run.memory_records import InquiryMade, LessonsRecalled, LibraryTaken
+from lakatos.flows.run.memory_records import (
+    InquiryMade,
+    LessonsRecalled,
+    LibraryLookedAt,
+    LibraryTaken,
+    WinnersTaken,
+)
 from lakatos.flows.run.records import (
     CampaignConcluded,
     CampaignStarted,
@@ -78,7 +84,7 @@ from lakatos.theories.roles.record import (
     SuccessorTried,
     TrialsProposed,
 )
-from lakatos.theories.score import ScoreEstimate
+from lakatos.theories.score import ScoreEstimate, paired_difference
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage, scoreboard
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
@@ -176,6 +182,10 @@ class RunState:
     """What was learned in this campaign."""
     taken: Recorded[LibraryTaken] | None = None
     """What others had learned before."""
+    looked_at: Recorded[LibraryLookedAt] | None = None
+    """What of it no longer counts, by the newest look."""
+    winners: Recorded[WinnersTaken] | None = None
+    """Theories of earlier campaigns that compete."""
     recalled: tuple[Recorded[LessonsRecalled], ...] = ()
     inquiries: tuple[Recorded[InquiryMade], ...] = ()
     investigated: tuple[Recorded[MatterInvestigated], ...] = ()
@@ -216,6 +226,14 @@ class RunState:
         scores = {key: item.record for key, item in self.scores.items()}
         return prequential_advantage(first, second, list(self.collected), scores)
 
+    def left_out_advantage(self, first: Digest, second: Digest) -> ScoreEstimate:
+        """Of one theory over another on all data so far, each experiment predicted from the others."""
+        own, other = (
+            [self.scores[name, item].record.left_out.scores for item in self.collected]
+            for name in (first, second)
+        )
+        return paired_difference(own, other)
+
     def proposals(self, cycle: int, number: int) -> list[Recorded[TrialsProposed]]:
         """Trials proposed for an experiment that passed their checks."""
         found = [
@@ -227,8 +245,18 @@ class RunState:
 
     @property
     def seeds(self) -> list[Digest]:
-        """The theories that the campaign started from: published ones and the study's own."""
-        return [digest for digest, item in self.pool.items() if item.record.cycle == 0]
+        """The theories that the study started from: published ones and its own, not those of earlier campaigns."""
+        won = self.from_library
+        return [
+            digest
+            for digest, item in self.pool.items()
+            if item.record.cycle == 0 and digest not in won
+        ]
+
+    @property
+    def from_library(self) -> frozenset[Digest]:
+        """Theories that came from earlier campaigns."""
+        return frozenset(self.winners.record.theories) if self.winners else frozenset()
 
 
 def advance(state: RunState, item: Recorded[Any]) -> RunState:
@@ -377,6 +405,10 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, strategies=(*state.strategies, item))
         case LibraryTaken():
             return replace(state, taken=item)
+        case LibraryLookedAt():
+            return replace(state, looked_at=item)
+        case WinnersTaken():
+            return replace(state, winners=item)
         case LessonsRecalled():
             return replace(state, recalled=(*state.recalled, item))
         case MatterInvestigated():

@@ -530,8 +530,6 @@ class CampaignConfig(_ConfigSection):
     @model_validator(mode="after")
     def _models_exist(self) -> CampaignConfig:
         check_models(self.models, self.roles, self.budget)
-        if self.memory.embeddings:
-            _known("model", self.memory.embeddings, self.models)
         if self.judges.rubric and not self.roles.judge:
             raise ValueError(
                 "judges.rubric: no language model judges in this study; name one as roles.judge"
@@ -539,10 +537,6 @@ class CampaignConfig(_ConfigSection):
         if self.roles.reflector and self.memory.arm == "none":
             raise ValueError(
                 "roles.reflector: with memory.arm = 'none' nobody reads its lessons; remove one of the two"
-            )
-        if self.roles.codifier and self.memory.arm != "tools":
-            raise ValueError(
-                "roles.codifier: plans become tools only where memory.arm = 'tools'; say so, or remove it"
             )
         return self
 

@@ -15,6 +15,7 @@ from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded, CrossValid
 from lakatos.flows.run.run import Run, fits_of
 from lakatos.flows.stages.company import measure_completeness
 from lakatos.flows.stages.compare import compare_truth, map_theories
+from lakatos.flows.stages.inherit import say_of_library
 from lakatos.theories.record import SealedScored, UnitLogPredictives
 from lakatos.theories.score import ScoreEstimate, log_predictive, paired_difference, squared_errors
 from lakatos.traces.digest import Digest
@@ -120,6 +121,7 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
                         cross_validated,
                     ),
                     *(item.record.text for item in further if item is not None),
+                    *say_of_library(run, leader),
                     *_whose(run),
                 ]
             ),

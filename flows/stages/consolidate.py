@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lakatos.experiments.task import Stimuli, identities
-from lakatos.flows.roles.codify import codify
 from lakatos.flows.roles.remember import (
     keep_library,
-    led,
     library_in,
     recorded_calls,
     study_of,
@@ -20,23 +18,19 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.memory_records import InquiryMade, ToolTried
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.epoch import lasting
+from lakatos.flows.stages.inherit import leave_winners
 from lakatos.flows.stages.inquire import SOUND_OUT
 from lakatos.flows.stages.reflect import write_lessons
 from lakatos.judges.judge import VerdictResolved
 from lakatos.language_models.errors import ToolError
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.memory.codifier import compile_plan
-from lakatos.memory.consolidation import pitfall, plan_of_calls, prospects
-from lakatos.memory.draft import ToolDraft, bundle_of
-from lakatos.memory.errors import CodifierError, ToolRejectedError
+from lakatos.memory.consolidation import pitfall, plan_of_calls, recurring
+from lakatos.memory.errors import ToolRejectedError
 from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from lakatos.memory.library import Library, Pitfall, Valid, pitfall_from_overturned
 from lakatos.memory.plan import Call, Plan, PlanStep
-from lakatos.memory.recurrence import ToolEconomy
-from lakatos.memory.retirement import OFFERED
-from lakatos.memory.runner import ToolSandbox
+from lakatos.memory.tool import LEAST_STUDIES, ToolDraft, draft_tool, validate_tool
 from lakatos.memory.tools import TOOLS
-from lakatos.memory.validation import validate_tool
 from lakatos.theories.grammar import Grammar
 from lakatos.theories.roles.record import MatterInvestigated
 from lakatos.theories.score import is_tie
@@ -87,6 +81,7 @@ async def consolidate(
             advantage.value,
             item.record.experiment,
             evidence,
+            (item.record.verdict, *(seat.digest for _, seat in sorted(run.state.seats.items()))),
         )
         learned.append(
             run.record(
@@ -151,7 +146,6 @@ def _learn_of_role(run: Run, cycle: int, investigated: Recorded[MatterInvestigat
                 tool=tool,
                 success=not failure,
                 failure=failure,
-                hard=failure not in ("", "call"),
                 evidence=(cited,),
             )
             run.record(
@@ -250,8 +244,6 @@ def _trials_of(run: Run, design: Digest) -> Sequence[bytes]:
 
 # --- across campaigns -----------------------------------------------------------------------------------------------
 
-LEAST_STUDIES = 3
-"""Two to make a tool from and one held out: values of one campaign mean nothing in another and cannot be crossed."""
 MOST_DRAFTS = 2
 """In a campaign."""
 
@@ -260,41 +252,43 @@ MOST_DRAFTS = 2
 async def crystallise(run: Run) -> None:
     """At the end of a campaign: keep what it learned, and have plans that recur often enough become tools."""
     assert run.state.concluded is not None
-    led(run, run.state.concluded)
+    leave_winners(run)
     if run.config.memory.arm == "tools":
         await make_tools(run)
-    if run.config.memory.shared:
-        keep_library(run.folder.parent)
+    if run.config.memory.takes_library:
+        try:
+            keep_library(run.folder.parent)
+        except OSError as error:
+            run.progress.note(
+                f"what was learned is not kept beside the run ({error.strerror}); "
+                "`lakatos memory rebuild` makes the library from the traces"
+            )
 
 
 async def make_tools(run: Run) -> None:
-    """Draft and validate tools for the plans that the gate lets through; withdraw those whose dependencies changed."""
+    """Draft and validate tools for plans that recur; withdraw those whose dependencies changed."""
     assert run.state.concluded is not None
     library, valid = library_in(run), validity_in(run)
     for name in library.drafts():
-        changed = library.changed_dependency(name, TOOLS, valid)
-        if changed and library.standing(name, valid).status in OFFERED:
+        changed = library.changed_dependency(name, TOOLS)
+        if changed and library.standing(name, valid).status == "active":
             reason = f"{changed}, which it calls, is not the version it was validated with"
             gone = ToolWithdrawn(name=name, reason=reason, until_validated=True)
             run.record(
                 gone, name="withdraw", inputs=[run.state.concluded.digest], position={"tool": name}
             )
     library = library_in(run)
-    for signature in outdated(library, valid):
-        plans = list({plan.study: plan for plan in library.plans_with(signature)}.values())
+    wanted = [*outdated(library, valid), *recurring(library, valid)]
+    for signature in list(dict.fromkeys(wanted))[:MOST_DRAFTS]:
+        plans = one_of_each_study(library.plans_with(signature, valid))
         if len(plans) >= LEAST_STUDIES:
+            run.progress.note(f"a plan of {len(plans)} studies may become a tool")
             await _make(run, library, plans, signature)
-    n_seen = len({plan.study for _, plan in library.all(Plan)})
-    found = prospects(
-        library, economy_of(library), n_seen=n_seen, horizon=run.config.memory.horizon, valid=valid
-    )
-    for item in [item for item in found if item.decision.build][:MOST_DRAFTS]:
-        plans = list({plan.study: plan for plan in library.plans_with(item.signature)}.values())
-        if len(plans) >= LEAST_STUDIES:
-            run.progress.note(
-                f"a plan of {len(plans)} studies may become a tool: {item.decision.reason}"
-            )
-            await _make(run, library, plans, item.signature)
+
+
+def one_of_each_study(plans: Sequence[Plan]) -> list[Plan]:
+    """The newest plan of each study."""
+    return list({plan.study: plan for plan in plans}.values())
 
 
 def outdated(library: Library, valid: Valid) -> list[Digest]:
@@ -302,98 +296,53 @@ def outdated(library: Library, valid: Valid) -> list[Digest]:
     found: dict[Digest, bool] = {}
     for name, (_, draft) in library.drafts().items():
         gone = (
-            bool(library.changed_dependency(name, TOOLS, valid))
+            bool(library.changed_dependency(name, TOOLS))
             and library.n_refused(draft.signature) == 0
         )
         found[draft.signature] = found.get(draft.signature, True) and gone
     return [signature for signature, gone in found.items() if gone]
 
 
-def economy_of(library: Library) -> Callable[[Plan], ToolEconomy]:
-    """What a tool costs and saves, in calls that somebody has to decide on.
-
-    One use makes one call of as many as its plan has. It is written in one, and tried by running its plan twice.
-    """
-    n_validated, n_refused = len(library.all(ToolValidated)), len(library.all(ToolRefused))
-    p_ok = (1 + n_validated) / (2 + n_validated + n_refused)
-
-    def economy(plan: Plan) -> ToolEconomy:
-        return ToolEconomy(saving=len(plan.steps) - 1, build=1, validation=2, p_ok=p_ok)
-
-    return economy
-
-
 async def _make(run: Run, library: Library, plans: Sequence[Plan], signature: Digest) -> None:
     assert run.state.concluded is not None
     inputs: list[Digest] = [run.state.concluded.digest]
     position: dict[str, int | str] = {"signature": signature}
-    *supporting, held_out = plans
     known = recorded_calls(run.folder.parent, plans)
     if any(digest not in known for plan in plans for digest in plan.evidence):
         run.progress.note(
             "it stays text: calls behind it are no longer in the traces beside this run"
         )
         return
-    bundle = bundle_of(supporting, TOOLS, sorted(library.drafts()))
-    if (written := await codify(run, bundle)) is not None:
-        draft, answer = written
-        by: dict[str, int | str] = {**position, "author": draft.author}
-        done = await _try_tool(run, draft, [*inputs, answer], by, supporting, held_out, known)
-        if done.record.passed:
-            settle_tool(run, done, signature)
-            return
-        run.progress.note(
-            f"what the codifier wrote was refused, and the plan is compiled: {done.record.reason}"
-        )
     try:
-        draft = compile_plan(bundle)
-    except CodifierError as error:
-        refused = ToolRefused(signature=signature, rung="codifier", reason=str(error))
+        draft = draft_tool(plans[-1], TOOLS, sorted(library.drafts()))
+    except ToolRejectedError as error:
+        run.progress.note(str(error))
+        refused = ToolRefused(signature=signature, rung=error.rung, reason=str(error))
         run.record(refused, name="refuse tool", inputs=inputs, position=position)
         return
-    done = await _try_tool(run, draft, inputs, position, supporting, held_out, known)
-    settle_tool(run, done, signature)
-
-
-async def _try_tool(
-    run: Run,
-    draft: ToolDraft,
-    inputs: Sequence[Digest],
-    position: Mapping[str, int | str],
-    supporting: Sequence[Plan],
-    held_out: Plan,
-    known: Mapping[Digest, tuple[str, Any, Any]],
-) -> Recorded[ToolTried]:
-    """Write a draft down and have it climb the ladder, whoever wrote it."""
     drafted = run.record(draft, name="draft tool", inputs=inputs, position=position)
 
     def work(context: StepContext) -> ToolTried:
-        return tried(drafted, supporting, held_out, caller_of(known), run.tool_sandbox)
+        return tried(drafted, plans, caller_of(known))
 
-    return await run.step(
+    done = await run.step(
         "try tool", work, returns=ToolTried, inputs=[drafted.digest], position=position
     )
+    settle_tool(run, done, signature)
 
 
-def tried(
-    drafted: Recorded[ToolDraft],
-    supporting: Sequence[Plan],
-    held_out: Plan,
-    call: Call,
-    sandbox: ToolSandbox,
-) -> ToolTried:
+def tried(drafted: Recorded[ToolDraft], plans: Sequence[Plan], call: Call) -> ToolTried:
     """Record what came of trying a drafted tool on recorded plans."""
-    studies = tuple(plan.study for plan in (*supporting, held_out))
     found = ToolTried(
         draft=drafted.digest,
         name=drafted.record.name,
         passed=(),
         rung="",
         reason="",
-        studies=studies,
+        studies=tuple(plan.study for plan in plans),
     )
     try:
-        made = validate_tool(drafted.record, supporting, held_out, TOOLS, call, sandbox)
+        made = validate_tool(drafted.record, plans, TOOLS, call)
     except ToolRejectedError as error:
         return found.model_copy(update={"rung": error.rung, "reason": str(error)})
     return found.model_copy(update={"passed": made.passed})

@@ -20,17 +20,13 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import leading_rivals
 from lakatos.language_models.errors import ToolError
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.memory.codifier import arguments_of
-from lakatos.memory.draft import ToolDraft
 from lakatos.memory.errors import PlanError, ToolFailedError
 from lakatos.memory.item import PlanUsed
-from lakatos.memory.library import Library, Valid, holds
+from lakatos.memory.library import Library, Valid, weight_of
 from lakatos.memory.plan import Plan, PlanStep, StepArgument, fill
-from lakatos.memory.retirement import ToolStanding
 from lakatos.memory.signature import PlanForm, canonical_form
+from lakatos.memory.tool import ToolDraft, run_tool
 from lakatos.memory.tools import TOOLS, caller_on
-from lakatos.memory.use import run_tool
-from lakatos.theories.errors import SandboxUnavailableError
 from lakatos.theories.record import Diagnosis
 from lakatos.theories.roles.record import TrialsProposed
 from lakatos.traces.digest import Digest, canonical_json
@@ -214,7 +210,7 @@ async def inquire(
     )
     n_made, n_paid = record_of(library_in(run), form, validity_in(run))
     if run.config.memory.arm != "none" and (1 + n_paid) / (2 + n_made) < WORTH_ASKING:
-        reason = f"of the last {n_made} such inquiries {n_paid} brought something"
+        reason = f"of the last {n_made} such inquiries {n_paid:g} brought something"
         run.record(
             made.model_copy(update={"reason": reason}),
             name="inquire",
@@ -245,11 +241,11 @@ def _remedies(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(remedy for item in real for remedy in item["remedies"]))
 
 
-def record_of(library: Library, form: PlanForm, valid: Valid) -> tuple[int, int]:
-    """How often a plan was followed lately, and how often it brought something."""
+def record_of(library: Library, form: PlanForm, valid: Valid) -> tuple[int, float]:
+    """How often a plan was followed lately, and how often it brought something; what is in doubt counts half."""
     counts = library.counting(valid)
     known = [
-        holds(digest, plan, counts) and bool(plan.justified_by)
+        weight_of(digest, plan, counts) if plan.justified_by else 0.0
         for digest, plan in library.all(Plan)
         if digest not in library.hidden and canonical_form(plan.steps).digest == form.digest
     ][-LOOKED_BACK:]
@@ -300,17 +296,14 @@ class InquiryCalls:
         """A learned tool's use as a step; what it calls is part of it."""
 
         def work(context: StepContext) -> ToolCalled:
-            arguments = arguments_of(draft.parameters, form.values)
             value, reason = None, ""
             try:
-                value = run_tool(draft, arguments, self.compute, self.run.tool_sandbox)
+                value = run_tool(draft, form, self.compute)
             except ToolFailedError as error:
                 reason = f"{error.kind}: {error}"
-            except SandboxUnavailableError as error:
-                reason = f"outage: {error}"
             return ToolCalled(
                 tool=draft.name,
-                arguments=context.artifacts.put_json(arguments),
+                arguments=context.artifacts.put_json(list(form.values)),
                 outcome="failed" if reason else "returned",
                 value=context.artifacts.put_json(value),
                 reason=reason,
@@ -336,7 +329,7 @@ async def follow(
 ) -> tuple[list[Any], str, str]:
     """Results by step, the learned tool that gave them, and why there are none.
 
-    A tool on probation or on trial is shadowed by the text plan, whose results are taken.
+    A tool that was to call something else than the plan says is not used again, and the text goes on.
     """
     offered = next(
         (item for item in offers_in(run).values() if item[0].signature == form.digest), None
@@ -344,56 +337,30 @@ async def follow(
     if offered is None:
         results, problem = await _follow_text(steps, calls)
         if run.config.memory.arm == "tools":
-            _note_use(
-                run,
-                calls,
-                PlanUsed(
-                    signature=form.digest, study=_study(run), success=not problem, evidence=()
-                ),
+            used = PlanUsed(
+                signature=form.digest, study=_study(run), success=not problem, evidence=()
             )
+            _note_use(run, calls, used)
         return results, "", problem
-    draft, standing = offered
-    return await _follow_tool(run, form, steps, calls, draft, standing)
-
-
-async def _follow_tool(
-    run: Run,
-    form: PlanForm,
-    steps: Sequence[PlanStep],
-    calls: InquiryCalls,
-    draft: ToolDraft,
-    standing: ToolStanding,
-) -> tuple[list[Any], str, str]:
-    used = await calls.use(draft, form)
-    worked = used.record.outcome == "returned"
-    shadowed = standing.status != "active"
-    kind = used.record.reason.partition(":")[0]
-    record = PlanUsed(
+    draft, _ = offered
+    done = await calls.use(draft, form)
+    worked = done.record.outcome == "returned"
+    results, problem = [], ""
+    if worked:
+        results = _by_step(form, calls.value(done.record), len(steps))
+    else:
+        run.progress.note(f"the text plan goes on: {done.record.reason}")
+        results, problem = await _follow_text(steps, calls)
+    used = PlanUsed(
         signature=form.digest,
         study=_study(run),
         tool=draft.name,
         success=worked,
-        failure="" if worked else kind,
-        hard=not worked and kind not in ("call", "outage"),
-        calls_saved=float(len(steps) - 1) if worked and not shadowed else 0.0,
+        failure="" if worked else done.record.reason.partition(":")[0],
+        calls_saved=float(len(steps) - 1) if worked else 0.0,
         evidence=(),
     )
-    by_tool = _by_step(form, calls.value(used.record), len(steps)) if worked else []
-    if worked and not shadowed:
-        _note_use(run, calls, record)
-        return by_tool, draft.name, ""
-    results, problem = await _follow_text(steps, calls)
-    if worked:
-        same = canonical_json(results) == canonical_json(by_tool)
-        record = record.model_copy(
-            update={
-                "success": same,
-                "shadow_matches": same,
-                "hard": not same,
-                "failure": "" if same else "postcondition",
-            }
-        )
-    _note_use(run, calls, record)
+    _note_use(run, calls, used)
     return results, draft.name if worked else "", problem
 
 

@@ -31,7 +31,7 @@ from lakatos.theories.record import (
     TheoryAdmitted,
     TheoryCompared,
 )
-from lakatos.theories.score import ScoreEstimate, is_tie, paired_difference
+from lakatos.theories.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -78,7 +78,7 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     await read_pairs(run, cycle, shown, rubric_of(run))
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
     by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
-    advantages = {name: _advantage(run, name, incumbent) for name in by_digest}
+    advantages = {name: run.state.left_out_advantage(name, incumbent) for name in by_digest}
     placed = _placed(run, found.record.submissions, advantages)
     for verdict in rank(item.record for item in verdicts):
         name = verdict.candidate
@@ -130,7 +130,7 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
         for name in (line.theory for line in run.state.board().standings)
         if name != candidate
         and distance(run, candidate, name) < DISTINCT
-        and is_tie(_advantage(run, candidate, name))
+        and is_tie(run.state.left_out_advantage(candidate, name))
     ]
     if not near:
         return None
@@ -158,17 +158,6 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
     inputs += fits_of(run, (candidate, *near))
     return await run.step(
         "compare", work, returns=TheoryCompared, inputs=inputs, position={"cycle": cycle}
-    )
-
-
-def _advantage(run: Run, first: Digest, second: Digest) -> ScoreEstimate:
-    """Of the first theory over the second, on all data so far, each experiment predicted from the others."""
-    own, other = (
-        [run.state.scores[name, item].record for item in run.state.collected]
-        for name in (first, second)
-    )
-    return paired_difference(
-        [item.left_out.scores for item in own], [item.left_out.scores for item in other]
     )
 
 

@@ -78,7 +78,7 @@ async def propose(
     )
     case = case_of(run, diagnosis)
     read = await _read(run, cycle, case)
-    learned = await _learned(run, cycle, diagnosis) if roles.reviser else None
+    learned = _learned(run, cycle, diagnosis) if roles.reviser else None
     written = (
         await ask_stage(run, cycle, "write", _writing(run, case, read, learned))
         if roles.reviser
@@ -257,15 +257,13 @@ def _believed(
     )
 
 
-async def _learned(
+def _learned(
     run: Run, cycle: int, diagnosis: Recorded[Diagnosis]
 ) -> Recorded[LessonsRecalled] | None:
     """Lessons of situations like this one, from earlier cycles and, where the study shares them, other studies."""
     record = diagnosis.record
-    _, note = await recall_about(
-        run, cycle, "write", record, record.location, ("fact", "pitfall"), MOST
-    )
-    return note
+    kinds = ("fact", "pitfall", "theory_won")
+    return recall_about(run, cycle, "write", record, record.location, kinds, MOST)
 
 
 def _writing(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakatos.flows.roles.ask import RoleReply, ask_stage
-from lakatos.flows.roles.remember import LED, study_of
+from lakatos.flows.roles.remember import study_of
 from lakatos.flows.run.memory_records import LessonsWritten
 from lakatos.flows.stages.propose import case_of
 from lakatos.language_models.pins import PinnedRule
@@ -111,8 +111,6 @@ def _held(
     problems = [
         problem for text in texts for problem in contradictions(text, item.cites, rules, records)
     ]
-    if isinstance(item, WrittenFact) and item.subject.startswith(LED):
-        problems.append(f"{LED!r} is a subject of the laboratory's own facts")
     found = tuple(dict.fromkeys(problems))
     return CheckedStatement(
         text="; ".join(texts), cites=item.cites, supported=not found, problems=found, computed=False

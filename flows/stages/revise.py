@@ -63,7 +63,7 @@ async def revise(
     """
     settings = run.config.theories
     run.progress.stage(cycle, "revise", f"{settings.candidates} candidates")
-    advice = await advise(run, cycle, diagnosis.record)
+    advice = await advise(run, diagnosis.record)
     remedies = (
         *diagnosis.record.remedies,
         *(examined.record.remedies if examined else ()),

@@ -65,7 +65,7 @@ from lakatos.language_models.ledger import spending_of
 from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from lakatos.memory.library import Library, Pitfall
 from lakatos.memory.plan import Plan
-from lakatos.memory.retirement import ToolStanding
+from lakatos.memory.tool import ToolStanding
 from lakatos.theories.record import Diagnosis, TheoryChecked
 from lakatos.traces.digest import Digest, is_digest
 from lakatos.traces.errors import ArtifactMissingError

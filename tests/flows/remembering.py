@@ -10,12 +10,10 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.stages.consolidate import caller_of, outcome_of, tried
 from lakatos.flows.stages.inquire import SIMULATIONS, step
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.memory.codifier import compile_plan
 from lakatos.memory.consolidation import plan_of_calls
-from lakatos.memory.draft import ToolDraft, bundle_of
 from lakatos.memory.library import Library
 from lakatos.memory.plan import Plan, fill
-from lakatos.memory.runner import ToolSandbox
+from lakatos.memory.tool import ToolDraft, draft_tool
 from lakatos.memory.tools import TOOLS
 from lakatos.traces.digest import digest_of
 from lakatos.traces.step import Recorded, Trace
@@ -84,13 +82,11 @@ def write_run(runs: Path, number: int) -> Plan:
         return plan
 
 
-def write_tool(
-    runs: Path, plans: list[Plan], sandbox: ToolSandbox, change: Any = None
-) -> ToolDraft:
+def write_tool(runs: Path, plans: list[Plan], change: Any = None) -> ToolDraft:
     """A run that made a tool of the plans; ``change`` is made to the draft after it was validated."""
-    draft = compile_plan(bundle_of(plans[:-1], TOOLS))
+    draft = draft_tool(plans[-1], TOOLS)
     calls = caller_of(recorded_calls(runs, plans))
-    found = tried(Recorded(draft, digest_of("draft")), plans[:-1], plans[-1], calls, sandbox)
+    found = tried(Recorded(draft, digest_of("draft")), plans, calls)
     assert found.passed, found.reason
     draft = change(draft) if change else draft
     with Trace.create(runs / "run9", seed=9, types=RECORD_TYPES) as trace:

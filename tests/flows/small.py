@@ -33,6 +33,7 @@ STUDY: dict[str, Any] = {
     "participants": {"source": "simulated", "theory": "weighted_additive"},
     "stop": {"cycles": 2, "least_cycles": 2},
     "validation": {"company": False},
+    "memory": {"winners": False},
 }
 
 QUICK: dict[str, Any] = {

@@ -12,12 +12,10 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.stages.consolidate import outdated
 from lakatos.flows.start import run_study
-from lakatos.memory.draft import ToolDraft
 from lakatos.memory.item import Fact, PlanUsed
 from lakatos.memory.library import Library, Pitfall, always, library_from_bytes
 from lakatos.memory.recall import LexicalRecall, RecallSituation
-from lakatos.memory.retirement import SHADOWS
-from lakatos.memory.runner import ToolSandbox
+from lakatos.memory.tool import ToolDraft
 from lakatos.memory.tools import TOOLS
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Trace
@@ -25,6 +23,7 @@ from tests.flows.anchoring import anchor_file
 from tests.flows.remembering import DOMAIN, write_run, write_tool
 from tests.flows.small import QUICK, small_study
 
+N_USES = 3
 LIKED, MEASURED = "theories that judges liked", "theories that data favoured"
 
 
@@ -42,8 +41,7 @@ def displaced(tmp_path_factory: pytest.TempPathFactory) -> Displaced:
     """Three studies and their tool; then one whose judge lost the seat, and had called uses of the tool successes."""
     runs = tmp_path_factory.mktemp("runs")
     plans = [write_run(runs, number) for number in range(3)]
-    with ToolSandbox() as sandbox:
-        draft = write_tool(runs, plans, sandbox)
+    draft = write_tool(runs, plans)
     judges = {"panel": "evolving", "anchor": str(anchor_file(runs)), "first": 1}
     stop = {"cycles": 3, "least_cycles": 3}
     run_study(small_study(**QUICK, stop=stop, judges=judges), runs / "judged", n_workers=1)
@@ -52,13 +50,12 @@ def displaced(tmp_path_factory: pytest.TempPathFactory) -> Displaced:
     (seat,) = state.displaced
     score = next(iter(state.scores.values())).digest
     with Trace.open(runs / "judged", RECORD_TYPES) as trace:
-        for number in range(SHADOWS):
+        for number in range(N_USES):
             used = PlanUsed(
                 signature=draft.signature,
                 study=f"judged {number}",
                 tool=draft.name,
                 success=True,
-                shadow_matches=True,
                 evidence=(score,),
                 justified_by=(seat,),
             )
@@ -96,18 +93,21 @@ def test_what_it_justified_is_flagged_and_counts_half_and_what_data_justified_do
     assert "unverified" in liked.note
     assert measured.note == ""
     assert liked.relevance == pytest.approx(measured.relevance / 2)
-    # What was learned from data under that judge stays learned.
-    assert not [digest for digest, item in library.all(Pitfall) if digest in library.doubted]
+    # A pitfall rests on the verdict that promised otherwise, and counts half with it.
+    seated = [
+        digest for digest, item in library.all(Pitfall) if displaced.seat in item.justified_by
+    ]
+    assert set(seated) <= library.doubted
 
 
 @pytest.mark.long
-def test_uses_that_it_called_successes_do_not_count_and_the_tool_has_to_prove_itself_again(
+def test_uses_that_it_called_successes_do_not_count(
     displaced: Displaced,
 ) -> None:
     library, name = rebuild_library(displaced.runs), displaced.draft.name
     whole = Library(library.entries)
-    assert (whole.standing(name).status, whole.standing(name).shadows) == ("active", SHADOWS)
-    assert (library.standing(name).status, library.standing(name).n_uses) == ("probation", 0)
+    assert whole.standing(name).successes == N_USES
+    assert library.standing(name).n_uses == 0
     # What validation proved needed no judge: the tool stays on offer, and is not validated anew.
     assert name in library.offers(TOOLS)
     assert outdated(library, always) == []
@@ -126,7 +126,7 @@ def test_the_campaign_that_lost_the_judge_doubts_it_at_once(displaced: Displaced
 
 
 @pytest.mark.long
-def test_another_campaign_takes_the_doubt_along_and_follows_the_tool_beside_its_text_again(
+def test_another_campaign_takes_the_doubt_along(
     displaced: Displaced,
 ) -> None:
     study = small_study(
@@ -141,12 +141,4 @@ def test_another_campaign_takes_the_doubt_along_and_follows_the_tool_beside_its_
     with trace:
         assert state.taken is not None
         taken = library_from_bytes(trace.artifacts.get(state.taken.record.library))
-        uses = [
-            item.record
-            for item in trace.records(PlanUsed)
-            if item.record.tool == displaced.draft.name
-        ]
     assert facts_of(taken)[LIKED] in taken.doubted
-    # Active, it would have been used alone.
-    assert [(item.success, item.shadow_matches) for item in uses] == [(True, True)]
-    assert rebuild_library(displaced.runs).standing(displaced.draft.name).shadows == 1

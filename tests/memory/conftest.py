@@ -17,12 +17,3 @@ def shop():
 def study_of():
     """Makes the plan of a study that compares two theories."""
     return world.study_of
-
-
-@pytest.fixture(scope="session")
-def tool_sandbox():
-    """One sandbox for all programs."""
-    from lakatos.memory.runner import ToolSandbox
-
-    with ToolSandbox() as running:
-        yield running

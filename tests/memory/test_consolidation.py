@@ -1,4 +1,4 @@
-"""After a cycle: recorded calls become plans, plans that recur become prospects, prospects become validated tools."""
+"""After a cycle: recorded calls become plans, plans that recur that recur become validated tools."""
 
 import asyncio
 from dataclasses import replace
@@ -12,15 +12,14 @@ from lakatos.language_models.client import ToolCall
 from lakatos.language_models.tool import Toolbox, ToolResult, as_json
 from lakatos.language_models.tool_record import RECORDS as CALL_RECORDS
 from lakatos.language_models.tool_record import ToolCalled, TracedTools
-from lakatos.memory.consolidation import draft_tool, pitfall, plan_of_calls, prospects
+from lakatos.memory.consolidation import pitfall, plan_of_calls, recurring
 from lakatos.memory.errors import LessonError
 from lakatos.memory.item import ToolRefused, ToolValidated
 from lakatos.memory.library import RECORDS, Library
 from lakatos.memory.recall import RecallNothing
-from lakatos.memory.recurrence import ToolEconomy
 from lakatos.memory.signature import canonical_form
+from lakatos.memory.tool import draft_tool, validate_tool
 from lakatos.memory.tools import TOOLS, caller_on, tools_on
-from lakatos.memory.validation import ValidatedTool
 from lakatos.theories.bench import TheoryBench
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
@@ -39,62 +38,22 @@ def library_of(*records):
     return library
 
 
-def economy(plan):
-    return ToolEconomy(saving=len(plan.steps), build=8)
-
-
-def test_a_plan_becomes_a_prospect_when_it_recurs_in_enough_studies(study_of):
+def test_a_plan_may_become_a_tool_when_it_recurs_in_enough_studies(study_of):
     plans = [study_of(f"study {number}", f"a{number}", "b") for number in range(4)]
-    builds = [
-        prospects(library_of(*plans[:n]), economy, n_seen=n, horizon=40)[0].decision.build
-        for n in range(1, 5)
-    ]
-    assert builds == [False, True, True, True]
+    assert [len(recurring(library_of(*plans[:n]))) for n in range(1, 5)] == [0, 0, 1, 1]
     retried = [study_of("study 0", f"a{number}", "b") for number in range(4)]
-    assert not prospects(library_of(*retried), economy, n_seen=4, horizon=40)[0].decision.build
+    repeated = [study_of(f"study {number}", "a", "b") for number in range(4)]
+    assert recurring(library_of(*retried)) == recurring(library_of(*repeated)) == []
 
 
-def test_a_plan_with_a_tool_is_no_prospect_and_a_refused_one_must_recur_more(
-    study_of, shop, tool_sandbox
-):
+def test_a_plan_that_has_a_tool_or_was_refused_is_not_drafted_again(study_of, shop):
     plans = [study_of(f"study {number}", f"a{number}", "b") for number in range(3)]
-    made = draft_tool(plans, shop.VERBS, shop.caller(), tool_sandbox)
-    assert isinstance(made, ValidatedTool)
-    library = library_of(*plans).with_record(digest_of("draft"), made.draft)
-    validated = ToolValidated(draft=digest_of("draft"), name=made.draft.name, passed=made.passed)
-    assert (
-        prospects(
-            library.with_record(digest_of("passed"), validated), economy, n_seen=3, horizon=40
-        )
-        == []
-    )
-    refused = ToolRefused(
-        signature=made.draft.signature, rung="differential", reason="another result"
-    )
-    (prospect,) = prospects(library_of(*plans, refused), economy, n_seen=3, horizon=40)
-    assert not prospect.decision.build
-
-
-def test_two_studies_are_enough_where_their_values_can_be_crossed(study_of, shop, tool_sandbox):
-    plans = [study_of("one", "a", "b"), study_of("two", "c", "d", 6)]
-    made = draft_tool(plans, shop.VERBS, shop.caller(), tool_sandbox)
-    assert isinstance(made, ValidatedTool)
-    assert any("crossed" in line for line in made.passed)
-
-
-def test_a_draft_that_is_wrong_is_refused_with_its_rung(study_of, shop, tool_sandbox):
-    from lakatos.memory.codifier import compile_plan
-
-    def wrong(bundle):
-        draft = compile_plan(bundle)
-        return draft.model_copy(
-            update={"source": draft.source.replace("n_trials=arguments['n_trials']", "n_trials=1")}
-        )
-
-    plans = [study_of(f"study {number}", f"a{number}", "b") for number in range(3)]
-    made = draft_tool(plans, shop.VERBS, shop.caller(), tool_sandbox, codify=wrong)
-    assert isinstance(made, ToolRefused)
-    assert made.rung == "differential"
+    draft = draft_tool(plans[0], shop.VERBS)
+    validated = ToolValidated(draft=digest_of("draft"), name=draft.name, passed=())
+    library = library_of(*plans).with_record(digest_of("draft"), draft)
+    assert recurring(library.with_record(digest_of("passed"), validated)) == []
+    refused = ToolRefused(signature=draft.signature, rung="studies", reason="another result")
+    assert recurring(library_of(*plans, refused)) == []
 
 
 def test_a_pitfall_without_evidence_is_refused():
@@ -103,9 +62,7 @@ def test_a_pitfall_without_evidence_is_refused():
 
 
 @pytest.mark.slow
-def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_same(
-    tmp_path, tool_sandbox
-):
+def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_same(tmp_path):
     family, domain = FAMILIES["multiattribute"], DOMAINS["multiattribute"]
     theories = [read_program(family.program(name)) for name in list(family.seeds)[:4]]
     stimuli = domain.candidates(SPACE, np.random.default_rng(0), 12)
@@ -156,6 +113,6 @@ def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_sam
                 )
             )
         assert len({canonical_form(plan.steps).digest for plan in plans}) == 1
-        made = draft_tool(plans, TOOLS, caller_on(bench, RecallNothing()), tool_sandbox)
-    assert isinstance(made, ValidatedTool), made
+        draft = draft_tool(plans[-1], TOOLS)
+        made = validate_tool(draft, plans, TOOLS, caller_on(bench, RecallNothing()))
     assert "design=@" in made.draft.plan_text

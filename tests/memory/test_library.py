@@ -19,7 +19,7 @@ def pitfall(trigger="conflict, level", mistake="add first to extra", domain="ris
 def library_of(*pitfalls: Pitfall) -> Library:
     library = Library()
     for place, item in enumerate(pitfalls):
-        library = library.with_pitfall(digest_of([place, body_of(item)]), item)
+        library = library.with_record(digest_of([place, body_of(item)]), item)
     return library
 
 
@@ -46,7 +46,7 @@ def test_lessons_of_other_domains_and_other_situations_are_not_recalled():
 
 def test_a_lesson_that_is_known_is_not_kept_twice():
     library, lesson = library_of(pitfall()), pitfall()
-    assert library.with_pitfall(library.pitfalls[0][0], lesson) == library
+    assert library.with_record(library.pitfalls[0][0], lesson) == library
 
 
 def test_a_change_overturned_by_new_data_becomes_a_pitfall():

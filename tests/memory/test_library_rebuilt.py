@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakatos.memory.codifier import compile_plan
-from lakatos.memory.draft import bundle_of
 from lakatos.memory.errors import LibraryCorruptError, ToolUnavailableError
 from lakatos.memory.item import (
     Fact,
@@ -26,8 +24,8 @@ from lakatos.memory.library import (
     load_library,
     rebuild,
 )
-from lakatos.memory.recall import EmbeddedRecall, LexicalRecall, RecallNothing, RecallSituation
-from lakatos.memory.retirement import SHADOWS
+from lakatos.memory.recall import LexicalRecall, RecallNothing, RecallSituation
+from lakatos.memory.tool import draft_tool
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of
 from lakatos.traces.step import Trace
@@ -111,7 +109,7 @@ def test_contradictory_facts_come_back_flagged_and_stale_ones_do_not_come_back()
 
 def test_a_displaced_judge_flags_lessons_and_takes_successes_away(study_of, shop):
     plans = [study_of("one", "a", "b"), study_of("two", "c", "d")]
-    draft = compile_plan(bundle_of(plans, shop.VERBS))
+    draft = draft_tool(plans[0], shop.VERBS)
     validated = ToolValidated(draft=digest(draft), name=draft.name, passed=("all",))
     uses = [
         PlanUsed(
@@ -119,22 +117,20 @@ def test_a_displaced_judge_flags_lessons_and_takes_successes_away(study_of, shop
             study=str(number),
             tool=draft.name,
             success=True,
-            shadow_matches=True,
             evidence=(DATA,),
             justified_by=(JUDGE,),
         )
-        for number in range(SHADOWS)
+        for number in range(3)
     ]
     doubtful = fact("it is 0.1", evidence=JUDGE)
     library = library_of(*plans, draft, validated, *uses, doubtful)
-    assert library.standing(draft.name).status == "active"
+    assert library.standing(draft.name).n_uses == 3
     fallen = {digest(item) for item in (*uses, doubtful)}
 
     def valid(name):
         return name not in fallen
 
     assert library.standing(draft.name, valid).n_uses == 0
-    assert library.standing(draft.name, valid).status == "probation"
     assert draft.name in library.offers(shop.VERBS, valid)  # what validation proved needs no judge
     assert library.doubtful(valid) == {digest(doubtful)}
     (flagged,) = (
@@ -150,9 +146,7 @@ def test_a_displaced_judge_flags_lessons_and_takes_successes_away(study_of, shop
 
 
 def test_a_tool_whose_dependency_changed_is_not_offered_until_it_is_validated_again(study_of, shop):
-    draft = compile_plan(
-        bundle_of([study_of("one", "a", "b"), study_of("two", "c", "d")], shop.VERBS)
-    )
+    draft = draft_tool(study_of("one", "a", "b"), shop.VERBS)
     library = library_of(
         draft, ToolValidated(draft=digest(draft), name=draft.name, passed=("all",))
     )
@@ -164,9 +158,7 @@ def test_a_tool_whose_dependency_changed_is_not_offered_until_it_is_validated_ag
 
 
 def test_a_withdrawn_tool_is_kept_and_not_offered(study_of, shop):
-    draft = compile_plan(
-        bundle_of([study_of("one", "a", "b"), study_of("two", "c", "d")], shop.VERBS)
-    )
+    draft = draft_tool(study_of("one", "a", "b"), shop.VERBS)
     library = library_of(
         draft,
         ToolValidated(draft=digest(draft), name=draft.name, passed=("all",)),
@@ -250,16 +242,3 @@ def test_rare_words_weigh_more_and_nothing_is_recalled_for_nothing_in_common():
         )
         == 3
     )
-
-
-def test_embeddings_recall_what_is_near_without_a_shared_word():
-    near, far = fact("people err"), fact("screens are wide", subject="display")
-    meaning = {"noise people err": [1.0, 0.1], "display screens are wide": [0.0, 1.0]}
-
-    def embed(texts):
-        return [meaning.get(text, [1.0, 0.0]) for text in texts]
-
-    found = EmbeddedRecall(library_of(near, far), embed).recall(
-        RecallSituation(domain="risky", failed="random choices")
-    )
-    assert [item.lesson for item in found.lessons] == [digest(near)]

@@ -3,7 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakatos.memory.plan import PlanStep, StepArgument, follow_plan, steps_of_words
+from benchmarks.memory.words import steps_of_words
+from lakatos.memory.plan import PlanStep, StepArgument, follow_plan
 from lakatos.memory.signature import canonical_form, follow_form, in_form, signature, similarity
 
 

@@ -26,8 +26,9 @@ from lakatos.judges.judge import Verdict
 from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.memory.draft import ToolDraft
 from lakatos.memory.item import Fact, PlanUsed, ToolValidated
+from lakatos.memory.plan import PlanStep
+from lakatos.memory.tool import ToolDraft
 from lakatos.traces.digest import digest_of
 from lakatos.traces.step import Trace
 
@@ -74,8 +75,8 @@ def learned(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
                 name="call", position={"number": number},
             )  # fmt: skip
         draft = trace.record(
-            ToolDraft(name="look", signature=digest_of(2), plan_text=EVIL, source=f"# {EVIL}", parameters=(),
-                      effects=(), dependencies=()),
+            ToolDraft(name="look", signature=digest_of(2), plan_text=EVIL, parameters=(), effects=(), dependencies=(),
+                      steps=(PlanStep(tool=EVIL, arguments=(), reading=True),)),
             name="draft",
         )  # fmt: skip
         trace.record(
@@ -126,7 +127,7 @@ def test_memory_tools_and_conversations_are_shown_as_text(learned: Path) -> None
             assert "<img" not in answer.text
         memory = browser.get("/run/learned/memory").text
         assert "3 lessons and 1 tool in 1 study" in memory
-        assert re.search(r"<code>look</code>\s*<span class=\"chip[^\"]*\">probation", memory)
+        assert re.search(r"<code>look</code>\s*<span class=\"chip[^\"]*\">active", memory)
         assert "Used 1 time: 1 succeeded" in memory
         call = browser.get(
             f"/run/learned/record/{look.outline.seqs('language_model_called')[2]}"

@@ -142,13 +142,6 @@ class Reflection(Answer):
     facts: Annotated[tuple[WrittenFact, ...], Field(max_length=3)]
 
 
-class CodifiedTool(Answer):
-    """The codifier's: a function for a plan."""
-
-    source: Annotated[str, Field(min_length=1, max_length=8000)]
-    """Python, whole."""
-
-
 class ProposedTrials(Answer):
     """The advocate's: an experiment that its own theory should win. Make the type for a domain with `trials_type`."""
 

@@ -25,9 +25,10 @@ from lakatos.flows.run.memory_records import (
     InquiryMade,
     LessonsRecalled,
     LessonsWritten,
+    LibraryLookedAt,
     LibraryTaken,
-    TextsEmbedded,
     ToolTried,
+    WinnersTaken,
 )
 from lakatos.flows.run.records import (
     RECORD_TYPES,
@@ -224,6 +225,8 @@ ONE_OF_EACH = {
     ),
     "library": Pitfall(domain="risky", trigger="conflict", mistake="add x", consequence="lost", evidence=(ANY,)),
     "taken": LibraryTaken(library=ANY, n_lessons=3, n_tools=1, n_studies=2, problem=""),
+    "looked_at": LibraryLookedAt(cycle=1, doubted=(ANY,), hidden=()),
+    "winners": WinnersTaken(theories=(A,), studies=("s",), refused=(), n_passed_over=0, n_left=0),
     "recalled": LessonsRecalled(cycle=1, stage="revise", situation="revise", lessons=(ANY,), texts=("x",), notes=("",)),
     "inquiries": InquiryMade(
         cycle=1, number=0, name="examine", signature=ANY, tool="", calls=(ANY,), complete=True, reason="",
@@ -278,7 +281,7 @@ ONE_OF_EACH = {
 
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
-    TextsEmbedded, CodeAccepted,
+    CodeAccepted,
     LessonsWritten, TheoryCompared, ExactnessWeighed,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""

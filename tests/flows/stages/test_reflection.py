@@ -14,7 +14,7 @@ import pytest
 
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import StudyError
-from lakatos.flows.roles.remember import LED, keep_library, library_path, rebuild_library
+from lakatos.flows.roles.remember import keep_library, library_path, rebuild_library
 from lakatos.flows.run.memory_records import LessonsWritten
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import resume_run, run_study
@@ -62,17 +62,12 @@ class Writer:
             "statement": "People err in 0.7771 of their answers.",
             "cites": [mark],
         }
-        forged = {
-            "subject": f"{LED} in another study",
-            "statement": "integration:none",
-            "cites": [mark],
-        }
         fact = {
             "subject": "the theory that lost",
             "statement": f"It is behind by {behind}.",
             "cites": [mark],
         }
-        return json.dumps({"pitfalls": [pitfall], "facts": [invented, forged, fact]})
+        return json.dumps({"pitfalls": [pitfall], "facts": [invented, fact]})
 
 
 @pytest.fixture(scope="module")
@@ -103,9 +98,8 @@ def test_lessons_that_the_records_bear_out_are_kept_with_what_they_rest_on(
         written = list(trace.records(LessonsWritten))
     assert [item.record.cycle for item in written] == [1, 3]
     for item in written:
-        assert [lesson.supported for lesson in item.record.lessons] == [True, False, False, True]
+        assert [lesson.supported for lesson in item.record.lessons] == [True, False, True]
         assert "0.7771" in " ".join(item.record.lessons[1].problems)
-        assert "laboratory's own" in " ".join(item.record.lessons[2].problems)
     lessons = dict(state.library.lessons())
     own = [item for item in lessons.values() if written[0].digest in item.evidence]
     pitfall, fact = sorted(own, key=lambda item: isinstance(item, Fact))
@@ -115,11 +109,6 @@ def test_lessons_that_the_records_bear_out_are_kept_with_what_they_rest_on(
     assert state.diagnoses[0].digest in pitfall.evidence
     assert fact.subject == "the theory that lost in small, seed 3"
     assert fact.confidence == 0.5
-    assert not [
-        item
-        for item in lessons.values()
-        if isinstance(item, Fact) and "another study" in item.subject
-    ]
 
 
 @pytest.mark.long

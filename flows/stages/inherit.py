@@ -1,0 +1,182 @@
+"""Stage: the best theories of earlier campaigns compete from the first experiment on, and a campaign leaves its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lakatos.flows.roles.remember import (
+    answers_of,
+    is_news,
+    library_in,
+    study_of,
+    validity_in,
+    winners_in,
+)
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.memory_records import WinnersTaken
+from lakatos.flows.run.run import Run
+from lakatos.flows.stages.revise import check_program
+from lakatos.memory.winner import (
+    TheoryTried,
+    TheoryWon,
+    author_from_library,
+    form_of_winner,
+)
+from lakatos.theories.complexity import form_of_source
+from lakatos.theories.record import TheoryAdmitted
+from lakatos.theories.score import UnitScores, is_tie, mean_over_units, paired_difference
+from lakatos.theories.theory import TheoryProgram
+from lakatos.traces.digest import Digest
+
+MOST_RIVALS = 3
+"""Theories of earlier campaigns that compete; each costs a fit at every score."""
+MOST_CHECKED = 2 * MOST_RIVALS
+MOST_LEFT = 3
+"""Theories that a campaign leaves."""
+SEALED = "sealed answers"
+
+
+@task(name="admit winners")
+async def admit_winners(run: Run) -> None:
+    """Check the best theories of earlier campaigns like any stranger's; those that pass compete from the beginning."""
+    taken = run.state.taken
+    if taken is None or not run.config.memory.takes_winners:
+        return
+    everything = library_in(run).winners(run.config.domain, validity_in(run))
+    ranked, answers = winners_in(run), answers_of(run.config.participants)
+    forms = {form_of_source(run.form(name).program.source) for name in run.state.theories}
+    waiting = [winner for winner in ranked if form_of_winner(winner) not in forms]
+    theories: list[Digest] = []
+    studies, refused, inputs = [], [], [taken.digest]
+    n_checked = 0
+    for winner in waiting[:MOST_CHECKED]:
+        if len(theories) == MOST_RIVALS:
+            break
+        n_checked += 1
+        program = TheoryProgram(winner.source, author_from_library(winner))
+        checked = await check_program(run, 0, program, "", [taken.digest])
+        inputs.append(checked.digest)
+        if not checked.record.passed:
+            refused.append(f"{winner.name} ({winner.study}): {checked.record.reason}")
+            run.progress.note(f"a winner of {winner.study} was refused: {checked.record.reason}")
+            continue
+        admitted = TheoryAdmitted(
+            theory=program.digest, cycle=0, reason=f"it won in {winner.study}"
+        )
+        run.record(admitted, name="admit", inputs=[checked.digest], position={"cycle": 0})
+        theories.append(program.digest)
+        studies.append(winner.study)
+    run.record(
+        WinnersTaken(
+            theories=tuple(theories),
+            studies=tuple(studies),
+            refused=tuple(refused),
+            n_passed_over=sum(not is_news(item, answers) for item in everything),
+            n_left=len(waiting) - n_checked,
+        ),
+        name="take winners",
+        inputs=inputs,
+    )
+    if theories:
+        run.progress.note(f"{len(theories)} theories that won in earlier campaigns compete")
+
+
+def leave_winners(run: Run) -> None:
+    """Write down the best theories of a concluded campaign: what leads, and what is tied with it."""
+    concluded = run.state.concluded
+    assert concluded is not None
+    leader = concluded.record.leader
+    lines = [line for line in run.state.board().standings if line.theory != leader and line.tied]
+    known = {item.theory: item for item in library_in(run).winners(run.config.domain)}
+    for name in (leader, *(line.theory for line in lines))[:MOST_LEFT]:
+        checked, theory = run.state.theories[name], run.theory(name)
+        author = known[name].author if name in known else checked.record.author
+        scores = [run.state.scores[name, item].digest for item in run.state.collected]
+        evidence = (checked.digest, concluded.digest, *scores)
+        winner = TheoryWon(
+            domain=run.config.domain,
+            study=study_of(run.config.name, run.config.seed),
+            theory=name,
+            source=theory.program.source,
+            name=checked.record.name,
+            claim=theory.claim,
+            author=author,
+            leads=name == leader,
+            holds=concluded.record.holds,
+            answers=answers_of(run.config.participants),
+            tried=tuple(_tried_on(run, name)),
+            completeness=_completeness(run, name),
+            evidence=evidence,
+            justified_by=(concluded.digest,),
+        )
+        run.record(winner, name="winner", inputs=list(evidence), position={"theory": name})
+
+
+def _tried_on(run: Run, name: Digest) -> list[TheoryTried]:
+    """How a theory did on every experiment, beside the best theory there."""
+    found = []
+    for experiment in run.state.collected:
+        scores = {
+            other: run.state.scores[other, experiment].record.left_out.scores
+            for other in run.state.pool
+            if (other, experiment) in run.state.scores
+        }
+        found.append(_tried(experiment, name, {key: [item] for key, item in scores.items()}))
+    if run.state.sealed_scores:
+        sealed = {
+            key: [units.scores for units in item.record.scores]
+            for key, item in run.state.sealed_scores.items()
+        }
+        found.append(_tried(SEALED, name, sealed))
+    return found
+
+
+def _tried(data: str, name: Digest, scores: Mapping[Digest, Sequence[UnitScores]]) -> TheoryTried:
+    gaps = {
+        other: paired_difference(theirs, scores[name])
+        for other, theirs in scores.items()
+        if other != name
+    }
+    own = [mean_over_units(item) for item in scores[name]]
+    value = sum(item.value for item in own) / len(own)
+    half = 2 * sum(item.standard_error**2 for item in own) ** 0.5 / len(own)
+    return TheoryTried(
+        data=data,
+        score=value,
+        interval=(value - half, value + half),
+        behind=max(0.0, *(gap.value for gap in gaps.values())) if gaps else 0.0,
+        held=not any(gap.value > 0 and not is_tie(gap) for gap in gaps.values()),
+    )
+
+
+def _completeness(run: Run, name: Digest) -> tuple[float, float] | None:
+    if run.state.completeness is None:
+        return None
+    for item in run.state.completeness.record.theories:
+        if item.theory == name and item.completeness is not None:
+            return item.completeness, item.completeness_error or 0.0
+    return None
+
+
+def say_of_library(run: Run, leader: Digest) -> list[str]:
+    """What became of the theories of earlier campaigns, for the verdict; nothing where none was taken."""
+    taken = run.state.winners
+    if taken is None or not (taken.record.theories or taken.record.refused):
+        return []
+    n, refused = len(taken.record.theories), len(taken.record.refused)
+    said = [f"{refused} theories of earlier campaigns failed the checks."] if refused else []
+    if leader in taken.record.theories:
+        study = taken.record.studies[taken.record.theories.index(leader)]
+        return [f"It won in {study} before, and competed here from the first experiment on.", *said]
+    there = [name for name in taken.record.theories if name in run.state.pool]
+    behind = [run.state.board().of(name).behind for name in there]
+    if behind and all(item.value > 0 and not is_tie(item) for item in behind):
+        low, high = min(behind, key=lambda item: item.value).interval
+        said.insert(
+            0,
+            f"None of the {n} theories that won in earlier campaigns holds for these people: the nearest is "
+            f"{low:.4f} to {high:.4f} nats per choice behind.",
+        )
+    elif n:
+        said.insert(0, f"{n} theories that won in earlier campaigns competed.")
+    return said

@@ -1,0 +1,161 @@
+"""Theories of earlier campaigns compete if they pass the checks, and stop counting when their evidence is withdrawn."""
+
+import asyncio
+
+import pytest
+
+from lakatos.flows.roles.remember import (
+    answers_of,
+    is_news,
+    keep_library,
+    library_in,
+    look_at_library,
+    rebuild_library,
+    take_library,
+    winners_in,
+)
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.run import begin, create_run, read_state
+from lakatos.flows.run.study import ParticipantsConfig
+from lakatos.flows.stages.inherit import MOST_RIVALS, SEALED, admit_winners
+from lakatos.flows.start import run_study
+from lakatos.memory.winner import TheoryWon
+from lakatos.theories.families import FAMILIES
+from lakatos.traces.digest import digest_of
+from lakatos.traces.step import Trace
+from tests.flows.small import SHORT, small_study
+from tests.memory.test_winners import winner
+
+FAMILY = FAMILIES["multiattribute"]
+GOOD = FAMILY.program("weighted_additive").source
+TAKES = {"winners": True}
+
+
+def leave(runs, name, source, **changes):
+    """A run beside others that left one winner; the digest of its verdict."""
+    with Trace.create(runs / name, seed=1, types=RECORD_TYPES) as trace:
+        verdict = trace.artifacts.put_json(["verdict", name])
+        cited = trace.record(winner(source, name), name="cited", inputs=[verdict])
+        record = winner(source, name, evidence=(cited.digest,), justified_by=(cited.digest,))
+        trace.record(record.model_copy(update=changes), name="winner", inputs=[cited.digest])
+    return cited.digest
+
+
+def withdraw(runs, name, digest):
+    """Erase a record of a run."""
+    with Trace.open(runs / name, RECORD_TYPES) as trace:
+        trace.journal.append(
+            "tombstone",
+            {"target": digest, "reason": "withdrawn"},
+            key=digest_of("erase"),
+            name="erase",
+            position={},
+            inputs=[],
+            attempt=1,
+        )
+
+
+def begun(runs, **memory):
+    run = create_run(small_study(**SHORT, memory={**TAKES, **memory}), runs / "own", n_workers=1)
+    begin(run)
+    asyncio.run(take_library(run))
+    return run
+
+
+def test_sources_of_a_rival_laboratory_pass_the_checks_of_any_stranger_or_stay_out(tmp_path):
+    bad = {
+        "spy": GOOD.replace("):\n", "):\n    import os\n", 1),
+        "torn": "def choose(",
+        "liar": GOOD.replace("def choose", "def chosen"),
+    }
+    for place, (name, source) in enumerate(bad.items()):
+        leave(tmp_path, f"rival {place} {name}", source)
+    leave(tmp_path, "friend", GOOD, holds=False)
+    with begun(tmp_path) as run:
+        asyncio.run(admit_winners(run))
+        taken = run.state.winners.record
+        assert [run.state.theories[name].record.author for name in taken.theories] == [
+            "library: grammar, friend"
+        ]
+        told = " ".join(taken.refused)
+        assert len(taken.refused) == len(bad)
+        assert all(name in told for name in bad)
+        assert set(run.state.pool) == set(taken.theories) == run.state.from_library
+        assert run.state.seeds == []
+
+
+@pytest.mark.slow
+def test_no_more_are_taken_than_there_are_places_for(tmp_path):
+    for number, name in enumerate(list(FAMILY.seeds)[: MOST_RIVALS + 2]):
+        leave(tmp_path, f"run {number}", FAMILY.program(name).source)
+    with begun(tmp_path) as run:
+        asyncio.run(admit_winners(run))
+        taken = run.state.winners.record
+        assert (len(taken.theories), taken.n_left) == (MOST_RIVALS, 2)
+
+
+@pytest.mark.parametrize("memory", [{"winners": False}, {"arm": "none", "winners": True}])
+def test_a_key_keeps_the_library_out(tmp_path, memory):
+    leave(tmp_path, "friend", GOOD)
+    with begun(tmp_path, **memory) as run:
+        asyncio.run(admit_winners(run))
+        assert (run.state.taken, run.state.winners, dict(run.state.pool)) == (None, None, {})
+
+
+def test_withdrawn_evidence_takes_a_winner_away_also_in_a_campaign_that_took_it(tmp_path):
+    verdict = leave(tmp_path, "friend", GOOD)
+    with begun(tmp_path) as run:
+        asyncio.run(look_at_library(run, 1))
+        assert [item.study for item in winners_in(run)] == ["friend"]
+        withdraw(tmp_path, "friend", verdict)
+        asyncio.run(look_at_library(run, 1))  # recorded: a resumed pass sees what the first one saw
+        assert [item.study for item in winners_in(run)] == ["friend"]
+        asyncio.run(look_at_library(run, 2))
+        assert winners_in(run) == []
+        assert library_in(run).doubted
+    assert rebuild_library(tmp_path).winners("multiattribute") == []
+
+
+def test_a_library_that_is_older_than_a_withdrawal_hands_nothing_on(tmp_path):
+    verdict = leave(tmp_path, "friend", GOOD)
+    keep_library(tmp_path)
+    withdraw(tmp_path, "friend", verdict)
+    with begun(tmp_path) as run:
+        assert winners_in(run) == []
+
+
+def test_a_theory_is_not_tested_on_the_archived_answers_that_it_was_found_on():
+    people = ParticipantsConfig(source="archival", archive="choices")
+    found_there = winner(GOOD, answers="choices")
+    assert not is_news(found_there, answers_of(people))
+    assert is_news(found_there, answers_of(people.model_copy(update={"archive": "others"})))
+    assert is_news(winner(GOOD), answers_of(people))
+    assert is_news(found_there, "")
+
+
+@pytest.mark.long
+def test_a_campaign_leaves_its_winners_and_the_next_one_begins_with_them(tmp_path):
+    first = small_study(**SHORT, memory=TAKES, name="first")
+    run_study(first, tmp_path / "first", n_workers=1)
+    library = rebuild_library(tmp_path)
+    state, trace = read_state(tmp_path / "first")
+    trace.close()
+    left = library.winners("multiattribute")
+    (leader,) = [item for item in left if item.leads]
+    assert leader.theory == state.concluded.record.leader
+    assert leader.source
+    assert [item.data for item in leader.tried if item.data != SEALED] == list(state.collected)
+    assert all(item.interval[0] < item.score < item.interval[1] for item in leader.tried)
+
+    second = small_study(
+        **SHORT, memory=TAKES, name="second", theories__seeds=["satisficing", "random"]
+    )
+    verdict = run_study(second, tmp_path / "second", n_workers=1)
+    state, trace = read_state(tmp_path / "second")
+    with trace:
+        own = list(trace.records(TheoryWon))
+    assert own
+    assert state.winners.record.theories
+    assert state.from_library <= {item.theory for item in left}
+    assert set(list(state.pool)[2:4]) & state.from_library  # before anything was searched
+    assert "earlier campaigns" in verdict.text or "It won in first" in verdict.text

@@ -1,0 +1,136 @@
+"""The library of winners: which come first, which are taken away, and which begin a search."""
+
+import pytest
+
+from lakatos.memory.library import Library, weight_of
+from lakatos.memory.recall import LexicalRecall, RecallSituation
+from lakatos.memory.winner import (
+    TheoryTried,
+    TheoryWon,
+    rank_winners,
+    shared_mechanisms,
+    starts_of_winners,
+)
+from lakatos.theories.families import FAMILIES
+from lakatos.traces.digest import digest_of
+from lakatos.traces.record import body_of
+
+FAMILY = FAMILIES["multiattribute"]
+VERDICT = digest_of("verdict")
+
+
+def winner(source, study="one", **changes):
+    given = {
+        "domain": "multiattribute",
+        "study": study,
+        "theory": digest_of(source),
+        "source": source,
+        "name": "Adding",
+        "claim": "People add.",
+        "author": "grammar",
+        "leads": True,
+        "holds": True,
+        "answers": "",
+        "tried": (
+            TheoryTried(data="1.1", score=-0.5, interval=(-0.6, -0.4), behind=0.0, held=True),
+            TheoryTried(data="2.1", score=-0.6, interval=(-0.7, -0.5), behind=0.1, held=False),
+        ),
+        "completeness": (0.9, 0.05),
+        "evidence": (VERDICT,),
+        "justified_by": (VERDICT,),
+    }
+    return TheoryWon(**{**given, **changes})
+
+
+def library_of(*records):
+    library = Library()
+    for record in records:
+        library = library.with_record(digest_of(body_of(record)), record)
+    return library
+
+
+def sources(*names):
+    return [FAMILY.program(name).source for name in names]
+
+
+def test_those_of_most_campaigns_come_first_then_those_that_held_then_the_newest():
+    often, held, newest = sources("tallying", "take_the_best", "weighted_additive")
+    left = [
+        winner(often, "one", holds=False),
+        winner(held, "two"),
+        winner(often.replace("log_uniform", "uniform"), "three", holds=False),
+        winner(newest, "four", holds=False),
+    ]
+    assert [item.study for item in rank_winners(left)] == ["three", "two", "four"]
+
+
+def test_a_winner_whose_verdict_no_longer_holds_is_taken_away_and_other_lessons_count_half():
+    (source,) = sources("tallying")
+    library = library_of(winner(source), winner(source, "two", domain="risky"))
+    assert [item.study for item in library.winners("multiattribute")] == ["one"]
+    assert library.winners("multiattribute", lambda digest: digest != VERDICT) == []
+    ((digest, item),) = [entry for entry in library.entries if entry[1].study == "one"]
+    assert library.without((), [digest]).winners("multiattribute") == []
+    assert library.without([digest], ()).winners("multiattribute") == []
+    assert weight_of(digest, item, lambda name: name != VERDICT) == 0.5
+
+
+def test_a_winner_says_where_it_held_and_where_not():
+    (source,) = sources("tallying")
+    found = LexicalRecall(library_of(winner(source))).recall(
+        RecallSituation(domain="multiattribute", failed="people add")
+    )
+    (text,) = [item.text for item in found.lessons]
+    assert "held on 1.1; another was clearly ahead on 2.1; completeness 0.90 ± 0.05" in text
+
+
+def test_searches_begin_with_what_the_grammar_can_take_apart_and_pass_over_what_it_cannot():
+    first, second = sources("tallying", "weighted_additive")
+    strange = (
+        "def choose(",
+        first.replace("COMPOSITION = {", "COMPOSITION = {'magic': ('wand',), "),
+        "COMPOSITION = 3",
+    )
+    left = [winner(first), *(winner(source, "rival") for source in strange), winner(second, "two")]
+    starts = starts_of_winners(left, FAMILY.grammar, ())
+    assert [start.change for start in starts] == ["won in one", "won in two"]
+    known = {starts[0].composition.key}
+    assert len(starts_of_winners(left, FAMILY.grammar, known)) == 1
+    assert rank_winners(left)  # sources that cannot be read do not stop it
+
+
+def test_mechanisms_of_several_winners_are_remedies_where_they_are_missing():
+    starts = starts_of_winners(
+        [winner(source) for source in sources("tallying", "weighted_additive")], FAMILY.grammar, ()
+    )
+    compositions = [start.composition for start in starts]
+    both = {
+        f"{slot}:{name}"
+        for slot, names in compositions[0].slots.items()
+        for name in names
+        if name in compositions[1].slots.get(slot, ())
+    }
+    assert both
+    assert set(shared_mechanisms(starts, {})) <= both
+    assert shared_mechanisms(starts, compositions[0].slots) == ()
+
+
+@pytest.mark.parametrize("doubted", [False, True])
+def test_pitfalls_in_doubt_count_half_when_changes_are_passed_over(doubted):
+    from lakatos.memory.library import Pitfall
+
+    given = {"domain": "risky", "consequence": "it lost", "evidence": (VERDICT,)}
+    sure = Pitfall(trigger="level of noise", mistake="add a", **given)
+    other = Pitfall(
+        trigger="level of noise and bias",
+        mistake="add b",
+        justified_by=(digest_of("seat"),),
+        **given,
+    )
+    library = library_of(sure, other)
+    back = library.recall(
+        "risky", "level of noise, bias", valid=lambda name: not doubted or name != digest_of("seat")
+    )
+    assert [item.mistake for item in back] == (
+        ["add a", "add b"] if doubted else ["add b", "add a"]
+    )
