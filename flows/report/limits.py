@@ -146,14 +146,11 @@ def _limits_of_evidence(run: RunReading) -> list[str]:
 
 def _limits_of_search(run: RunReading) -> list[str]:
     found = []
-    n_scored, n_tried = (
-        len(run.board.standings),
-        sum(item.record.n_attempts for item in run.state.searches),
-    )
+    n_scored, n_tried = len(run.board.standings), run.state.n_tried
     if n_scored:
         found.append(
-            f"The winner is the best of {n_scored} theories, which were themselves picked from {n_tried} that the "
-            "search tried. The best of many looks better than it is on the data used for picking."
+            f"The winner is the best of {n_scored} theories, which were themselves picked from {n_tried} that were "
+            "tried. The best of many looks better than it is on the data used for picking."
         )
     if run.leader and (why := run.checked[run.leader].record.unreadable):
         found.append(f"The winner is a predictor, not an explanation: {why}.")

@@ -106,7 +106,7 @@ def _reply(
     body: Mapping[str, Any], name: str, answer: BridgeAnswer, settings: BridgeSettings
 ) -> dict[str, Any]:
     """The answer in the form of the protocol; tokens are counted roughly, on the safe side."""
-    calls = [
+    calls: list[dict[str, Any]] = [
         {
             "id": f"{name}-{place}",
             "type": "function",
@@ -117,9 +117,7 @@ def _reply(
     message: dict[str, Any] = {"role": "assistant", "content": answer.content or None}
     if calls:
         message["tool_calls"] = calls
-    written = count_tokens(answer.content) + sum(
-        count_tokens(call["function"]["arguments"]) for call in calls
-    )
+    written = count_tokens(answer.content) + count_tokens(json.dumps(answer.tool_calls))
     prompt = count_tokens(json.dumps(body["messages"], ensure_ascii=False))
     return {
         "id": f"bridge-{name}",
