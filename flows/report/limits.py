@@ -163,11 +163,15 @@ def _limits_of_search(run: RunReading) -> list[str]:
 
 def _limits_of_scope(run: RunReading) -> list[str]:
     pooled = any(item.record.pooled for item in run.state.collected.values())
-    ways = "combines published mechanisms"
-    if run.config.theories.induction and not pooled:
-        ways += " and reads rules off the answers"
+    advocates = run.config.theories.advocates
+    ways = ["combines published mechanisms"] if "grammar" in advocates else []
+    if "induction" in advocates and not pooled:
+        ways.append("reads rules off the answers")
+    if "language_model" in advocates and run.config.roles.reviser:
+        ways.append("asks language models")
+    how = " and ".join(ways) or "tries nothing"
     return [
-        f"All trials are of one kind of task ({run.config.domain}). The search {ways}; an idea beyond "
+        f"All trials are of one kind of task ({run.config.domain}). The search {how}; an idea beyond "
         "that could not win.",
         "Predicting choices best does not make a theory true: another one with the same predictions would score the "
         "same.",
