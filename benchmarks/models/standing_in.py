@@ -47,7 +47,7 @@ def drawn_rule(seed: int) -> str:
 def study(seed: int, base_url: str) -> dict[str, Any]:
     """The study; with ``base_url`` the model behind it writes all theories, without it grammar and induction do."""
     value: dict[str, Any] = {
-        "name": "standing in",
+        "name": "standing-in",
         "question": "Which rule do these people follow when they choose between two products?",
         "domain": "multiattribute",
         "seed": seed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ class Worker:
 
 
 @pytest.fixture(scope="module")
-def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Worker, RunState]]:
+def worked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Worker, RunState]:
     folder, worker = tmp_path_factory.mktemp("runs") / "bench", Worker()
     with running(RehearsalSettings(context_tokens=32768), worker) as served:
         config = small_study(
@@ -66,7 +66,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Wor
         run_study(config, folder, n_workers=1)
     state, trace = read_state(folder)
     trace.close()
-    yield folder, worker, state
+    return folder, worker, state
 
 
 def test_drafts_are_tried_in_rounds_and_the_same_one_again_ends_the_work(worked: Any) -> None:
