@@ -39,9 +39,10 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.power import exact_interval  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.diagnosis import Predictions, Residuals  # noqa: E402
+from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures  # noqa: E402
 from lakatos.theories.diagnosis.case_file import (  # noqa: E402
     CONFIDENCE,
+    CONFIDENCE_OF_RULE,
     N_REPLICAS,
     confidence,
     confidence_columns,
@@ -163,10 +164,10 @@ def answer(
         if world.rule == "spread" and world.strength < 0
         else np.zeros(n_people)
     )
-    other = (
-        rng.random(n_people) < 0.2 + 0.4 * size
-        if world.rule == "mixture"
-        else np.zeros(n_people, bool)
+    other = rng.random(n_people) < followers(world)
+    # Those who count differ as the theory of counting says, and in half of the worlds more than it says.
+    taste = (
+        rng.uniform(0.2, 3.0, n_people) if world.strength > 0 else np.exp(rng.normal(size=n_people))
     )
     lasting = (
         2.5 * size * rng.normal(size=(n_people, n_trials)) if world.rule == "consistency" else None
@@ -183,7 +184,7 @@ def answer(
     for step in range(n_steps):
         row = index[:, step]
         odds = (
-            np.where(other, 2.0 * tally[row], sensitivity * own[row] + side)
+            np.where(other, taste * tally[row], sensitivity * own[row] + side)
             + world.strength * planted[row]
         )
         if world.rule == "region":
@@ -209,6 +210,13 @@ def answer(
         response=response.ravel(),
         count=np.ones(index.size, dtype=np.int64),
     )
+
+
+def followers(world: World) -> float:
+    """Share of people who count cues in place of weighing them."""
+    if world.rule == "another":
+        return 1.0
+    return 0.2 + 0.4 * abs(world.strength) if world.rule == "mixture" else 0.0
 
 
 def sets_of(n_experiments: int, rng: np.random.Generator, n_trials: int) -> list[Stimuli]:
@@ -239,11 +247,11 @@ def one(
         )
     )
     theories = [
-        Predictions(digest_of(name), name, learn_population(item), item)
+        TheoryPredictions(digest_of(name), name, learn_population(item), item)
         for name, item in (("weighted sum", loser), ("tallying", leader))
     ]
     begun = time.process_time()
-    seen = examine(theories[0], theories[1:], [Residuals(own, ()) for own in features], rng)
+    seen = examine(theories[0], theories[1:], [TrialFeatures(own, ()) for own in features], rng)
     seconds = time.process_time() - begun
     deviation = deviation_of(world, features, theories[0]) if rule in ABOUT_TRIALS else None
     return {
@@ -267,7 +275,9 @@ def one(
     }
 
 
-def deviation_of(world: World, features: list[dict[str, Array]], theory: Predictions) -> Array:
+def deviation_of(
+    world: World, features: list[dict[str, Array]], theory: TheoryPredictions
+) -> Array:
     """``(n_trials,)`` share of the second product without noise, less what the theory predicts."""
     sensitivity = world.sensitivity(np.random.default_rng(3), 4000)[:, None]
     parts = []
@@ -306,32 +316,39 @@ def share(values: Sequence[bool]) -> dict[str, object]:
     }
 
 
-def fit(cells: Sequence[dict[str, Any]]) -> list[float]:
-    """Logistic regression of being right on the strength of the evidence and the lag behind the best correction."""
+def fit(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Logistic regression of being right on the strength of evidence, the lag behind the best correction, the rule."""
     claims = [claim for cell in cells for claim in cell["claims"]]
-    table = np.array([confidence_columns(claim["p"], claim["behind"]) for claim in claims])
+    columns = np.array([confidence_columns(claim["p"], claim["behind"]) for claim in claims])
+    kinds = np.array([[claim["rule"] == rule for rule in RULES] for claim in claims])
+    table = np.hstack([columns, kinds])
     outcome = np.array([claim["right"] for claim in claims], dtype=float)
+    # A standard normal prior on what each rule adds, nearly none on the rest.
+    penalty = np.repeat([0.01, 0.5], [columns.shape[1], len(RULES)])
 
     def loss(weights: Array) -> float:
         odds = table @ weights
-        return float(np.logaddexp(0, odds).sum() - outcome @ odds + 0.01 * (weights**2).sum())
+        return float(np.logaddexp(0, odds).sum() - outcome @ odds + penalty @ weights**2)
 
-    return [float(value) for value in minimize(loss, np.zeros(3)).x]
+    found = [round(float(value), 2) for value in minimize(loss, np.zeros(table.shape[1])).x]
+    n = columns.shape[1]
+    return {"CONFIDENCE": found[:n], "CONFIDENCE_OF_RULE": dict(zip(RULES, found[n:], strict=True))}
 
 
 def summary(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Of the seeds that the confidence was not fitted to."""
     test = [cell for cell in cells if cell["seed"] % 2]
     planted = [cell for cell in test if cell["rule"] != "none"]
-    claims = [claim for cell in planted for claim in cell["claims"]]
-    stated = np.array([confidence(claim["p"], claim["behind"]) for claim in claims])
+    claims = [claim for cell in test for claim in cell["claims"]]
+    stated = np.array([confidence(item["rule"], item["p"], item["behind"]) for item in claims])
     outcome = np.array([claim["right"] for claim in claims])
-    edges = np.linspace(0, 1, 6)
-    bins = []
+    edges = np.linspace(0, 1, 11)
+    bins, missed = [], 0.0
     for low, high in pairwise(edges):
         inside = (stated >= low) & (stated < high)
         if inside.any():
             bins.append({"stated": float(stated[inside].mean()), **share(outcome[inside].tolist())})
+            missed += abs(float((stated - outcome)[inside].sum())) / len(claims)
     rules = {}
     for rule in RULES:
         own = [cell for cell in planted if cell["rule"] == rule]
@@ -359,8 +376,25 @@ def summary(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
             }.items()
         },
         "confidence": bins,
+        "expected_calibration_error": missed,
+        "false_by_kind": false_by_kind(test),
         "confidence_brier": float(np.mean((stated - outcome) ** 2)),
         "seconds": float(np.median([cell["seconds"] for cell in cells])),
+    }
+
+
+def false_by_kind(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Share of campaigns with a claim of each kind: where nothing is planted, and where all follow the other theory."""
+    return {
+        f"{rule} where {planted}": share(
+            [
+                any(claim["rule"] == rule for claim in cell["claims"])
+                for cell in cells
+                if cell["rule"] == planted
+            ]
+        )
+        for planted, rules in (("none", RULES), ("another", ("mixture",)))
+        for rule in rules
     }
 
 
@@ -384,8 +418,8 @@ def main() -> None:
     options.add_argument(
         "--seeds",
         type=int,
-        default=60,
-        help="for every rule; twice as many where nothing is planted",
+        default=144,
+        help="for every rule, and twice as many where nothing is planted; half of them to fit the confidence",
     )
     options.add_argument("--out", type=Path, default=RESULT)
     options.add_argument("--workers", type=int, default=2)
@@ -403,11 +437,14 @@ def main() -> None:
             np.median([c["seconds"] for c in mine]),
             flush=True,
         )
-    fitted = fit([cell for cell in cells if cell["rule"] != "none" and not cell["seed"] % 2])
+    fitted = fit([cell for cell in cells if not cell["seed"] % 2])
     result = {
         **provenance(),
         "fitted_confidence": fitted,
-        "used_confidence": list(CONFIDENCE),
+        "used_confidence": {
+            "CONFIDENCE": list(CONFIDENCE),
+            "CONFIDENCE_OF_RULE": CONFIDENCE_OF_RULE,
+        },
         **summary(cells),
         "timing": timing(),
         "cells": cells,

@@ -32,7 +32,6 @@ from lakatos.flows.run.run import Run, begin, create_run  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.stages.collect import AnswersAwaited, collect  # noqa: E402
 from lakatos.flows.stages.score import score  # noqa: E402
-from lakatos.flows.start import one_thread  # noqa: E402
 from lakatos.theories.complexity import code_length, form_of_source  # noqa: E402
 from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
@@ -156,7 +155,6 @@ def cell(domain: str, truth: str, seed: int) -> dict[str, Any]:
     config = parse_study(study(domain, truth, seed), "staleness")
     with (
         tempfile.TemporaryDirectory() as folder,
-        one_thread(),
         create_run(config, Path(folder) / "run", n_workers=1) as run,
     ):
         execute("none", campaign, run, truth)

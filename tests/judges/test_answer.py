@@ -117,6 +117,7 @@ def test_a_judge_that_varies_drifts_where_the_answer_of_before_stands_alone_too_
     assert not canary(taking(same[:6]), taking(-same[:6]), taking(-same[:6])).drifted
 
 
+@pytest.mark.slow
 def test_the_canary_seldom_cries_over_a_judge_that_has_not_changed_however_unsteady_it_is():
     rng = np.random.default_rng(4)
     for unsteady in (0.02, 0.2, 0.5):

@@ -49,6 +49,7 @@ def test_the_power_to_detect_a_ratio_of_142_by_a_one_sided_test(n, expected):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "expected"), [(200, 0.14), (400, 0.65)])
 def test_the_power_to_show_parity(n, expected):
     assert power_of(lambda found: found.equivalent, n, 0.4) == pytest.approx(expected, abs=0.03)

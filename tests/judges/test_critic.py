@@ -179,6 +179,7 @@ def test_transitions_are_smoothed_counts():
     assert transitions(pairs) == (4 / 12, 2 / 8)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_drift_is_found_where_a_critic_changed_and_not_where_it_did_not():
     rng = np.random.default_rng(11)

@@ -153,6 +153,7 @@ def test_screening_is_rarely_wrong_and_asks_a_fraction():
     assert np.mean(asked) < 40
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_adaptive_items_leave_less_error_than_random_ones():
     rng = np.random.default_rng(7)

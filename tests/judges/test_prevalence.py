@@ -27,6 +27,7 @@ def test_without_labels_of_both_kinds_nothing_is_said():
         prevalence(5, 10, 0, 0, 5, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("share", "n", "n_labelled"),

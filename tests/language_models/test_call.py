@@ -477,6 +477,7 @@ def test_a_run_killed_at_any_write_resumes_to_the_same_form(
     assert form_of(tmp_path / "run") == uninterrupted
 
 
+@pytest.mark.slow
 def test_a_server_killed_in_the_middle_of_a_call_leaves_a_run_that_resumes(tmp_path):
     port = free_port()
     slow = RehearsalSettings(overhead_s=0.4)

@@ -102,6 +102,7 @@ def test_a_pitfall_without_evidence_is_refused():
         pitfall("risky", "design", "asked too few", "refused", ())
 
 
+@pytest.mark.slow
 def test_recorded_calls_of_the_laboratorys_verbs_become_a_tool_that_does_the_same(
     tmp_path, tool_sandbox
 ):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import expit, softmax
+from scipy.special import expit, logsumexp, softmax
 from scipy.stats import binom, norm
 
 from lakatos.experiments.task import Stimuli, Trials
@@ -17,8 +17,9 @@ from lakatos.theories.diagnosis.case_file import (
     confidence,
     examine,
 )
-from lakatos.theories.diagnosis.correction import PanelCorrector, sharing
+from lakatos.theories.diagnosis.correction import PanelCorrector
 from lakatos.theories.diagnosis.panel import AnswerPanel, thin
+from lakatos.theories.diagnosis.pool import pool_evidence, scores_of_people, sharing
 from lakatos.theories.diagnosis.rule import RULES
 from lakatos.theories.diagnosis.slope import ResidualSample, slope_of
 from lakatos.theories.grammar import Grammar, Mechanism, SkeletonSlot
@@ -73,7 +74,7 @@ def world(
         features.append(own)
         index = rng.permuted(np.tile(np.repeat(np.arange(n_trials), 2), (n_people, 1)), axis=1)
         sensitivity = rng.choice(draws, size=n_people)
-        defectors = rng.random(n_people) < (0.4 if planted == "mixture" else 0.0)
+        defectors = rng.random(n_people) < {"mixture": 0.4, "another": 1.0}.get(planted, 0.0)
         taste = amount * rng.normal(size=n_people) if planted == "spread" else np.zeros(n_people)
         lasting = (
             amount * rng.normal(size=(n_people, n_trials)) if planted == "consistency" else None
@@ -348,14 +349,19 @@ class TestGain:
             )
             for name, p in (("one", 0.9), ("two", 0.1))
         )
-        gain, log_e = sharing(one, two)
+        found = sharing(scores_of_people(one), scores_of_people(two))
         likely, unlikely = 0.9**4, 0.1**4
         exact = 10 * np.log((likely + unlikely) / 2 / likely) + 10 * np.log(
             (likely + unlikely) / 2 / unlikely
         )
-        assert gain.parameter == pytest.approx(0.5, abs=0.05)
-        assert gain.total == pytest.approx(exact, rel=0.01)
-        assert gain.total - np.log(9) <= log_e <= gain.total
+        assert found.share == pytest.approx(0.5)
+        assert found.interval[0] < 0.35 < 0.65 < found.interval[1]
+        assert found.gain.total == pytest.approx(exact)
+        assert found.log_ratios[4] == pytest.approx(exact)
+        assert found.log_ratio == pytest.approx(0.0, abs=1e-9)
+        mixture = logsumexp(found.log_ratios) - np.log(9)
+        assert pool_evidence([found]).mixture_p == pytest.approx(np.exp(-mixture))
+        assert pool_evidence([found]).replaced_p == pytest.approx(1.0)
 
 
 class TestDiagnosis:
@@ -429,6 +435,15 @@ class TestDiagnosis:
         assert found.dependencies
         assert ("value:habit" in found.remedies) == (planted == "repetition")
 
+    def test_where_everybody_follows_the_leader_it_speaks_of_no_second_kind_of_people(self):
+        for seed in range(5):
+            rng = np.random.default_rng(100 + seed)
+            found = diagnosed(rng, planted="another", n_experiments=2)
+            rules = [claim.rule for claim in found.claims]
+            assert "mixture" not in rules
+            said = next(claim for claim in found.claims if claim.rule == "another")
+            assert said.text.startswith("people follow Other rather than Loser, and nothing shows")
+
     def test_every_claim_cites_the_records_that_carry_it(self):
         found = diagnosed(np.random.default_rng(14), planted="mixture", n_experiments=2)
         everything = {digest_of(name) for name in ("score of Loser", "score of Other", "e0", "e1")}
@@ -467,6 +482,7 @@ class TestDiagnosis:
         assert not {claim.rule for claim in found.claims} & {
             "spread",
             "mixture",
+            "another",
             "lapse",
             "repetition",
             "drift",
@@ -482,7 +498,7 @@ class TestDiagnosis:
         found = examine(followed, [other], [TrialFeatures(own, ()) for own in features], rng)
         assert found.found[0].check.feature == "size"
         assert {check.rule for check in found.checks} <= {
-            "slope", "curvature", "interaction", "extremity", "side", "region", "mixture",
+            "slope", "curvature", "interaction", "extremity", "side", "region", "mixture", "another",
         }  # fmt: skip
 
     def test_features_that_only_some_experiments_have_are_left_out(self):
@@ -506,8 +522,9 @@ class TestDiagnosis:
             GRAMMAR,
             rng,
         )
-        assert found.claims[0].text.startswith("{x!r} {{name}} predicts ")
-        assert found.claims[0].text.endswith("better than {size} {0}, by more than 2 nats each")
+        assert (
+            " follow {x!r} {{name}}, and the others {size} {0}: no theory" in found.claims[0].text
+        )
 
     def test_one_person_and_one_trial_leave_nothing_to_check_but_do_not_fail(self):
         rng = np.random.default_rng(21)
@@ -549,9 +566,13 @@ class TestDiagnosis:
         assert diagnosed(np.random.default_rng(23), standard_error=standard_error).tie is tie
 
     def test_confidence_rises_with_the_evidence_and_falls_with_the_lag(self):
-        assert confidence(1e-6, 0.0) > confidence(1e-3, 0.0)
-        assert confidence(1e-3, 0.0) > confidence(1e-3, -5.0) > confidence(1e-3, -9.0)
-        assert 0 <= confidence(0.0, -1e9) <= confidence(0.0, 0.0) <= 1
+        assert confidence("slope", 1e-6, 0.0) > confidence("slope", 1e-3, 0.0)
+        assert (
+            confidence("slope", 1e-3, 0.0)
+            > confidence("slope", 1e-3, -5.0)
+            > confidence("slope", 1e-3, -9.0)
+        )
+        assert 0 <= confidence("slope", 0.0, -1e9) <= confidence("slope", 0.0, 0.0) <= 1
 
     def test_every_rule_is_described(self):
         found = [
@@ -573,6 +594,7 @@ def test_where_nothing_is_wrong_false_discovery_stays_at_its_rate(n_trials, pool
     assert n_false <= binom.isf(0.001, 200, FALSE_DISCOVERY_RATE)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_where_nothing_is_wrong_few_diagnoses_claim_anything():
     rng = np.random.default_rng(25)

@@ -241,6 +241,7 @@ class TestTerms:
                 assert habit[person, step] == pytest.approx(fading @ sides[:step], abs=1e-6)
                 assert run[person, step] == (step > 2 and abs(sides[step - 3 : step].sum()) == 3)
 
+    @pytest.mark.slow
     def test_the_text_of_every_term_of_the_past_says_what_the_search_saw(self):
         data = answer(by(np.sum), n_trials=10, n_people=2)
         answers = read_answers(DOMAIN, [data])
@@ -582,6 +583,7 @@ class TestInduce:
         assert len(found) == 1
         assert on_the_space(sandbox, found[0], rule) < 0.0013
 
+    @pytest.mark.slow
     def test_finds_alternation_and_tells_it_step_by_step(self, sandbox):
         (best, *_) = induce(DOMAIN, [answer(alternate, noise=0.2)], np.random.default_rng(0))
         assert best.kind.endswith("with memory")
@@ -596,6 +598,7 @@ class TestInduce:
         found = induce(DOMAIN, [answer(by(np.sum), noise=0.4)], np.random.default_rng(0))
         assert not any("memory" in item.kind for item in found)
 
+    @pytest.mark.slow
     def test_source_predicts_what_the_search_reported(self, sandbox):
         data = answer(by(lambda x: x[0] + 2 * x[2]), noise=0.3)
         for item in induce(DOMAIN, [data], np.random.default_rng(0)):
@@ -610,6 +613,7 @@ class TestInduce:
             assert item.cross_validated < -np.log(2) + 0.005
             assert item.n_terms <= 2
 
+    @pytest.mark.slow
     def test_same_generator_same_theories(self):
         data = [answer(spared_of_zeros, noise=0.2, n_trials=20)]
         first, second = (induce(DOMAIN, data, np.random.default_rng(3)) for _ in range(2))
@@ -636,6 +640,7 @@ class TestInduce:
         assert induce(DOMAIN, [answer(by(np.sum), n_trials=6)], np.random.default_rng(0)) == []
         assert induce(DOMAIN, [], np.random.default_rng(0)) == []
 
+    @pytest.mark.slow
     def test_works_for_gambles_too(self, sandbox):
         domain = RiskyDomain()
         rng = np.random.default_rng(2)
@@ -650,6 +655,7 @@ class TestInduce:
         load_theory(TheoryProgram(found.source, "induction"), domain, sandbox)
         assert found.error < 0.01
 
+    @pytest.mark.slow
     def test_works_for_domains_without_a_vocabulary_of_their_own(self, sandbox):
         domain = IntertemporalDomain()
         rng = np.random.default_rng(0)
@@ -740,6 +746,7 @@ def test_leaves_are_scored_as_their_likelihood_says():
     assert found == pytest.approx(wanted, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_what_cannot_reach_what_the_search_has_is_left_out_and_the_rest_is_as_before():
     data = [answer(spared_of_zeros, noise=0.2, n_trials=20)]
     every = induce(DOMAIN, data, np.random.default_rng(3))

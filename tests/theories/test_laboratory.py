@@ -102,6 +102,7 @@ def test_likelihoods_alone_give_the_same_scores_and_keep_what_counts_need():
     np.testing.assert_array_equal(learn_population(light), learn_population(whole))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_compositions_that_share_a_process_are_scored_as_in_one_of_their_own(name):
     """One that cannot be run ends alone; those after it get another process."""

@@ -86,6 +86,7 @@ def test_the_same_answers_and_seed_make_the_same_learners(experiments):
         assert not np.array_equal(own.log_predictive, different.log_predictive)
 
 
+@pytest.mark.slow
 def test_answers_that_are_predicted_teach_nothing(experiments):
     (first, _), (second, _), _ = experiments
     turned = Trials(
@@ -113,6 +114,7 @@ def test_the_short_way_for_two_options_gives_the_same(experiments):
     np.testing.assert_allclose(log_answers(rows, strength, tastes, drawn), expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pooled", [(True, False), (False, True)])
 def test_counts_teach_about_people_and_people_about_counts(experiments, pooled):
     strictness = [5.0] * 20
@@ -126,6 +128,7 @@ def test_counts_teach_about_people_and_people_about_counts(experiments, pooled):
     assert -np.log(2) + 0.6 * (best + np.log(2)) < own.mean < best
 
 
+@pytest.mark.slow
 def test_people_who_follow_opposite_rules_are_told_apart(experiments):
     stimuli = asked(40, 7)
     half = np.repeat([3.0, -3.0], 15)

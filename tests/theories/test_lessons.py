@@ -79,6 +79,7 @@ def changed(chosen):
 
 
 class TestMemory:
+    @pytest.mark.slow
     def test_what_is_remembered_is_what_one_would_count(self):
         (data, *_), _ = games(softmax, n_options=3, n_people=3)
         told = read_told(DOMAIN, [data])

@@ -71,6 +71,7 @@ def test_it_predicts_what_the_same_theory_written_here_predicts(sandbox):
     np.testing.assert_allclose(theirs, sandbox.probabilities(ours, own, [SPACE.arrays])[0])
 
 
+@pytest.mark.slow
 def test_a_theory_that_reads_its_history_is_walked_through_sequences(sandbox):
     theory = load_theory(import_autocog(json.dumps(ALTERNATING), sandbox), DOMAIN, sandbox)
     assert theory.learns

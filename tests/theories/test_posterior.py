@@ -86,6 +86,7 @@ def tracer():
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_pooled_counts_under_a_uniform_prior_give_the_beta_distribution(sandbox):
     found = fit(
@@ -106,6 +107,7 @@ def test_pooled_counts_under_a_uniform_prior_give_the_beta_distribution(sandbox)
     assert abs(share.mean() - beta(8, 4).mean()) < 4 * error
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_a_person_alone_has_the_declared_prior_times_the_likelihood(sandbox):
     found = fit(

@@ -114,6 +114,7 @@ def test_the_lazy_greedy_choice_is_the_plain_one(size, n):
     assert objective.value(lazy) == pytest.approx(objective.value(plain), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_greedy_choice_reaches_its_bound_on_a_thousand_instances():
     rng = np.random.default_rng(1)
     for _ in range(1000):

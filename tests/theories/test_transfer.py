@@ -80,6 +80,7 @@ def test_what_is_too_strict_here_is_mended_by_one_number(laboratory, weak):
     assert mended.mean > -np.log(2)
 
 
+@pytest.mark.slow
 def test_a_theory_with_a_memory_is_rescaled_on_the_way(laboratory, weak):
     theory = theory_of(LAST)
     evidence = laboratory.evidence(theory, [weak], 64)
@@ -114,6 +115,7 @@ class TestPersonByPerson:
         assert found.n_choices[3] == 30
 
 
+@pytest.mark.slow
 def test_everybody_is_scored_on_the_same_answers(laboratory, weak):
     published = {"adding": theory_of(ADDING.replace("Adding", "Sum")), "last": theory_of(LAST)}
     found = transfer(theory_of(ADDING), published, [weak], laboratory, n_draws=64)

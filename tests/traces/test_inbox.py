@@ -130,6 +130,7 @@ def deliver_many(path, source):
         inbox.deliver(source, {"number": number}, batch_key=str(number))
 
 
+@pytest.mark.slow
 def test_several_processes_deliver_while_one_takes(inbox):
     context = multiprocessing.get_context("spawn")
     others = [

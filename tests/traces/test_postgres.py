@@ -266,6 +266,7 @@ def restarting(postgres):
         thread.join()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode", ["fast", "immediate"]
 )  # the second is a crash: the server recovers from its log

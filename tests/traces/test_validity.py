@@ -112,6 +112,7 @@ def test_a_long_chain_needs_no_recursion():
     assert len(validity.explain(name(19_999))) == 20_000
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_validity_kept_up_to_date_equals_validity_by_definition(data):
     n_records = data.draw(st.integers(1, 12))

@@ -53,6 +53,7 @@ def test_an_open_trace_can_be_verified_while_it_is_written(folder, types):
         assert verify(folder, types, unsigned=True).ok
 
 
+@pytest.mark.slow
 @given(
     seq=st.integers(1, 11),
     column=st.sampled_from(COLUMNS),

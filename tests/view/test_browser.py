@@ -175,6 +175,7 @@ def test_a_campaign_is_watched_while_it_runs(tmp_path: Path, opened: Callable[..
         assert page.evaluate("window.mark") == "not loaded again"
 
 
+@pytest.mark.slow
 def test_keys_lead_through_the_pages_and_colours_stay_chosen(
     finished: Path, opened: Callable[..., Any]
 ) -> None:

@@ -443,6 +443,7 @@ def test_who_does_not_agree_is_told_the_code_for_it_and_nothing_is_stored(client
     store.shut()
 
 
+@pytest.mark.slow
 def test_people_go_on_to_the_next_experiment_only_where_it_admits_them(client, tmp_path):
     open_experiment(tmp_path, n_participants=1)
     browser = Browser(client)

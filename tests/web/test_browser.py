@@ -176,6 +176,7 @@ def test_answers_that_could_not_be_sent_outlive_a_reload(browser, serve, tmp_pat
     assert answers.response == (1, 1, 0, 0)
 
 
+@pytest.mark.slow
 def test_an_answer_whose_confirmation_was_lost_counts_once(browser, serve, tmp_path):
     open_experiment(tmp_path, n_trials=3, checks=0)
     page = begin(browser, serve())

@@ -147,7 +147,7 @@ def try_everything(
     send()
 
 
-@pytest.mark.parametrize("n", [15, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [5, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("cookies", [None, {COOKIE: ATTACKER}], ids=["a stranger", "a participant"])
 @pytest.mark.parametrize(("path", "mode"), ASKED)
 def test_nobody_does_harm(

@@ -478,6 +478,7 @@ def test_each_way_in_which_a_visit_ends_has_the_code_that_the_service_expects(
     assert stranger.code == "OWN"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identified", [False, True])
 @pytest.mark.parametrize("returning", ["refuse", "admit"])
 def test_people_of_an_earlier_experiment_are_admitted_to_a_later_one_where_it_says_so(

@@ -16,8 +16,8 @@ from lakatos.theories.diagnosis.rule import (
     RULES,
     DiagnosisCheck,
     DiagnosisSheet,
-    mixture_check,
     people_checks,
+    pool_checks,
     region_check,
     remains,
     sequence_checks,
@@ -39,9 +39,27 @@ STILL_THERE = 0.05
 """p-value below which a trend counts although stronger ones are held."""
 TOGETHER = 0.7
 """Correlation over trials at which two properties cannot well be told apart."""
-CONFIDENCE = (-2.65, 0.84, -1.09)
+ABOUT_OTHERS = ("mixture", "another")
+"""Rules that hold the theory against others of the pool; their claims cite these, too."""
+CONFIDENCE = (-3.14, 0.90, -0.73)
 """Logistic regression, on `confidence_columns`, of whether a claim names what is wrong: constant, strength of the
 evidence, lag behind the best correction. Fitted by ``benchmarks/theories/diagnosis.py`` to planted flaws."""
+CONFIDENCE_OF_RULE = {
+    "slope": -1.22,
+    "curvature": -0.80,
+    "interaction": -0.16,
+    "extremity": 0.54,
+    "side": 0.94,
+    "region": 1.42,
+    "spread": 1.45,
+    "mixture": -0.92,
+    "another": -3.82,
+    "lapse": -0.27,
+    "repetition": -0.05,
+    "drift": 3.55,
+    "consistency": -0.73,
+}
+"""What the same regression adds for the rule of the claim."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +76,7 @@ class DiagnosisFinding:
     @property
     def confidence(self) -> float:
         """Calibrated probability that it names what is wrong."""
-        return confidence(self.check.p, self.behind)
+        return confidence(self.check.rule, self.check.p, self.behind)
 
 
 @dataclass(frozen=True)
@@ -110,7 +128,10 @@ def diagnose(
     extra = tuple(digest for item in others for digest in item.records)
     claims = [
         _claim(
-            item, loser.name, (*cites, *extra) if item.check.rule == "mixture" else cites, grammar
+            item,
+            loser.name,
+            (*cites, *extra) if item.check.rule in ABOUT_OTHERS else cites,
+            grammar,
         )
         for item in found
     ]
@@ -172,7 +193,7 @@ def examine(
         *trial_checks(sheet),
         *region_check(sheet),
         *people_checks(sheet),
-        *mixture_check(theory, others),
+        *pool_checks(theory, others),
         *sequence_checks(sheet),
     )
     return TheoryExamination(sheet, checks, _findings(sheet, PanelCorrector(panels), checks))
@@ -183,7 +204,8 @@ def _findings(
 ) -> tuple[DiagnosisFinding, ...]:
     """Checks that survive the correction for all of them, the one worth most first.
 
-    A check about trials must still be there while the columns of those worth more are held.
+    A check about trials must still be there while the columns of those worth more are held. That everybody follows
+    another theory is said last, since it mends nothing, and only where no share of the people is found to do so.
     """
     if not checks:
         return ()
@@ -205,19 +227,25 @@ def _findings(
         stronger = [item.check for item in kept if item.check.column is not None]
         if check.column is None or not stronger or remains(sheet, check, stronger) <= STILL_THERE:
             kept.append(DiagnosisFinding(check, q, gain, 0.0))
-    best = max((item.gain.total for item in kept), default=0.0)
-    ranked = sorted(kept, key=lambda item: -item.gain.total)
-    return tuple(replace(item, behind=item.gain.total - best) for item in ranked[:MOST_CLAIMS])
+    mended = [item for item in kept if item.check.rule != "another"]
+    best = max((item.gain.total for item in mended), default=0.0)
+    ranked = sorted(mended, key=lambda item: -item.gain.total)
+    found = [replace(item, behind=item.gain.total - best) for item in ranked[:MOST_CLAIMS]]
+    if not any(item.check.rule == "mixture" for item in mended):
+        found += [item for item in kept if item.check.rule == "another"]
+    return tuple(found)
 
 
-def confidence(p: float, behind: float) -> float:
+def confidence(rule: str, p: float, behind: float) -> float:
     """Calibrated probability that a claim names what is wrong.
 
     Args:
+        rule: Of its check.
         p: Of its check.
         behind: As of `DiagnosisFinding`.
     """
-    return float(expit(np.dot(CONFIDENCE, confidence_columns(p, behind))))
+    odds = np.dot(CONFIDENCE, confidence_columns(p, behind)) + CONFIDENCE_OF_RULE.get(rule, 0.0)
+    return float(expit(odds))
 
 
 def confidence_columns(p: float, behind: float) -> tuple[float, float, float]:
@@ -252,7 +280,7 @@ def _claim(
         cites=cites,
         rule=check.rule,
         trigger=f"{RULES[check.rule]}: {_chance(check)} if {name} were right, q = {found.q:.2g} over all checks",
-        interval=None if check.rule == "mixture" else ends,
+        interval=None if check.rule in ABOUT_OTHERS else ends,
         confidence=found.confidence,
         gain=worth.value,
         gain_error=worth.standard_error,
@@ -273,6 +301,7 @@ _WITHOUT_MECHANISM = {
     "region": "no mechanism of the grammar answers this; treat these trials by a rule of their own",
     "spread": "no mechanism of the grammar answers this; widen or narrow how people differ",
     "mixture": "let some people follow the one theory and some the other",
+    "another": "go on from that theory rather than mend this one",
     "lapse": "no mechanism of the grammar answers this; add a share of random answers",
     "repetition": "no mechanism of the grammar answers this; let the last choice act on the next",
     "drift": "no mechanism of the grammar answers this; let a parameter change over the trials",
@@ -317,6 +346,7 @@ def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
         "region": f"people follow another rule than {name} on some trials, marked by {words(first.feature)}",
         "spread": f"people differ {'more' if first.effect > 0 else 'less'} from each other than {name} allows",
         "mixture": f"some people follow another rule than {name}",
+        "another": f"nobody need follow {name}: another theory does for everybody",
         "lapse": f"people err {'more' if first.effect > 0 else 'less'} often than the noise of {name} allows, whatever "
         "the evidence",
         "repetition": f"people {'repeat' if first.effect > 0 else 'avoid'} what they chose last, and {name} has no "
@@ -343,6 +373,7 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
         "region": f"the marked trials beside trials that differ from them in {words(check.feature)} alone",
         "spread": "more trials for each person, so that people can be told apart",
         "mixture": "trials on which the two theories disagree, many for each person: people would fall into two groups",
+        "another": "trials on which the two theories disagree: everybody would answer as the other one says",
         "lapse": f"easy trials, on which {name} is nearly certain of every person",
         "repetition": "the same trials in another order: choices would follow the order",
         "drift": "the same trials in the first and in the last part of a session",

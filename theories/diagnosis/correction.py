@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from lakatos.theories.diagnosis.panel import AnswerPanel, TheoryPredictions
+from lakatos.theories.diagnosis.panel import AnswerPanel
 from lakatos.theories.score import (
     ExperimentEvidence,
     ScoreEstimate,
@@ -29,8 +29,6 @@ from lakatos.theories.sequence import TINY
 Array = NDArray[np.float64]
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 LOG_NODE_WEIGHTS = np.log(NODE_WEIGHTS / NODE_WEIGHTS.sum())
-SHARES = np.linspace(0.1, 0.9, 9)
-"""Shares of people who may follow another theory."""
 
 
 @dataclass(frozen=True)
@@ -173,41 +171,6 @@ class PanelCorrector:
         return _best(scores, (0.0, 0.9), self.sizes)
 
 
-def sharing(theory: TheoryPredictions, other: TheoryPredictions) -> tuple[CorrectionGain, float]:
-    """What is gained when a share of the people follow another theory.
-
-    Args:
-        theory, other: Thinned.
-
-    Returns:
-        The gain, its parameter the share, and the log of the average likelihood ratio over shares. At a fixed share the
-        ratio has expectation 1 when everybody follows the first theory, and so has its average, which makes it an
-        e-value: 1 over it is a p-value, if a conservative one. As both populations have been learned from these
-        people, this holds about.
-
-    References:
-        Vovk & Wang (2021), Annals of Statistics 49(3), 1736-1754.
-    """
-    known = [number for number, item in enumerate(theory.evidence) if not item.trials.pooled]
-    own, theirs = (
-        [log_predictive(item.evidence[n], item.log_weights) for n in known]
-        for item in (theory, other)
-    )
-
-    def scores(share: float) -> list[Array]:
-        return [
-            np.logaddexp(
-                np.log1p(-share) + a.log_predictive, np.log(max(share, 1e-300)) + b.log_predictive
-            )
-            for a, b in zip(own, theirs, strict=True)
-        ]
-
-    before = sum(float(item.log_predictive.sum()) for item in own)
-    ratios = [sum(float(part.sum()) for part in scores(share)) - before for share in SHARES]
-    gain = _best(scores, (0.0, 0.99), [item.n_choices for item in own])
-    return gain, float(logsumexp(ratios) - np.log(len(SHARES)))
-
-
 def _best(
     scores: Callable[[float], list[Array]], bounds: tuple[float, float], sizes: Sequence[Array]
 ) -> CorrectionGain:
@@ -221,6 +184,13 @@ def _best(
         loss, bounds=bounds, method="bounded", options={"xatol": 0.02, "maxiter": 10}
     )
     after = scores(float(found.x))
+    return gain_between(before, after, sizes, float(found.x))
+
+
+def gain_between(
+    before: Sequence[Array], after: Sequence[Array], sizes: Sequence[Array], parameter: float
+) -> CorrectionGain:
+    """What a correction gains, from ``(n_units,)`` log probabilities of each experiment; nothing where it loses."""
     total = sum(float((a - b).sum()) for a, b in zip(after, before, strict=True))
     if total <= 0:
         return CorrectionGain(ScoreEstimate(0.0, 0.0), 0.0, 0.0)
@@ -228,7 +198,7 @@ def _best(
         paired_difference([UnitScores(a, size)], [UnitScores(b, size)])
         for a, b, size in zip(after, before, sizes, strict=True)
     ]
-    return CorrectionGain(average(parts), total, float(found.x))
+    return CorrectionGain(average(parts), total, parameter)
 
 
 def _score(panel: AnswerPanel, cells: AnswerCells, value: float) -> Array:

@@ -23,15 +23,20 @@ from scipy.linalg import qr
 from scipy.stats import gumbel_r, t
 
 from lakatos.theories.diagnosis import correction
-from lakatos.theories.diagnosis.correction import CorrectionGain, PanelCorrector, sharing
+from lakatos.theories.diagnosis.correction import CorrectionGain, PanelCorrector
 from lakatos.theories.diagnosis.panel import (
     LEAST_SEQUENCE,
     AnswerPanel,
     PanelSummary,
     TheoryPredictions,
 )
+from lakatos.theories.diagnosis.pool import (
+    pool_evidence,
+    scores_of_people,
+    sharing,
+    z_of,
+)
 from lakatos.theories.diagnosis.slope import ResidualSample, slope_of
-from lakatos.theories.score import log_predictive
 from lakatos.theories.sequence import TINY
 
 Array = NDArray[np.float64]
@@ -42,8 +47,6 @@ LEAST_REGION = 4
 LEAST_SHARE = 0.15
 """Of all trials in a region."""
 SECOND = "the second option"
-CLEARLY = 2.0
-"""Nats by which a person is better predicted by another theory."""
 LEAST_PEOPLE = 5
 """People in an experiment from whom anything about their spread is read."""
 RULES = {
@@ -54,7 +57,8 @@ RULES = {
     "side": "a preference for one option whatever the trial",
     "region": "a region of trials where predictions fail most",
     "spread": "people who differ more, or less, than the theory's population",
-    "mixture": "a share of people whom another theory explains better",
+    "mixture": "two kinds of people, each with a theory of their own",
+    "another": "another theory that explains everybody better",
     "lapse": "answers against near-certain predictions",
     "repetition": "a tendency to repeat or to leave the last choice",
     "drift": "a change over the trials",
@@ -431,41 +435,46 @@ def _spread(values: Array, expected: Array) -> Array:
     return np.asarray(((beyond - beyond.mean(axis=1, keepdims=True)) ** 2).sum(axis=1))
 
 
-def mixture_check(
+def pool_checks(
     theory: TheoryPredictions, others: Sequence[TheoryPredictions]
 ) -> list[DiagnosisCheck]:
-    """Another theory of the pool that explains a share of the people better; all of them thinned."""
+    """Other theories of the pool that explain these people better, a share of them or all; all thinned."""
     if not others or all(item.trials.pooled for item in theory.evidence):
         return []
-    found = [(sharing(theory, other), other) for other in others]
-    log_e = float(np.logaddexp.reduce([ratio for (_, ratio), _ in found]) - np.log(len(found)))
-    p = float(min(1.0, np.exp(-log_e)))
-    (gain, _), other = max(found, key=lambda item: item[0][0].total)
-    ahead = np.concatenate(
-        [
-            log_predictive(b, other.log_weights).log_predictive
-            - log_predictive(a, theory.log_weights).log_predictive
-            for a, b in zip(theory.evidence, other.evidence, strict=True)
-            if not a.trials.pooled
-        ]
-    )
-    better = int((ahead > CLEARLY).sum())
-    z = float(-t.ppf(max(p, 1e-300) / 2, 1e6)) if p < 1 else 0.0
+    own = scores_of_people(theory)
+    found = [sharing(own, scores_of_people(other)) for other in others]
+    seen = pool_evidence(found)
+    mixed, replaced = found[seen.mixed_with], found[seen.replaced_by]
+    low, high = mixed.interval
     return [
         DiagnosisCheck(
             rule="mixture",
             feature="mixture",
             answered_by=("mixture", "person_spread"),
-            effect=better / len(ahead),
+            effect=mixed.share,
             error=0.0,
-            z=z,
-            p=p,
+            z=z_of(seen.mixture_p),
+            p=seen.mixture_p,
             analysis=(
-                f"{_literal(other.name)} predicts {better} of {len(ahead)} people better than {{name}}, by more than "
-                f"{CLEARLY:.0f} nats each"
+                f"{mixed.share:.0%} of people ({low:.0%} to {high:.0%}) follow "
+                f"{_literal(others[seen.mixed_with].name)}, and the others {{name}}: no theory of the pool does for all"
             ),
-            gain=lambda corrector: gain,
-        )
+            gain=lambda corrector: mixed.gain,
+        ),
+        DiagnosisCheck(
+            rule="another",
+            feature="another theory",
+            answered_by=(),
+            effect=replaced.share,
+            error=0.0,
+            z=z_of(seen.replaced_p),
+            p=seen.replaced_p,
+            analysis=(
+                f"people follow {_literal(others[seen.replaced_by].name)} rather than {{name}}, and nothing shows that "
+                f"some do not (at least {replaced.interval[0]:.0%} of them do)"
+            ),
+            gain=lambda corrector: replaced.gain,
+        ),
     ]
 
 

@@ -231,6 +231,7 @@ def test_the_page_shows_the_plan_s_codes_and_releases_only_people_whom_the_servi
     assert [item.participant for item in world.transfers] == [item.participant]
 
 
+@pytest.mark.slow
 def test_the_study_is_paused_and_then_stopped_when_collection_ends_early(lab):
     world = lab.stand_in.world
     lab("plan", lab.plan_file, lab.run)
@@ -252,6 +253,7 @@ def test_the_study_is_paused_and_then_stopped_when_collection_ends_early(lab):
     assert study.stopped
 
 
+@pytest.mark.slow
 def test_people_in_place_of_excluded_ones_are_let_in_within_the_limit(lab):
     world = lab.stand_in.world
     lab("plan", lab.plan_file, lab.run)

@@ -221,6 +221,7 @@ def test_a_kill_while_publishing_makes_no_second_study(stand_in, tmp_path, at, a
     assert [study.n_published for study in world.studies.values()] == [1]
 
 
+@pytest.mark.slow
 def test_a_draft_whose_making_was_never_answered_is_found(stand_in, tmp_path):
     # Every answer that can be is lost; three in a row at most, so the fourth request goes through.
     world = ProlificWorld(2, faults=RequestFaults(0, 0, 0, 0.95, 0, 0, 0))

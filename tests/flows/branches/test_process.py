@@ -60,6 +60,7 @@ def ask(situations: list[EvaluationSituation], *answers: str) -> list[GradedSitu
     return list(asyncio.run(put_to_model(situations, ScriptedModel(answers))))
 
 
+@pytest.mark.slow
 def test_a_run_without_models_breaks_no_rule_about_what_was_said() -> None:
     found = evaluate(tiny_run())
     rules = {rule.name: rule for rule in found.rules}

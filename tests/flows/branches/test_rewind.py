@@ -89,6 +89,7 @@ def test_holm_is_the_step_down_of_the_textbook() -> None:
     assert max(holm([0.9, 0.8, 0.7])) == 1.0
 
 
+@pytest.mark.slow
 def test_exact_intervals_hold_the_rate_at_least_as_often_as_they_say() -> None:
     rng = np.random.default_rng(5)
     n_sim, held, held_difference = 2000, 0, 0
@@ -160,6 +161,7 @@ def test_no_drop_is_found_where_prospects_are_the_same_or_rise() -> None:
     assert scan_drop([ReplayArm(8 * (step > 10), 8) for step in range(31)], rng).place is None
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_bisection_finds_the_step_in_nine_of_ten_runs_within_a_hundred_forks() -> None:
     exact = false = 0
@@ -323,6 +325,7 @@ def test_a_replay_that_cannot_be_is_refused_before_anything_is_run(tmp_path: Pat
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_campaign_branched_late_with_its_own_seed_comes_out_as_it_did(tmp_path: Path) -> None:
     folder = tiny_run()
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:

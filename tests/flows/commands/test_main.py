@@ -57,7 +57,16 @@ def test_help_lists_every_command() -> None:
         assert command in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["status"], ["theories"], ["data", "list"], ["doctor"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["status"],
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (["theories"], ["data", "list"], ["doctor"])
+        ),
+    ],
+)
 def test_commands_that_read_do_not_import_prefect(arguments: list[str], tmp_path: Path) -> None:
     code = (
         f"import sys; sys.argv = ['lakatos', *{arguments!r}]\n"
@@ -71,6 +80,7 @@ def test_commands_that_read_do_not_import_prefect(arguments: list[str], tmp_path
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_small_study_runs_reports_and_audits_from_the_command_line(tmp_path: Path) -> None:
     study = write_study(tmp_path, **SHORT)
     done = lakatos("run", study, "--engine", "none", "--runs", tmp_path / "runs", "--workers", 1)

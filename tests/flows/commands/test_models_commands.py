@@ -35,6 +35,7 @@ def test_a_tiny_model_is_written_with_its_profile(tmp_path):
     assert "port = 8123" in (tmp_path / "tiny.toml").read_text()
 
 
+@pytest.mark.slow
 def test_a_server_is_checked_and_what_works_is_shown():
     with running() as served:
         found = run("check", "--base-url", served.base_url, "--model", served.model, "--calls", "2")

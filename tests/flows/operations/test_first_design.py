@@ -42,6 +42,7 @@ def trials(*pairs: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_a_preview_is_what_a_run_begins_with(tmp_path: Path) -> None:
     study = small_study(stop__cycles=1, stop__least_cycles=1, theories__candidates=0)
     found = preview_design(study, n_workers=1)

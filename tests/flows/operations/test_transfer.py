@@ -106,6 +106,7 @@ def test_the_leader_of_a_run_travels_with_its_people(finished):
     assert theory.theory.digest == theory.form.digest
 
 
+@pytest.mark.slow
 def test_the_tutorial_s_example_runs(capsys):
     text = (ROOT / "docs" / "tutorial.md").read_text()
     section = text[text.index("## 4. Try it on other people") : text.index("## 5. Check it")]

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from html import unescape
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -486,6 +487,7 @@ def test_the_report_lands_in_the_run_unless_told_otherwise(finished: Path) -> No
     assert write_report(finished) == finished / "report.html"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("until", STAGES[:-1])
 def test_a_run_can_be_reported_while_it_goes_on(until: str, tmp_path: Path) -> None:
     page = outline(WrittenRun(tmp_path / "run").write(until), tmp_path)
@@ -498,6 +500,7 @@ def test_a_run_can_be_reported_while_it_goes_on(until: str, tmp_path: Path) -> N
     assert len([tag for tag, _ in page.tags if tag == "h2"]) == 9 + found_so_far
 
 
+@pytest.mark.slow
 def test_a_run_can_be_reported_while_another_process_writes_it(tmp_path: Path) -> None:
     folder = WrittenRun(tmp_path / "run").write("scored")
     with Trace.open(folder, RECORD_TYPES):
@@ -522,6 +525,7 @@ def test_intervals_of_shares_count_people_where_they_can_be_told_apart() -> None
     )
 
 
+@pytest.mark.slow
 def test_a_large_family_keeps_the_winner_s_ancestors_and_tells_what_is_left_out(
     tmp_path: Path,
 ) -> None:
@@ -584,6 +588,7 @@ def test_a_damaged_trace_is_said_to_be_damaged(tmp_path: Path) -> None:
     assert "does not hold. Do not rely on this report" in page.text
 
 
+@pytest.mark.slow
 def test_a_verdict_on_the_data_that_made_the_winner_is_not_called_shown(tmp_path: Path) -> None:
     written = WrittenRun(tmp_path / "run")
     written.write("closed")
@@ -686,9 +691,18 @@ def test_shortened_text_fits(text: str, width: int) -> None:
     assert len(shortened(text, width)) <= width
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 390])
-@pytest.mark.parametrize("run", ["eventful", "finished"])
+@pytest.mark.parametrize(
+    ("run", "width", "scheme"),
+    [
+        ("eventful", 390, "dark"),
+        ("finished", 1200, "light"),
+        *(
+            pytest.param(*rest, marks=pytest.mark.slow)
+            for rest in product(("eventful", "finished"), (390, 1200), ("dark", "light"))
+            if rest not in (("eventful", 390, "dark"), ("finished", 1200, "light"))
+        ),
+    ],
+)
 def test_a_browser_shows_it_without_errors_requests_or_sideways_scrolling(
     eventful: Path, finished: Path, chrome: Any, run: str, width: int, scheme: str, tmp_path: Path
 ) -> None:

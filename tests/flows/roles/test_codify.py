@@ -70,6 +70,7 @@ def test_what_a_model_writes_becomes_a_tool_when_it_gives_what_the_plan_gives(
     assert [item.name for item in records(tmp_path / "own", ToolValidated)] == [draft.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "rung"),
     [

@@ -220,6 +220,7 @@ def test_peoples_answers_are_not_let_into_the_run_of_a_model(
         import_answers(finished, file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["web", "file"])
 def test_answers_of_a_model_are_not_let_into_the_run_of_people(tmp_path: Path, source: str) -> None:
     study = {**changes(""), "participants": {"source": source}, "models": {}}

@@ -130,6 +130,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(alone):
         assert all(item == alone for item in found)
 
 
+@pytest.mark.slow
 def test_an_unreachable_cluster_is_refused_in_one_line():
     with pytest.raises(
         ClusterError, match=r"tcp://127.0.0.1:9 cannot be used.*LAKATOS_CLUSTER"
@@ -140,11 +141,13 @@ def test_an_unreachable_cluster_is_refused_in_one_line():
         laboratory_of(DOMAIN, 1, "local:many")
 
 
+@pytest.mark.slow
 def test_no_cluster_is_the_default_and_needs_no_dask(monkeypatch):
     monkeypatch.delenv("LAKATOS_CLUSTER", raising=False)
     script = (
         "import sys\nsys.modules['distributed'] = sys.modules['dask'] = None\n"
-        "from experiments.domains import DOMAINS\nfrom lakatos.flows.run.cluster import ClusterError, laboratory_of\n"
+        "from lakatos.experiments.domains import DOMAINS\n"
+        "from lakatos.flows.run.cluster import ClusterError, laboratory_of\n"
         "print(type(laboratory_of(DOMAINS['multiattribute'], 1)).__name__)\n"
         "try:\n    laboratory_of(DOMAINS['multiattribute'], 1, 'local:2')\n"
         "except ClusterError as error:\n    print(error)"

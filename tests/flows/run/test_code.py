@@ -101,6 +101,7 @@ def copy(tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_run(), tmp_path / "run"))
 
 
+@pytest.mark.slow
 def test_other_code_goes_on_only_where_somebody_says_so_and_why(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

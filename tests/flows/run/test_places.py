@@ -88,6 +88,7 @@ def test_another_folder_reads_such_a_run_and_is_refused_what_would_make_a_second
     assert outcome(there)["verdict"]
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_lost_is_replaced_as_the_message_says(
     asked: Asked, tmp_path: Path
 ) -> None:

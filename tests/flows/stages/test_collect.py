@@ -163,6 +163,7 @@ def test_waiting_again_records_nothing_new(asked: Path, tmp_path: Path) -> None:
         assert canonical_digest(trace.journal.events()) == before
 
 
+@pytest.mark.slow
 def test_answers_that_arrive_in_parts_give_the_run_that_whole_ones_give(
     asked: Path, answered: Path, tmp_path: Path
 ) -> None:
@@ -291,6 +292,7 @@ def test_going_on_with_too_few_people_is_refused_and_ends_nothing(
     assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
 
 
+@pytest.mark.slow
 def test_fewer_people_are_enough_where_the_researcher_says_so(asked: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(asked, tmp_path / "fewer"))
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(6))))
@@ -924,6 +926,7 @@ def test_a_collection_that_ends_early_is_not_finished_while_its_study_could_let_
                 assert stat.S_IMODE(item.stat().st_mode) & 0o077 == 0, item
 
 
+@pytest.mark.slow
 def test_answers_kept_apart_are_listed_and_forgotten_with_the_identifiers(tmp_path: Path) -> None:
     folder = tmp_path / "page"
     run_study(

@@ -50,6 +50,18 @@ from anchoring import anchor_file, known_items
 from small import small_study
 
 CYCLES = {"cycles": 3, "least_cycles": 3}
+MANY_SIDED = {
+    "source": "simulated",
+    "theory": "weighted_additive",
+    "mechanisms": {
+        "utility": ["saturating"],
+        "weight": ["rank_decay"],
+        "context": ["level_focus"],
+        "accent": ["veto", "unevenness"],
+        "history": ["perseveration"],
+    },
+}
+"""People whom no small search understands at once, so that there is something to submit in each cycle."""
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +74,8 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "first": 1,
         "strategies": True,
     }
-    run_study(small_study(stop=CYCLES, judges=judges), folder / "evolved", n_workers=1)
+    study = small_study(stop=CYCLES, judges=judges, participants=MANY_SIDED)
+    run_study(study, folder / "evolved", n_workers=1)
     return folder / "evolved"
 
 

@@ -46,6 +46,7 @@ def test_a_run_is_the_same_on_machines_with_other_sandbox_layers_which_are_noted
     assert form(tmp_path / "lesser") == form(tmp_path / "full")
 
 
+@pytest.mark.slow
 def test_two_theories_of_a_run_are_never_called_alike(tmp_path: Path) -> None:
     family = FAMILIES["multiattribute"]
     published = (family.seeds[name][1] for name in ("weighted_additive", "equal_weights"))

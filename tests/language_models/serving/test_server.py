@@ -124,6 +124,7 @@ def test_a_taken_port_is_refused_before_anything_is_started(tmp_path):
     assert not list((tmp_path / "started").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "path", "why"), [("well", "/die", "status 9"), ("well", "/hang", "did not answer 3")]
 )
@@ -151,6 +152,7 @@ def test_a_server_that_dies_or_hangs_comes_back_at_the_same_address_until_the_li
     ]
 
 
+@pytest.mark.slow
 def test_a_row_of_deaths_ends_when_the_server_has_settled(tmp_path):
     wanted, n_ready = launch(tmp_path), 0
 

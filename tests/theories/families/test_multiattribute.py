@@ -75,14 +75,17 @@ def test_every_published_theory_is_a_theory(name, sandbox):
     assert theory.claim.startswith("People ")
 
 
+def with_mechanism(slots):
+    """Weighted additive with ``slots``."""
+    return TheoryProgram(GRAMMAR.write(Composition(PLAIN | slots), "Theory"), "test")
+
+
 def along_one_person(sandbox, slots):
     """P(B) before each answer of `ONE_PERSON`, ``(n_points, n_trials)``, at points of the declared ranges.
 
-    Weighted additive with ``slots``, which must pass all checks of a theory; its sensitivity is held at 5.
+    Weighted additive with ``slots``; its sensitivity is held at 5.
     """
-    theory = load_theory(
-        TheoryProgram(GRAMMAR.write(Composition(PLAIN | slots), "Theory"), "test"), DOMAIN, sandbox
-    )
+    theory = read_program(with_mechanism(slots))
     points = check_points(theory.priors, np.random.default_rng(1), n_random=8)
     n_points = len(next(iter(points.values())))
     points |= {"sensitivity": np.full(n_points, 5.0)} if "sensitivity" in points else {}
@@ -110,6 +113,14 @@ def test_every_mechanism_alone_makes_weighted_additive_another_theory(
         assert difference == 0
     else:
         assert difference > 0.02
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mechanism", GRAMMAR.mechanisms, ids=lambda item: f"{item.slot}-{item.name}"
+)
+def test_weighted_additive_with_any_mechanism_passes_all_checks(mechanism, sandbox):
+    load_theory(with_mechanism({mechanism.slot: (mechanism.name,)}), DOMAIN, sandbox)
 
 
 def test_mechanisms_have_names_and_parameters_of_their_own():

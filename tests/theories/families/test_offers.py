@@ -57,6 +57,7 @@ def priors_of(composition):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEEDS)
 def test_published_theories_pass_all_checks(name, sandbox):
     theory = load_theory(FAMILY.program(name), DOMAIN, sandbox)

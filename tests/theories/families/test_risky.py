@@ -108,6 +108,7 @@ def one_mechanism_each():
         yield pytest.param(Composition(slots), id=f"{mechanism.slot}: {mechanism.name}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEEDS)
 def test_published_theories_pass_all_checks(name, sandbox):
     theory = load_theory(FAMILY.program(name), DOMAIN, sandbox)
@@ -600,6 +601,7 @@ def test_evidence_changes_as_trials_go_by():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [item.name for item in GRAMMAR.mechanisms if item.slot == "history"]
 )
