@@ -246,6 +246,8 @@ class TrialsProposed(Record):
     """Likewise if they follow the rival: an experiment that only one of them can win is none."""
     passed: bool
     reason: str
+    left_out: tuple[str, ...] = ()
+    """Trials that cannot be asked, each with the reason; the others were tried without them."""
 
 
 class BudgetRaised(Record):
