@@ -201,9 +201,9 @@ def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def clean_environment() -> Mapping[str, str]:
-    """The environment without what would mix other installations into this one."""
+    """The environment without what would mix other installations into this one, or compile every module anew."""
     unwanted = {"PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIREMENT", "PIP_CONSTRAINT",
-                "__PYVENV_LAUNCHER__"}  # fmt: skip
+                "__PYVENV_LAUNCHER__", "PYTHONDONTWRITEBYTECODE"}  # fmt: skip
     return {name: value for name, value in os.environ.items() if name not in unwanted} | {
         "PIP_USER": "0"
     }
