@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lakatos.flows.audit.audit import audit
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.start import run_study
@@ -157,3 +158,8 @@ def test_of_proposed_trials_the_bad_are_named_and_the_others_tried(worked: Any) 
     assert mended.power is not None
     asked = [said(body) for body in worker.bodies if "why they were refused" in said(body)]
     assert "trial 2 lies outside" in asked[0]
+
+
+@pytest.mark.long
+def test_the_audit_computes_drafts_and_analyses_anew(worked: Any) -> None:
+    assert audit(worked[0], n_workers=1).passed
