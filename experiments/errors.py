@@ -2,6 +2,7 @@
 
 ExperimentError
 ├── StimuliError          a trial that the domain does not allow
+├── TaskFileError         a file that declares no domain
 ├── TrialsError           responses that cannot be counted
 ├── DesignError           no admissible design
 │   └── EmptyDesignSpaceError
@@ -19,6 +20,10 @@ class ExperimentError(Exception):
 
 class StimuliError(ExperimentError):
     """A trial that the domain does not allow."""
+
+
+class TaskFileError(ExperimentError):
+    """A file does not declare a domain: what is wrong in it, where, and what to write."""
 
 
 class TrialsError(ExperimentError):

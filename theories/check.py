@@ -35,7 +35,7 @@ from lakatos.theories.clause_check import (
     without,
 )
 from lakatos.theories.errors import GrammarError, TheoryError
-from lakatos.theories.families import FAMILIES
+from lakatos.theories.families import find_family
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.points import at_fractions, check_points
 from lakatos.theories.sandbox.client import Sandbox, TheorySession
@@ -909,7 +909,7 @@ def _clauses(trial: _TestedTheory) -> list[TheoryCheck]:
 
     One that no trial here can test is noted and refuses nothing.
     """
-    foreign = _foreign_clauses(trial.theory, trial.domain.name)
+    foreign = _foreign_clauses(trial.theory, trial.domain)
     if foreign:
         return [TheoryCheck("clause", False, None, None, foreign, error="ClaimContradictedError")]
     return [
@@ -919,10 +919,13 @@ def _clauses(trial: _TestedTheory) -> list[TheoryCheck]:
     ]  # fmt: skip
 
 
-def _foreign_clauses(theory: Theory, domain: str) -> str:
+def _foreign_clauses(theory: Theory, domain: Domain) -> str:
     """What is wrong with the clauses of a theory that says that the grammar composed it; empty if nothing is."""
-    family = FAMILIES.get(domain)
-    if theory.composition is None or family is None:
+    if theory.composition is None:
+        return ""
+    try:
+        family = find_family(domain)
+    except GrammarError:
         return ""
     priors = {name: prior.to_literal() for name, prior in theory.priors.items()}
     try:

@@ -337,7 +337,8 @@ def _offers(
         for own in (item[name] for item in made if len(item[name].before)):
             contrasts.append(_TrialContrast((own.before, own.after), 1, own.size))
             mirrored = (domain.swap_sides(own.before), domain.swap_sides(own.after))
-            contrasts.append(_TrialContrast(mirrored, 0, own.size))
+            there = domain.n_options(own.before) - 2  # where the second option stands then
+            contrasts.append(_TrialContrast(mirrored, there, own.size))
         offers[name] = _VariationOffer(
             made[0][name].meaning, tuple(contrasts), made[0][name].size_meaning
         )

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS
+from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS, layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -45,18 +44,16 @@ def adopt_file(path: Path, columns: AnswerColumns, domain: Domain) -> AdoptedAns
     """
     files = (path, path.parent / columns.items) if columns.items else (path,)
     state = tuple((file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.exists())
-    return _adopt_file(files, state, columns.model_dump_json(), domain.name)
+    return _adopt_file(files, state, columns.model_dump_json(), cast(Any, domain))
 
 
 @lru_cache(maxsize=1)
 def _adopt_file(
-    files: tuple[Path, ...], state: tuple[tuple[int, int], ...], columns: str, domain: str
+    files: tuple[Path, ...], state: tuple[tuple[int, int], ...], columns: str, domain: Domain
 ) -> AdoptedAnswers:
     """`adopt_file`, for files that were changed and are as large as ``state`` says."""
     tables = [read_answers(file) for file in files]
-    return adopt(
-        tables[0], AnswerColumns.model_validate_json(columns), DOMAINS[domain], *tables[1:]
-    )
+    return adopt(tables[0], AnswerColumns.model_validate_json(columns), domain, *tables[1:])
 
 
 def adopt(
@@ -93,7 +90,7 @@ def adopt(
 
 def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
     """Refuse a mapping that leaves something open."""
-    layout = LAYOUTS.get(domain.name)
+    layout = layout_of(domain)
     if layout is None:
         raise TrialsError(
             f"answers of the domain {domain.name!r} cannot be brought in as a file; there are: "
@@ -360,8 +357,10 @@ def _code_of(said: Sequence[str], domain: Domain, notes: list[str]) -> dict[str,
 
 def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[Stimuli, Array]:
     """Distinct trials, and the ``(n_rows,)`` trial that each row shows."""
+    layout = layout_of(domain)
+    assert layout is not None  # see `_check_answered`
     parts = {
-        name: _part(cells, value, name)
+        name: _part(cells, value, name, layout.words.get(name, ()))
         for name, value in columns.stimulus.items()
         if name not in SETTINGS
     }
@@ -376,7 +375,7 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
         parts["delays_days"] = parts["delays_days"] * DAYS[unit]
     rows = cells.frame.index[first]
     try:
-        stimuli = LAYOUTS[domain.name].build(parts)
+        stimuli = layout.build(parts)
         domain.check(stimuli)
     except StimuliError as error:
         raise TrialsError(_with_row(str(error), cells.name, rows)) from None
@@ -400,15 +399,23 @@ def _with_row(words: str, name: str, rows: pd.Index) -> str:
     return f"{name}: {words}"
 
 
-def _part(cells: RowCells, value: Any, name: str) -> Array:
-    """``(n_rows, ...)`` a part of the trials: columns and numbers, nested as the study file nests them."""
+def _part(cells: RowCells, value: Any, name: str, words: Sequence[str] = ()) -> Array:
+    """``(n_rows, ...)`` a part of the trials: columns and numbers, nested as the study file nests them.
+
+    Where its cells are words, each stands for its place among these.
+    """
     if isinstance(value, list | tuple):
         if not value:
             raise TrialsError(f"columns.stimulus.{name} is an empty list; name its columns.")
-        parts = [_part(cells, item, name) for item in value]
+        parts = [_part(cells, item, name, words) for item in value]
         if len({part.shape for part in parts}) > 1:
             raise TrialsError(f"columns.stimulus.{name}: its lists have different lengths.")
         return np.stack(parts, axis=1)
+    if isinstance(value, str) and words:
+        said = cells.text(value)
+        unknown = ~np.isin(said, list(words))
+        cells.refuse(unknown, value, f"is none of {', '.join(words)}")
+        return np.array([float(words.index(word)) for word in said])
     if isinstance(value, str):
         return cells.numbers(value, empty=name.endswith(("amounts", "probabilities")))
     if isinstance(value, int | float):

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, words_of
+from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, layout_of, words_of
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.experiments.task import Domain
 
 NAMES: dict[str, str] = {
     "participant": "participant subject subj sub pid person worker ppt prolific responder respondent id",
@@ -72,12 +73,12 @@ class TableDescription:
     """What somebody should look at."""
 
 
-def describe_table(table: AnswerTable, domain: str = "") -> TableDescription:
+def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDescription:
     """Describe a table, and guess what its columns mean.
 
     Args:
         table: As read.
-        domain: Whose trials they are; guessed from the columns' names where it is empty.
+        domain: Whose trials they are; guessed from the columns' names among those of the package where it is None.
     """
     summaries = [_summary(table.frame, name) for name in table.columns]
     meanings = _meanings(summaries)
@@ -145,15 +146,17 @@ def _can_be(item: ColumnSummary, meaning: str) -> bool:
     return item.n_distinct <= 200
 
 
-def _guessed_stimulus(names: Sequence[str], domain: str) -> tuple[str, dict[str, Any]]:
+def _guessed_stimulus(names: Sequence[str], domain: Domain | None) -> tuple[str, dict[str, Any]]:
     """The domain, and the parts of its trials, that the columns' names suggest."""
-    for name in (domain,) if domain else ("risky", "intertemporal", "offers", "multiattribute"):
-        found = LAYOUTS[name].guess(names) if name in LAYOUTS else {}
-        if found:
+    if domain is not None:
+        layout = layout_of(domain)
+        if layout is None:
+            return domain.name, {}
+        return domain.name, layout.guess(names) or dict.fromkeys(layout.needed, "?")
+    for name in ("risky", "intertemporal", "offers", "multiattribute"):
+        if found := LAYOUTS[name].guess(names):
             return name, found
-    if domain not in LAYOUTS:
-        return domain, {}
-    return domain, dict.fromkeys(LAYOUTS[domain].needed, "?")
+    return "", {}
 
 
 def _mapping(

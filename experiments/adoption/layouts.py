@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.domains.offers import ATTRIBUTES, N_OFFERS
 from lakatos.experiments.domains.risky import pairs
 from lakatos.experiments.errors import TrialsError
-from lakatos.experiments.task import Stimuli
+from lakatos.experiments.task import Domain, Stimuli
 
 Array = NDArray[np.float64]
 StimulusParts = Mapping[str, Any]
@@ -41,6 +41,45 @@ class StimulusLayout:
     """Trials from the parts, each with first axis ``n_rows``; empty cells are NaN."""
     guess: Callable[[Sequence[str]], dict[str, Any]]
     """Parts that names of columns suggest; nothing where they suggest none."""
+    words: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Parts whose cells are words, which stand for their places among these."""
+
+
+@runtime_checkable
+class HasAttributes(Protocol):
+    """A domain whose options are described by attributes, each an array ``(n_trials, n_options)``."""
+
+    options: tuple[str, ...]
+
+    def attribute_labels(self) -> Mapping[str, str]:
+        """What each attribute is, for people to read."""
+
+    def attribute_words(self) -> Mapping[str, Sequence[str]]:
+        """The words of attributes that are categories."""
+
+
+def layout_of(domain: Domain) -> StimulusLayout | None:
+    """How a domain's trials are written as columns; None where there is no way."""
+    if not isinstance(domain, HasAttributes):
+        return LAYOUTS.get(domain.name)
+    labels, n_options = domain.attribute_labels(), len(domain.options)
+
+    def build(parts: Mapping[str, Array]) -> Stimuli:
+        return Stimuli({name: parts[name] for name in labels})
+
+    def guess(names: Sequence[str]) -> dict[str, Any]:
+        return _guess_attributes(tuple(labels), n_options, names)
+
+    return StimulusLayout(
+        {
+            name: f"{words}: a column, or a number, for each option"
+            for name, words in labels.items()
+        },
+        tuple(labels),
+        build,
+        guess,
+        domain.attribute_words(),
+    )
 
 
 # Names of columns -----------------------------------------------------------------------------
@@ -143,10 +182,17 @@ def _guess_steps(names: Sequence[str]) -> dict[str, Any]:
 
 
 def _guess_offers(names: Sequence[str]) -> dict[str, Any]:
+    return _guess_attributes(ATTRIBUTES, N_OFFERS, names)
+
+
+def _guess_attributes(
+    attributes: Sequence[str], n_options: int, names: Sequence[str]
+) -> dict[str, Any]:
+    """As many columns as there are options, whose names hold that of the attribute; all of them or none."""
     found = {}
-    for attribute in ATTRIBUTES:
+    for attribute in attributes:
         own = sorted(name for name in names if set(attribute.split("_")) <= set(words_of(name)))
-        if len(own) != N_OFFERS:
+        if len(own) != n_options:
             return {}
         found[attribute] = own
     return found

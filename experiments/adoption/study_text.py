@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lakatos.experiments.adoption.layouts import LAYOUTS
+from lakatos.experiments.adoption.layouts import layout_of
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.task import Domain
 
 NEEDED = ("participant", "response", "order", "experiment", "count", "share")
 WORDS = {
@@ -28,7 +29,7 @@ WORDS = {
 def study_text(
     name: str,
     question: str,
-    domain: str,
+    domain: Domain,
     file: str,
     columns: AnswerColumns,
     theories: Sequence[str],
@@ -36,6 +37,7 @@ def study_text(
     sealed_share: float = 0.2,
     cycles: int = 4,
     trials: int = 60,
+    domain_file: str = "",
 ) -> str:
     """The text of a study file.
 
@@ -49,6 +51,7 @@ def study_text(
         sealed_share: Share of trials that nobody looks at before the verdict.
         cycles: Rounds of search.
         trials: Distinct trials that each cycle asks for.
+        domain_file: What declares the domain, relative to the study file; empty for one of the package.
     """
     value = columns.model_dump(exclude_defaults=True)
     stimulus, feedback, code = (value.pop(key, {}) for key in ("stimulus", "feedback", "responses"))
@@ -57,8 +60,9 @@ def study_text(
         f"# Answers in {file}, as `lakatos new` found them. Look at every line that ends in a question mark.",
         f"name = {_toml(name)}",
         f"question = {_toml(question)}",
-        f"domain = {_toml(domain)}",
+        *([] if domain_file else [f"domain = {_toml(domain.name)}"]),
         "seed = 1",
+        *(["", "[domain]", f"file = {_toml(domain_file)}"] if domain_file else []),
         "",
         "[theories]",
         f"seeds = {_toml(list(theories))}",
@@ -81,7 +85,8 @@ def study_text(
         if table:
             lines += ["", f"[participants.columns.{title}]" + _comment(WORDS.get(title, ""))]
             lines += [_line(key, item) for key, item in table.items()]
-    parts = LAYOUTS[domain].parts if domain in LAYOUTS else {}
+    layout = layout_of(domain)
+    parts = layout.parts if layout is not None else {}
     if stimulus:
         lines += ["", "[participants.columns.stimulus]"]
         lines += [_line(key, item, parts.get(key, "")) for key, item in stimulus.items()]

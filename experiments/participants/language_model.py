@@ -42,7 +42,7 @@ from lakatos.experiments.participants.web.texts import (
     Texts,
     filled,
     option_labels,
-    texts_for,
+    texts_for_domain,
     translated,
 )
 from lakatos.experiments.participants.web.view import notices_before, passes, public_texts
@@ -159,7 +159,7 @@ class LanguageModelParticipants:
         self.domain, self.settings, self.seed = domain, settings, seed
         self.page, self.texts, self.personas = (
             page or PageSettings(),
-            texts_for(domain.name, texts),
+            texts_for_domain(domain, texts),
             tuple(personas),
         )
         if self.page.language not in self.texts:
@@ -199,7 +199,7 @@ class LanguageModelParticipants:
                 f"the key {key[:8]} belongs to {known.name!r}, not to {design.name!r}."
             )
         self._experiments.setdefault(
-            key, PageExperiment(key, self.domain.name, design, self.seed, self.page, self.texts)
+            key, PageExperiment.of(key, self.domain, design, self.seed, self.page, self.texts)
         )
         self._sessions.setdefault(key, {})
         return Recruitment(key, design.name, design.n_participants)

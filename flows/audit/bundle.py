@@ -21,9 +21,10 @@ import lakatos
 from lakatos import IMPORT_ROOT
 from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE
 from lakatos.experiments.participants.web.store import COLLECTION_FILE
-from lakatos.flows.run.code import ROOT, science
+from lakatos.flows.run.code import ROOT
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import ENGINE_VERSION, check_run
+from lakatos.flows.run.task import science_of
 from lakatos.traces import standalone
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes
@@ -174,10 +175,9 @@ def _versions(folder: Path) -> dict[str, Any]:
         first = next(
             (event.body for event in journal.events() if event.kind == "campaign_started"), {}
         )
-    domain = first.get("config", {}).get("domain", "")
     return {
         "lakatos": ENGINE_VERSION,
-        "science": science(domain),
+        "science": science_of(first.get("config", {})),
         "run": first.get("versions", {}),
         "science_of_run": first.get("science", ""),
     }

@@ -14,7 +14,11 @@ AnswerFile = Annotated[
     Path, typer.Argument(help="CSV, TSV, Parquet, JSON (lines), .sav, .rds, or a folder of tables.")
 ]
 DomainName = Annotated[
-    str, typer.Option("--domain", help="Whose trials these are; guessed from the columns' names.")
+    str,
+    typer.Option(
+        "--domain",
+        help="Whose trials these are, or the file that declares them; guessed from the columns' names.",
+    ),
 ]
 
 

@@ -26,6 +26,7 @@ from lakatos.flows.commands.audit import anchor_command, audit_command, bundle_c
 from lakatos.flows.commands.backup import backup_command, metrics_command, restore_command  # noqa: E402
 from lakatos.flows.commands.collect import collect, invite_command  # noqa: E402
 from lakatos.flows.commands.data import app as data_app  # noqa: E402
+from lakatos.flows.commands.domain import app as domain_app  # noqa: E402
 from lakatos.flows.commands.forensics import add_commands  # noqa: E402
 from lakatos.flows.commands.judges import app as judges_app  # noqa: E402
 from lakatos.flows.commands.lab import app as lab_app  # noqa: E402
@@ -60,6 +61,7 @@ app = typer.Typer(
     "time and goes on with [bold]lakatos resume[/bold].",
 )
 app.add_typer(data_app, name="data")
+app.add_typer(domain_app, name="domain")
 app.add_typer(judges_app, name="judges")
 app.add_typer(lab_app, name="lab")
 app.add_typer(memory_app, name="memory")
@@ -301,23 +303,22 @@ app.command("anchor")(anchor_command)
 
 @app.command()
 def theories(
-    domain: Annotated[str, typer.Argument(help="A domain; all by default.")] = "",
+    domain: Annotated[
+        str, typer.Argument(help="A domain, or a file that declares one; all by default.")
+    ] = "",
     source: Annotated[str, typer.Option(help="Print the source of this theory.")] = "",
     mechanisms: Annotated[
         bool, typer.Option(help="List the mechanisms of the grammar too.")
     ] = False,
 ) -> None:
     """Published theories by domain, as study files name them."""
+    from lakatos.experiments.domains import open_domain
     from lakatos.flows.errors import StudyError
-    from lakatos.theories.families import FAMILIES
+    from lakatos.theories.families import FAMILIES, find_family
     from lakatos.theories.theory import read_program
 
     console = Console()
-    if domain and domain not in FAMILIES:
-        raise StudyError(f"there is no domain {domain!r}; there are: {', '.join(FAMILIES)}.")
-    for family in FAMILIES.values():
-        if domain and family.domain != domain:
-            continue
+    for family in [find_family(open_domain(domain))] if domain else FAMILIES.values():
         if source:
             if source in family.seeds:
                 sys.stdout.write(family.program(source).source)

@@ -23,9 +23,9 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
         FlowError: The run has preregistered no such experiment.
     """
     from lakatos.experiments.design import design_from_json
-    from lakatos.experiments.domains import DOMAINS
     from lakatos.experiments.registration import registration
     from lakatos.flows.run.run import read_state, theory_of
+    from lakatos.flows.run.task import domain_of
 
     state, trace = read_state(folder)
     with trace:
@@ -40,7 +40,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
         return registration(
             plan.record,
             design_from_json(trace.artifacts.get_json(plan.record.design)),
-            DOMAINS[state.config.domain],
+            domain_of(state.config),
             trace.artifacts.get_arrays(plan.record.predictions),
             record=plan.digest,
             study=state.config.name,

@@ -17,7 +17,9 @@ app = typer.Typer(
 RunsFolder = Annotated[
     Path, typer.Option("--runs", envvar="LAKATOS_RUNS", help="Folder that holds the runs.")
 ]
-DomainName = Annotated[str, typer.Option(help="Kind of task that the theory is about.")]
+DomainName = Annotated[
+    str, typer.Option(help="Kind of task that the theory is about, or the file that declares it.")
+]
 
 
 @app.command()
@@ -30,16 +32,14 @@ def check(
 
     In Python: `theories.check.check_theory(program, domain, sandbox)`.
     """
-    from lakatos.experiments.domains import DOMAINS
-    from lakatos.flows.errors import StudyError
+    from lakatos.experiments.domains import open_domain
     from lakatos.theories.check import check_theory
     from lakatos.theories.sandbox.client import Sandbox
     from lakatos.theories.theory import TheoryProgram
 
-    if domain not in DOMAINS:
-        raise StudyError(f"there is no domain {domain!r}; there are: {', '.join(DOMAINS)}.")
+    task = open_domain(domain)
     with Sandbox() as sandbox:
-        report = check_theory(TheoryProgram(_text(file), "you"), DOMAINS[domain], sandbox)
+        report = check_theory(TheoryProgram(_text(file), "you"), task, sandbox)
     if json:
         from json import dumps
 
@@ -100,10 +100,10 @@ def posterior(
 
     In Python: `theories.posterior.fit(theory, trials, sandbox, ...)` and `theories.posterior_check.compare(...)`.
     """
-    from lakatos.experiments.domains import DOMAINS
     from lakatos.flows.errors import RunMissingError
     from lakatos.flows.run.places import find_run
     from lakatos.flows.run.run import read_state, theory_of, trials_in
+    from lakatos.flows.run.task import domain_of
     from lakatos.theories.posterior import fit
     from lakatos.theories.posterior_check import compare, posterior_predictive
     from lakatos.theories.sandbox.client import Sandbox
@@ -120,7 +120,7 @@ def posterior(
         trials = [trials_in(trace, state, name) for name in names]
         chosen = {name: theory_of(trace, state, name) for name in theories}
     assert state.config is not None
-    domain = DOMAINS[state.config.domain]
+    domain = domain_of(state.config)
     fitted = {}
     with Sandbox() as sandbox, TracerSandbox() as tracer:
         for name, theory in chosen.items():

@@ -14,10 +14,11 @@ from lakatos.experiments.adoption.describe import TableDescription, describe_tab
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION
 from lakatos.experiments.adoption.study_text import study_text
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.domains import DOMAINS, open_domain
+from lakatos.experiments.domains.task_file import task_file_of
+from lakatos.experiments.task import Domain
 from lakatos.flows.errors import StudyError
-from lakatos.theories.families import FAMILIES
+from lakatos.theories.families import find_family
 from lakatos.traces.artifact import write_whole
 
 MOST_FIRST_RIVALS = 6
@@ -41,10 +42,10 @@ def describe_file(file: Path, domain: str = "") -> TableDescription:
     """What a file of answers holds, and what its columns seem to mean.
 
     Raises:
-        TrialsError: It cannot be read, or there is no such domain.
+        TrialsError: It cannot be read.
+        TaskFileError: There is no such domain.
     """
-    _check_domain(domain)
-    return describe_table(read_answers(file), domain)
+    return describe_table(read_answers(file), open_domain(domain) if domain else None)
 
 
 def new_study(
@@ -55,7 +56,7 @@ def new_study(
     Args:
         study: The file to write; it must not exist.
         data: The answers.
-        domain: Of the trials; guessed from the names of columns where it is empty.
+        domain: Of the trials, or the file that declares it; guessed from the names of columns where it is empty.
         question: What the study asks.
         cycles: Rounds of search.
 
@@ -65,23 +66,26 @@ def new_study(
     """
     if study.exists():
         raise StudyError(f"{study} exists; name another file, or delete it.")
-    _check_domain(domain)
+    chosen = open_domain(domain) if domain else None
     table = read_answers(data)
-    found = describe_table(table, domain)
+    found = describe_table(table, chosen)
     if not found.domain:
         raise StudyError(
             f"whose trials {data} holds cannot be told from its columns ({', '.join(table.columns[:12])}). "
             f"Say --domain; there are: {', '.join(DOMAINS)}. `lakatos data describe {data}` says what it holds."
         )
-    open_questions = tuple(_open_questions(found))
-    n_trials = 0 if open_questions else _n_trials(table, found)
+    task = chosen or DOMAINS[found.domain]
+    open_questions = tuple(_open_questions(found, task))
+    n_trials = 0 if open_questions else _n_trials(table, found, task)
+    beside = study.resolve().parent
     text = study_text(
         name=_name(study.stem),
         question=question or f"How do people choose in {data.name}?",
-        domain=found.domain,
-        file=os.path.relpath(data.resolve(), study.resolve().parent),
+        domain=task,
+        domain_file=os.path.relpath(Path(domain).resolve(), beside) if task_file_of(task) else "",
+        file=os.path.relpath(data.resolve(), beside),
         columns=found.mapping,
-        theories=tuple(FAMILIES[found.domain].seeds)[:MOST_FIRST_RIVALS],
+        theories=tuple(find_family(task).seeds)[:MOST_FIRST_RIVALS],
         sealed_share=0.2 if n_trials >= LEAST_SEALED or not n_trials else 0.0,
         cycles=cycles,
         trials=min(max(n_trials // cycles, 2), MOST_TRIALS) if n_trials else MOST_TRIALS,
@@ -99,27 +103,22 @@ def new_study_place(runs: Path, data: Path) -> Path:
     return place
 
 
-def _check_domain(domain: str) -> None:
-    if domain and domain not in DOMAINS:
-        raise TrialsError(f"there is no domain {domain!r}; there are: {', '.join(DOMAINS)}.")
-
-
 def _name(text: str) -> str:
     """A name for a study, made of letters, digits, points and hyphens."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.")[:60] or "answers"
 
 
-def _n_trials(table: AnswerTable, found: TableDescription) -> int:
+def _n_trials(table: AnswerTable, found: TableDescription, domain: Domain) -> int:
     """Different trials of the smallest experiment; the file is read as the study will read it.
 
     Raises:
         TrialsError: It cannot be read so; the message names the row.
     """
-    adopted = adopt(table, found.mapping, DOMAINS[found.domain])
+    adopted = adopt(table, found.mapping, domain)
     return min(len(item.stimuli) for item in adopted.trials)
 
 
-def _open_questions(found: TableDescription) -> Iterator[str]:
+def _open_questions(found: TableDescription, domain: Domain) -> Iterator[str]:
     value = found.mapping.model_dump(exclude_defaults=True)
     for key, item in _walk(value, "participants.columns"):
         if item == OPEN_QUESTION:
@@ -127,7 +126,7 @@ def _open_questions(found: TableDescription) -> Iterator[str]:
     response = found.mapping.response
     summary = next((item for item in found.columns if item.name == response), None)
     if summary and not summary.numeric and not found.mapping.responses:
-        labels = {label.lower() for label in DOMAINS[found.domain].options}
+        labels = {label.lower() for label in domain.options}
         if not {cell.lower() for cell in summary.examples} <= labels:
             yield (
                 f"participants.columns.responses: which option is each of {', '.join(summary.examples)}? "

@@ -299,11 +299,11 @@ def _clock(runs: Path | None, now: datetime) -> Iterator[DoctorFinding]:
 
 def _is_carried_on(journal: Journal) -> bool:
     """Whether this code carries a run on: it began it, or somebody accepted it; also where nothing has begun."""
-    from lakatos.flows.run.code import science
+    from lakatos.flows.run.task import science_of
 
     kinds = ("campaign_started", "code_accepted")
     bodies = [json.loads(row.body) for row in journal.store.rows() if row.kind in kinds]
-    return not bodies or bodies[-1]["science"] == science(bodies[0]["config"]["domain"])
+    return not bodies or bodies[-1]["science"] == science_of(bodies[0]["config"])
 
 
 def _runs(runs: Path | None) -> Iterator[DoctorFinding]:

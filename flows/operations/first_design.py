@@ -34,9 +34,9 @@ class DesignPreview:
 
     def to_json(self) -> dict[str, Any]:
         """Write the preview as plain values, for programs."""
-        from lakatos.experiments.domains import DOMAINS
+        from lakatos.flows.run.task import domain_of
 
-        chosen, domain = self.chosen, DOMAINS[self.study.domain]
+        chosen, domain = self.chosen, domain_of(self.study)
         random = set(self.design.random_coverage)
         return {
             "study": self.study.name,

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from lakatos.experiments.design import design_from_json
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers, pseudonym
 from lakatos.experiments.participants.file import read_answers, read_table, stimulus_columns
@@ -33,6 +32,7 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run, read_state, trials_in
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.run.task import domain_of
 from lakatos.flows.stages.collect import erased, key_of, more_asked, waiting_in
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json
@@ -91,7 +91,7 @@ def import_answers(folder: Path, file: Path) -> ImportedAnswers:
         found = read_answers(
             read_table(file),
             designs,
-            DOMAINS[config.domain],
+            domain_of(config),
             lambda participant: pseudonym(key, "file", participant),
         )
         trace.inbox.deliver_all(
@@ -218,7 +218,7 @@ def export(folder: Path, out: Path) -> list[Path]:
     state, trace = read_state(folder)
     with trace:
         config = _config(state, folder)
-        domain = DOMAINS[config.domain]
+        domain = domain_of(config)
         rows = list(_answer_rows(trace, state, domain))
         people = list(_people_rows(trace, state))
     if not rows:

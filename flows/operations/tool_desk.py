@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lakatos.experiments.domains import DOMAINS
 from lakatos.flows.roles.remember import desk_path, keep_library, recorded_calls, shared_library
 from lakatos.flows.roles.tools import BENCH_DRAWS
 from lakatos.flows.run.memory_records import ToolTried
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state, theory_of, trials_in
+from lakatos.flows.run.task import domain_of, family_of
 from lakatos.flows.stages.consolidate import LEAST_STUDIES, caller_of, outcome_of, tried
 from lakatos.language_models.errors import ToolError
 from lakatos.language_models.tool_record import ToolCalled
@@ -32,7 +32,6 @@ from lakatos.memory.signature import canonical_form
 from lakatos.memory.tools import TOOLS, caller_on
 from lakatos.memory.use import use_tool, with_defaults
 from lakatos.theories.bench import ArtifactShelf, TheoryBench
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
@@ -150,7 +149,7 @@ def run_by_hand(runs: Path, folder: Path, name: str, arguments: Mapping[str, Any
     library = shared_library(runs)
     state, trace = read_state(folder)
     assert state.config is not None
-    with trace, Laboratory(DOMAINS[state.config.domain], 1) as laboratory, open_desk(runs) as desk:
+    with trace, Laboratory(domain_of(state.config), 1) as laboratory, open_desk(runs) as desk:
         bench = TheoryBench(
             laboratory,
             {digest: theory_of(trace, state, digest) for digest in state.theories},
@@ -159,7 +158,7 @@ def run_by_hand(runs: Path, folder: Path, name: str, arguments: Mapping[str, Any
             state.config.space,
             state.config.seed,
             min(state.config.theories.draws, BENCH_DRAWS),
-            FAMILIES[state.config.domain].grammar,
+            family_of(state.config).grammar,
         )
         call = caller_on(bench, LexicalRecall(library))
         if name in TOOLS:

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.design import design_from_json
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded
 from lakatos.flows.run.run import theory_of, trials_in
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.run.task import domain_of
 from lakatos.theories.record import TheoryChecked, TheoryScored
 from lakatos.theories.score import ScoreEstimate, is_tie
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage
@@ -67,7 +67,7 @@ class RunReading:
         self.config: CampaignConfig = state.config or CampaignConfig.model_validate(
             trace.journal.meta["study"]
         )
-        self.domain: Domain = DOMAINS[self.config.domain]
+        self.domain: Domain = domain_of(self.config)
         journal: dict[Digest, JournalPlace] = {}
         self.n_events, self.times = 0, ("", "")
         self.layers: set[str] = set()

@@ -23,7 +23,8 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.domains import find_domain
+from lakatos.experiments.domains.task_file import TaskFile, task_file_of
 from lakatos.experiments.task import Domain
 from lakatos.flows.errors import FlowError
 from lakatos.theories.laboratory import Laboratory
@@ -88,9 +89,11 @@ class ClusterLaboratory(Laboratory):
         """Seconds that workers spent on questions so far, for measurements."""
         super().__init__(domain, n_workers, require=require)
 
-    def __reduce__(self) -> tuple[Callable[..., Laboratory], tuple[str, frozenset[str]]]:
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[..., Laboratory], tuple[str, TaskFile | None, frozenset[str]]]:
         """On a worker, this laboratory is the worker's own."""
-        return _own_laboratory, (self.domain.name, self._require)
+        return _own_laboratory, (self.domain.name, task_file_of(self.domain), self._require)
 
     def close(self) -> None:
         """End the sandboxes here and let the cluster go; one of this run's own ends."""
@@ -202,17 +205,18 @@ def versions() -> Fingerprint:
 
 # -- on the workers --------------------------------------------------------------------------------------------------
 
-_laboratories: dict[tuple[str, frozenset[str]], Laboratory] = {}
+_laboratories: dict[tuple[str, TaskFile | None, frozenset[str]], Laboratory] = {}
 _guard = threading.Lock()
 
 
-def _own_laboratory(domain: str, require: frozenset[str]) -> Laboratory:
+def _own_laboratory(domain: str, file: TaskFile | None, require: frozenset[str]) -> Laboratory:
     """This worker's laboratory; a sandbox for each of its threads."""
     with _guard:
-        if (domain, require) not in _laboratories:
-            made = _laboratories[domain, require] = Laboratory(DOMAINS[domain], 1, require=require)
-            atexit.register(made.close)
-        return _laboratories[domain, require]
+        key = (domain, file, require)
+        if key not in _laboratories:
+            _laboratories[key] = Laboratory(find_domain(domain, file), 1, require=require)
+            atexit.register(_laboratories[key].close)
+        return _laboratories[key]
 
 
 def _answer(question: bytes, chunk: bytes, code: Fingerprint) -> tuple[bytes, float]:

@@ -12,21 +12,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, cast
 
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.participants.table import get_trials
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import FlowError, RunMissingError
 from lakatos.flows.run.cluster import laboratory_of
-from lakatos.flows.run.code import science
 from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress
 from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignStarted, CodeAccepted
 from lakatos.flows.run.source import keep_answers, make_source
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.run.task import check_unchanged, domain_of, family_of, science_of
 from lakatos.memory.library import Library
 from lakatos.memory.runner import ToolSandbox
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.families.family import Family
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.artifact import ArtifactStore
@@ -69,9 +67,9 @@ class Run:
         self.folder, self.trace, self.config = folder, trace, config
         self.source, self.progress = source, progress or SilentProgress()
         self.data, self.n_workers = data, n_workers
-        self.domain: Domain = DOMAINS[config.domain]
+        self.domain: Domain = domain_of(config)
         self.laboratory = laboratory_of(self.domain, n_workers)
-        self.family: Family = FAMILIES[config.domain]
+        self.family: Family = family_of(config)
         self.state = RunState()
         self._parts: dict[Callable[[Run], Any], Any] = {}
         self._hidden = hidden
@@ -237,6 +235,8 @@ def create_run(
         meta[INBOX_PLACE] = claim_place(folder)
     trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)
     keep_answers(config, trace.artifacts, kept)
+    if config.domain_file is not None:
+        trace.artifacts.put(config.domain_file.text.encode())
     return Run(
         folder,
         trace,
@@ -262,12 +262,14 @@ def open_run(
         RunMissingError: There is no run.
         LockedError: Another process is writing it.
         InboxError: People answer it in another folder.
+        TaskFileError: The file that declares its domain was changed.
     """
     check_run(folder)
     trace = Trace.open(folder, RECORD_TYPES)
     try:
         meta = trace.journal.meta
         config = CampaignConfig.model_validate(meta["study"])
+        check_unchanged(config)
         where = data or (Path(meta["data"]) if meta.get("data") else None)
         source, hidden = make_source(
             config, folder, where, meta.get("sealed_rows"), trace.artifacts
@@ -457,5 +459,5 @@ def started(config: CampaignConfig) -> CampaignStarted:
     return CampaignStarted(
         config=config.model_dump(mode="json"),
         versions={"lakatos": ENGINE_VERSION, "python": platform.python_version(), **versions},
-        science=science(config.domain),
+        science=science_of(config.model_dump(mode="json")),
     )

@@ -13,7 +13,6 @@ from lakatos.experiments.adoption.packing import answers_digest, pack_answers, u
 from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.archives.archive import ArchiveReader
 from lakatos.experiments.archives.fetch import load_archive
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.simulated import ResponseRule, SimulatedBehaviour
@@ -21,10 +20,10 @@ from lakatos.experiments.participants.source import ParticipantSource, StudySett
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.run.task import domain_of, family_of
 from lakatos.theories.behave import behave
 from lakatos.theories.check import load_theory
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.prior import draw_population
 from lakatos.theories.sandbox.client import Sandbox
@@ -64,7 +63,7 @@ def make_source(
 
     study = StudySettings(
         folder=folder,
-        domain=DOMAINS[config.domain],
+        domain=domain_of(config),
         space=config.space,
         seed=config.seed,
         by_person=config.by_person,
@@ -82,7 +81,7 @@ def hidden_theory(config: CampaignConfig) -> Theory:
     """The rule that simulated people follow: the study's own, or a published one with mechanisms replaced."""
     if config.participants.program:
         return read_program(TheoryProgram(config.participants.program, "hidden"))
-    family = FAMILIES[config.domain]
+    family = family_of(config)
     title, composition = family.seeds[config.participants.theory]
     slots = dict(composition.slots) | {
         slot: tuple(names) for slot, names in config.participants.mechanisms.items()
@@ -108,7 +107,7 @@ def whole_archive(
     from lakatos.experiments.adoption.adopt import adopt_file  # loads pandas
 
     assert people.columns is not None
-    found = adopt_file(Path(people.file), people.columns, DOMAINS[config.domain]).trials
+    found = adopt_file(Path(people.file), people.columns, domain_of(config)).trials
     if people.answers and answers_digest(found) != people.answers:
         raise DataMissingError(
             f"the file {people.file} was changed since the study was read; begin the study anew, or put back the file."
@@ -164,7 +163,7 @@ def _foldable(config: CampaignConfig, trials: tuple[Trials, ...]) -> tuple[Trial
             f"folds need an archive with one experiment, and {config.participants.archive} has "
             f"{len(trials)} that match {config.participants.experiments!r}; name one of them."
         )
-    domain = DOMAINS[config.domain]
+    domain = domain_of(config)
     if folds and domain.sequential:
         raise StudyError(
             "folds are made of trials, and the steps of a schedule cannot be taken apart; give sealed_share "
@@ -180,7 +179,7 @@ def _foldable(config: CampaignConfig, trials: tuple[Trials, ...]) -> tuple[Trial
 
 def _respond(config: CampaignConfig, hidden: Theory) -> ResponseRule:
     """How people choose who follow the hidden rule."""
-    domain = DOMAINS[config.domain]
+    domain = domain_of(config)
     sample = domain.candidates(config.space, np.random.default_rng(0), 50)
     if config.participants.program:
         with Sandbox() as sandbox:

@@ -27,6 +27,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.packing import answers_digest
 from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.domains.task_file import TaskFile
 from lakatos.experiments.errors import DesignError, ExperimentError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
@@ -57,6 +58,7 @@ from lakatos.flows.run.model_settings import (
     check_models,
     with_names,
 )
+from lakatos.flows.run.task import domain_of, family_of, with_domain
 from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
@@ -501,12 +503,24 @@ class ValidationConfig(_ConfigSection):
         return folds
 
 
+OWN_DOMAIN: dict[str, Any] = {
+    "type": ["string", "object"],
+    "properties": {"file": {"type": "string"}},
+    "required": ["file"],
+    "additionalProperties": False,
+}
+"""Schema of ``domain`` in a study file."""
+
+
 class CampaignConfig(_ConfigSection):
     """A whole study as its file describes it, complete with defaults."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
     question: str = Field(min_length=1)
-    domain: str
+    domain: str = Field(json_schema_extra=OWN_DOMAIN)
+    """A domain of the package by its name, or the section ``[domain]`` with the file that declares one."""
+    domain_file: TaskFile | None = None
+    """Filled in from the section ``domain``: the file, and its whole text."""
     seed: int = Field(1, ge=0)
     space: dict[str, Any] = {}
     """Settings of the domain's design space; not used by archival studies."""
@@ -593,19 +607,19 @@ class CampaignConfig(_ConfigSection):
 
     @model_validator(mode="after")
     def _names_exist(self) -> CampaignConfig:
-        _known("domain", self.domain, DOMAINS)
-        _known("family of theories", self.domain, FAMILIES)
+        if self.domain_file is None:
+            _known("domain", self.domain, DOMAINS)
+            _known("family of theories", self.domain, FAMILIES)
+        family = family_of(self)
         for seed in self.theories.seeds:
-            _known("theory", seed, FAMILIES[self.domain].seeds)
+            _known("theory", seed, family.seeds)
         if self.participants.program:
             self._open_only()
         elif self.participants.source == "simulated":
-            _known("theory", self.participants.theory, FAMILIES[self.domain].seeds)
-            hidden = FAMILIES[self.domain].seeds[self.participants.theory][1]
+            _known("theory", self.participants.theory, family.seeds)
+            hidden = family.seeds[self.participants.theory][1]
             try:
-                FAMILIES[self.domain].grammar.used(
-                    Composition({**hidden.slots, **self.participants.mechanisms})
-                )
+                family.grammar.used(Composition({**hidden.slots, **self.participants.mechanisms}))
             except GrammarError as error:
                 raise ValueError(
                     f"participants.mechanisms: {str(error).removesuffix('.')}"
@@ -676,7 +690,7 @@ class CampaignConfig(_ConfigSection):
 
     @model_validator(mode="after")
     def _design_fits(self) -> CampaignConfig:
-        domain, design = DOMAINS[self.domain], self.design
+        domain, design = domain_of(self), self.design
         example = domain.probes(np.random.default_rng(0))[0].take([0])
         try:
             if domain.sequential and design.forbidden:
@@ -705,7 +719,7 @@ class CampaignConfig(_ConfigSection):
             raise ValueError("sealed trials and folds need an archival source")
 
 
-_SECTIONS = ("models", "roles", "budget", "judges", "memory")
+_SECTIONS = ("models", "roles", "budget", "judges", "memory", "domain_file")
 _UNUSED = {name: CampaignConfig.model_fields[name].default for name in _SECTIONS}
 
 
@@ -761,7 +775,7 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
         return config
     from lakatos.experiments.adoption.adopt import adopt_file  # loads pandas
 
-    found = adopt_file(Path(people.file), people.columns, DOMAINS[config.domain])
+    found = adopt_file(Path(people.file), people.columns, domain_of(config))
     digest = answers_digest(found.trials)
     if people.answers and people.answers != digest:
         raise StudyError(
@@ -773,6 +787,7 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
 
 def _with_programs(value: dict[str, Any], path: Path) -> dict[str, Any]:
     """The study with the texts of the files that it names."""
+    value = with_domain(value, path)
     people, theories, judges = value.get("participants"), value.get("theories"), value.get("judges")
     if (
         isinstance(people, dict)

@@ -541,8 +541,8 @@ def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -
     if not isinstance(run.source, WebParticipants):
         return
     source = run.source
-    experiment = PageExperiment(
-        key_of(run.trace, asked), source.domain.name, design, source.seed, source.page, source.texts
+    experiment = PageExperiment.of(
+        key_of(run.trace, asked), source.domain, design, source.seed, source.page, source.texts
     )
     for language in sorted(source.texts):
         lines = consent_of(experiment, language)

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.reader import JournalPlace, RunReading
@@ -20,6 +19,7 @@ from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import check_run, has_run, trials_in
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.run.task import domain_of
 from lakatos.flows.stages.collect import AnswersAwaited, waiting_in
 from lakatos.flows.view.outline import JournalOutline
 from lakatos.memory.library import RECORDS as LESSONS
@@ -100,7 +100,7 @@ class RunMoment(RunReading):
         self.config = state.config or CampaignConfig.model_validate(
             watch.trace.journal.meta["study"]
         )
-        self.domain = DOMAINS[self.config.domain]
+        self.domain = domain_of(self.config)
         self.outline = watch.outline
         self.seq, self.hash, last = watch.outline.last()
         first = watch.outline.row(1)

@@ -14,7 +14,7 @@ import numpy as np
 import uvicorn
 from fastapi.testclient import TestClient
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.domains import open_domain
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.web.source import WebParticipants
 from lakatos.experiments.participants.web.study import PageSettings
@@ -47,8 +47,8 @@ def open_experiment(
     **page: Any,
 ) -> Design:
     """Recruit people for a small experiment; returns its design."""
-    task = DOMAINS[domain]
-    settings = SPACES[domain] if space is None else space
+    task = open_domain(domain)
+    settings = SPACES.get(domain, {}) if space is None else space
     stimuli = task.candidates(settings, np.random.default_rng(2), n_trials)
     design = Design(
         name=name, stimuli=stimuli, repetitions=repetitions, n_participants=n_participants

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from taking_part import SPACES, in_inbox, open_experiment
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.domains import DOMAINS, open_domain
 from lakatos.experiments.participants.web.store import RecruitmentService, SessionStore
-from lakatos.experiments.participants.web.texts import texts_for, words_of
+from lakatos.experiments.participants.web.texts import texts_for, texts_for_domain, words_of
 from lakatos.experiments.quality import are_impossible
 from lakatos.experiments.task import Design
 from lakatos.traces.inbox import Inbox
@@ -54,7 +54,8 @@ def consent(page: Any) -> None:
 
 def understand(page: Any, domain: str) -> None:
     page.get_by_role("button", name="Continue to some questions").click()
-    for item in texts_for(domain)["en"]["domains"][domain]["questions"]:
+    task = open_domain(domain)
+    for item in texts_for_domain(task)["en"]["domains"][task.name]["questions"]:
         page.get_by_role("group", name=item["text"]).get_by_role("radio").nth(item["right"]).check()
     page.get_by_role("button", name="Check my answers").click()
     page.locator(".options").wait_for()
@@ -598,3 +599,23 @@ def test_who_came_before_is_refused_kindly_or_goes_on_where_the_study_says_so(
     again.get_by_role("button", name="Begin").click()
     again.get_by_text("Thank you for coming back!").wait_for()
     assert again.get_by_text("please return your place there").count() == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fairness", "dots", "menu"])
+def test_a_declared_task_is_taken_on_a_desktop_and_fits_a_phone(
+    name: str, browser: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    file = Path(__file__).parents[2] / "studies" / "tasks" / f"{name}.toml"
+    design = open_experiment(tmp_path, str(file), n_trials=3)
+    page = begin(browser, serve(), str(file))
+    task = open_domain(str(file))
+    assert page.locator(".options button").count() == len(task.options)
+    assert page.locator(".picture th[scope=col]").all_inner_texts() == list(task.options)
+    page.set_viewport_size({"width": 380, "height": 740})
+    assert not page.evaluate(TOO_WIDE)
+    finish_by_rule(page)
+    (answers,) = in_inbox(tmp_path)
+    pictures = [task.picture(design.stimuli, row) for row in answers.trial]
+    heard = [rule("".join(words_of(picture))) for picture in pictures]
+    assert list(answers.response) == heard

@@ -333,18 +333,13 @@ def _size(check: DiagnosisCheck, ends: tuple[float, float]) -> str:
     )
 
 
-def _bent(check: DiagnosisCheck) -> str:
-    """The feature whose effect is bent; that of the check itself where no mechanism answers it."""
-    return check.answered_by[0] if check.answered_by else check.feature
-
-
 def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
     if not found:
         return f"{name} fails in no way that these checks see; the leader may only be better tuned"
     first = found[0]
     causes = {
         "slope": f"{name} misjudges how choices depend on {words(first.feature)}",
-        "curvature": f"{name} takes the effect of {words(_bent(first))} for more even than it is",
+        "curvature": f"{name} takes the effect of {_curved_along(first)} for more even than it is",
         "interaction": f"{name} takes {words(first.feature)} for independent of each other",
         "extremity": f"{name} is too {'moderate' if first.effect > 0 else 'extreme'}: its noise is wrong",
         "side": f"{name} knows no preference for the {'second' if first.effect > 0 else 'first'} option",
@@ -364,6 +359,11 @@ def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
     return causes[first.rule] + (f"; it also fails in {', '.join(rest)}" if rest else "")
 
 
+def _curved_along(check: DiagnosisCheck) -> str:
+    """The feature whose effect a finding of curvature is about, in words; other findings may name none."""
+    return words((*check.answered_by, check.feature)[0])
+
+
 def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
     """What a test of the first finding would show, and how many answers it takes."""
     n_answers = float(sheet.n_answers.sum())
@@ -371,7 +371,7 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
     enough = f"about {needed} answers like these would show it at three standard errors"
     ways = {
         "slope": f"trials that vary {words(check.feature)} and hold the others",
-        "curvature": f"trials at both ends and in the middle of {words(_bent(check))} that hold the others",
+        "curvature": f"trials at both ends and in the middle of {_curved_along(check)} that hold the others",
         "interaction": f"trials that cross {words(check.feature)}",
         "extremity": f"trials on which {name} is nearly certain beside trials on which it is not",
         "side": "the same trials with the two options exchanged",

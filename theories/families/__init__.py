@@ -1,5 +1,10 @@
 """Published theories of each domain, and the grammars built of their mechanisms."""
 
+from lakatos.experiments.domains.declared import DeclaredDomain
+from lakatos.experiments.domains.task_file import module_in, task_file_of
+from lakatos.experiments.task import Domain
+from lakatos.theories.errors import GrammarError
+from lakatos.theories.families.declared import declared_family
 from lakatos.theories.families.family import Family
 from lakatos.theories.families.intertemporal import FAMILY as INTERTEMPORAL
 from lakatos.theories.families.learning import FAMILY as LEARNING
@@ -17,3 +22,25 @@ FAMILIES: dict[str, Family] = {
         OFFERS,
     )
 }
+
+
+def find_family(domain: Domain) -> Family:
+    """The theories about a domain: of the package, written for a declaration, or ``FAMILY`` of a domain's own program.
+
+    Raises:
+        GrammarError: There are none.
+    """
+    file = task_file_of(domain)
+    if file is None:
+        found = FAMILIES.get(domain.name)
+    elif file.is_python:
+        found = getattr(module_in(file), "FAMILY", None)
+    elif isinstance(domain, DeclaredDomain):
+        found = declared_family(domain)
+    if not isinstance(found, Family) or not found.seeds:
+        where = f"the file {file.file} has no FAMILY with seeds" if file else "nobody wrote them"
+        raise GrammarError(
+            f"there are no theories about the domain {domain.name!r}: {where}. "
+            "`lakatos.theories.families.family.Family` says what a family has."
+        )
+    return found

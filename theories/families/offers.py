@@ -18,6 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lakatos.theories.families.among_several import (
+    DETERMINISTIC,
+    ELIMINATE,
+    LAPSE_CODE,
+    LOGISTIC,
+)
 from lakatos.theories.families.family import Family
 from lakatos.theories.families.parameter import log_uniform, normal, uniform
 from lakatos.theories.families.wording.offers import HEADS, SENTENCES, WORDS
@@ -34,43 +40,6 @@ HARDIE = (
     "Tversky & Kahneman (1991), Quarterly Journal of Economics 106, 1039-1061"
 )
 HARLESS = "Harless & Camerer (1994), Econometrica 62, 1251-1289"
-
-HELPERS = '''
-def eliminate(aspects, weights, xp):
-    """Choice by elimination: pick an aspect that some but not all have, by its weight; drop those without; repeat.
-
-    Every set of remaining offers is a number whose bits say who is left; each passes its probability on to its subsets.
-    """
-    n = aspects[0].shape[-1]
-    lacks = [1 - aspect for aspect in aspects]
-    full = 2**n - 1
-    reached = {full: 1.0}
-    p = [0.0] * n
-    for here in range(full, 0, -1):
-        if here not in reached:
-            continue
-        members = [place for place in range(n) if here >> place & 1]
-        useful = []
-        for aspect, weight in zip(aspects, weights):
-            owners = sum(aspect[..., place] for place in members)
-            useful.append(weight * (owners > 0) * (owners < len(members)))
-        total = sum(useful)
-        stays = reached[here] * (total == 0)
-        for place in members:
-            p[place] = p[place] + stays / len(members)
-        passed = reached[here] / xp.where(total > 0, total, 1.0)
-        for there in range(1, here):
-            if there & here != there:
-                continue
-            step = 0.0
-            for aspect, lack, weight in zip(aspects, lacks, useful):
-                fits = weight
-                for place in members:
-                    fits = fits * (aspect if there >> place & 1 else lack)[..., place]
-                step = step + fits
-            reached[there] = reached.get(there, 0.0) + passed * step
-    return xp.stack(p, axis=-1)
-'''
 
 PRICE = ("price_difference", "cheapest_difference")
 RATES = ("time_of_day_difference", "seasonal_difference")
@@ -332,11 +301,7 @@ CHOICE = (
         "choice",
         "logistic",
         "choose the better offer the more often, the stronger the evidence",
-        """
-        evidence = xp.where(kept > 0, evidence, -1e30)
-        strength = kept * xp.exp(xp.clip(evidence - evidence.max(axis=-1)[..., None], -500.0, 0.0))
-        p = strength / strength.sum(axis=-1)[..., None]
-        """,
+        LOGISTIC,
         {},
         (),
         f"Luce (1959), Individual choice behavior; {MCFADDEN}",
@@ -345,11 +310,7 @@ CHOICE = (
         "choice",
         "deterministic",
         "always choose the offer for which the evidence speaks, and any of the best when several are",
-        """
-        evidence = xp.where(kept > 0, evidence, -1e30)
-        best = kept * (evidence >= evidence.max(axis=-1)[..., None] - 1e-9)
-        p = best / best.sum(axis=-1)[..., None]
-        """,
+        DETERMINISTIC,
         {},
         (),
         HARLESS,
@@ -363,7 +324,7 @@ LAPSE = (
         "lapse",
         "random",
         "now and then choose at random",
-        'p = parameters["lapse"][..., None] / p.shape[-1] + (1 - parameters["lapse"][..., None]) * p',
+        LAPSE_CODE,
         {"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
         (),
         HARLESS,
@@ -395,7 +356,7 @@ GRAMMAR = Grammar(
         evidence, kept = 0.0 * price[None], 1.0 + 0.0 * price[None]
         """,
     after="return p",
-    helpers=HELPERS,
+    helpers=ELIMINATE,
     predictions=({"property": "reverses", "in": "sides"},),
 )
 

@@ -17,7 +17,7 @@ from lakatos.experiments.participants.source import (
 )
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageExperiment, PageSettings
-from lakatos.experiments.participants.web.texts import Texts, texts_for
+from lakatos.experiments.participants.web.texts import Texts, texts_for_domain
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.task import Design, Domain, StimulusOffer
 from lakatos.traces.digest import Digest
@@ -60,7 +60,7 @@ class WebParticipants:
             SourceError: The texts are not complete, or lack the language that the page shows first.
         """
         self.folder, self.domain, self.settings, self.seed = Path(folder), domain, settings, seed
-        self.page, self.texts = page or PageSettings(), texts_for(domain.name, texts)
+        self.page, self.texts = page or PageSettings(), texts_for_domain(domain, texts)
         if self.page.language not in self.texts:
             raise SourceError(
                 f"the page has no texts in {self.page.language!r}; there are {', '.join(self.texts)}. Give a file."
@@ -76,7 +76,7 @@ class WebParticipants:
         store = SessionStore(self.folder)
         try:
             store.register(
-                PageExperiment(key, self.domain.name, design, self.seed, self.page, self.texts)
+                PageExperiment.of(key, self.domain, design, self.seed, self.page, self.texts)
             )
         finally:
             store.shut()

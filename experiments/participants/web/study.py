@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.design import design_from_json, design_to_json
-from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.domains import find_domain
+from lakatos.experiments.domains.task_file import TaskFile, task_file_of
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.source import rng_of
 from lakatos.experiments.task import Design, Domain
@@ -87,6 +88,21 @@ class PageExperiment:
     settings: PageSettings = field(default_factory=PageSettings)
     texts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What people read, by language; see `experiments.participants.web.texts`."""
+    domain_file: TaskFile | None = None
+    """What declares the domain, where it is not of the package."""
+
+    @classmethod
+    def of(
+        cls,
+        key: Digest,
+        domain: Domain,
+        design: Design,
+        seed: int,
+        settings: PageSettings,
+        texts: Mapping[str, Mapping[str, Any]],
+    ) -> PageExperiment:
+        """An experiment of a domain, of the package or of a file."""
+        return cls(key, domain.name, design, seed, settings, texts, task_file_of(domain))
 
     @property
     def name(self) -> str:
@@ -96,7 +112,7 @@ class PageExperiment:
     @property
     def task(self) -> Domain:
         """The domain that its trials belong to."""
-        return DOMAINS[self.domain]
+        return find_domain(self.domain, self.domain_file)
 
     @property
     def n_options(self) -> int:
@@ -117,6 +133,8 @@ class PageExperiment:
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the store."""
         plain = {"key": self.key, "domain": self.domain, "seed": self.seed, "texts": self.texts}
+        if self.domain_file is not None:
+            plain["domain_file"] = self.domain_file.model_dump()
         return plain | {"design": design_to_json(self.design), "settings": asdict(self.settings)}
 
     @classmethod
@@ -125,7 +143,12 @@ class PageExperiment:
         settings = PageSettings(
             **{"access": "open", **value["settings"]}
         )  # as it was before there were invitations
-        given = {"design": design_from_json(value["design"]), "settings": settings}
+        given: dict[str, Any] = {
+            "design": design_from_json(value["design"]),
+            "settings": settings,
+        }
+        if "domain_file" in value:
+            given["domain_file"] = TaskFile.model_validate(value["domain_file"])
         return cls(**{**value, **given})
 
 

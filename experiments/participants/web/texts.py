@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lakatos.experiments.errors import SourceError
+from lakatos.experiments.task import Domain
 from lakatos.traces.digest import Digest, digest_of
 
 Texts = Mapping[str, Any]
@@ -46,24 +47,46 @@ def read_texts(path: Path) -> Texts:
         ) from None
 
 
-def texts_for(domain: str, own: Mapping[str, Texts] | None = None) -> dict[str, dict[str, Any]]:
+def texts_for_domain(
+    domain: Domain, own: Mapping[str, Texts] | None = None
+) -> dict[str, dict[str, Any]]:
+    """`texts_for` a domain, which may bring what people read about its task along, in some languages only.
+
+    Raises:
+        SourceError: See `texts_for`.
+    """
+    return texts_for(domain.name, own, getattr(domain, "texts", None))
+
+
+def texts_for(
+    domain: str,
+    own: Mapping[str, Texts] | None = None,
+    given: Mapping[str, Texts] | None = None,
+) -> dict[str, dict[str, Any]]:
     """All languages for an experiment of ``domain``, with a study's own sentences in place of the packaged ones.
 
     Args:
         domain: Its instructions are kept, those of other domains left out.
         own: Sentences by language, laid out as in ``en.toml``; a language that is not packaged must be complete.
+        given: The domain's part by language, of a domain that is not of the package; there are no other languages then.
 
     Raises:
         SourceError: A key is unknown, missing or of the wrong kind; the message names it.
     """
     own = own or {}
+    there = packaged()
+    if given is not None:
+        there = {
+            language: _merged(there.get(language, {}), {"domains": {domain: part}})
+            for language, part in given.items()
+        }
     made = {}
-    for language in sorted({*packaged(), *own}):
+    for language in sorted({*there, *own}):
         if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", language):
             raise SourceError(
                 f"{language!r} names no language; use a code such as 'en' or 'pt-BR'."
             )
-        merged = _merged(packaged().get(language, {}), own.get(language, {}))
+        merged = _merged(there.get(language, {}), own.get(language, {}))
         table = {
             **merged,
             "domains": {

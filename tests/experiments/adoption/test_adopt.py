@@ -19,6 +19,7 @@ from lakatos.experiments.adoption.study_text import study_text
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.archives.fetch import load_archive
 from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.domains.declared import DeclaredDomain
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 
@@ -196,12 +197,12 @@ def test_answers_as_an_artifact_come_back_as_they_were() -> None:
 
 
 def test_a_written_study_says_the_guessed_mapping(tmp_path: Path) -> None:
-    made = describe_table(table(ROWS), "")
+    made = describe_table(table(ROWS))
     assert made.domain == "intertemporal"
     text = study_text(
         "s",
         'A "question"\x07?',
-        made.domain,
+        DOMAINS[made.domain],
         "a b.csv",
         made.mapping,
         ["hyperbolic", "exponential"],
@@ -243,3 +244,44 @@ def answers_of(trials: Trials) -> dict[bytes, list[float]]:
     """Counts of answers by trial, whatever the order of trials."""
     counts = trials.counts.sum(axis=0)
     return {key: counts[row].tolist() for row, key in enumerate(trials.stimuli.keys)}
+
+
+DECLARED = """
+name = "gifts"
+question = "Which gift do you take?"
+options = ["left", "right"]
+instructions = ["Choose a gift."]
+[attributes.worth]
+kind = "amount"
+label = "Worth"
+levels = [1, 2, 4, 8]
+better = "more"
+[attributes.wrapping]
+kind = "category"
+label = "Wrapping"
+levels = ["plain", "red", "gold"]
+"""
+
+
+def test_columns_of_a_declared_task_are_read_words_of_a_category_among_them() -> None:
+    domain = DeclaredDomain(DECLARED)
+    columns = "person worth_l worth_r wrapping_l wrapping_r choice"
+    rows = [
+        ("a", "1", "4", "gold", "plain", "left"),
+        ("a", "2", "8", "red", "gold", "right"),
+        ("b", "1", "4", "gold", "plain", "right"),
+        ("b", "2", "8", "red", "gold", "right"),
+    ]
+    found = describe_table(table(rows, columns), domain)
+    assert found.domain == "gifts"
+    assert found.mapping.stimulus == {
+        "worth": ["worth_l", "worth_r"],
+        "wrapping": ["wrapping_l", "wrapping_r"],
+    }
+    (trials,) = adopt(table(rows, columns), found.mapping, domain).trials
+    assert trials.stimuli["wrapping"].tolist() == [[2, 0], [1, 2]]
+    assert trials.stimuli["worth"].tolist() == [[1, 4], [2, 8]]
+    assert trials.response.tolist() == [0, 1, 1, 1]
+    rows[1] = ("a", "2", "8", "blue", "gold", "right")
+    with pytest.raises(TrialsError, match="row 3: wrapping_l is 'blue', which is none of plain"):
+        adopt(table(rows, columns), found.mapping, domain)

@@ -302,7 +302,7 @@ def test_a_verdict_after_the_last_signed_head_does_not_pass(copy: Path) -> None:
 def test_a_run_that_only_other_code_can_compute_again_neither_passes_nor_fails(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lakatos.flows.run.run.science", lambda _: "0" * 64)
+    monkeypatch.setattr("lakatos.flows.run.task.science", lambda _: "0" * 64)
     told = CliRunner().invoke(app, ["audit", str(copy)])
     assert told.exit_code == 3, told.output
     assert "neither passes nor fails" in told.output

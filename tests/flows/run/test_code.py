@@ -105,7 +105,7 @@ def copy(tmp_path: Path) -> Path:
 def test_other_code_goes_on_only_where_somebody_says_so_and_why(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lakatos.flows.run.run.science", lambda _: "12345678" * 8)
+    monkeypatch.setattr("lakatos.flows.run.task.science", lambda _: "12345678" * 8)
     (copy / "pass.json").unlink(missing_ok=True)
     journal = (copy / JOURNAL_FILE).read_bytes()
     with pytest.raises(FlowError, match="--accept-code 12345678 --because"):
@@ -131,7 +131,7 @@ def test_other_code_goes_on_only_where_somebody_says_so_and_why(
 def test_records_of_the_code_before_that_differ_neither_pass_nor_fail(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lakatos.flows.run.run.science", lambda _: "12345678" * 8)
+    monkeypatch.setattr("lakatos.flows.run.task.science", lambda _: "12345678" * 8)
     accept_code(copy, "12345678", "scores are clipped now")
     monkeypatch.setattr(score, "TINY", 0.2)
     found = audit(copy, n_workers=1)

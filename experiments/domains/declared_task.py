@@ -1,0 +1,370 @@
+"""A task as data: options described by attributes, what is shown of them, and which trials there are.
+
+A researcher declares it in a TOML file of the study::
+
+    name = "fairness"
+    question = "Which division do you choose?"
+    options = ["A", "B"]
+    instructions = ["You divide money between yourself and another person."]
+
+    [attributes.own]
+    kind = "own"
+    label = "You get"
+    unit = "euros"
+    levels = [0, 2, 4, 6, 8, 10]
+    better = "more"
+
+`read_task` checks all of it before anything is made of it. The domain is `experiments.domains.declared`, its theories
+are `theories.families.declared`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import keyword
+import math
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from lakatos.experiments.errors import TaskFileError
+
+Array = NDArray[Any]
+Kind = Literal["amount", "probability", "delay", "rating", "category", "own", "other", "number"]
+Show = Literal["", "bar", "stars", "dots", "dot_size"]
+MOST_OPTIONS, MOST_ATTRIBUTES, MOST_LEVELS = 6, 6, 101
+MOST_DOTS = 400
+LARGEST_SPACE = 20_000
+"""Trials that are listed one by one; a larger space must be a random sample."""
+MOST_ALTERNATIVES = 1_000_000
+"""Different options that the levels may make."""
+TAKEN = (
+    "sides",
+    "last_choice",
+    "last_reward",
+    "trials",
+    "dominated",
+    "seed",
+    "same",
+    "evidence",
+    "kept",
+    "state",
+)
+"""Names that mean something else: of variations, settings of the space, and variables of theories."""
+MEANINGS: Mapping[str, str] = {
+    "amount": "money or points that the option brings",
+    "probability": "chance, from 0 to 1, shown in per cent",
+    "delay": "how long one waits",
+    "rating": "stars or points on a scale",
+    "category": "one of several words",
+    "own": "what the person who chooses gets",
+    "other": "what another person gets",
+    "number": "any other quantity",
+}
+"""Kinds of attributes, in words."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class TaskAttribute(_Section):
+    """Something that describes each option, such as a price."""
+
+    kind: Kind
+    """What it is; theories and the picture depend on it."""
+    label: str = Field(min_length=1, max_length=60)
+    """What stands beside it on the page."""
+    unit: str = Field("", max_length=20)
+    """Stands behind the number."""
+    levels: tuple[float, ...] | tuple[str, ...] = ()
+    """The values that there are: numbers, or words of a category."""
+    from_: float | None = Field(None, alias="from")
+    """Instead of ``levels``: the lowest, with ``to`` and ``step``."""
+    to: float | None = None
+    step: float | None = Field(None, gt=0)
+    better: Literal["more", "less", ""] = ""
+    """Whether everybody prefers more, or less; empty where tastes differ. Of a category: its later or earlier words."""
+    show: Show = ""
+    """How it is drawn; as text where it is empty. A ``dot_size`` is the size of the dots that another one numbers."""
+    noun: str = Field("", max_length=40)
+    """What theories call it; by default its name."""
+
+    @model_validator(mode="after")
+    def _has_levels(self) -> TaskAttribute:
+        ranged = (self.from_, self.to, self.step)
+        if self.levels and any(item is not None for item in ranged):
+            raise ValueError("give either levels, or from, to and step")
+        if not self.levels and any(item is None for item in ranged):
+            raise ValueError("give its levels, or from, to and step")
+        if not self.levels:
+            low, high, step = self._ends
+            if high <= low:
+                raise ValueError(f"from {low:g} to {high:g} is no range; to must be larger")
+            if (high - low) / step > 10 * MOST_LEVELS:
+                raise ValueError(f"more than {MOST_LEVELS} levels; give a larger step")
+        self._check_levels()
+        self._check_picture()
+        return self
+
+    @property
+    def _ends(self) -> tuple[float, float, float]:
+        """Lowest and highest level, and the step between two, where they were given so."""
+        return self.from_ or 0.0, self.to or 0.0, self.step or 1.0
+
+    def _check_levels(self) -> None:
+        values = self.words or self.numbers
+        if len(set(values)) != len(values):
+            twice = next(value for value in values if values.count(value) > 1)
+            raise ValueError(f"the level {twice!r} stands there twice")
+        if not 2 <= len(values) <= MOST_LEVELS:
+            raise ValueError(
+                f"{len(values)} level{'s' * (len(values) != 1)}; give 2 to {MOST_LEVELS}, or leave the attribute out"
+            )
+        if bool(self.words) != (self.kind == "category"):
+            raise ValueError(
+                "levels that are words belong to the kind 'category', and all its levels are words"
+            )
+        lowest, highest = min(self.numbers), max(self.numbers)
+        if self.kind == "probability" and not (lowest >= 0 and highest <= 1):
+            raise ValueError("probabilities go from 0 to 1")
+        if self.kind in ("delay", "rating") and lowest < 0:
+            raise ValueError(f"a {self.kind} is not negative")
+        if any(not word.strip() or len(word) > 40 for word in self.words):
+            raise ValueError("a category's levels are words of 1 to 40 characters")
+
+    def _check_picture(self) -> None:
+        if self.show in ("bar", "stars", "dots", "dot_size") and self.kind == "category":
+            raise ValueError(f"words cannot be shown as {self.show!r}; leave show out")
+        if self.show in ("dots", "stars"):
+            whole = all(value == round(value) >= 0 for value in self.numbers)
+            most = MOST_DOTS if self.show == "dots" else 10
+            if not whole or max(self.numbers) > most:
+                raise ValueError(f"{self.show} are drawn for whole numbers from 0 to {most}")
+        if self.show == "dot_size" and (min(self.numbers) < 1 or max(self.numbers) > 8):
+            raise ValueError("a dot's radius is from 1 to 8")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Levels of a category; none of a number."""
+        return tuple(item for item in self.levels if isinstance(item, str))
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Levels as trials hold them, ascending: a category's are numbered in the order of its words."""
+        if self.words:
+            return tuple(float(place) for place in range(len(self.words)))
+        if self.levels:
+            return tuple(sorted(float(item) for item in self.levels))
+        low, high, step = self._ends
+        n_steps = math.floor((high - low) / step + 1e-9)
+        return tuple(round(low + place * step, 9) for place in range(n_steps + 1))
+
+    @property
+    def lowest(self) -> float:
+        """Lowest level."""
+        return self.numbers[0]
+
+    @property
+    def highest(self) -> float:
+        """Highest level."""
+        return self.numbers[-1]
+
+    @property
+    def sign(self) -> int:
+        """1 where more is better, -1 where less is, 0 where tastes differ."""
+        return {"more": 1, "less": -1, "": 0}[self.better]
+
+    @property
+    def decimals(self) -> int:
+        """Digits behind the point that the levels have, and so their neighbours."""
+        return max(
+            (len(f"{value:.6f}".rstrip("0").split(".")[1]) for value in self.numbers), default=0
+        )
+
+
+class TaskQuestion(_Section):
+    """A question by which people show that they understood the instructions."""
+
+    text: str = Field(min_length=1)
+    answers: tuple[str, ...] = Field(min_length=2)
+    right: int = Field(ge=0)
+    """Place of the right answer, from 0."""
+
+    @model_validator(mode="after")
+    def _right_exists(self) -> TaskQuestion:
+        if self.right >= len(self.answers):
+            raise ValueError(
+                f"right = {self.right}, but answers are numbered 0 to {len(self.answers) - 1}"
+            )
+        return self
+
+
+class TaskSpace(_Section):
+    """Which sets of options are trials; a study's own section ``space`` may replace each of these."""
+
+    trials: int = Field(0, ge=0, le=LARGEST_SPACE)
+    """A random sample of so many; 0 for all of them."""
+    dominated: bool = False
+    """Whether a trial may hold an option that is worse than another one whatever one's taste."""
+    same: Literal["in any order", "in this order"] = "in any order"
+    """Which sets of options are one trial: the same options, or only the same options in the same places."""
+    seed: int = Field(0, ge=0)
+    """Another number makes another sample."""
+
+
+class TaskDeclaration(_Section):
+    """A whole task as its file describes it."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")
+    """Small letters, digits and underscores."""
+    question: str = Field(min_length=1)
+    """Stands above the options on the page."""
+    options: tuple[str, ...]
+    """Labels of the options, in their order."""
+    instructions: tuple[str, ...] = Field(min_length=1)
+    """What people read first, paragraph by paragraph. English."""
+    attributes: dict[str, TaskAttribute]
+    """In the order in which they are shown; theories of one reason after another take them in this order."""
+    comprehension: tuple[TaskQuestion, ...] = ()
+    """Asked after the instructions; a plain question is asked where there is none."""
+    space: TaskSpace = TaskSpace()
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> TaskDeclaration:
+        _check_options(self.options)
+        if not 1 <= len(self.attributes) <= MOST_ATTRIBUTES:
+            raise ValueError(
+                f"attributes: a task has 1 to {MOST_ATTRIBUTES}, not {len(self.attributes)}"
+            )
+        for name in self.attributes:
+            fine = name.isidentifier() and name == name.lower() and not name.startswith("_")
+            if not fine or keyword.iskeyword(name) or name in TAKEN:
+                raise ValueError(
+                    f"attributes.{name}: no name for an attribute; take small letters, digits and underscores, "
+                    f"and none of {', '.join(TAKEN)}"
+                )
+        self._check_kinds()
+        shown = [item.show for item in self.attributes.values()]
+        if all(show == "dot_size" for show in shown):
+            raise ValueError("attributes: nothing of an option is shown; leave show out for one")
+        if shown.count("dots") > 1:
+            raise ValueError("attributes: an option has one field of dots; show one attribute so")
+        if "dot_size" in shown and "dots" not in shown:
+            raise ValueError("attributes: show one as 'dots' where another one is their size")
+        n_alternatives = math.prod(len(item.numbers) for item in self.attributes.values())
+        if n_alternatives > MOST_ALTERNATIVES:
+            raise ValueError(
+                f"attributes: their levels make {n_alternatives:,} different options, more than "
+                f"{MOST_ALTERNATIVES:,}; give fewer levels"
+            )
+        return self
+
+    def _check_kinds(self) -> None:
+        labels = [item.label.strip().lower() for item in self.attributes.values()]
+        if len(set(labels)) != len(labels):
+            twice = next(label for label in labels if labels.count(label) > 1)
+            raise ValueError(
+                f"attributes: two of them have the label {twice!r}; nobody could tell them apart"
+            )
+        for kind in ("own", "other", "probability", "delay"):
+            named = [name for name, item in self.attributes.items() if item.kind == kind]
+            if len(named) > 1:
+                raise ValueError(
+                    f"attributes: {' and '.join(named)} are both of the kind {kind!r}; one of them is a "
+                    "'number' or an 'amount'"
+                )
+
+    def of_kind(self, kind: Kind) -> str:
+        """Name of the first attribute of a kind; empty where there is none."""
+        return next((name for name, item in self.attributes.items() if item.kind == kind), "")
+
+
+def _check_options(options: tuple[str, ...]) -> None:
+    if not 2 <= len(options) <= MOST_OPTIONS:
+        raise ValueError(
+            f"options: {len(options)} label{'s' * (len(options) != 1)}; people choose among 2 to {MOST_OPTIONS}"
+        )
+    labels = [label.strip().lower() for label in options]
+    if len(set(labels)) != len(labels) or not all(labels):
+        raise ValueError(f"options: {list(options)} are not different labels")
+
+
+@lru_cache(maxsize=64)
+def read_task(text: str, where: str = "the domain file") -> TaskDeclaration:
+    """The task that a TOML text declares.
+
+    Raises:
+        TaskFileError: It is no TOML, or no task; the message names the key and what to write.
+    """
+    try:
+        value = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        words = str(error)
+        if "overwrite" in words or "twice" in words or "mutate" in words:
+            words += "; two keys or sections have the same name, rename one"
+        raise TaskFileError(f"{where} is not valid TOML: {words}.") from None
+    if "feedback" in value:
+        raise TaskFileError(
+            f"{where}: feedback: what follows an answer cannot be declared. Use the domain 'learning' for rewards, "
+            "or write the domain in Python."
+        )
+    try:
+        return TaskDeclaration.model_validate(value)
+    except ValidationError as error:
+        raise TaskFileError(f"{where}: {_explained(error.errors()[0])}.") from None
+
+
+def _explained(error: Any) -> str:
+    """The first thing that is wrong, with the key that it stands under."""
+    parts = [str(part) for part in error["loc"] if not str(part).startswith("tuple[")]
+    place = ".".join(parts)
+    if error["type"] == "extra_forbidden":
+        known = _keys_beside(parts)
+        near = difflib.get_close_matches(parts[-1], known, n=1)
+        words = f"did you mean {near[0]!r}" if near else f"known here: {', '.join(known)}"
+        return f"unknown key {place!r}; {words}"
+    if error["type"] == "missing":
+        return f"the key {place!r} is missing; `lakatos domain new` writes an example"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"{place}: {message}" if place else message
+
+
+def _keys_beside(parts: list[str]) -> list[str]:
+    """Keys that may stand where an unknown one stands."""
+    sections: dict[str, type[BaseModel]] = {
+        "attributes": TaskAttribute,
+        "comprehension": TaskQuestion,
+        "space": TaskSpace,
+    }
+    section = sections.get(parts[0] if len(parts) > 1 else "", TaskDeclaration)
+    return [field.alias or name for name, field in section.model_fields.items()]
+
+
+def kinds() -> tuple[str, ...]:
+    """Known kinds of attributes."""
+    return get_args(Kind)
+
+
+def as_shown(attribute: TaskAttribute, value: float) -> str:
+    """A value as people read it: with its unit, in per cent, as a word."""
+    if attribute.words:
+        return attribute.words[int(np.clip(round(value), 0, len(attribute.words) - 1))]
+    number = f"{value:.10g}"
+    if attribute.kind == "probability":
+        return f"{100 * value:.10g}%"
+    if attribute.kind == "delay":
+        if value == 0:
+            return "now"
+        unit = attribute.unit or "days"
+        return f"in {number} {unit.removesuffix('s') if value == 1 else unit}"
+    if attribute.kind == "rating" and not attribute.unit:
+        return f"{number} of {attribute.highest:.10g}"
+    if attribute.unit in ("€", "$", "£"):
+        return f"{'-' if value < 0 else ''}{attribute.unit}{abs(value):.10g}"
+    return f"{number} {attribute.unit}".rstrip()

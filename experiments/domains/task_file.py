@@ -1,0 +1,171 @@
+"""A domain that comes from a file of the researcher's: declared in TOML, or written in Python.
+
+A study keeps the file's whole text. A declaration is read from that text, wherever the run is. Python is run only from
+the file itself, and only while it holds the very text that the study keeps: a run that came from somebody else brings
+no code with it that would be run here.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import traceback
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+
+from pydantic import BaseModel, ConfigDict
+
+from lakatos.experiments.domains.declared import DeclaredDomain
+from lakatos.experiments.domains.declared_task import read_task
+from lakatos.experiments.errors import TaskFileError
+from lakatos.experiments.task import Domain
+from lakatos.traces.digest import Digest, digest_bytes
+
+LONGEST_START_S = 60
+"""Until a domain written in Python must be there when it is looked at for the first time."""
+NEEDED = (
+    "name", "options", "sequential", "n_options", "shown", "feedback", "candidates", "space", "check", "admits",
+    "probes", "features", "swap_sides", "picture", "describe",
+)  # fmt: skip
+"""What `experiments.task.Domain` asks for."""
+
+
+class TaskFile(BaseModel):
+    """The file that says what a study's domain is, and what it held when the study was read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str
+    """Where it was."""
+    text: str
+    """Whole."""
+
+    @property
+    def is_python(self) -> bool:
+        """Whether it is a program, not a declaration."""
+        return self.file.endswith(".py")
+
+    @property
+    def digest(self) -> Digest:
+        """Of the text."""
+        return digest_bytes(self.text.encode())
+
+    def is_changed(self) -> bool:
+        """Whether the file holds something else by now; a file that is gone has not changed."""
+        try:
+            return Path(self.file).read_bytes() != self.text.encode()
+        except OSError:
+            return False
+
+
+def read_task_file(path: Path) -> TaskFile:
+    """A file as it is now.
+
+    Raises:
+        TaskFileError: It cannot be read, or declares no domain; the message says where and what to do.
+    """
+    if path.suffix not in (".toml", ".py"):
+        raise TaskFileError(f"{path} declares no domain: give a file in TOML or Python.")
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise TaskFileError(
+            f"cannot read the domain {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}. "
+            "`lakatos domain new FILE` writes an example."
+        ) from None
+    file = TaskFile(file=str(path.resolve()), text=text)
+    if not file.is_python:
+        read_task(text, str(path))
+    else:
+        _refuse_loops(path)
+    domain_in(file)
+    return file
+
+
+@lru_cache(maxsize=64)
+def domain_in(file: TaskFile) -> Domain:
+    """The domain that a file declares, or that its program calls ``DOMAIN``.
+
+    Raises:
+        TaskFileError: There is none, or the program is not here as the study keeps it.
+    """
+    if not file.is_python:
+        return DeclaredDomain(file.text)
+    domain: Domain | None = getattr(module_in(file), "DOMAIN", None)
+    missing = [name for name in NEEDED if not hasattr(domain, name)]
+    if domain is None or missing:
+        what = f"its DOMAIN lacks {', '.join(missing)}" if domain else "it has no DOMAIN"
+        raise TaskFileError(
+            f"the domain {file.file}: {what}. `lakatos.experiments.task.Domain` says what a domain has; "
+            "inherit `OneShot` where trials may come in any order."
+        )
+    object.__setattr__(domain, "task_file", file)
+    return domain
+
+
+@lru_cache(maxsize=64)
+def module_in(file: TaskFile) -> ModuleType:
+    """The program of a domain, which is run once.
+
+    Raises:
+        TaskFileError: The file is gone or was changed, or the program fails.
+    """
+    path = Path(file.file)
+    if not path.is_file() or file.is_changed():
+        raise TaskFileError(
+            f"the domain {path} is {'not here' if not path.exists() else 'not what it was'} "
+            f"(SHA-256 {file.digest[:12]}...). A program is run from the file only, and only as the study read it: "
+            "put it back; the run keeps its text as an artifact of that digest."
+        )
+    module = ModuleType(f"lakatos_domain_{file.digest[:16]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+    try:
+        exec(compile(file.text, str(path), "exec"), module.__dict__)
+    except Exception as error:
+        lines = [
+            item.lineno
+            for item in traceback.extract_tb(error.__traceback__)
+            if item.filename == str(path)
+        ]
+        line = getattr(error, "lineno", None) or (lines[-1] if lines else None)
+        del sys.modules[module.__name__]
+        raise TaskFileError(
+            f"the domain {path}{f', line {line}' if line else ''}: {type(error).__name__}: {error}."
+        ) from error
+    return module
+
+
+def task_file_of(domain: Domain) -> TaskFile | None:
+    """The file that a domain came from; None for those of the package."""
+    found: TaskFile | None = getattr(domain, "task_file", None)
+    if found is None and isinstance(domain, DeclaredDomain):
+        return TaskFile(file=f"{domain.name}.toml", text=domain.text)
+    return found
+
+
+def _refuse_loops(path: Path) -> None:
+    """Run a program in a process of its own, and refuse it if it does not end soon or shows no trials."""
+    code = (
+        "import sys; from pathlib import Path; import numpy as np\n"
+        "from lakatos.experiments.domains.task_file import TaskFile, domain_in\n"
+        "path = Path(sys.argv[1])\n"
+        "found = domain_in(TaskFile(file=str(path), text=path.read_bytes().decode()))\n"
+        "found.probes(np.random.default_rng(0))\n"
+    )
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", code, str(path.resolve())],
+            capture_output=True, text=True, timeout=LONGEST_START_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise TaskFileError(
+            f"the domain {path} was not there after {LONGEST_START_S} s: it loops, or works when it is loaded. "
+            "Load nothing large at the top, and make probes short."
+        ) from None
+    if ended.returncode:
+        last = (ended.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+        raise TaskFileError(
+            f"the domain {path} cannot be loaded: {last.split('TaskFileError: ')[-1]}"
+        )

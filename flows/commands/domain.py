@@ -1,0 +1,73 @@
+"""The commands `lakatos domain ...`: declare a task, look at one, see which there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Kinds of tasks: those of the package, and your own, declared in a file of the study.",
+)
+
+
+@app.command()
+def new(
+    file: Annotated[Path, typer.Argument(help="The file to write, such as fairness.toml.")],
+) -> None:
+    """Write a commented declaration of a task, to be changed.
+
+    In Python: `lakatos.flows.operations.tasks.new_task(file)`.
+    """
+    from lakatos.flows.operations.tasks import new_task
+
+    made = escape(str(new_task(file)))
+    Console(soft_wrap=True).print(
+        f"{made} is written. Change it; then: lakatos domain check {made}"
+    )
+
+
+@app.command()
+def check(
+    domain: Annotated[str, typer.Argument(help="A file that declares a task, or a domain's name.")],
+    page: Annotated[
+        Path | None, typer.Option(help="Write the sample trials as people see them, as HTML.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another number shows other trials.")] = 0,
+) -> None:
+    """Check a task and show it: sample trials, the size of its space, what theories see, and its rivals.
+
+    In Python: `lakatos.flows.operations.tasks.examine_task(domain)`.
+    """
+    from lakatos.flows.operations.tasks import examine_task
+    from lakatos.traces.artifact import write_whole
+
+    found = examine_task(domain, seed)
+    print(found.to_text(), end="")
+    if page is not None:
+        write_whole(page, found.to_page().encode())
+        print(f"as people see them: {page}")
+
+
+@app.command("list")
+def list_command(
+    folder: Annotated[Path, typer.Argument(help="Where your declarations are.")] = Path(),
+) -> None:
+    """Domains of the package, and tasks declared in a folder.
+
+    In Python: `lakatos.experiments.domains.DOMAINS`, `lakatos.flows.operations.tasks.files_with_tasks(folder)`.
+    """
+    from lakatos.experiments.domains import DOMAINS
+    from lakatos.flows.operations.tasks import files_with_tasks
+
+    table = Table("domain", "options", "from")
+    for name, domain in DOMAINS.items():
+        table.add_row(name, escape(", ".join(domain.options)), "the package")
+    for path, name in files_with_tasks(folder):
+        table.add_row(escape(name), "", escape(str(path)))
+    Console().print(table)

@@ -1,0 +1,243 @@
+"""Domains as people look at them: what a task's trials are, what may be said about them, which theories there are."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from lakatos.experiments.domains import DOMAINS, open_domain
+from lakatos.experiments.domains.declared_task import MEANINGS, read_task
+from lakatos.experiments.errors import StimuliError, TaskFileError
+from lakatos.experiments.task import Domain, Stimuli
+from lakatos.judges.ground_truth import SETTINGS
+from lakatos.theories.claim import variations
+from lakatos.theories.families import find_family
+from lakatos.theories.theory import read_program
+from lakatos.traces.artifact import write_whole
+
+N_SAMPLES = 5
+NEW_TASK = f"""\
+# A task: what people choose between, and how it looks. `lakatos domain check` looks at it.
+name = "NAME"                        # small letters, digits and underscores
+question = "Which one do you choose?"   # stands above the options
+options = ["A", "B"]                 # labels of 2 to 6 options, in their order
+instructions = [                     # what people read first, paragraph by paragraph; English
+  "You will choose between two offers, again and again.",
+  "Each offer is an amount of money, and the chance of getting it. Choose the one that you would rather have.",
+]
+
+# Asked after the instructions; as many as you like, or none.
+[[comprehension]]
+text = "An offer says 40 points and 50%. What does it mean?"
+answers = ["You get 40 points for sure", "You get 40 points in half of all cases"]
+right = 1                            # place of the right answer, from 0
+
+# One section for each attribute, in the order in which they are shown. Kinds:
+{chr(10).join(f"#   {kind:<12} {words}" for kind, words in MEANINGS.items())}
+[attributes.points]
+kind = "amount"
+label = "Points"                     # stands beside it on the page
+unit = ""                            # stands behind the number
+levels = [10, 20, 30, 40, 60, 80]    # or: from = 10, to = 80, step = 10; words for a category
+better = "more"                      # "more" or "less" if everybody prefers that; leave it out where tastes differ
+# show = "bar"                       # number alone, or bar, stars, dots, dot_size
+# noun = "number of points"          # what theories call it; its name by default
+
+[attributes.chance]
+kind = "probability"
+label = "Chance"
+levels = [0.1, 0.25, 0.5, 0.75, 0.9, 1.0]
+better = "more"
+show = "bar"
+
+[space]
+# trials = 400                       # a random sample of so many, where there are too many to list
+dominated = false                    # whether an option may be worse than another one whatever one's taste
+same = "in any order"                # or "in this order": whether a menu in another order is another trial
+"""
+
+
+@dataclass(frozen=True)
+class TaskExamination:
+    """What there is to say of a domain."""
+
+    domain: Domain
+    n_trials: int
+    arrays: Mapping[str, tuple[int, ...]]
+    """What theories see, with the shape for one trial."""
+    features: tuple[str, ...]
+    """What diagnoses, and conditions on designs, may name."""
+    variations: Mapping[str, str]
+    """What claims may be about, in words."""
+    theories: Mapping[str, str]
+    """Published accounts by name, with their titles."""
+    n_mechanisms: int
+    samples: tuple[str, ...]
+    """Some trials, each in a line."""
+    pictures: tuple[str, ...]
+    """The same as people see them."""
+
+    def to_text(self) -> str:
+        """For people to read."""
+        arrays = ", ".join(f"{name} {shape}" for name, shape in self.arrays.items())
+        return "\n".join(
+            [
+                f"{self.domain.name}: {self.n_trials:,} trials with {len(self.domain.options)} options "
+                f"({', '.join(self.domain.options)})",
+                "trials, for example:",
+                *(f"  {line}" for line in self.samples),
+                f"theories see, for each trial: {arrays}",
+                f"claims may be about: {', '.join(self.variations)}",
+                f"diagnoses look at: {', '.join(self.features)}",
+                f"rivals ({len(self.theories)}, and a grammar of {self.n_mechanisms} mechanisms):",
+                *(f"  {name}: {title}" for name, title in self.theories.items()),
+                "",
+            ]
+        )
+
+    def to_page(self) -> str:
+        """The sample trials as people see them, as one page without scripts."""
+        shown = "".join(f"<section>{picture}</section>" for picture in self.pictures)
+        return (
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(self.domain.name)}</title>'
+            '<meta name="viewport" content="width=device-width">'
+            "<style>section{margin:28px auto;max-width:760px}</style>"
+            f"<body>{shown}</body></html>"
+        )
+
+
+def new_task(file: Path) -> Path:
+    """Write a commented declaration of a task, to be changed.
+
+    Raises:
+        TaskFileError: The file exists, or is not called something.toml.
+    """
+    if file.suffix != ".toml":
+        raise TaskFileError(f"{file}: a declaration is a TOML file; call it {file.stem}.toml.")
+    if file.exists():
+        raise TaskFileError(f"{file} exists; name another file, or delete it.")
+    name = re.sub(r"[^a-z0-9]+", "_", file.stem.lower()).strip("_")
+    name = (
+        name
+        if re.match(r"[a-z][a-z0-9_]", name) and name not in DOMAINS
+        else f"my_{name or 'task'}"
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, NEW_TASK.replace("NAME", name[:40], 1).encode())
+    return file
+
+
+def examine_task(word: str, seed: int = 0) -> TaskExamination:
+    """Look at a domain of the package, or at a file that declares one, and try what every domain owes.
+
+    Raises:
+        TaskFileError: The file declares no domain, or its program breaks what every domain owes.
+        StimuliError: Its space is too large.
+        EmptyDesignSpaceError: Its space has no trial.
+        GrammarError: There are no theories about it.
+    """
+    domain = open_domain(word)
+    rng = np.random.default_rng(seed)
+    space = domain.space(SETTINGS.get(word, {}))
+    if word not in DOMAINS:
+        _check_duties(domain, space)
+    family = find_family(domain)
+    rows = np.sort(rng.choice(len(space), min(N_SAMPLES, len(space)), replace=False))
+    some = space.take(rows)
+    return TaskExamination(
+        domain=domain,
+        n_trials=len(space),
+        arrays={name: array.shape[1:] for name, array in space.arrays.items()},
+        features=tuple(domain.features(some)),
+        variations=variations(domain),
+        theories={name: read_program(family.program(name)).name for name in family.seeds},
+        n_mechanisms=len(family.grammar.mechanisms),
+        samples=tuple(domain.describe(some, row) for row in range(len(some))),
+        pictures=tuple(domain.picture(some, row) for row in range(len(some))),
+    )
+
+
+def _check_duties(domain: Domain, space: Stimuli) -> None:
+    """Refuse a domain whose parts contradict each other."""
+    some = space.take(np.arange(min(len(space), 50)))
+    try:
+        for probe in [some, *domain.probes(np.random.default_rng(0))]:
+            domain.check(probe)
+            domain.check(domain.swap_sides(probe))
+    except StimuliError as error:
+        raise TaskFileError(f"{domain.name}: check refuses its own trials: {error}") from None
+    back = domain.swap_sides(domain.swap_sides(some))
+    faults = {
+        "swap_sides done twice must give the same trials again": back.keys == some.keys,
+        "space holds a trial twice": len(set(space.keys)) == len(space),
+        "admits refuses trials of the space": bool(np.all(domain.admits({}, some))),
+        "features must be a finite number for each trial": all(
+            np.shape(values) == (len(some),) and np.isfinite(values).all()
+            for values in domain.features(some).values()
+        ),
+        "picture must be HTML without scripts": "<script" not in domain.picture(some, 0).lower(),
+        "describe must tell trials apart": len(
+            {domain.describe(some, row) for row in range(len(some))}
+        )
+        == len(some),
+    }
+    if broken := [words for words, held in faults.items() if not held]:
+        raise TaskFileError(f"{domain.name}: {broken[0]}.")
+
+
+def files_with_tasks(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Declarations in a folder, each with its task's name, or what is wrong with it."""
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            text = path.read_text(encoding="utf-8")
+            if "attributes" not in tomllib.loads(text):
+                continue
+            yield path, read_task(text, str(path)).name
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+            continue  # whatever it is, it is no declaration
+        except TaskFileError as error:
+            yield path, f"not valid: {error}"
+
+
+def domains_page() -> str:
+    """What trials, claims and features of every domain of the package are, as a page of the documentation."""
+    parts = [
+        "# Domains of the package",
+        "",
+        "Made from the code by `python -m lakatos.flows.operations.tasks`; a test holds it to it. A task of your own "
+        "is declared in a file: [own_task.md](own_task.md).",
+    ]
+    for name in DOMAINS:
+        found = examine_task(name)
+        parts += [
+            "",
+            f"## {name}",
+            "",
+            f"Options: {', '.join(found.domain.options)}. For example:",
+            "",
+            f"    {found.samples[0]}",
+            "",
+            "| array of `trials` | shape |",
+            "| --- | --- |",
+            *(
+                f"| `{array}` | `({', '.join(['n_trials', *map(str, shape)])})` |"
+                for array, shape in found.arrays.items()
+            ),
+            "",
+            "| a claim may be about | that is |",
+            "| --- | --- |",
+            *(f"| `{key}` | {words} |" for key, words in found.variations.items()),
+            "",
+            f"Features: {', '.join(f'`{item}`' for item in found.features)}.",
+        ]
+    return "\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    print(domains_page(), end="")

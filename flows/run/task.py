@@ -1,0 +1,83 @@
+"""The domain of a study, the theories about it, and which code they are: of the package, or of the study's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakatos.experiments.domains import DOMAINS, find_domain
+from lakatos.experiments.domains.task_file import TaskFile, domain_in, read_task_file
+from lakatos.experiments.errors import TaskFileError
+from lakatos.experiments.task import Domain
+from lakatos.flows.errors import StudyError
+from lakatos.flows.run.code import science
+from lakatos.theories.families import find_family
+from lakatos.theories.families.family import Family
+from lakatos.traces.digest import Fingerprint
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.study import CampaignConfig
+
+
+def domain_of(study: CampaignConfig) -> Domain:
+    """What a study asks about."""
+    return find_domain(study.domain, study.domain_file)
+
+
+def family_of(study: CampaignConfig) -> Family:
+    """Published theories about it, and their grammar."""
+    return find_family(domain_of(study))
+
+
+def science_of(study: Mapping[str, Any]) -> Fingerprint:
+    """Digest of the code that a study uses, by the study as plain values."""
+    return science(code_part(study))
+
+
+def code_part(study: Mapping[str, Any]) -> str:
+    """The domain whose code a study uses: that of declarations, or all code where the domain is a program."""
+    file = study.get("domain_file")
+    if not file:
+        return str(study.get("domain", ""))
+    return "" if TaskFile.model_validate(file).is_python else "declared"
+
+
+def with_domain(value: dict[str, Any], study: Path) -> dict[str, Any]:
+    """A study as it was written, with the text of the file that its section ``domain`` names.
+
+    Raises:
+        StudyError: The section says something else, or takes the name of a domain of the package.
+        TaskFileError: The file declares no domain.
+    """
+    section = value.get("domain")
+    if not isinstance(section, dict):
+        return value
+    if list(section) != ["file"] or not isinstance(section["file"], str):
+        raise StudyError(
+            f'the study {study}: [domain] has one key, file = "NAME.toml" or "NAME.py"; for a domain of the package '
+            f"write domain = {next(iter(DOMAINS))!r} above all sections."
+        )
+    file = read_task_file(study.parent / section["file"])
+    name = domain_in(file).name
+    if name in DOMAINS:
+        raise StudyError(
+            f"the study {study}: the domain in {section['file']} is called {name!r} as one of the package; "
+            "give it another name."
+        )
+    return value | {"domain": name, "domain_file": file.model_dump()}
+
+
+def check_unchanged(study: CampaignConfig) -> None:
+    """Refuse to go on with a run whose domain's file was changed since.
+
+    Raises:
+        TaskFileError: It was; the message says what to do.
+    """
+    file = study.domain_file
+    if file is not None and file.is_changed():
+        raise TaskFileError(
+            f"the domain {file.file} was changed since this run began, and answers to two different tasks must not "
+            f"come together. Put it back (the run keeps the text of then, SHA-256 {file.digest[:12]}...), or move the "
+            "changed file elsewhere and begin a new study with it."
+        )

@@ -1,0 +1,105 @@
+"""The commands about tasks: a declaration is written, looked at, refused, and told from other files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "experiments" / "domains"))
+
+from tasks import EXAMPLES, GIFTS, STUDIES, gifts
+
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.domains.declared_task import kinds
+from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError, TaskFileError
+from lakatos.flows.commands.domain import app
+from lakatos.flows.operations.tasks import (
+    NEW_TASK,
+    domains_page,
+    examine_task,
+    files_with_tasks,
+    new_task,
+)
+
+
+def test_a_new_declaration_is_valid_named_after_its_file_and_explains_every_kind(
+    tmp_path: Path,
+) -> None:
+    made = new_task(tmp_path / "Risky choice.toml")
+    found = examine_task(str(made))
+    assert found.domain.name == "risky_choice"
+    assert found.n_trials > 100
+    assert all(f"#   {kind} " in NEW_TASK for kind in kinds())
+    with pytest.raises(TaskFileError, match="exists; name another file"):
+        new_task(made)
+    with pytest.raises(TaskFileError, match="is a TOML file"):
+        new_task(tmp_path / "task.py")
+    assert examine_task(str(new_task(tmp_path / "risky.toml"))).domain.name == "my_risky"
+
+
+def test_a_check_shows_trials_the_size_of_the_space_arrays_and_rivals(tmp_path: Path) -> None:
+    file, page = tmp_path / "gifts.toml", tmp_path / "page.html"
+    file.write_text(GIFTS)
+    done = CliRunner().invoke(app, ["check", str(file), "--page", str(page)])
+    assert done.exit_code == 0, done.output
+    assert "gifts: 48 trials with 2 options (left, right)" in done.output
+    assert "left: worth €" in done.output
+    assert "theories see, for each trial: worth (2,), wrapping (2,)" in done.output
+    assert "weighted_adding: Weighted adding" in done.output
+    assert page.read_text().count("<table") == 5
+
+
+def test_spaces_that_are_too_large_or_empty_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "gifts.toml"
+    file.write_text(gifts(("levels = [1, 2, 4, 8]", "from = 0\nto = 100\nstep = 1")))
+    with pytest.raises(StimuliError, match="such as trials = 400"):
+        examine_task(str(file))
+    file.write_text(gifts(('["plain", "red", "gold"]', '["plain", "red"]\nbetter = "more"'),
+                          ("[1, 2, 4, 8]", "[1, 2]")))  # fmt: skip
+    assert examine_task(str(file)).n_trials == 1
+    one = gifts().split("[attributes.wrapping]")[0]
+    file.write_text(one)
+    with pytest.raises(EmptyDesignSpaceError, match="Say dominated = true"):
+        examine_task(str(file))
+
+
+def test_a_program_whose_parts_contradict_each_other_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "gifts.py"
+    file.write_text(
+        "from lakatos.experiments.domains.declared import DeclaredDomain\n"
+        "class Gifts(DeclaredDomain):\n"
+        "    def describe(self, stimuli, row):\n        return 'a trial'\n"
+        f"DOMAIN = Gifts({GIFTS!r})\n"
+    )
+    with pytest.raises(TaskFileError, match="describe must tell trials apart"):
+        examine_task(str(file))
+
+
+def test_a_list_has_the_domains_of_the_package_and_the_declarations_of_a_folder(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "good.toml").write_text(GIFTS)
+    (tmp_path / "bad.toml").write_text(gifts(('["left", "right"]', '["left"]')))
+    (tmp_path / "study.toml").write_text('name = "a study"\n')
+    (tmp_path / "broken.toml").write_text("name = ")
+    found = {path.name: words for path, words in files_with_tasks(tmp_path)}
+    assert set(found) == {"good.toml", "bad.toml"}
+    assert found["good.toml"] == "gifts"
+    assert found["bad.toml"].startswith("not valid: ")
+    done = CliRunner().invoke(app, ["list", str(tmp_path)])
+    assert done.exit_code == 0
+    assert all(name in done.output for name in (*DOMAINS, "gifts", "1 label"))
+
+
+def test_the_examples_are_listed_and_named_by_the_studies_beside_them() -> None:
+    assert {words for _, words in files_with_tasks(STUDIES / "tasks")} == set(EXAMPLES)
+    for name in EXAMPLES:
+        assert f'file = "tasks/{name}.toml"' in (STUDIES / f"{name}.toml").read_text()
+
+
+def test_the_page_about_the_domains_is_made_from_the_code() -> None:
+    page = (STUDIES.parent / "docs" / "domains.md").read_text()
+    assert page == domains_page(), "python -m lakatos.flows.operations.tasks > docs/domains.md"

@@ -1,0 +1,237 @@
+"""A study whose domain is a file: what is kept of it, what a resume refuses, and what is never run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "experiments" / "domains"))
+
+from tasks import gifts
+
+from lakatos.experiments.domains import find_domain, open_domain, task_file
+from lakatos.experiments.domains.declared import DeclaredDomain
+from lakatos.experiments.domains.task_file import TaskFile, task_file_of
+from lakatos.experiments.errors import TaskFileError
+from lakatos.flows.errors import StudyError
+from lakatos.flows.run.code import used_by
+from lakatos.flows.run.run import create_run, open_run, read_state
+from lakatos.flows.run.study import CampaignConfig, load_study
+from lakatos.flows.run.task import code_part, domain_of, family_of
+from lakatos.flows.start import run_study
+from lakatos.theories.errors import GrammarError
+
+STUDY = """
+name = "presents"
+question = "Which gifts do people take?"
+seed = 4
+[domain]
+file = "{file}"
+[theories]
+seeds = ["worth_alone", "equal_weights"]
+candidates = 0
+induction = false
+draws = 64
+[design]
+trials = 8
+participants = 20
+candidates = 30
+power = 0.5
+refused = "cover"
+[participants]
+source = "simulated"
+theory = "weighted_adding"
+[stop]
+cycles = 1
+least_cycles = 1
+[validation]
+company = false
+"""
+TWO_NUMBERS = gifts(
+    ('kind = "category"', 'kind = "rating"'), ('["plain", "red", "gold"]', '[1, 2, 3]\nbetter = "more"')
+)  # fmt: skip
+PROGRAM = f'''
+"""Gifts of which people see the worth in words."""
+
+from lakatos.experiments.domains.declared import DeclaredDomain
+from lakatos.theories.families.declared import declared_family
+
+
+class GiftsDomain(DeclaredDomain):
+    def picture(self, stimuli, row):
+        return "<p>drawn by a program</p>"
+
+
+DOMAIN = GiftsDomain({TWO_NUMBERS!r})
+FAMILY = declared_family(DOMAIN)
+'''
+
+
+def study_with(folder: Path, text: str = TWO_NUMBERS, file: str = "gifts.toml") -> Path:
+    (folder / file).write_text(text)
+    study = folder / "presents.toml"
+    study.write_text(STUDY.format(file=file))
+    return study
+
+
+def test_a_study_keeps_the_whole_declaration_and_needs_the_file_no_more(tmp_path: Path) -> None:
+    config = load_study(study_with(tmp_path))
+    (tmp_path / "gifts.toml").unlink()
+    again = CampaignConfig.model_validate(config.model_dump(mode="json"))
+    assert again.digest == config.digest
+    assert domain_of(again) == DeclaredDomain(TWO_NUMBERS)
+    assert again.domain == "gifts"
+    assert "worth_alone" in family_of(again).seeds
+
+
+def test_the_fingerprint_of_a_declared_domain_is_part_of_its_studies_only(tmp_path: Path) -> None:
+    config = load_study(study_with(tmp_path))
+    value = config.model_dump(mode="json")
+    assert code_part(value) == "declared"
+    assert code_part({"domain": "risky"}) == "risky"
+    program = value | {"domain_file": {"file": "gifts.py", "text": ""}}
+    assert code_part(program) == ""  # it may use anything
+    texts = {
+        "experiments/domains/declared.py": b"from lakatos.experiments.domains import declared_task",
+        "experiments/domains/declared_task.py": b"",
+        "experiments/domains/risky.py": b"",
+        "theories/families/declared.py": b"",
+        "theories/check.py": b"from lakatos.theories.families import find_family",
+    }
+    risky = {"experiments/domains/risky.py", "theories/check.py"}
+    assert set(used_by(texts, "risky")) == risky
+    assert set(used_by(texts, "declared")) == set(texts) - {"experiments/domains/risky.py"}
+    plain = CampaignConfig.model_validate(
+        {key: item for key, item in value.items() if key != "domain_file"}
+        | {"domain": "risky", "theories": {"seeds": ["expected_value", "expected_utility"]},
+           "participants": {"source": "simulated", "theory": "expected_utility"}}
+    )  # fmt: skip
+    assert "domain_file" not in plain.model_dump()
+
+
+def test_a_run_keeps_the_file_as_an_artifact_and_a_changed_file_is_not_resumed(
+    tmp_path: Path,
+) -> None:
+    config = load_study(study_with(tmp_path))
+    create_run(config, tmp_path / "run").close()
+    _, trace = read_state(tmp_path / "run")
+    assert config.domain_file is not None
+    assert trace.artifacts.get(config.domain_file.digest) == TWO_NUMBERS.encode()
+    trace.close()
+    file = tmp_path / "gifts.toml"
+    file.write_text(TWO_NUMBERS.replace("Worth", "Value"))
+    with pytest.raises(TaskFileError, match=r"changed since this run began.*Put it back"):
+        open_run(tmp_path / "run")
+    file.write_text(TWO_NUMBERS)
+    open_run(tmp_path / "run").close()
+    file.unlink()
+    open_run(tmp_path / "run").close()
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ('file = "none.toml"', "cannot read the domain"),
+        ('path = "gifts.toml"', r"\[domain\] has one key, file"),
+        ('file = "gifts.csv"', "declares no domain: give a file in TOML or Python"),
+    ],
+)
+def test_a_study_that_names_no_declaration_is_refused(
+    tmp_path: Path, section: str, words: str
+) -> None:
+    study = study_with(tmp_path)
+    study.write_text(study.read_text().replace('file = "gifts.toml"', section))
+    with pytest.raises((StudyError, TaskFileError), match=words):
+        load_study(study)
+
+
+def test_the_name_of_a_domain_of_the_package_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="called 'risky' as one of the package"):
+        load_study(study_with(tmp_path, TWO_NUMBERS.replace('"gifts"', '"risky"')))
+
+
+def test_a_name_of_a_theory_that_the_task_has_not_is_refused_with_those_that_it_has(
+    tmp_path: Path,
+) -> None:
+    study = study_with(tmp_path)
+    study.write_text(study.read_text().replace("worth_alone", "worth_alne"))
+    with pytest.raises(StudyError, match="no theory 'worth_alne'; did you mean 'worth_alone'"):
+        load_study(study)
+
+
+# Domains that are programs
+
+
+def test_a_program_is_a_domain_that_draws_its_own_pictures(tmp_path: Path) -> None:
+    config = load_study(study_with(tmp_path, PROGRAM, "gifts.py"))
+    domain = domain_of(config)
+    assert domain.picture(domain.space({}), 0) == "<p>drawn by a program</p>"
+    elsewhere = find_domain(domain.name, task_file_of(domain))
+    assert elsewhere.picture(elsewhere.space({}), 0) == "<p>drawn by a program</p>"
+    assert "worth_alone" in family_of(config).seeds
+
+
+def test_a_program_is_never_run_from_a_study_but_only_from_an_unchanged_file(
+    tmp_path: Path,
+) -> None:
+    mark = tmp_path / "was-run"
+    text = f"from pathlib import Path\nPath({str(mark)!r}).touch()\n" + PROGRAM
+    for there in (None, PROGRAM):
+        file = tmp_path / "gifts.py"
+        if there is not None:
+            file.write_text(there)
+        with pytest.raises(TaskFileError, match=r"is not (here|what it was) .*put it back"):
+            find_domain("gifts", TaskFile(file=str(file), text=text))
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("while True:\n    pass\n", "it loops"),
+        ("x = 1\nDOMAIN = y\n", "line 2: NameError: name 'y'"),
+        ("DOMAIN = (\n", "SyntaxError"),
+        ("x = 1\n", "it has no DOMAIN"),
+        ("DOMAIN = 3\n", "its DOMAIN lacks name, options"),
+    ],
+)
+def test_a_program_that_is_no_domain_is_refused(
+    tmp_path: Path, text: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_file, "LONGEST_START_S", 4)
+    (tmp_path / "gifts.py").write_text(text)
+    with pytest.raises(TaskFileError, match=words):
+        open_domain(str(tmp_path / "gifts.py"))
+
+
+def test_a_program_without_theories_is_refused_with_what_to_add(tmp_path: Path) -> None:
+    text = PROGRAM.replace("FAMILY = declared_family(DOMAIN)", "FAMILY = None")
+    with pytest.raises((StudyError, GrammarError), match="has no FAMILY with seeds"):
+        load_study(study_with(tmp_path, text, "gifts.py"))
+
+
+# Whole campaigns
+
+
+@pytest.mark.slow
+def test_a_campaign_about_a_declared_task_recovers_the_hidden_rule(tmp_path: Path) -> None:
+    study = study_with(tmp_path)
+    text = study.read_text().replace('"equal_weights"]', '"weighted_adding"]')
+    study.write_text(text.replace("participants = 20", "participants = 40"))
+    verdict = run_study(study, tmp_path / "run", n_workers=1)
+    state, trace = read_state(tmp_path / "run")
+    trace.close()
+    assert "Weighted adding" in verdict.text
+    assert state.truth is not None
+    domain = domain_of(load_study(study))
+    assert state.truth.record.n_trials == len(domain.space({}))
+    assert np.sqrt(min(state.truth.record.corrected.values())) < 0.05
+
+
+@pytest.mark.slow
+def test_a_campaign_about_a_program_runs_to_its_verdict(tmp_path: Path) -> None:
+    verdict = run_study(study_with(tmp_path, PROGRAM, "gifts.py"), tmp_path / "run", n_workers=1)
+    assert "people" in verdict.text.lower()
