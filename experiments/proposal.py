@@ -116,12 +116,24 @@ def check_proposal(
         StimuliError: A trial is none of the domain.
         DesignError: A trial lies outside the space, is boring, is forbidden, or is there twice; the first is named.
     """
+    for row, problem in problems_of_trials(domain, settings, stimuli, forbidden).items():
+        raise DesignError(f"proposed trial {row} ({domain.describe(stimuli, row)}) {problem}.")
+
+
+def problems_of_trials(
+    domain: Domain, settings: Mapping[str, Any], stimuli: Stimuli, forbidden: Sequence[str] = ()
+) -> dict[int, str]:
+    """Why trials cannot be asked, by row; arguments and errors as of `check_proposal`.
+
+    Raises:
+        StimuliError: A trial is none of the domain.
+    """
     domain.check(stimuli)
+    problems: dict[int, str] = {}
 
     def refuse(wrong: NDArray[np.bool_], words: str) -> None:
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise DesignError(f"proposed trial {row} ({domain.describe(stimuli, row)}) {words}.")
+        for row in np.flatnonzero(wrong):
+            problems.setdefault(int(row), words)
 
     refuse(
         ~np.asarray(domain.admits(settings, stimuli)),
@@ -144,3 +156,4 @@ def check_proposal(
             again,
             "is there twice, perhaps with its options exchanged. Name it once; repetitions ask it again",
         )
+    return problems

@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
+from lakatos.flows.roles.brief import CycleCase, case_of  # noqa: E402
 from lakatos.flows.run.run import open_run  # noqa: E402
-from lakatos.flows.stages.propose import CycleCase, case_of  # noqa: E402
 from lakatos.language_models.pins import active  # noqa: E402
 from lakatos.theories.roles.answer import Statement, TypedClaim  # noqa: E402
 from lakatos.theories.roles.exhibit import Exhibit, records_of  # noqa: E402
@@ -82,7 +82,8 @@ def golden_case() -> Iterator[tuple[Any, CycleCase]]:
 def world() -> World:
     """The exhibits of the golden case, and every number of its records as it can be stated."""
     with golden_case() as (run, case):
-        marks = {item.title: f"#{item.reference[:12]}" for item in (case.file, *case.evidence)}
+        exhibits = (case.file, *case.background, *case.evidence)
+        marks = {item.title.partition(",")[0]: f"#{item.reference[:12]}" for item in exhibits}
         names = {theory: run.state.name(theory) for theory in (case.loser, case.leader)}
         known = list(_of_case(run.state.diagnoses[-1].record, names, marks["case file"]))
         for experiment in run.state.collected:
@@ -90,17 +91,17 @@ def world() -> World:
             scores = {
                 name: run.state.scores[theory, experiment].record for theory, name in names.items()
             }
-            cited = {name: marks[f"experiment {experiment}: {name}"] for name in scores}
-            cited[PEOPLE] = marks[f"answers in experiment {experiment}"]
+            cited = dict.fromkeys([PEOPLE, *scores], marks[f"experiment {experiment}"])
             known += _of_experiment(experiment, trials, scores, cited, _rows(case, experiment))
-        return World((case.file, *case.evidence), tuple(known))
+        return World(exhibits, tuple(known))
 
 
 def _rows(case: CycleCase, experiment: str) -> list[int]:
-    (answers,) = [
-        item for item in case.evidence if item.title == f"answers in experiment {experiment}"
+    own = [
+        item for item in case.evidence if item.title.partition(",")[0].endswith(f" {experiment}")
     ]
-    return [row["trial"] - 1 for row in answers.value]
+    lines = [line for item in own for line in item.value if line.startswith("trial ")]
+    return [int(line.split(":")[0].split()[1]) - 1 for line in lines]
 
 
 def _claim(quantity: str, of: str, unit: str, **more: Any) -> dict[str, Any]:
@@ -150,7 +151,7 @@ def _of_experiment(
                 decimals = min(_decimals(values[row]), _decimals(shares[other][row]))
                 if round(gap, decimals) > 0:
                     claim = _claim("share", name, "share", **pair)
-                    yield Known(claim, (cited[name], cited[other]), gap, decimals)
+                    yield Known(claim, (cited[name],), gap, decimals)
 
 
 def _shown(value: float) -> float:
@@ -332,7 +333,7 @@ def uncited_record(world: World, rng: np.random.Generator) -> Statement | None:
     others = [
         f"#{item.reference[:12]}"
         for item in world.shown
-        if f"#{item.reference[:12]}" not in known.cites
+        if item.reference and f"#{item.reference[:12]}" not in known.cites
     ]
     return stated(known, rng, cites=(others[int(rng.integers(len(others)))],))
 

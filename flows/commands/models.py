@@ -260,6 +260,45 @@ def speculation(
 
 
 @app.command()
+def bridge(
+    folder: Annotated[Path, typer.Argument(help="Folder of the questions and their answers.")],
+    port: Annotated[int, typer.Option(help="On this machine only.", min=1, max=65535)] = 8000,
+    who: Annotated[str, typer.Option(help="Who answers; recorded with each answer.")] = "somebody",
+    wait: Annotated[
+        float, typer.Option(help="Seconds after which a request has to come again.", min=1)
+    ] = 240.0,
+    context: Annotated[
+        int, typer.Option(help="Tokens of prompt and answer together.", min=1024)
+    ] = 65_536,
+    most: Annotated[int, typer.Option(help="Questions in the folder.", min=1)] = 5000,
+    terminal: Annotated[bool, typer.Option(help="Also take answers that are typed here.")] = False,
+) -> None:
+    """Stand in as the model: questions become files in a folder, and answers are taken from it, until interrupted.
+
+    In Python: `language_models.bridge.app.create_bridge(QuestionFolder(folder), settings)`.
+    """
+    import sys
+    import threading
+
+    from lakatos.language_models.bridge.app import BridgeSettings, create_bridge
+    from lakatos.language_models.bridge.folder import QuestionFolder
+    from lakatos.language_models.bridge.terminal import answer_from_terminal
+    from lakatos.language_models.rehearsal.serve import running_app
+
+    settings = BridgeSettings(who=who, wait_s=wait, context_tokens=context)
+    questions, say, over = QuestionFolder(folder, most), _printer(), threading.Event()
+    with _asked_to_stop(), running_app(create_bridge(questions, settings), port) as base_url:
+        say(f'in a study: base_url = "{base_url}", model = "{settings.model}"')
+        say(f"questions come to {questions.folder}")
+        try:
+            if terminal:
+                answer_from_terminal(questions, sys.stdin, print)
+            over.wait()
+        except KeyboardInterrupt:
+            say("stopped")
+
+
+@app.command()
 def tiny(
     folder: Annotated[Path, typer.Argument(help="Folder to make.")],
     port: Annotated[int, typer.Option(help="That the profile names.", min=1, max=65535)] = 8000,

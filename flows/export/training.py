@@ -14,6 +14,7 @@ Only records that hold are used, so that nothing rests on answers that were with
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -231,7 +232,7 @@ def _trajectory(known: _TrainingRecords, attempts: Sequence[tuple[Digest, RoleAn
     """Steps of one line of work with the states that they lead to; credit follows when all are known."""
     first = attempts[0][1]
     steps: list[Line] = []
-    state, ended, source = "asked", None, None
+    state, ended, source, best = "asked", None, None, -math.inf
     for digest, record in attempts:
         judged = known.passed(digest, record)
         tried = known.tried.get(digest)
@@ -249,7 +250,8 @@ def _trajectory(known: _TrainingRecords, attempts: Sequence[tuple[Digest, RoleAn
             }
         )
         state = after
-        source = tried.fitted if tried and tried.outcome == "submitted" else source
+        if tried and tried.outcome == "submitted" and (tried.criterion or 0.0) > best:
+            source, best = tried.fitted, tried.criterion or 0.0
     if state == "cut off":
         ended = None
     elif source is None:
@@ -273,7 +275,7 @@ def _trajectory(known: _TrainingRecords, attempts: Sequence[tuple[Digest, RoleAn
 
 def _state(record: RoleAnswered, tried: SuccessorTried | None) -> str:
     if tried is None:
-        return f"unreadable: {record.outcome}"
+        return "looked" if record.outcome == "answered" else f"unreadable: {record.outcome}"
     if tried.outcome == "submitted":
         return "submitted"
     return f"{tried.outcome}: {tried.reason.partition(':')[0].split(' ')[0]}"

@@ -146,14 +146,11 @@ def _limits_of_evidence(run: RunReading) -> list[str]:
 
 def _limits_of_search(run: RunReading) -> list[str]:
     found = []
-    n_scored, n_tried = (
-        len(run.board.standings),
-        sum(item.record.n_attempts for item in run.state.searches),
-    )
+    n_scored, n_tried = len(run.board.standings), run.state.n_tried
     if n_scored:
         found.append(
-            f"The winner is the best of {n_scored} theories, which were themselves picked from {n_tried} that the "
-            "search tried. The best of many looks better than it is on the data used for picking."
+            f"The winner is the best of {n_scored} theories, which were themselves picked from {n_tried} that were "
+            "tried. The best of many looks better than it is on the data used for picking."
         )
     if run.leader and (why := run.checked[run.leader].record.unreadable):
         found.append(f"The winner is a predictor, not an explanation: {why}.")
@@ -166,11 +163,15 @@ def _limits_of_search(run: RunReading) -> list[str]:
 
 def _limits_of_scope(run: RunReading) -> list[str]:
     pooled = any(item.record.pooled for item in run.state.collected.values())
-    ways = "combines published mechanisms"
-    if run.config.theories.induction and not pooled:
-        ways += " and reads rules off the answers"
+    advocates = run.config.theories.advocates
+    ways = ["combines published mechanisms"] if "grammar" in advocates else []
+    if "induction" in advocates and not pooled:
+        ways.append("reads rules off the answers")
+    if "language_model" in advocates and run.config.roles.reviser:
+        ways.append("asks language models")
+    how = " and ".join(ways) or "tries nothing"
     return [
-        f"All trials are of one kind of task ({run.config.domain}). The search {ways}; an idea beyond "
+        f"All trials are of one kind of task ({run.config.domain}). The search {how}; an idea beyond "
         "that could not win.",
         "Predicting choices best does not make a theory true: another one with the same predictions would score the "
         "same.",

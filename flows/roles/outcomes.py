@@ -12,7 +12,7 @@ from typing import Final
 from lakatos.flows.run.state import RunState
 from lakatos.judges.judge import VerdictResolved
 from lakatos.language_models.routing import ValidatedAnswer
-from lakatos.theories.roles.record import CaseRead, SuccessorTried
+from lakatos.theories.roles.record import CaseRead, SuccessorTried, best_drafts
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
 
@@ -97,11 +97,9 @@ def _led_to_improvement(
     if not any(item.supported for item in case.statements):
         return False
     known = [
-        _favoured(item.record, settled)
-        for item in state.tried
-        if item.record.cycle == case.cycle
-        and item.record.outcome == "submitted"
-        and (case.task == "arbiter" or item.record.lens == case.task)
+        _favoured(item, settled)
+        for item in best_drafts([item.record for item in state.tried])
+        if item.cycle == case.cycle and (case.task == "arbiter" or item.lens == case.task)
     ]
     if any(known):
         return True

@@ -50,6 +50,8 @@ class RolesConfig(FrozenPart):
     """Writes lessons after each cycle, citing records; what they do not bear out is not kept."""
     lenses: tuple[str, ...] = tuple(LENSES)
     """Under which successors are written."""
+    drafts: int = Field(6, ge=1, le=16)
+    """Rounds of a reviser under each lens in a cycle, to try drafts and look at the answers; the best is submitted."""
     successors: int = Field(3, ge=0, le=20)
     """Theories of language models that are submitted in a cycle, at most."""
     temperature: float = Field(0.7, ge=0, le=2)

@@ -77,6 +77,7 @@ from lakatos.theories.record import (
     TheoryScored,
 )
 from lakatos.theories.roles.record import (
+    AnalysisMade,
     CaseRead,
     ClaimAudited,
     MatterInvestigated,
@@ -132,7 +133,9 @@ class RunState:
     """Read by language models."""
     audited: tuple[Recorded[ClaimAudited], ...] = ()
     tried: tuple[Recorded[SuccessorTried], ...] = ()
-    """Theories that language models wrote."""
+    """Drafts that language models wrote."""
+    analyses: tuple[Recorded[AnalysisMade], ...] = ()
+    """Of answers, by code that language models wrote."""
     trials_proposed: tuple[Recorded[TrialsProposed], ...] = ()
     """By advocates that are language models."""
     readings: Mapping[tuple[Digest, Digest], Recorded[PairRead]] = field(default_factory=dict)
@@ -220,6 +223,11 @@ class RunState:
             {name: item.record for name, item in self.theories.items()},
             {name: item.record for name, item in self.sealed_scores.items()},
         )
+
+    @property
+    def n_tried(self) -> int:
+        """Theories among which the rivals were picked: candidates of searches, and drafts of language models."""
+        return sum(item.record.n_attempts for item in self.searches) + len(self.tried)
 
     def frozen_advantage(self, first: Digest, second: Digest) -> tuple[ScoreEstimate, int] | None:
         """`prequential_advantage` of one theory over another on all experiments so far."""
@@ -324,6 +332,8 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(state, audited=(*state.audited, item))
         case SuccessorTried():
             return replace(state, tried=(*state.tried, item))
+        case AnalysisMade():
+            return replace(state, analyses=(*state.analyses, item))
         case TrialsProposed():
             return replace(state, trials_proposed=(*state.trials_proposed, item))
         case PairRead():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from pydantic import (
@@ -73,6 +73,9 @@ class _ConfigSection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+ADVOCATES: Final = ("grammar", "induction", "language_model")
+
+
 class TheoriesConfig(_ConfigSection):
     """Where the search starts and how far it goes in a cycle."""
 
@@ -90,10 +93,32 @@ class TheoriesConfig(_ConfigSection):
     """Compositions that an advocate may try in a cycle."""
     successors: int = Field(3, ge=0, le=20)
     """New theories that enter the pool in a cycle, at most."""
-    induction: bool = True
-    """Whether rules are also sought in the answers themselves, beyond the mechanisms of the grammar."""
+    advocates: tuple[Literal["grammar", "induction", "language_model"], ...] = ADVOCATES
+    """Who writes theories: the search among the grammar's mechanisms, rules sought in the answers themselves, and the
+    language models that `roles.reviser` names; one of them alone, or several side by side."""
     rivals: int = Field(4, ge=2, le=12)
     """Leading theories that an experiment is designed to tell apart."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_induction(cls, value: Any) -> Any:
+        """Read the switch that studies had before `advocates`."""
+        if not isinstance(value, dict) or "induction" not in value:
+            return value
+        if "advocates" in value:
+            raise ValueError("induction is said by `advocates` now; remove the key `induction`")
+        rest = {name: item for name, item in value.items() if name != "induction"}
+        if value["induction"] not in (True, False):
+            raise ValueError('induction is true or false; better say advocates = ["grammar"]')
+        wanted = [name for name in ADVOCATES if value["induction"] or name != "induction"]
+        return {**rest, "advocates": wanted}
+
+    @field_validator("advocates")
+    @classmethod
+    def _each_advocate_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"name each advocate once, and at least one of {', '.join(ADVOCATES)}")
+        return names
 
     @model_validator(mode="after")
     def _power_of_two(self) -> TheoriesConfig:
@@ -530,6 +555,15 @@ class CampaignConfig(_ConfigSection):
     @model_validator(mode="after")
     def _models_exist(self) -> CampaignConfig:
         check_models(self.models, self.roles, self.budget)
+        models_write = "language_model" in self.theories.advocates
+        if self.roles.reviser and not models_write:
+            raise ValueError(
+                'roles.reviser names a model, and theories.advocates leaves "language_model" out; change one of the two'
+            )
+        if self.theories.advocates == ("language_model",) and not self.roles.reviser:
+            raise ValueError(
+                'theories.advocates: only "language_model" is to write theories, and roles.reviser names none; name one'
+            )
         if self.judges.rubric and not self.roles.judge:
             raise ValueError(
                 "judges.rubric: no language model judges in this study; name one as roles.judge"

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lakatos.experiments.task import Stimuli
 from lakatos.flows.roles.ask import RoleReply, ask_stage
+from lakatos.flows.roles.brief import MOST_TRIED, CycleCase, case_of, fate_exhibit, notebook
 from lakatos.flows.roles.remember import recall_about
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.memory_records import LessonsRecalled
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.design import people_of_study, trials_of_study
+from lakatos.flows.stages.draft import write_drafts
+from lakatos.flows.stages.inquire import InquiryCalls
 from lakatos.memory.recall import MOST
-from lakatos.theories.advocate import GrammarAdvocate
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.record import Diagnosis, SuccessorSubmitted
 from lakatos.theories.roles.answer import Audit, CaseReading, Statement, Steelman, Successor
 from lakatos.theories.roles.exhibit import (
-    MOST_EXPERIMENTS,
     Exhibit,
-    answers_exhibit,
-    case_exhibit,
-    missed_rows,
-    predictions_exhibit,
+    rounded,
     theory_exhibit,
     trials_exhibit,
     variations_exhibit,
@@ -37,28 +34,14 @@ from lakatos.theories.roles.record import (
     ClaimAudited,
     SuccessorsProposed,
     SuccessorTried,
+    best_drafts,
 )
 from lakatos.theories.roles.statement import checked, conjecture
-from lakatos.theories.roles.tryout import TriedProgram, program_of, try_program
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
-from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
-FITTING_DRAWS = 256
-MOST_TRIED = 8
-"""Earlier proposals that revisers are told of."""
-
-
-@dataclass(frozen=True)
-class CycleCase:
-    """What all roles of a cycle read."""
-
-    leader: Digest
-    loser: Digest
-    file: Exhibit
-    evidence: tuple[Exhibit, ...]
-    """Answers and predictions, the latest experiment first."""
-    inputs: tuple[Digest, ...]
+MOST_FINDINGS = 6
+"""Of what the leader gets wrong."""
 
 
 @task(name="propose")
@@ -76,22 +59,15 @@ async def propose(
     run.progress.stage(
         cycle, "propose", f"{len(roles.lenses)} lenses" if roles.reviser else "the arbiter reads"
     )
-    case = case_of(run, diagnosis)
+    case = await with_leader_case(run, cycle, case_of(run, diagnosis))
     read = await _read(run, cycle, case)
     learned = _learned(run, cycle, diagnosis) if roles.reviser else None
-    written = (
-        await ask_stage(run, cycle, "write", _writing(run, case, read, learned))
-        if roles.reviser
-        else []
-    )
-    tried = await _try_all(run, cycle, written, 0)
-    mended = await ask_stage(run, cycle, "repair", _repairs(run, case, tried))
-    tried += await _try_all(run, cycle, mended, 1)
-    passed = [item for item in tried if item.record.outcome == "submitted"]
-    passed.sort(key=lambda item: -(item.record.criterion or 0.0))
-    passed = passed[: roles.successors]
+    asked = _writing(run, case, read, learned) if roles.reviser else []
+    written = await write_drafts(run, cycle, asked)
+    tried = {item.record: item for item in written.tried}
+    passed = [tried[best] for best in best_drafts(list(tried))][: roles.successors]
     await _audit(run, cycle, passed)
-    for item in tried:
+    for item in written.tried:
         if item.record.outcome != "submitted":
             run.progress.note(
                 f"{item.record.name or 'a successor'} ({item.record.lens}) was refused: {item.record.reason}"
@@ -99,39 +75,42 @@ async def propose(
     return run.record(
         SuccessorsProposed(
             cycle=cycle,
-            n_asked=len(written) + len(mended),
-            n_answered=len(tried),
+            n_asked=written.n_asked,
+            n_answered=written.n_answered,
             submissions=tuple(_submitted(item.record) for item in passed),
         ),
         name="propose",
         inputs=[
             diagnosis.digest,
             *(item.digest for item in read),
-            *(item.digest for item in tried),
+            *(item.digest for item in written.tried),
         ],
         position={"cycle": cycle},
     )
 
 
-def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> CycleCase:
-    """The case file and the evidence behind it, as exhibits."""
-    record = diagnosis.record
-    pair = (record.loser, record.leader)
-    inputs = [diagnosis.digest]
-    evidence: list[Exhibit] = []
-    for name in list(run.state.collected)[::-1][:MOST_EXPERIMENTS]:
-        scores = [run.state.scores[theory, name] for theory in pair]
-        collected, trials = run.state.collected[name], run.trials(name)
-        rows = missed_rows(trials, [item.record for item in scores])
-        evidence.append(answers_exhibit(run.domain, trials, collected.digest, rows, name))
-        evidence += [
-            predictions_exhibit(run.state.name(theory), score.record, score.digest, rows)
-            for theory, score in zip(pair, scores, strict=True)
-        ]
-        inputs += [collected.digest, *(item.digest for item in scores)]
-    names = {theory: run.state.name(theory) for theory in pair}
-    file = case_exhibit(record, diagnosis.digest, names)
-    return CycleCase(record.leader, record.loser, file, tuple(evidence), tuple(inputs))
+async def with_leader_case(run: Run, cycle: int, case: CycleCase) -> CycleCase:
+    """The case with what the leader, too, gets wrong: its misfits to all answers, with false-discovery control."""
+    inputs = tuple(item.digest for item in run.state.collected.values())
+    calls = InquiryCalls(run, {"cycle": cycle, "inquiry": "the leader's case"}, inputs)
+    called = await calls.make(
+        "analyse_residuals",
+        {"theory": case.leader, "experiments": list(run.state.collected), "n_replicas": 200},
+    )
+    if called.outcome != "returned":
+        return case
+    found = calls.value(called)["findings"]
+    lines = [
+        f"{item['feature']}: worth {rounded(item['gain'])} nats in all, confidence {rounded(item['confidence'])}"
+        for item in found[:MOST_FINDINGS]
+    ]
+    name = run.state.name(case.leader)
+    told = Exhibit(f"what the leader gets wrong: {name}", lines or ["nothing that stands out"])
+    return replace(
+        case,
+        background=(told, *case.background),
+        inputs=(*case.inputs, *calls.made),
+    )
 
 
 async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead]]:
@@ -147,7 +126,7 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
                 prompt=read_prompt("arbiter"),
                 subject=case.loser,
                 task=f"Say what is wrong with {loser}, which lost to {leader}.",
-                exhibits=(case.file, *case.evidence, *sources),
+                exhibits=(case.study, case.file, *case.background, *case.evidence, *sources),
                 answer=CaseReading,
                 inputs=case.inputs,
                 tools=True,
@@ -160,7 +139,7 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
                 prompt=read_prompt("steelman"),
                 subject=case.loser,
                 task=f"You are the advocate of {leader}. Make the strongest case for {loser}.",
-                exhibits=(*case.evidence, case.file, *sources),
+                exhibits=(case.study, case.file, *case.background, *case.evidence, *sources),
                 answer=Steelman,
                 inputs=case.inputs,
                 tools=True,
@@ -276,10 +255,17 @@ def _writing(
     by_task = {item.record.task: item for item in read}
     arbiter, steelman = by_task.get("arbiter"), by_task.get("steelman")
     # What all lenses share comes first, so that a server reads it once.
-    common = [*_sources(run, case), trials_exhibit(run.domain, _stimuli(run)), case.file]
+    common = [
+        case.study,
+        *_sources(run, case),
+        trials_exhibit(run.domain, _stimuli(run)),
+        case.file,
+    ]
     common += _opinion("the arbiter's opinion", arbiter)
-    common += [variations_exhibit(run.domain), *case.evidence[:3]]
-    before = [*_tried_before(run), *_remembered(learned)]
+    common += [variations_exhibit(run.domain), *case.background]
+    fate, notes = fate_exhibit(run), notebook(run, "reviser")
+    before = [*([fate] if fate else []), *notes.exhibits, *_remembered(learned)]
+    evidence = [*case.evidence, *before]
     questions = []
     for name in run.config.roles.lenses:
         lens = LENSES[name]
@@ -290,7 +276,7 @@ def _writing(
                 prompt=read_prompt("reviser"),
                 subject=name,
                 task=lens.task,
-                exhibits=(*common, *before, *own, *case.evidence[3:]),
+                exhibits=(*common, *own, *evidence),
                 answer=Successor,
                 inputs=(
                     *case.inputs,
@@ -300,6 +286,7 @@ def _writing(
                         if item is not None
                     ),
                     *(item.digest for item in run.state.tried[-MOST_TRIED:]),
+                    *notes.inputs,
                     *([learned.digest] if learned is not None else []),
                 ),
                 tools=True,
@@ -336,125 +323,9 @@ def _remembered(learned: Recorded[LessonsRecalled] | None) -> list[Exhibit]:
     return [Exhibit("lessons of earlier cycles and studies, as advice", lines)]
 
 
-def _tried_before(run: Run) -> list[Exhibit]:
-    """What became of earlier proposals, so that none is made twice."""
-    lines = [
-        f"{item.record.change} ({item.record.outcome}{': ' if item.record.reason else ''}{item.record.reason[:160]})"
-        for item in run.state.tried[-MOST_TRIED:]
-    ]
-    return [Exhibit("proposed before", lines)] if lines else []
-
-
 def _stimuli(run: Run) -> Stimuli:
     """Trials of the newest experiment."""
     return run.trials(list(run.state.collected)[-1]).stimuli
-
-
-async def _try_all(
-    run: Run, cycle: int, heard: Sequence[RoleReply[Successor]], attempt: int
-) -> list[Recorded[SuccessorTried]]:
-    """Check and fit what was written, one after another, so that the second of two equal sources is a duplicate."""
-    return [await _try_one(run, cycle, item, attempt) for item in heard if item.value is not None]
-
-
-async def _try_one(
-    run: Run, cycle: int, heard: RoleReply[Successor], attempt: int
-) -> Recorded[SuccessorTried]:
-    answer, answered = heard.value, heard.answered
-    assert answer is not None
-    lens = heard.question.subject
-    parents = _parents(run, lens)
-    program = program_of(answer, f"language model {answered.record.model}", parents)
-    experiments = list(run.state.collected)
-    known = set(run.state.theories) | {
-        digest
-        for item in run.state.tried
-        for digest in (item.record.source, item.record.fitted)
-        if digest is not None
-    }
-
-    def work(context: StepContext) -> SuccessorTried:
-        trials = [run.trials(name) for name in experiments]
-        found = try_program(
-            program,
-            lambda item: run.laboratory.check(item, trials_of_study(run), people_of_study(run)),
-            lambda item: run.laboratory.evaluate_program(item, trials, n_draws=FITTING_DRAWS),
-            GrammarAdvocate(run.family.grammar),
-            known,
-        )
-        return _tried_record(context, found, heard, cycle, attempt, answer.change)
-
-    return await run.step(
-        "try",
-        work,
-        returns=SuccessorTried,
-        inputs=[answered.digest, *(run.state.collected[name].digest for name in experiments)],
-        position={"cycle": cycle, "lens": lens, "attempt": attempt},
-    )
-
-
-def _tried_record(
-    context: StepContext,
-    found: TriedProgram,
-    heard: RoleReply[Successor],
-    cycle: int,
-    attempt: int,
-    change: str,
-) -> SuccessorTried:
-    answered = heard.answered.record
-    fitted = (
-        None
-        if found.theory is None
-        else context.artifacts.put(found.theory.program.source.encode())
-    )
-    return SuccessorTried(
-        cycle=cycle,
-        lens=heard.question.subject,
-        attempt=attempt,
-        answer=heard.answered.digest,
-        model=answered.model,
-        outcome=found.outcome,
-        reason=found.reason,
-        name=found.name,
-        source=context.artifacts.put(found.program.source.encode()),
-        fitted=fitted,
-        parents=found.program.parents,
-        change=change,
-        criterion=found.criterion,
-        error=found.error,
-    )
-
-
-def _parents(run: Run, lens: str) -> tuple[Digest, ...]:
-    diagnosis = run.state.diagnoses[-1].record
-    parent = LENSES[lens].parent
-    return (
-        () if parent == "none" else (diagnosis.leader if parent == "leader" else diagnosis.loser,)
-    )
-
-
-def _repairs(
-    run: Run, case: CycleCase, tried: Sequence[Recorded[SuccessorTried]]
-) -> list[RoleQuestion[Successor]]:
-    """One more chance for what the checks refused, with the refusal's own words."""
-    return [
-        RoleQuestion(
-            role="reviser",
-            prompt=read_prompt("repair"),
-            subject=item.record.lens,
-            task="Mend your theory so that the laboratory accepts it.",
-            exhibits=(
-                trials_exhibit(run.domain, _stimuli(run)),
-                variations_exhibit(run.domain),
-                Exhibit("your source", run.trace.artifacts.get(item.record.source).decode()),
-                Exhibit("the refusal", item.record.reason),
-            ),
-            answer=Successor,
-            inputs=(item.digest,),
-        )
-        for item in tried
-        if item.record.outcome == "refused"
-    ]
 
 
 async def _audit(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.errors import ExperimentError
+from lakatos.experiments.errors import DesignError, ExperimentError
 from lakatos.experiments.power import power_of_people, recovery_power
-from lakatos.experiments.proposal import check_proposal
+from lakatos.experiments.proposal import problems_of_trials
 from lakatos.experiments.task import Stimuli
 from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.run.engine import task
@@ -26,6 +27,8 @@ from lakatos.traces.step import Recorded, StepContext
 EXAMPLES = 6
 """Trials shown, with what both theories predict: those on which they differ most in a sample of the space."""
 SAMPLED = 400
+LEAST_TRIALS = 2
+"""Of a proposal that can be asked, once the others are left out."""
 
 
 @task(name="propose trials")
@@ -47,11 +50,37 @@ async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[Tri
     ]
     heard = await ask_stage(run, cycle, "propose trials", questions, number)
     rivals = {first: second, second: first}
-    return [
-        await _try(run, cycle, number, item, rivals[item.question.subject], sample)
-        for item in heard
-        if item.value is not None
-    ]
+    tried: list[Recorded[TrialsProposed]] = []
+    again: list[RoleQuestion[ProposedTrials]] = []
+    for item in heard:
+        if item.value is not None:
+            found = await _try(run, cycle, number, item, rivals[item.question.subject], sample)
+            tried.append(found)
+            if not found.record.passed:
+                again.append(_mending(item, found))
+    for item in await ask_stage(run, cycle, "mend trials", again, number):
+        if item.value is not None:
+            rival = rivals[item.question.subject]
+            tried.append(await _try(run, cycle, number, item, rival, sample, attempt=1))
+    return tried
+
+
+def _mending(
+    heard: RoleReply[ProposedTrials], found: Recorded[TrialsProposed]
+) -> RoleQuestion[ProposedTrials]:
+    """One more chance for trials that were refused, with what is wrong with them."""
+    assert heard.value is not None
+    asked, own = heard.question, heard.value.model_dump(mode="json")
+    return replace(
+        asked,
+        task=f"{asked.task} Your trials were refused; mend them, or propose others.",
+        last=(
+            Exhibit("your trials", own["trials"]),
+            Exhibit("why they were refused", [found.record.reason, *found.record.left_out]),
+        ),
+        inputs=(found.digest, *asked.inputs),
+        tools=False,
+    )
 
 
 def _question(
@@ -113,21 +142,27 @@ async def _try(
     heard: RoleReply[ProposedTrials],
     rival: Digest,
     sample: Stimuli,
+    attempt: int = 0,
 ) -> Recorded[TrialsProposed]:
-    """Check the trials as those that a study proposes, then simulate people who follow either theory."""
+    """Leave out trials that cannot be asked, then simulate people who follow either theory on the others."""
     own, value = heard.question.subject, heard.value
     assert value is not None
 
     def work(context: StepContext) -> TrialsProposed:
         trials: Digest | None = None
+        left_out: tuple[str, ...] = ()
         powers: tuple[float, float] | None = None
         try:
             stimuli = stimuli_of(value, sample)
-            run.domain.check(stimuli)
-            trials = context.artifacts.put_json(stimuli.to_json())
-            check_proposal(
-                run.domain, run.config.space, stimuli, forbidden=run.config.design.forbidden
+            problems = problems_of_trials(
+                run.domain, run.config.space, stimuli, run.config.design.forbidden
             )
+            left_out = tuple(f"trial {row + 1} {why}" for row, why in sorted(problems.items()))
+            kept = [row for row in range(len(stimuli)) if row not in problems]
+            if len(kept) < LEAST_TRIALS:
+                raise DesignError(f"{len(kept)} of {len(stimuli)} trials can be asked")
+            stimuli = stimuli.take(kept)
+            trials = context.artifacts.put_json(stimuli.to_json())
             powers = _powers(run, context, own, rival, stimuli)
             required = run.config.design.power
             passed = min(powers) >= required
@@ -151,6 +186,7 @@ async def _try(
             power_of_rival=None if powers is None else powers[1],
             passed=passed,
             reason=reason,
+            left_out=left_out,
         )
 
     return await run.step(
@@ -158,7 +194,7 @@ async def _try(
         work,
         returns=TrialsProposed,
         inputs=[heard.answered.digest, *heard.question.inputs],
-        position={"cycle": cycle, "number": number, "theory": own},
+        position={"cycle": cycle, "number": number, "theory": own, "attempt": attempt},
     )
 
 

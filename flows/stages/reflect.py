@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakatos.flows.roles.ask import RoleReply, ask_stage
+from lakatos.flows.roles.brief import case_of
 from lakatos.flows.roles.remember import study_of
 from lakatos.flows.run.memory_records import LessonsWritten
-from lakatos.flows.stages.propose import case_of
 from lakatos.language_models.pins import PinnedRule
 from lakatos.memory.item import Fact
 from lakatos.memory.library import Pitfall

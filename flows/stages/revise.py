@@ -62,7 +62,7 @@ async def revise(
     recalled of other studies, says what to try first.
     """
     settings = run.config.theories
-    run.progress.stage(cycle, "revise", f"{settings.candidates} candidates")
+    run.progress.stage(cycle, "revise", ", ".join(settings.advocates))
     advice = await advise(run, diagnosis.record)
     remedies = (
         *diagnosis.record.remedies,
@@ -96,18 +96,17 @@ async def revise(
         remembers = past or any(has_memory(start.composition) for start in brief.starts)
         if not remembers:
             run.progress.note("answers do not depend on what came before: no memory is searched")
-        proposal = search(
-            run,
-            replace(brief, looks_back=remembers),
-            trials,
-            context,
-            strategy.record if strategy else None,
-        )
+        proposal = SearchProposal(())
+        if "grammar" in settings.advocates:
+            chosen = strategy.record if strategy else None
+            looking = replace(brief, looks_back=remembers)
+            proposal = search(run, looking, trials, context, chosen)
         if proposal.unspent:
             tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
             run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
-        found = induced(run, trials, best, context, past=past) if settings.induction else ()
+        reads = "induction" in settings.advocates
+        found = induced(run, trials, best, context, past=past) if reads else ()
         return _record(context, cycle, proposal, (*found, *written))
 
     return await run.step(

@@ -238,7 +238,7 @@ def story(look: RunMoment) -> dict[str, Any]:
         "trial": look.watch.kept(("trial", len(state.designs) > 0), lambda: first_trial(look)),
         "chapters": chapters(look),
         "history": history(look),
-        "n_tried": sum(item.record.n_attempts for item in state.searches),
+        "n_tried": state.n_tried,
         "source": shortened_source(look),
         "standing": next(
             (

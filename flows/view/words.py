@@ -43,8 +43,8 @@ STEPS: Final[Mapping[str, str]] = {
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "theory": (
         "theory_checked", "theory_admitted", "theory_failed", "theory_compared", "theory_scored", "search_finished",
-        "successor_tried", "successors_proposed", "strategy_chosen", "theories_mapped", "claim_audited",
-        "completeness_measured",
+        "successor_tried", "analysis_made", "successors_proposed", "strategy_chosen", "theories_mapped",
+        "claim_audited", "completeness_measured",
     ),
     "experiment": (
         "design_chosen", "preregistration", "recruited", "more_asked", "consent_asked", "answers_arrived",

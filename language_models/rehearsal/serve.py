@@ -52,7 +52,19 @@ def running(
         TimeoutError: It did not start.
     """
     settings = settings or RehearsalSettings()
-    app, port = create_app(settings, answer), port or free_port()
+    app = create_app(settings, answer)
+    with running_app(app, port) as base_url:
+        yield RehearsalServer(base_url, settings.model, app=app)
+
+
+@contextmanager
+def running_app(app: FastAPI, port: int | None = None) -> Iterator[str]:
+    """Serve an app in a thread of this process; its address up to and including ``/v1``.
+
+    Raises:
+        TimeoutError: It did not start.
+    """
+    port = port or free_port()
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, **_QUIET))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -61,10 +73,10 @@ def running(
         while not server.started:
             if time.monotonic() > deadline or not thread.is_alive():
                 raise TimeoutError(
-                    f"the rehearsal did not start on port {port} within {STARTUP_S:g} s."
+                    f"the server did not start on port {port} within {STARTUP_S:g} s."
                 )
             time.sleep(0.01)
-        yield RehearsalServer(f"http://127.0.0.1:{port}/v1", settings.model, app=app)
+        yield f"http://127.0.0.1:{port}/v1"
     finally:
         server.should_exit = True
         thread.join(timeout=STARTUP_S)

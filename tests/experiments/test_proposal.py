@@ -5,7 +5,13 @@ import pytest
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import DesignError, StimuliError
-from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of, read_condition
+from lakatos.experiments.proposal import (
+    are_forbidden,
+    check_proposal,
+    costs_of,
+    problems_of_trials,
+    read_condition,
+)
 from lakatos.experiments.task import Stimuli
 
 
@@ -49,6 +55,16 @@ class TestProposals:
         forbidden = ["n_discriminating_cues <= 2", "level > 9"] if "forbidden" in words else []
         with pytest.raises(DesignError, match=words):
             check_proposal(self.DOMAIN, self.SPACE, self.trials(*pairs), forbidden=forbidden)
+
+    def test_every_bad_trial_is_named_so_that_the_others_can_be_kept(self):
+        good, outside = [[2, 0, 0], [0, 1, 0]], [[0, 0, 0], [2, 2, 2]]
+        found = problems_of_trials(
+            self.DOMAIN, self.SPACE, self.trials(good, outside, good, good[::-1])
+        )
+        assert sorted(found) == [1, 2, 3]
+        assert "lies outside" in found[1]
+        assert "is there twice" in found[2]
+        assert "is there twice" in found[3]
 
     def test_a_trial_of_no_domain_is_refused(self):
         with pytest.raises(StimuliError, match="ratings must be integers"):

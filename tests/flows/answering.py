@@ -126,9 +126,8 @@ def _arbiter(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _steelman(body: Mapping[str, Any]) -> dict[str, Any]:
-    mark, theory, experiment, error = re.findall(
-        r"from experiment .* (#[0-9a-f]+)>\n"
-        r"theory: (.*)\nexperiment: (.*)\n.*\nsquared_error_of_proportions: (\S+)",
+    experiment, mark, theory, error = re.findall(
+        r"from experiment (\S+?)(?:, part .*)? (#[0-9a-f]+)>\n(.*): score .*, squared_error (\S+)",
         said(body),
     )[0]
     claims = [claim("squared_error", theory, "", experiment, value=error, unit="none")]
@@ -148,12 +147,15 @@ def _reviser(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _repair(body: Mapping[str, Any]) -> dict[str, Any]:
+    if "fitted: criterion" in said(body):
+        return {"change": "nothing", "source": "", "done": True}
     mended = "parametres" in said(body)
     stated = [{"relation": "reverses", "varied": "sides", "of": ""}] if mended else []
     return {
         "change": "the slip is mended",
         "source": FOUND if mended else _FLAT,
         "predictions": stated,
+        "done": not mended,
     }
 
 

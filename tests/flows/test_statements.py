@@ -43,4 +43,4 @@ def test_false_statements_are_not(golden: World, kind: str) -> None:
 def test_the_digits_of_false_statements_are_often_somewhere_in_their_records(golden: World) -> None:
     """Why digits are not looked for: this test shows that the false statements are not easy ones."""
     made = list(false_statements(golden, np.random.default_rng(3), 25))
-    assert sum(judged(golden, statement)[1] for _, statement in made) >= 30
+    assert sum(judged(golden, statement)[1] for _, statement in made) >= 20

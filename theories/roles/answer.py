@@ -98,14 +98,20 @@ class Stated(Answer):
 
 
 class Successor(Answer):
-    """The reviser's: a new theory."""
+    """The reviser's, in one round at the workbench: a new theory, an analysis of the answers, or both."""
 
     change: Sentence
     """What is different from the theory it was made from."""
-    source: Annotated[str, Field(min_length=1, max_length=6000)]
-    """Python, whole."""
+    source: Annotated[str, Field(max_length=6000)]
+    """Python, whole; empty for no draft in this round."""
     predictions: Annotated[tuple[Stated, ...], Field(max_length=4)] = ()
     """What the claim says of any person; tried on the code."""
+    analysis: Annotated[str, Field(max_length=6000)] = ""
+    """Python that looks at the answers; see `theories.roles.analysis`. Empty for none."""
+    note: Annotated[str, Field(max_length=600)] = ""
+    """For its own notebook, which it is shown in later cycles; nothing checks it."""
+    done: bool = False
+    """Whether it wants no further round."""
 
 
 class Audit(Answer):

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.experiments.task import Domain, Stimuli
 from lakatos.language_models.context import ContextEntry
 from lakatos.language_models.tool import mention
 from lakatos.theories.claim import PROPERTIES, variations
-from lakatos.theories.record import Diagnosis, TheoryScored
-from lakatos.theories.roles.typed_claim import PEOPLE, ClaimFact, facts_in
+from lakatos.theories.record import Diagnosis
+from lakatos.theories.roles.typed_claim import ClaimFact, facts_in
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 
-MOST_ROWS = 8
-"""Trials shown of one experiment: those that both theories miss most."""
 MOST_OF_TITLE = 60
-MOST_EXPERIMENTS = 3
-"""The latest, of which answers and predictions are shown trial by trial."""
+_GRAMMAR_NAMES = re.compile(r"^try (?:\w+:\w+(?:, )?)+: ")
+"""Of mechanisms, which mean nothing to who does not know the grammar."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +72,14 @@ def _line(value: Any) -> str:
 
 
 def records_of(exhibits: Sequence[Exhibit]) -> dict[str, Any]:
-    """What can be cited, by digest."""
-    return {item.reference: item.value for item in exhibits if item.reference}
+    """What can be cited, by digest; all that is shown of a record where it is shown in parts."""
+    found: dict[str, list[Any]] = {}
+    for item in exhibits:
+        if item.reference:
+            found.setdefault(item.reference, []).append(item.value)
+    return {
+        reference: values[0] if len(values) == 1 else values for reference, values in found.items()
+    }
 
 
 def fitting(
@@ -101,8 +105,8 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
     value: dict[str, Any] = {
         "loser": names[diagnosis.loser],
         "leader": names[diagnosis.leader],
-        "behind_nats_per_choice": _rounded(diagnosis.difference),
-        "standard_error": _rounded(diagnosis.standard_error),
+        "behind_nats_per_choice": rounded(diagnosis.difference),
+        "standard_error": rounded(diagnosis.standard_error),
         "where": diagnosis.location,
         "hypothesis": diagnosis.hypothesis,
     }
@@ -118,83 +122,8 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
         value[f"claim_{number}"] = claim.text
         facts.append(ClaimFact(f"claim_{number}", claim.effect))
         if claim.recommendation:
-            value[f"advice_{number}"] = claim.recommendation
+            value[f"advice_{number}"] = _GRAMMAR_NAMES.sub("", claim.recommendation)
     return Exhibit("case file", value, digest, tuple(facts))
-
-
-def answers_exhibit(
-    domain: Domain, trials: Trials, digest: Digest, rows: Sequence[int], name: str | None = None
-) -> Exhibit:
-    """What people answered on some trials."""
-    shares = trials.proportions
-    counts = trials.counts.sum(axis=(0, 2))
-    value = [
-        {
-            "trial": int(row) + 1,
-            "shown": domain.describe(trials.stimuli, int(row)),
-            "answers": int(counts[row]),
-            **_shares(shares[row]),
-        }
-        for row in rows
-    ]
-    experiment = name or trials.experiment
-    facts: list[ClaimFact] = []
-    for row in map(int, rows):
-        facts.append(
-            ClaimFact("answers", float(counts[row]), PEOPLE, experiment=experiment, trial=row + 1)
-        )
-        facts += _share_facts(PEOPLE, experiment, row, shares[row])
-    return Exhibit(f"answers in experiment {experiment}", value, digest, tuple(facts))
-
-
-def predictions_exhibit(
-    theory: str, score: TheoryScored, digest: Digest, rows: Sequence[int]
-) -> Exhibit:
-    """How a theory did on one experiment, and what it had predicted for the trials shown."""
-    declared = score.left_out.scores
-    predicted = _by_trial(score)
-    value: dict[str, Any] = {
-        "theory": theory,
-        "experiment": score.experiment,
-        "log_score_nats_per_choice": _rounded(declared.mean),
-        "squared_error_of_proportions": _rounded(score.error),
-        "predicted": {f"trial {int(row) + 1}": _shares(predicted[row]) for row in rows},
-    }
-    facts = [
-        ClaimFact("score", declared.mean, theory, experiment=score.experiment),
-        ClaimFact("squared_error", score.error, theory, experiment=score.experiment),
-    ]
-    for row in map(int, rows):
-        facts += _share_facts(theory, score.experiment, row, predicted[row])
-    return Exhibit(f"experiment {score.experiment}: {theory}", value, digest, tuple(facts))
-
-
-def _share_facts(
-    of: str, experiment: str, row: int, shares: NDArray[np.float64]
-) -> list[ClaimFact]:
-    """Shares of the options, as claims call them."""
-    named = (
-        ["first", "second"]
-        if len(shares) == 2
-        else [f"option {place + 1}" for place in range(len(shares))]
-    )
-    return [
-        ClaimFact("share", float(share), of, experiment=experiment, trial=row + 1, option=option)
-        for option, share in zip(named, shares, strict=True)
-    ]
-
-
-def missed_rows(trials: Trials, scores: Sequence[TheoryScored], most: int = MOST_ROWS) -> list[int]:
-    """Trials on which the shares of people deviate most from all of these theories, in standard errors."""
-    counts = np.maximum(trials.counts.sum(axis=(0, 2)), 1)
-    observed = np.nan_to_num(trials.proportions, nan=0.0)
-    deviations = []
-    for score in scores:
-        predicted = _by_trial(score)
-        error = np.sqrt(np.clip(predicted * (1 - predicted), 0.01, None) / counts[:, None])
-        deviations.append((np.abs(observed - predicted) / error).max(axis=1))
-    size = np.min(deviations, axis=0) * (trials.counts.sum(axis=(0, 2)) > 0)
-    return [int(row) for row in np.sort(np.argsort(-size, kind="stable")[:most])]
 
 
 def theory_exhibit(theory: Theory, title: str) -> Exhibit:
@@ -239,19 +168,6 @@ def _shape(axes: Sequence[object]) -> str:
     return f"({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"
 
 
-def _by_trial(score: TheoryScored) -> NDArray[np.float64]:
-    """Predicted shares of options, ``(n_trials, n_options)``."""
-    told = np.asarray(score.proportions, dtype=np.float64)
-    if score.n_options == 2:
-        return np.stack([1 - told, told], axis=-1)
-    return told.reshape(-1, score.n_options)
-
-
-def _shares(shares: NDArray[np.float64]) -> dict[str, float]:
-    if len(shares) == 2:
-        return {"second": _rounded(float(shares[1]))}
-    return {f"option {place + 1}": _rounded(float(share)) for place, share in enumerate(shares)}
-
-
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
+    """A number as it is shown, with three digits."""
     return float(f"{value:.3g}")

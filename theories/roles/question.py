@@ -51,6 +51,8 @@ class RoleQuestion(Generic[T]):
     """Which of several answers to the same question."""
     tools: bool = False
     """Whether tools may be called first, where the study names some."""
+    last: tuple[Exhibit, ...] = ()
+    """What finds room before all other exhibits and is shown after them, so that what questions share comes first."""
 
 
 def request_of(
@@ -79,7 +81,13 @@ def request_of(
     """
     prompt = question.prompt.text
     context, shown = context_of(
-        question, prompt, rules, sampling, context_tokens=context_tokens, last=found, count=count
+        question,
+        prompt,
+        rules,
+        sampling,
+        context_tokens=context_tokens,
+        last=(*question.last, *found),
+        count=count,
     )
     return ModelRequest(messages=assemble(context, prompt, secret=secret), sampling=sampling), shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from lakatos.language_models.ledger import Budget
@@ -142,11 +143,12 @@ class SuccessorTried(Record):
     cycle: int
     lens: str
     attempt: int
-    """0, or 1 for a repair."""
+    """Round at the workbench, from 0 on."""
     answer: Digest
     """Record of the answer that holds it."""
     model: str
     outcome: Literal["submitted", "refused", "duplicate"]
+    """``submitted`` if it passed; of each lens the best in a cycle goes to the judges (`best_drafts`)."""
     reason: str
     """Why it was refused, as its author is told; empty when it was submitted."""
     name: str
@@ -160,6 +162,38 @@ class SuccessorTried(Record):
     """As of the search's own candidates, nats per choice."""
     error: float | None
     """Mean squared error of choice proportions on the answers so far."""
+    report: Digest | None = None
+    """Artifact with what its author is told of it: scores beside other theories', what was learned, what it misses."""
+
+
+def best_drafts(tried: Sequence[SuccessorTried]) -> list[SuccessorTried]:
+    """Of each lens and cycle the draft with the best criterion among those that passed, the best first."""
+    best: dict[tuple[int, str], SuccessorTried] = {}
+    for item in tried:
+        if item.outcome == "submitted":
+            key = (item.cycle, item.lens)
+            other = best.get(key)
+            if other is None or (item.criterion or 0.0) > (other.criterion or 0.0):
+                best[key] = item
+    return sorted(best.values(), key=lambda item: -(item.criterion or 0.0))
+
+
+class AnalysisMade(Record):
+    """A language model's code looked at the open answers in the sandbox."""
+
+    kind: Literal["analysis_made"] = "analysis_made"
+    version: Literal[1] = 1
+    cycle: int
+    lens: str
+    attempt: int
+    """Round at the workbench, from 0 on."""
+    answer: Digest
+    """Record of the answer that holds it."""
+    code: Digest
+    """Artifact with the code."""
+    outcome: Literal["returned", "refused"]
+    told: str
+    """What it showed, or why there is nothing, as its author is told."""
 
 
 class ClaimAudited(Record):
@@ -212,6 +246,8 @@ class TrialsProposed(Record):
     """Likewise if they follow the rival: an experiment that only one of them can win is none."""
     passed: bool
     reason: str
+    left_out: tuple[str, ...] = ()
+    """Trials that cannot be asked, each with the reason; the others were tried without them."""
 
 
 class BudgetRaised(Record):
@@ -231,6 +267,7 @@ ROLE_RECORDS: RecordTypes = {
         MatterInvestigated,
         CaseRead,
         SuccessorTried,
+        AnalysisMade,
         ClaimAudited,
         SuccessorsProposed,
         TrialsProposed,

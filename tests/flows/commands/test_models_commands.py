@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -85,3 +86,23 @@ def test_what_is_wrong_is_told_in_one_line(words, code, says):
     assert done.stderr.startswith("lakatos: ")
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_a_bridge_serves_until_it_is_stopped_and_its_folder_outlives_it(tmp_path):
+    port = free_port()
+    command = [sys.executable, "-m", "lakatos.flows.commands.main", "models", "bridge"]
+    command += [str(tmp_path / "questions"), "--port", str(port), "--who", "me"]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    try:
+        assert f'base_url = "http://127.0.0.1:{port}/v1"' in process.stderr.readline()
+        body = {"model": "bridge", "messages": [{"role": "user", "content": "What?"}]}
+        address = f"http://127.0.0.1:{port}/v1/chat/completions"
+        with pytest.raises(httpx.TimeoutException):
+            httpx.post(address, json=body, timeout=1.0, trust_env=False)
+    finally:
+        process.terminate()
+        assert process.wait(30) == 0
+        process.stderr.close()
+    (page,) = (tmp_path / "questions").glob("*.question.md")
+    assert "What?" in page.read_text()

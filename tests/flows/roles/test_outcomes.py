@@ -157,7 +157,11 @@ def case(supported: bool, task: str = "arbiter") -> CaseRead:
 def test_an_arbiter_is_credited_with_the_successors_written_on_its_reading(
     supported: bool, fitted: list[str], improved: bool | None
 ) -> None:
-    successors = {f"t{place}": tried("two", item) for place, item in enumerate(fitted)}
+    lenses = ("leap", "mechanism")
+    successors = {
+        f"t{place}": tried("two", item, lens)
+        for place, (item, lens) in enumerate(zip(fitted, lenses, strict=False))
+    }
     state = known(
         one=answer("arbiter", "small"),
         two=answer("reviser", "large"),

@@ -90,6 +90,7 @@ from lakatos.theories.record import (
     UnitLogPredictives,
 )
 from lakatos.theories.roles.record import (
+    AnalysisMade,
     BudgetRaised,
     CaseRead,
     ClaimAudited,
@@ -194,6 +195,15 @@ ONE_OF_EACH = {
     "answered": ANSWERED,
     "cases": CaseRead(cycle=1, answer=ANY, task="arbiter", theory=A, statements=(), hypothesis="", change=""),
     "audited": ClaimAudited(cycle=1, answer=ANY, theory=A, held=(), contradicted=(), not_tried=(), unclear=""),
+    "analyses": AnalysisMade(
+        cycle=1,
+        lens="leap",
+        attempt=0,
+        answer=ANY,
+        code=ANY,
+        outcome="returned",
+        told="odd 0.9",
+    ),
     "tried": SuccessorTried(
         cycle=1, lens="leap", attempt=0, answer=ANY, model="m", outcome="refused",
         reason="no claim", name="", source=ANY, fitted=None, parents=(), change="", criterion=None, error=None,

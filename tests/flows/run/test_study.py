@@ -365,3 +365,25 @@ def test_a_study_with_the_usual_judges_is_written_as_before_there_were_others():
     evolving = parse_study(changed(judges={"panel": "evolving", "items": 60}), "here")
     assert CampaignConfig.model_validate(evolving.model_dump(mode="json")) == evolving
     assert evolving.judges.gate.floor == 0.001
+
+
+def test_one_key_says_who_writes_theories_and_the_switch_of_earlier_studies_is_read() -> None:
+    def advocates(**changes):
+        return parse_study(changed(**changes), "here").theories.advocates
+
+    model = {"writer": {"base_url": "http://127.0.0.1:8000/v1", "model": "bridge"}}
+    written = {"models": model, "roles": {"reviser": "writer"}}
+    assert advocates() == ("grammar", "induction", "language_model")
+    assert advocates(theories__induction=False) == ("grammar", "language_model")
+    assert advocates(theories__advocates=["language_model"], **written) == ("language_model",)
+    for problem, changes in {
+        "roles.reviser names none": {"theories__advocates": ["language_model"]},
+        'leaves "language_model" out': {"theories__advocates": ["grammar"], **written},
+        "name each advocate once": {"theories__advocates": ["grammar", "grammar"]},
+        "remove the key `induction`": {
+            "theories__advocates": ["grammar"],
+            "theories__induction": True,
+        },
+    }.items():
+        with pytest.raises(StudyError, match=problem):
+            advocates(**changes)

@@ -1,0 +1,166 @@
+"""What roles are told before they answer: the study, the case, all answers, how theories stand, and their own past."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from lakatos.flows.roles.models import roles_of
+from lakatos.flows.run.run import Run
+from lakatos.theories.record import Diagnosis
+from lakatos.theories.roles.exhibit import Exhibit, case_exhibit, rounded
+from lakatos.theories.roles.overview import (
+    people_exhibit,
+    standing_exhibit,
+    study_exhibit,
+    table_exhibits,
+)
+from lakatos.theories.roles.record import SuccessorTried, best_drafts
+from lakatos.theories.roles.statement import conjecture
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded
+
+MOST_TRIED = 12
+"""Earlier proposals whose fate revisers are told."""
+NOTEBOOK_CHARACTERS = 2400
+"""Of a role's own notes, the newest, that it is shown."""
+
+
+@dataclass(frozen=True)
+class CycleCase:
+    """What all roles of a cycle read."""
+
+    leader: Digest
+    loser: Digest
+    study: Exhibit
+    file: Exhibit
+    background: tuple[Exhibit, ...]
+    """How theories stand, what the leader gets wrong, and the people."""
+    evidence: tuple[Exhibit, ...]
+    """Every trial with answers and predictions, first the most telling trials of the latest experiment."""
+    inputs: tuple[Digest, ...]
+
+
+def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> CycleCase:
+    """The case file and the evidence behind it, as exhibits."""
+    record, state = diagnosis.record, run.state
+    pair = (record.loser, record.leader)
+    experiments = list(state.collected)
+    inputs = [diagnosis.digest, *(item.digest for item in state.collected.values())]
+    tables = [
+        table_exhibits(
+            run.domain,
+            run.trials(name),
+            state.collected[name].digest,
+            {state.name(theory): state.scores[theory, name].record for theory in pair},
+            name,
+        )
+        for name in reversed(experiments)
+    ]
+    # The first part of every experiment, then the second ones, so that all are shown where room is short.
+    longest = max(map(len, tables), default=0)
+    evidence = [parts[at] for at in range(longest) for parts in tables if at < len(parts)]
+    board = state.board()
+    ranked = [line.theory for line in board.standings]
+    scores = {
+        state.name(theory): {name: state.scores[theory, name].record for name in experiments}
+        for theory in ranked
+    }
+    people = people_exhibit(
+        {name: run.trials(name) for name in experiments},
+        scores,
+        state.collected[experiments[-1]].digest,
+    )
+    inputs += [state.scores[theory, name].digest for theory in ranked for name in experiments]
+    inputs += [
+        item.digest for key, item in state.scores.items() if key[0] in pair and key[0] not in ranked
+    ]
+    names = {theory: state.name(theory) for theory in {*pair, *ranked}}
+    known = {theory: state.theories[theory].record for theory in ranked}
+    background = [standing_exhibit(board, known, names), *([people] if people else [])]
+    return CycleCase(
+        leader=record.leader,
+        loser=record.loser,
+        study=study_of(run),
+        file=case_exhibit(record, diagnosis.digest, names),
+        background=tuple(background),
+        evidence=tuple(evidence),
+        inputs=tuple(dict.fromkeys(inputs)),
+    )
+
+
+def study_of(run: Run) -> Exhibit:
+    """What the study asks, for every role."""
+    return study_exhibit(run.config.question, run.domain, run.config.space)
+
+
+def fate_exhibit(run: Run) -> Exhibit | None:
+    """What became of earlier proposals of language models, the best draft of each lens and cycle."""
+    state = run.state
+    tried = [item.record for item in state.tried]
+    best = dict.fromkeys(best_drafts(tried))
+    ends = {(item.cycle, item.lens): item for item in tried}
+    shown = [item for item in tried if item in best or ends[item.cycle, item.lens] is item][
+        -MOST_TRIED:
+    ]
+    counts = Counter((item.cycle, item.lens) for item in tried)
+    lines = [
+        f"cycle {item.cycle}, {item.lens}, {counts[item.cycle, item.lens]} drafts: "
+        f"{item.name or 'no name'} ({item.change}): {_fate(run, item)}"
+        for item in shown
+    ]
+    return Exhibit("what became of earlier proposals", lines) if lines else None
+
+
+def _fate(run: Run, item: SuccessorTried) -> str:
+    """One proposal's way: refused, outdone, judged, or among the rivals, with its figures."""
+    state = run.state
+    if item.outcome != "submitted":
+        return f"{item.outcome}: {item.reason[:200]}"
+    figures = f"squared error {rounded(item.error or 0.0)} when it was written"
+    board = state.board()
+    for place, line in enumerate(board.standings, start=1):
+        if line.theory == item.fitted:
+            low, high = line.score.interval
+            return (
+                f"entered; now place {place} of {len(board.standings)}, score "
+                f"{rounded(line.score.value)} ({rounded(low)} to {rounded(high)}); {figures}"
+            )
+    decided = state.decided.get(item.fitted or "")
+    if decided is not None:
+        return f"judged, not admitted: {decided.record.text[:200]}; {figures}"
+    return f"fitted, and did not become a rival; {figures}"
+
+
+@dataclass(frozen=True)
+class RoleNotebook:
+    """A role's own notes of earlier cycles."""
+
+    exhibits: tuple[Exhibit, ...] = ()
+    inputs: tuple[Digest, ...] = ()
+    """Records of the answers that hold them."""
+
+
+def notebook(run: Run, role: str) -> RoleNotebook:
+    """The newest notes that fit; what a pinned rule forbids is left out."""
+    lines: list[str] = []
+    inputs: list[Digest] = []
+    room = NOTEBOOK_CHARACTERS
+    for item in reversed(list(run.state.answered.values())):
+        record = item.record
+        if record.role != role or record.answer is None:
+            continue
+        answer = run.trace.artifacts.get_json(record.answer)
+        note = " ".join(str(answer.get("note") or "").split())
+        note = conjecture(note, roles_of(run).rules(role, record.cycle))
+        if not note:
+            continue
+        line = f"cycle {record.cycle}, {record.subject}: {note}"
+        room -= len(line)
+        if room < 0:
+            break
+        lines.append(line)
+        inputs.append(item.digest)
+    if not lines:
+        return RoleNotebook()
+    return RoleNotebook((Exhibit("your own notebook, not checked", lines[::-1]),), tuple(inputs))

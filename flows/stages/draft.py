@@ -1,0 +1,325 @@
+"""Revisers at the workbench: drafts are tried and answers analysed in several rounds; the best draft is submitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lakatos.experiments.task import Trials
+from lakatos.flows.roles.ask import RoleReply, ask_stage
+from lakatos.flows.run.run import Run
+from lakatos.flows.stages.design import people_of_study, trials_of_study
+from lakatos.theories.advocate import GrammarAdvocate
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.roles.analysis import AnalysisRefusedError, analysis_tables, run_analysis
+from lakatos.theories.roles.answer import Successor
+from lakatos.theories.roles.draft_report import draft_report
+from lakatos.theories.roles.exhibit import Exhibit
+from lakatos.theories.roles.lens import LENSES
+from lakatos.theories.roles.overview import predicted_shares
+from lakatos.theories.roles.prompt import read_prompt
+from lakatos.theories.roles.question import RoleQuestion
+from lakatos.theories.roles.record import AnalysisMade, SuccessorTried
+from lakatos.theories.roles.tryout import TriedProgram, program_of, try_program
+from lakatos.theories.sandbox.programs import ProgramSandbox
+from lakatos.theories.theory import Theory
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
+
+FITTING_DRAWS = 256
+PREDICTED = "predicted"
+"""Of a report, the part that is for analyses, not for reading."""
+MOST_DUPLICATES = 2
+"""Drafts of a lens that were there already, before its work ends."""
+
+
+@dataclass(frozen=True)
+class WorkbenchState:
+    """What one lens has done so far in a cycle."""
+
+    first: RoleQuestion[Successor]
+    tried: tuple[Recorded[SuccessorTried], ...] = ()
+    analyses: tuple[Recorded[AnalysisMade], ...] = ()
+    is_over: bool = False
+
+    @property
+    def best(self) -> Recorded[SuccessorTried] | None:
+        """The draft with the best criterion among those that passed."""
+        passed = [item for item in self.tried if item.record.outcome == "submitted"]
+        return max(passed, key=lambda item: item.record.criterion or 0.0, default=None)
+
+
+@dataclass(frozen=True)
+class DraftCounts:
+    """What came of all rounds."""
+
+    tried: tuple[Recorded[SuccessorTried], ...]
+    n_asked: int
+    n_answered: int
+
+
+async def write_drafts(
+    run: Run, cycle: int, questions: Sequence[RoleQuestion[Successor]]
+) -> DraftCounts:
+    """Ask every lens, try what it writes, tell it what came of that, and so on; in ``roles.drafts`` rounds at most."""
+    lenses = {question.subject: WorkbenchState(question) for question in questions}
+    n_asked = n_answered = 0
+    tried: list[Recorded[SuccessorTried]] = []
+    for number in range(run.config.roles.drafts):
+        going = {name: item for name, item in lenses.items() if not item.is_over}
+        asked = [_question(run, item, number) for item in going.values()]
+        heard = await ask_stage(run, cycle, "write", asked, number)
+        if not heard:
+            break
+        n_asked += len(heard)
+        n_answered += sum(reply.value is not None for reply in heard)
+        for reply in heard:
+            name = reply.question.subject
+            lenses[name] = await _work(run, cycle, going[name], reply, number)
+            tried += lenses[name].tried[len(going[name].tried) :]
+    return DraftCounts(tuple(tried), n_asked, n_answered)
+
+
+def _question(run: Run, item: WorkbenchState, number: int) -> RoleQuestion[Successor]:
+    """What a lens is asked in a round: its first question, or the same with what came of its work."""
+    left = run.config.roles.drafts - number
+    rounds = f"This is your last round of {run.config.roles.drafts}."
+    if left > 1:
+        rounds = f"You have {left} rounds, this one included."
+    if number == 0:
+        return replace(item.first, task=f"{item.first.task} {rounds}")
+    return replace(
+        item.first,
+        prompt=read_prompt("repair"),
+        task=f"{item.first.task} {rounds}",
+        last=_own_work(run, item),
+        inputs=(
+            *item.first.inputs,
+            *(tried.digest for tried in item.tried),
+            *(made.digest for made in item.analyses),
+        ),
+        tools=False,
+    )
+
+
+def _own_work(run: Run, item: WorkbenchState) -> tuple[Exhibit, ...]:
+    """What a lens has tried in this cycle, its best and its last draft, and what it was told of them."""
+    shown = []
+    if item.tried:
+        lines = [_line(tried.record) for tried in item.tried]
+        shown.append(Exhibit("your drafts so far", lines))
+        last, best = item.tried[-1], item.best
+        if best is not None and best.digest != last.digest:
+            shown += _told(run, best.record, "your best draft")
+        shown += _told(run, last.record, "your last draft")
+    if item.analyses:
+        made = item.analyses[-1].record
+        code = run.trace.artifacts.get(made.code).decode()
+        shown += [
+            Exhibit("your last analysis", code),
+            Exhibit(
+                f"what it {'showed' if made.outcome == 'returned' else 'failed by'}", made.told
+            ),
+        ]
+    return tuple(shown)
+
+
+def _line(record: SuccessorTried) -> str:
+    if record.outcome != "submitted":
+        what = f"{record.outcome}: {record.reason}"
+    else:
+        what = f"fitted: criterion {record.criterion:.4f}, squared error {record.error:.5f}"
+    return f"round {record.attempt + 1}, {record.name or 'no name'} ({record.change}): {what}"
+
+
+def _told(run: Run, record: SuccessorTried, title: str) -> list[Exhibit]:
+    shown = [Exhibit(title, run.trace.artifacts.get(record.source).decode())]
+    if record.report is not None:
+        report = run.trace.artifacts.get_json(record.report)
+        missed = report.pop("missed most")
+        del report[PREDICTED]
+        shown.append(Exhibit(f"{title}: scores and what was learned", report))
+        shown.append(Exhibit(f"{title}: trials that it misses most", missed))
+    if record.reason:
+        shown.append(Exhibit(f"{title}: the refusal", record.reason))
+    return shown
+
+
+async def _work(
+    run: Run, cycle: int, item: WorkbenchState, reply: RoleReply[Successor], number: int
+) -> WorkbenchState:
+    """Try the draft of an answer and make its analysis."""
+    answer = reply.value
+    if answer is None or not (answer.source.strip() or answer.analysis.strip()):
+        return replace(item, is_over=True)
+    tried, analyses = item.tried, item.analyses
+    if answer.source.strip():
+        tried = (*tried, await _try_one(run, cycle, reply, number))
+    if answer.analysis.strip():
+        analyses = (*analyses, await _analyse(run, cycle, item, reply, number))
+    repeated = sum(found.record.outcome == "duplicate" for found in tried)
+    over = answer.done or repeated >= MOST_DUPLICATES
+    return replace(item, tried=tried, analyses=analyses, is_over=over)
+
+
+async def _try_one(
+    run: Run, cycle: int, heard: RoleReply[Successor], attempt: int
+) -> Recorded[SuccessorTried]:
+    """Check and fit what was written, one after another, so that the second of two equal sources is a duplicate."""
+    answer, answered = heard.value, heard.answered
+    assert answer is not None
+    lens = heard.question.subject
+    program = program_of(answer, f"language model {answered.record.model}", _parents(run, lens))
+    experiments = list(run.state.collected)
+    known = set(run.state.theories) | {
+        digest
+        for item in run.state.tried
+        for digest in (item.record.source, item.record.fitted)
+        if digest is not None
+    }
+
+    def work(context: StepContext) -> SuccessorTried:
+        trials = [run.trials(name) for name in experiments]
+        found = try_program(
+            program,
+            lambda item: run.laboratory.check(item, trials_of_study(run), people_of_study(run)),
+            lambda item: run.laboratory.evaluate_program(item, trials, n_draws=FITTING_DRAWS),
+            GrammarAdvocate(run.family.grammar),
+            known,
+        )
+        report = None if found.theory is None else _report(run, found.theory, experiments)
+        return _tried_record(context, found, heard, cycle, attempt, report)
+
+    return await run.step(
+        "try",
+        work,
+        returns=SuccessorTried,
+        inputs=[answered.digest, *(run.state.collected[name].digest for name in experiments)],
+        position={"cycle": cycle, "lens": lens, "attempt": attempt},
+    )
+
+
+def _report(run: Run, theory: Theory, experiments: Sequence[str]) -> dict[str, Any] | None:
+    """What its author is told of a draft that was fitted; None where it fails on answers after all."""
+    trials = {name: run.trials(name) for name in experiments}
+    (scored,) = run.laboratory.scores_of([theory], list(trials.values()), run.config.theories.draws)
+    if isinstance(scored, TheoryError):
+        return None
+    diagnosis = run.state.diagnoses[-1].record
+    rivals = {
+        f"{title} {run.state.name(rival)}": [
+            run.state.scores[rival, name].record.left_out.scores for name in experiments
+        ]
+        for title, rival in (("leader", diagnosis.leader), ("loser", diagnosis.loser))
+    }
+    told = draft_report(theory, scored, trials, rivals, run.domain)
+    shares = {
+        name: np.round(own.mean, 4).tolist() for name, own in zip(experiments, scored, strict=True)
+    }
+    return {**told, PREDICTED: shares}
+
+
+def _tried_record(
+    context: StepContext,
+    found: TriedProgram,
+    heard: RoleReply[Successor],
+    cycle: int,
+    attempt: int,
+    report: dict[str, Any] | None,
+) -> SuccessorTried:
+    answered, answer = heard.answered.record, heard.value
+    assert answer is not None
+    fitted = (
+        None
+        if found.theory is None
+        else context.artifacts.put(found.theory.program.source.encode())
+    )
+    return SuccessorTried(
+        cycle=cycle,
+        lens=heard.question.subject,
+        attempt=attempt,
+        answer=heard.answered.digest,
+        model=answered.model,
+        outcome=found.outcome,
+        reason=found.reason,
+        name=found.name,
+        source=context.artifacts.put(found.program.source.encode()),
+        fitted=fitted,
+        parents=found.program.parents,
+        change=answer.change,
+        criterion=found.criterion,
+        error=found.error,
+        report=None if report is None else context.artifacts.put_json(report),
+    )
+
+
+def _parents(run: Run, lens: str) -> tuple[Digest, ...]:
+    diagnosis = run.state.diagnoses[-1].record
+    parent = LENSES[lens].parent
+    return (
+        () if parent == "none" else (diagnosis.leader if parent == "leader" else diagnosis.loser,)
+    )
+
+
+async def _analyse(
+    run: Run, cycle: int, item: WorkbenchState, heard: RoleReply[Successor], attempt: int
+) -> Recorded[AnalysisMade]:
+    """Run the code of an answer on the open answers, and on nothing else."""
+    answer, lens = heard.value, heard.question.subject
+    assert answer is not None
+    trials = {name: run.trials(name) for name in run.state.collected}
+    predicted = _predicted(run, item, trials)
+
+    def sandboxed(source: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
+        with ProgramSandbox() as sandbox:
+            ran = sandbox.run(source, arguments)
+        return ran.returned, ran.failure
+
+    def work(context: StepContext) -> AnalysisMade:
+        try:
+            told = run_analysis(answer.analysis, analysis_tables(trials, predicted), sandboxed)
+            outcome = "returned"
+        except AnalysisRefusedError as error:
+            told, outcome = str(error), "refused"
+        return AnalysisMade(
+            cycle=cycle,
+            lens=lens,
+            attempt=attempt,
+            answer=heard.answered.digest,
+            code=context.artifacts.put(answer.analysis.encode()),
+            outcome="returned" if outcome == "returned" else "refused",
+            told=told,
+        )
+
+    made = [draft.digest for draft in (item.best,) if draft is not None]
+    collected = [known.digest for known in run.state.collected.values()]
+    return await run.step(
+        "analyse",
+        work,
+        returns=AnalysisMade,
+        inputs=[heard.answered.digest, *collected, *made],
+        position={"cycle": cycle, "lens": lens, "attempt": attempt},
+    )
+
+
+def _predicted(
+    run: Run, item: WorkbenchState, trials: Mapping[str, Trials]
+) -> dict[str, dict[str, Any]]:
+    """Shares predicted by leader, loser and the best draft, by experiment."""
+    diagnosis = run.state.diagnoses[-1].record
+    found: dict[str, dict[str, Any]] = {
+        name: {
+            title: predicted_shares(run.state.scores[rival, name].record)
+            for title, rival in (("leader", diagnosis.leader), ("loser", diagnosis.loser))
+        }
+        for name in trials
+    }
+    best = item.best
+    if best is not None and best.record.report is not None:
+        shares = run.trace.artifacts.get_json(best.record.report)[PREDICTED]
+        for name in trials:
+            found[name]["draft"] = shares[name]
+    return found

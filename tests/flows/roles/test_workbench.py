@@ -1,0 +1,165 @@
+"""Revisers at the workbench: they look at the answers, try drafts, are told what came of them, and remember."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.state import RunState
+from lakatos.flows.start import run_study
+from lakatos.language_models.rehearsal.app import RehearsalSettings
+from lakatos.language_models.rehearsal.serve import running
+from lakatos.theories.roles.record import (
+    AnalysisMade,
+    SuccessorsProposed,
+    SuccessorTried,
+    TrialsProposed,
+)
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from answering import FOUND, HIDDEN, MISTAKEN, said, task_of
+from small import QUICK, records, small_study
+
+pytestmark = pytest.mark.slow
+CANARY = "people in this hidden rule keep a canary"
+LOOK = """def analyse(tables, show):
+    table = tables[sorted(tables)[0]]
+    odd = table["ratings"].sum(axis=-1)[table["trial"]] % 2
+    show("odd chosen", (odd[range(len(odd)), table["response"]]).mean().round(2))
+"""
+
+
+class Worker:
+    """Looks, slips, mends, and then sends the same draft again and again."""
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+
+    def __call__(self, body: Mapping[str, Any], rng: np.random.Generator) -> str:
+        self.bodies.append(dict(body))
+        text = said(body)
+        if task_of(body) == "experiment":
+            return self.proposed(text)
+        value: dict[str, Any] = {"change": "odd totals", "source": FOUND, "predictions": []}
+        if "your last analysis" not in text:
+            value |= {"source": "", "analysis": LOOK, "note": "Sums that are odd matter."}
+        elif "your drafts so far" not in text:
+            value["source"] = MISTAKEN
+        return json.dumps(value)
+
+    def proposed(self, text: str) -> str:
+        """At first only trials in which one product is better, then one of them beside others."""
+        better = {"ratings": [[0, 0, 0], [2, 2, 2]]}
+        shown = [
+            json.loads(line)["trial"] for line in text.split("\n") if line.startswith('{"trial": {')
+        ]
+        again = "why they were refused" in text
+        return json.dumps({"reason": "x", "trials": [better, *(shown if again else [better])]})
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Worker, RunState]:
+    folder, worker = tmp_path_factory.mktemp("runs") / "bench", Worker()
+    with running(RehearsalSettings(context_tokens=32768), worker) as served:
+        config = small_study(
+            **QUICK,
+            models={"writer": {"base_url": served.base_url, "model": served.model}},
+            roles={
+                "reviser": "writer",
+                "advocate": "writer",
+                "lenses": ["leap"],
+                "max_tokens": 1500,
+            },
+            participants={
+                "source": "simulated",
+                "program": HIDDEN.replace("now and then err", f"err; {CANARY}"),
+            },
+            stop={"cycles": 3, "least_cycles": 3},
+        )
+        run_study(config, folder, n_workers=1)
+    state, trace = read_state(folder)
+    trace.close()
+    return folder, worker, state
+
+
+def test_drafts_are_tried_in_rounds_and_the_same_one_again_ends_the_work(worked: Any) -> None:
+    folder, worker, _ = worked
+    first = [item for item in records(folder, SuccessorTried) if item.cycle == 1]
+    assert [(item.attempt, item.outcome) for item in first] == [
+        (1, "refused"),
+        (2, "submitted"),
+        (3, "duplicate"),
+        (4, "duplicate"),
+    ]
+    proposed = records(folder, SuccessorsProposed)[0]
+    assert (proposed.n_asked, proposed.n_answered) == (5, 5)
+    assert [item.source for item in proposed.submissions] == [first[1].fitted]
+    told = [said(body) for body in worker.bodies if task_of(body) != "experiment"]
+    assert "You have 6 rounds, this one included." in told[0]
+    assert "your last draft: the refusal" in told[2]
+    assert "parametres" in told[2]
+    assert "ahead of leader" in told[3]
+    assert "learned lapse: " in told[3]
+
+
+def test_what_an_analysis_shows_comes_back_and_counts_nothing_that_is_sealed_or_hidden(
+    worked: Any,
+) -> None:
+    folder, worker, _ = worked
+    made = records(folder, AnalysisMade)[0]
+    assert made.outcome == "returned"
+    assert made.told.startswith("odd chosen 0.")
+    assert [body for body in worker.bodies if made.told in said(body)]
+    assert not [body for body in worker.bodies if CANARY in json.dumps(body)]
+
+
+def test_drafts_are_counted_among_what_was_tried(worked: Any) -> None:
+    _, _, state = worked
+    searched = sum(item.record.n_attempts for item in state.searches)
+    assert state.n_tried == searched + len(state.tried) > searched
+
+
+def test_later_cycles_are_told_the_standing_the_fate_of_proposals_and_ones_own_notes(
+    worked: Any,
+) -> None:
+    _, worker, _ = worked
+    (text,) = [
+        said(body)
+        for body in worker.bodies
+        if "You have 6 rounds" in said(body) and "earlier proposals" in said(body)
+    ]
+    assert "cycle 1, leap, 4 drafts: Odd totals (odd totals):" in text
+    assert "cycle 1, leap: Sums that are odd matter." in text
+    assert "1. " in text[text.index("how the theories stand") :]
+    assert "question: Which rule do simulated people follow?" in text
+    for name in ("1.1", "2.1"):
+        assert f"from experiment {name}" in text
+
+
+def test_of_proposed_trials_the_bad_are_named_and_the_others_tried(worked: Any) -> None:
+    folder, worker, _ = worked
+    first, _, mended, _ = records(folder, TrialsProposed)[:4]
+    assert (first.passed, first.trials) == (False, None)
+    assert first.reason == "DesignError: 0 of 2 trials can be asked"
+    assert len(first.left_out) == 2
+    assert [item.partition(" ")[0] for item in first.left_out] == ["trial", "trial"]
+    assert len(mended.left_out) == 1
+    assert mended.left_out[0].startswith("trial 1 lies outside the ranges")
+    assert mended.trials is not None
+    assert mended.power is not None
+    asked = [said(body) for body in worker.bodies if "why they were refused" in said(body)]
+    assert "trial 2 lies outside" in asked[0]
+
+
+@pytest.mark.long
+def test_the_audit_computes_drafts_and_analyses_anew(worked: Any) -> None:
+    assert audit(worked[0], n_workers=1).passed

@@ -1,0 +1,126 @@
+"""What roles are shown of answers, people and standings, in few words and with the facts behind every number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.record import TheoryScored, UnitLogPredictives
+from lakatos.theories.roles.overview import (
+    ROWS_OF_PART,
+    agreement_with_majority,
+    consistency_of_repetitions,
+    order_effects,
+    people_exhibit,
+    table_exhibits,
+)
+from lakatos.theories.roles.typed_claim import ClaimFact
+
+N_TRIALS = ROWS_OF_PART + 8
+DIGEST = "a" * 64
+
+
+def trials_of(responses: np.ndarray) -> Trials:
+    """Answers ``(n_people, n_trials)`` to products whose second one has ever higher ratings."""
+    n_people, n_trials = responses.shape
+    ratings = np.zeros((n_trials, 2, 2))
+    ratings[:, 1, 0] = np.arange(n_trials) % 4
+    arrays = {
+        "ratings": ratings,
+        "validities": np.tile([0.9, 0.6], (n_trials, 1)),
+        "rating_max": np.full(n_trials, 3.0),
+    }
+    return Trials(
+        experiment="2.1",
+        stimuli=Stimuli(arrays),
+        participant=np.repeat(np.arange(n_people), n_trials),
+        trial=np.tile(np.arange(n_trials), n_people),
+        response=responses.ravel(),
+        count=np.ones(responses.size, dtype=np.int64),
+        n_people=n_people,
+    )
+
+
+def scored(proportions: np.ndarray, n_people: int, per_person: float | np.ndarray) -> TheoryScored:
+    units = UnitLogPredictives(
+        log_predictive=tuple(np.broadcast_to(per_person, n_people).tolist()),
+        n_choices=(1.0,) * n_people,
+    )
+    return TheoryScored(
+        theory="b" * 64,
+        experiment="2.1",
+        trials="c" * 64,
+        engine="x",
+        n_draws=8,
+        left_out=units,
+        frozen=None,
+        proportions=tuple(proportions.tolist()),
+        error=0.01,
+        correlation=None,
+    )
+
+
+def test_every_trial_is_told_the_most_missed_first_and_what_all_share_once() -> None:
+    responses = np.zeros((4, N_TRIALS), dtype=np.int64)
+    responses[:, 37] = 1  # the one trial that nobody foretold
+    shares = np.full(N_TRIALS, 0.1)
+    shares[:8] = 0.02  # and these are foretold best
+    parts = table_exhibits(
+        MultiattributeDomain(), trials_of(responses), DIGEST, {"Tallying": scored(shares, 4, -0.5)}, "2.1"
+    )  # fmt: skip
+    assert [item.title for item in parts] == [
+        "experiment 2.1, part 1 of 2",
+        "experiment 2.1, part 2 of 2",
+    ]
+    first, second = ("\n".join(item.value) for item in parts)
+    assert "in every trial: A 0 0 | validities 0.9 0.6" in first
+    assert "trial 38: B 1 0; 4 answers; people 1.0, Tallying 0.1" in first
+    assert "trial 1:" in second
+    assert first.count("validities") == 1
+    told = [line for item in parts for line in item.value if line.startswith("trial ")]
+    assert len(told) == N_TRIALS
+    fact = ClaimFact("share", 1.0, "people", experiment="2.1", trial=38, option="second")
+    assert fact in parts[0].numbers
+    assert {item.reference for item in parts} == {DIGEST}
+
+
+def test_people_are_told_by_agreement_consistency_order_and_the_theory_that_predicts_each_best():
+    responses = np.zeros((3, 8), dtype=np.int64)
+    responses[2] = 1
+    trials = trials_of(responses)
+    scores = {
+        "Tallying": {"2.1": scored(np.zeros(8), 3, np.array([-0.1, -0.1, -0.9]))},
+        "Guessing": {"2.1": scored(np.zeros(8), 3, -0.5)},
+    }
+    found = people_exhibit({"2.1": trials}, scores, DIGEST)
+    assert found is not None
+    value = found.value["experiment 2.1"]
+    assert value["predicted_best_by"] == {"Tallying": 2, "Guessing": 1}
+    assert value["repeats_the_last_place"] == 1.0
+    assert agreement_with_majority(trials) == {"tenth": 0.0, "middle": 0.0, "ninetieth": 0.0}
+    assert consistency_of_repetitions(trials) == {}
+
+
+def test_a_person_who_always_answers_alike_is_consistent_and_one_who_alternates_is_not() -> None:
+    asked_twice = Trials(
+        experiment="1.1",
+        stimuli=Stimuli({"x": np.zeros((2, 1))}),
+        participant=np.array([0, 0, 0, 0, 1, 1, 1, 1]),
+        trial=np.array([0, 0, 1, 1, 0, 0, 1, 1]),
+        response=np.array([1, 1, 0, 0, 0, 1, 0, 1]),
+        count=np.ones(8, dtype=np.int64),
+        n_people=2,
+    )
+    assert consistency_of_repetitions(asked_twice) == {"same_answer_when_asked_again": 0.5}
+    assert order_effects(asked_twice)["repeats_the_last_place"] == pytest.approx(2 / 6, abs=0.001)
+
+
+def test_of_pooled_answers_nothing_is_said_about_people() -> None:
+    trials = trials_of(np.zeros((2, 4), dtype=np.int64))
+    pooled = replace(trials, pooled=True)
+    assert people_exhibit({"2.1": pooled}, {}, DIGEST) is None
+    assert order_effects(pooled) == {}

@@ -1,0 +1,116 @@
+"""A language model's own look at the open answers: Python that computes in the sandbox and shows a few lines.
+
+The code defines ``analyse(tables, show)``. It runs where theories run: no file, no network, no environment, no other
+process, and no answers but the open ones, which are handed to it as arrays. Neither chance nor the hour is within
+reach, so that it shows the same when it is run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from lakatos.experiments.task import Trials
+from lakatos.theories.errors import TheoryLintError
+from lakatos.theories.sandbox.lint import check_source
+
+MOST_SHOWN: Final = 4000
+"""Characters that come back from an analysis."""
+MOST_ANSWERS: Final = 200_000
+"""Of all experiments together; of larger ones the newest are handed over."""
+
+RunProgram = Callable[[str, Mapping[str, Any]], tuple[Any, str]]
+"""Runs ``run(arguments)`` of a source in the sandbox: what it returned, and why there is nothing."""
+
+_FRAME: Final = """
+
+
+def run(arguments):
+    import numpy
+
+    lines, left = [], [arguments["most"]]
+
+    def show(*values):
+        text = " ".join(map(str, values))[: max(0, left[0])]
+        left[0] -= len(text) + 1
+        if text:
+            lines.append(text)
+
+    tables = {
+        name: {key: numpy.array(column) for key, column in table.items()}
+        for name, table in arguments["tables"].items()
+    }
+    numpy.random.seed(0)
+    told = analyse(tables, show)
+    if told is not None:
+        show(told)
+    return "\\n".join(lines)
+"""
+
+
+class AnalysisRefusedError(Exception):
+    """An analysis gave nothing that can be shown; the message says why, to its author."""
+
+
+def framed(code: str) -> str:
+    """The program that runs an analysis; `theories.sandbox.program` calls its ``run``."""
+    return code + _FRAME
+
+
+def run_analysis(code: str, tables: Mapping[str, Any], run: RunProgram) -> str:
+    """What an analysis shows.
+
+    Args:
+        code: Defines ``analyse(tables, show)``.
+        tables: As `analysis_tables` makes them.
+        run: The sandbox.
+
+    Raises:
+        AnalysisRefusedError: It does not run, takes too long, or shows nothing.
+    """
+    try:
+        check_source(code)
+    except TheoryLintError as error:
+        raise AnalysisRefusedError(str(error)) from None
+    returned, failure = run(framed(code), {"tables": tables, "most": MOST_SHOWN})
+    if failure:
+        raise AnalysisRefusedError(failure.replace("the program", "the analysis")[:1000])
+    if not isinstance(returned, str) or not returned.strip():
+        raise AnalysisRefusedError("it showed nothing; call show(...), or return a text")
+    return returned[:MOST_SHOWN]
+
+
+def analysis_tables(
+    trials: Mapping[str, Trials], predicted: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Open answers and predictions as plain lists, by experiment.
+
+    Args:
+        trials: By experiment, in the order in which they were asked.
+        predicted: ``(n_trials, n_options)`` shares, by experiment and theory's title.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    n_answers = 0
+    for name, item in reversed(list(trials.items())):
+        n_answers += len(item.participant)
+        if n_answers > MOST_ANSWERS:
+            break
+        table: dict[str, Any] = {
+            key: np.asarray(array).tolist() for key, array in item.stimuli.arrays.items()
+        }
+        for key in ("participant", "trial", "response", "count"):
+            table[key] = np.asarray(getattr(item, key)).tolist()
+        table |= {f"feedback_{key}": list(map(float, c)) for key, c in item.feedback.items()}
+        table |= {
+            f"predicted_by_{title}": _rounded(shares)
+            for title, shares in predicted.get(name, {}).items()
+        }
+        found[name] = table
+    return found
+
+
+def _rounded(shares: Any) -> Sequence[Any]:
+    rounded: list[Any] = np.round(np.asarray(shares, dtype=np.float64), 4).tolist()
+    return rounded

@@ -1,0 +1,261 @@
+"""All that is known, short enough for a prompt: every trial with its answers, the people, and how theories stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.record import TheoryChecked, TheoryScored
+from lakatos.theories.roles.exhibit import Exhibit, rounded
+from lakatos.theories.roles.typed_claim import PEOPLE, ClaimFact
+from lakatos.theories.scoreboard import Scoreboard
+from lakatos.traces.digest import Digest
+
+ROWS_OF_PART = 32
+"""Trials of one exhibit; a table is shown in parts, so that what finds no room is the least informative."""
+MOST_STANDINGS = 12
+CLAIM_CHARACTERS = 240
+
+
+def table_exhibits(
+    domain: Domain,
+    trials: Trials,
+    digest: Digest,
+    scores: Mapping[str, TheoryScored],
+    name: str,
+) -> list[Exhibit]:
+    """Every trial of an experiment, with the shares of people and what theories predict with learned populations.
+
+    Parts come in the order of what they tell: first the trials that all of the theories miss most.
+
+    Args:
+        domain: Of the trials.
+        trials: Answers.
+        digest: Of the record of the answers.
+        scores: Of the same experiment, by the theory's name.
+        name: Of the experiment.
+    """
+    order = _most_missed_first(trials, list(scores.values()))
+    parts = [order[at : at + ROWS_OF_PART] for at in range(0, len(order), ROWS_OF_PART)]
+    return [
+        _table_part(domain, trials, digest, scores, name, sorted(rows), (number, len(parts)))
+        for number, rows in enumerate(parts, start=1)
+    ]
+
+
+def _table_part(
+    domain: Domain,
+    trials: Trials,
+    digest: Digest,
+    scores: Mapping[str, TheoryScored],
+    name: str,
+    rows: Sequence[int],
+    part: tuple[int, int],
+) -> Exhibit:
+    """Some rows of the table, and what each of their numbers is a number of."""
+    counts = trials.counts.sum(axis=(0, 2))
+    predicted = {theory: predicted_shares(score) for theory, score in scores.items()}
+    names = option_names(trials.n_options)
+    shown, always = _without_common([domain.describe(trials.stimuli, row) for row in rows])
+    lines: list[str] = []
+    facts: list[ClaimFact] = []
+    for theory, score in scores.items():
+        mean, error = score.left_out.scores.mean, score.error
+        lines.append(
+            f"{theory}: score {rounded(mean)} nats per choice, squared_error {rounded(error)}"
+        )
+        facts.append(ClaimFact("score", mean, theory, experiment=name))
+        facts.append(ClaimFact("squared_error", error, theory, experiment=name))
+    if part[1] > 1:
+        lines.append(f"{len(rows)} of {len(counts)} trials; part 1 holds those missed most")
+    lines += [f"in every trial: {always}"] if always else []
+    lines.append(f"share of {' / '.join(names[-1:] if len(names) == 2 else names)}:")
+    for row, words in zip(rows, shown, strict=True):
+        cells = {PEOPLE: trials.proportions[row]}
+        cells |= {theory: shares[row] for theory, shares in predicted.items()}
+        told = ", ".join(f"{of} {_told(shares)}" for of, shares in cells.items())
+        lines.append(f"trial {row + 1}: {words}; {int(counts[row])} answers; {told}")
+        facts.append(
+            ClaimFact("answers", float(counts[row]), PEOPLE, experiment=name, trial=row + 1)
+        )
+        for of, shares in cells.items():
+            facts += [
+                ClaimFact("share", float(share), of, experiment=name, trial=row + 1, option=option)
+                for option, share in zip(names, shares, strict=True)
+                if np.isfinite(share)
+            ]
+    title = f"experiment {name}" + (f", part {part[0]} of {part[1]}" if part[1] > 1 else "")
+    return Exhibit(title, lines, digest, tuple(facts))
+
+
+def _most_missed_first(trials: Trials, scores: Sequence[TheoryScored]) -> list[int]:
+    """Answered trials, first those on which people deviate most from all of the theories, in standard errors."""
+    counts = trials.counts.sum(axis=(0, 2))
+    observed = np.nan_to_num(trials.proportions, nan=0.0)
+    deviations = [np.zeros(len(counts))]
+    for score in scores:
+        predicted = predicted_shares(score)
+        variance = np.clip(predicted * (1 - predicted), 0.01, None)
+        error = np.sqrt(variance / np.maximum(counts, 1)[:, None])
+        deviations.append((np.abs(observed - predicted) / error).max(axis=1))
+    size = np.min(deviations[1:] or deviations, axis=0)
+    order = np.argsort(-size, kind="stable")
+    return [int(row) for row in order if counts[row] > 0]
+
+
+def _without_common(texts: Sequence[str]) -> tuple[list[str], str]:
+    """Descriptions without the parts, between bars, that all of them share, and these parts."""
+    split = [text.split(" | ") for text in texts]
+    if len({len(parts) for parts in split}) != 1 or len(split) < 2:
+        return list(texts), ""
+    common = [len(set(column)) == 1 for column in zip(*split, strict=True)]
+    if all(common):
+        return list(texts), ""
+    own = [
+        " | ".join(part for part, same in zip(parts, common, strict=True) if not same)
+        for parts in split
+    ]
+    always = " | ".join(part for part, same in zip(split[0], common, strict=True) if same)
+    return own, always
+
+
+def option_names(n_options: int) -> list[str]:
+    """What claims call the options."""
+    if n_options == 2:
+        return ["first", "second"]
+    return [f"option {place + 1}" for place in range(n_options)]
+
+
+def predicted_shares(score: TheoryScored) -> NDArray[np.float64]:
+    """Predicted shares of options, ``(n_trials, n_options)``."""
+    told = np.asarray(score.proportions, dtype=np.float64)
+    if score.n_options == 2:
+        return np.stack([1 - told, told], axis=-1)
+    return told.reshape(-1, score.n_options)
+
+
+def _told(shares: NDArray[np.float64]) -> str:
+    wanted = shares[1:] if len(shares) == 2 else shares
+    return "/".join("?" if np.isnan(share) else str(rounded(float(share))) for share in wanted)
+
+
+def people_exhibit(
+    trials: Mapping[str, Trials],
+    scores: Mapping[str, Mapping[str, TheoryScored]],
+    digest: Digest,
+) -> Exhibit | None:
+    """How people differ: agreement, consistency, whom each theory predicts best, and what order does.
+
+    Args:
+        trials: By experiment.
+        scores: By theory's name, then by experiment.
+        digest: Of the record of the newest answers.
+
+    Returns:
+        None where people cannot be told apart.
+    """
+    value: dict[str, Any] = {}
+    for name, item in trials.items():
+        if item.pooled or item.n_participants < 2:
+            continue
+        own = {theory: by[name] for theory, by in scores.items() if name in by}
+        value[f"experiment {name}"] = {
+            "people": item.n_participants,
+            "agreement_with_the_majority": agreement_with_majority(item),
+            **consistency_of_repetitions(item),
+            "predicted_best_by": _predicted_best_by(own),
+            **order_effects(item),
+        }
+    return Exhibit("people, one by one", value, digest) if value else None
+
+
+def agreement_with_majority(trials: Trials) -> dict[str, float]:
+    """Share of a person's answers that are those of most others on the trial: quantiles over people."""
+    counts = trials.counts
+    others = counts.sum(axis=0)[None] - counts
+    majority = others == others.max(axis=-1, keepdims=True)
+    clear = majority.sum(axis=-1) == 1
+    agreed = (counts * majority).sum(axis=-1) * clear
+    answered = counts.sum(axis=-1) * clear
+    shares = agreed.sum(axis=1) / np.maximum(answered.sum(axis=1), 1)
+    shares = shares[answered.sum(axis=1) > 0]
+    if not len(shares):
+        return {}
+    cuts = np.quantile(shares, [0.1, 0.5, 0.9])
+    return dict(zip(("tenth", "middle", "ninetieth"), map(rounded, cuts), strict=True))
+
+
+def consistency_of_repetitions(trials: Trials) -> dict[str, float]:
+    """How often two answers of a person to the same trial are equal; empty where nothing was repeated."""
+    counts = trials.counts
+    total = counts.sum(axis=-1)
+    pairs = total * (total - 1) / 2
+    equal = (counts * (counts - 1) / 2).sum(axis=-1)
+    if not pairs.sum():
+        return {}
+    return {"same_answer_when_asked_again": rounded(float(equal.sum() / pairs.sum()))}
+
+
+def _predicted_best_by(scores: Mapping[str, TheoryScored]) -> dict[str, int]:
+    """How many people each theory predicts best of all."""
+    names = list(scores)
+    if len(names) < 2:
+        return {}
+    table = np.array([scores[name].left_out.scores.per_choice for name in names])
+    best = table.argmax(axis=0)
+    return {name: int((best == place).sum()) for place, name in enumerate(names)}
+
+
+def order_effects(trials: Trials) -> dict[str, float]:
+    """Shares of answers that repeat the last place, and what chance alone would give; by half of the session."""
+    if trials.pooled or (trials.count != 1).any() or trials.n_options != 2:
+        return {}
+    answers = trials.sequences
+    given = answers.trial >= 0
+    both = given[:, 1:] & given[:, :-1]
+    if not both.any():
+        return {}
+    second = answers.response == 1
+    repeated = (answers.response[:, 1:] == answers.response[:, :-1])[both].mean()
+    share = second[given].mean()
+    middle = given.sum(axis=1, keepdims=True) / 2
+    early = np.arange(given.shape[1])[None] < middle
+    found = {
+        "repeats_the_last_place": repeated,
+        "repeats_expected_by_chance": share**2 + (1 - share) ** 2,
+        "second_in_first_half": second[given & early].mean(),
+        "second_in_later_half": second[given & ~early].mean(),
+    }
+    return {name: rounded(float(value)) for name, value in found.items()}
+
+
+def standing_exhibit(
+    board: Scoreboard, theories: Mapping[Digest, TheoryChecked], names: Mapping[Digest, str]
+) -> Exhibit:
+    """The leaderboard: a line for each theory with its score, error, birth, author and claim."""
+    lines = [
+        "score in nats per choice, each experiment predicted from the others; higher is better"
+    ]
+    for place, line in enumerate(board.standings[:MOST_STANDINGS], start=1):
+        known = theories[line.theory]
+        low, high = line.score.interval
+        lines.append(
+            f"{place}. {names[line.theory]}: {rounded(line.score.value)} ({rounded(low)} to {rounded(high)}), "
+            f"behind the leader {rounded(line.behind.value)} +- {rounded(2 * line.behind.standard_error)}, "
+            f"squared error {rounded(line.error)}, {known.n_parameters} parameters, "
+            f"of cycle {known.cycle} by {known.author}. {known.claim[:CLAIM_CHARACTERS]}"
+        )
+    left = len(board.standings) - MOST_STANDINGS
+    lines += [f"and {left} further behind"] if left > 0 else []
+    return Exhibit("how the theories stand", lines)
+
+
+def study_exhibit(question: str, domain: Domain, space: Mapping[str, Any]) -> Exhibit:
+    """What the study asks, and its trials."""
+    value = {"question": question, "kind of choice": domain.name}
+    value |= {f"space: {name}": str(item) for name, item in sorted(space.items())}
+    return Exhibit("the study", value)
