@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import traceback
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,6 +61,26 @@ app = typer.Typer(
     "FOLDER[/bold] on people's published choices. A run lives in a folder of its own, can be stopped at any "
     "time and goes on with [bold]lakatos resume[/bold].",
 )
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lakatos {version('lakatos')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version_wanted: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Say which version this is.", callback=_tell_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
 app.add_typer(data_app, name="data")
 app.add_typer(domain_app, name="domain")
 app.add_typer(judges_app, name="judges")
@@ -115,7 +136,7 @@ Workers = Annotated[
 
 @app.command()
 def demo(
-    engine: Engine = "prefect",
+    engine: Engine = "none",
     runs: RunsFolder = Path("runs"),
     seed: Annotated[int | None, typer.Option(help="Another seed than the study's.")] = None,
     workers: Workers = 2,
@@ -152,7 +173,7 @@ def explain(
         Path, typer.Argument(help="Answers of people: CSV, Parquet, JSON, or a folder of tables.")
     ],
     domain: DomainName = "",
-    engine: Engine = "prefect",
+    engine: Engine = "none",
     runs: RunsFolder = Path("runs"),
     cycles: Annotated[int, typer.Option(help="Rounds of search.", min=1)] = 2,
     workers: Workers = 2,

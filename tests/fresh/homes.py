@@ -157,7 +157,16 @@ def demonstration(home: FreshHome, checkout: Path, runs: Path) -> list[str]:
     # `start.py` asks whether this user may run the environment's Python, which may lie in a folder of root's.
     program = checkout / "start.py" if home.root else checkout / ".venv" / "bin" / "lakatos"
     python = checkout / ".venv" / "bin" / "python"
-    return [*home.prefix, str(python), str(program), "demo", "--runs", str(runs)]
+    return [
+        *home.prefix,
+        str(python),
+        str(program),
+        "demo",
+        "--engine",
+        "prefect",
+        "--runs",
+        str(runs),
+    ]
 
 
 def first_tests(home: FreshHome, checkout: Path) -> list[str]:

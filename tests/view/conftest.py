@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "flows")]
+FLOWS = HERE.parent / "flows"
+sys.path[:0] = [str(HERE), str(FLOWS), str(FLOWS / "report")]
 
 from small import small_study  # noqa: E402
 from test_report import WrittenRun  # noqa: E402

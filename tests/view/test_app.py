@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +12,8 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from viewing import all_pages, look_at
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 from test_report import EVIL
+from viewing import all_pages, look_at
 
 from lakatos.experiments.participants.web.door import is_loopback
 from lakatos.flows.audit.audit import AuditFinding, RunAudit, keep, kept_audit

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
-from viewing import look_at
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 from test_report import EVIL
+from viewing import look_at
 
 from lakatos.flows.run.memory_records import InquiryMade, LessonsRecalled, LibraryTaken
 from lakatos.flows.run.records import RECORD_TYPES

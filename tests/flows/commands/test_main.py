@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -234,3 +235,7 @@ def test_the_schema_of_studies_is_the_one_in_the_folder() -> None:
     )
     for study in (ROOT / "studies").glob("*.toml"):
         load_study(study)
+
+
+def test_the_version_is_said() -> None:
+    assert re.fullmatch(r"lakatos \d+\.\d+\.\d+\n", lakatos("--version").stdout)
