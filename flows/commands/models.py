@@ -280,6 +280,7 @@ def bridge(
     import sys
     import threading
 
+    from lakatos.experiments.participants.web.door import HostGuard
     from lakatos.language_models.bridge.app import BridgeSettings, create_bridge
     from lakatos.language_models.bridge.folder import QuestionFolder
     from lakatos.language_models.bridge.terminal import answer_from_terminal
@@ -287,7 +288,9 @@ def bridge(
 
     settings = BridgeSettings(who=who, wait_s=wait, context_tokens=context)
     questions, say, over = QuestionFolder(folder, most), _printer(), threading.Event()
-    with _asked_to_stop(), running_app(create_bridge(questions, settings), port) as base_url:
+    server = create_bridge(questions, settings)
+    server.add_middleware(HostGuard, own_pages=True)
+    with _asked_to_stop(), running_app(server, port) as base_url:
         say(f'in a study: base_url = "{base_url}", model = "{settings.model}"')
         say(f"questions come to {questions.folder}")
         try:

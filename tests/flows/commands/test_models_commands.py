@@ -98,6 +98,9 @@ def test_a_bridge_serves_until_it_is_stopped_and_its_folder_outlives_it(tmp_path
         assert f'base_url = "http://127.0.0.1:{port}/v1"' in process.stderr.readline()
         body = {"model": "bridge", "messages": [{"role": "user", "content": "What?"}]}
         address = f"http://127.0.0.1:{port}/v1/chat/completions"
+        for foreign in ({"Host": "elsewhere.example"}, {"Origin": "http://elsewhere.example"}):
+            said = httpx.post(address, json=body, headers=foreign, trust_env=False)
+            assert said.status_code == 421
         with pytest.raises(httpx.TimeoutException):
             httpx.post(address, json=body, timeout=1.0, trust_env=False)
     finally:
