@@ -97,7 +97,7 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
         }
         value["validation"] |= {"folds": 0, "sealed_share": 0.0}
         # What one fold found was fitted to the trials that another one seals.
-        value["memory"] |= {"winners": False}
+        value["memory"] = {**value.get("memory", {}), "winners": False}
         own, place = CampaignConfig.model_validate(value), run.folder / folder
         if has_run(place):
             child = open_run(place, data=run.data, n_workers=run.n_workers)

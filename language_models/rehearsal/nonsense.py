@@ -19,6 +19,7 @@ WORDS: Final = _TEXT.split()
 
 _TOKEN = re.compile(r"\s*(?:[A-Za-z]{1,4}|\d|[^A-Za-z\d\s])|\s+")
 _PIECE = re.compile(r"(?:\[([^\]]+)\]|\\?(.))(?:\{(\d+)(?:,(\d+))?\})?")
+_OPTIONAL = re.compile(r"(?:\([^()]*\)|\[[^\]]+\]|\\?[^\\])\?")
 _MOST_ITEMS: Final = 3
 _RAW: Final = 0.1
 """Probability that a text holds a control character, which a grammar lets stand as it is."""
@@ -132,9 +133,12 @@ def instance_of(
 
 
 def matching(pattern: str, rng: np.random.Generator) -> str:
-    """A random text for a pattern made of characters, classes of them such as ``[0-9a-f]``, and counts ``{8,64}``."""
-    text = ""
-    for inside, single, least, most in _PIECE.findall(pattern.removeprefix("^").removesuffix("$")):
+    """A random text for a pattern made of characters, classes of them such as ``[0-9a-f]``, and counts ``{8,64}``.
+
+    What may be there or not (``-?``, ``(...)?``) is left out.
+    """
+    text, plain = "", _OPTIONAL.sub("", pattern.removeprefix("^").removesuffix("$"))
+    for inside, single, least, most in _PIECE.findall(plain):
         choices = [single]
         if inside:
             ranges = re.findall(r"(.)-(.)|(.)", inside)

@@ -60,6 +60,19 @@ SHORT: dict[str, Any] = {
 }
 """One cycle with people who are careless: the shortest whole campaign."""
 
+MANY_SIDED = {
+    "source": "simulated",
+    "theory": "weighted_additive",
+    "mechanisms": {
+        "utility": ["saturating"],
+        "weight": ["rank_decay"],
+        "context": ["level_focus"],
+        "accent": ["veto", "unevenness"],
+        "history": ["perseveration"],
+    },
+}
+"""People whom no small search understands at once, so that there is something to submit in each cycle."""
+
 
 def small_study(**changes: Any) -> CampaignConfig:
     """The small study with whole sections or single keys (``section__key``) replaced."""

@@ -18,7 +18,7 @@ from lakatos.flows.run.records import RECORD_TYPES, CampaignConcluded
 from lakatos.flows.run.run import Run, create_run, read_state
 from lakatos.flows.run.source import hidden_theory
 from lakatos.flows.start import resume_run, run_study
-from lakatos.memory.item import Fact
+from lakatos.memory.winner import TheoryWon
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import TheoryScored
 from lakatos.theories.theory import TheoryProgram
@@ -211,19 +211,17 @@ def test_a_run_cut_short_after_its_verdict_leaves_its_lessons_all_the_same(
     async def cut_short(run: Run) -> None:
         raise KeyboardInterrupt
 
-    study = small_study(
-        stop={"cycles": 1, "least_cycles": 1}
-    )  # a published theory leads, which is a fact to keep
-    run_study(study, tmp_path / "whole", n_workers=1)
+    study = small_study(stop={"cycles": 1, "least_cycles": 1}, memory={"winners": True})
+    run_study(study, tmp_path / "apart" / "whole", n_workers=1)
     with monkeypatch.context() as patch:
         patch.setattr("lakatos.flows.campaign.crystallise", cut_short)
         with pytest.raises(KeyboardInterrupt):
             run_study(study, tmp_path / "cut", n_workers=1)
     assert records(tmp_path / "cut", CampaignConcluded)
-    assert not records(tmp_path / "cut", Fact)
+    assert not records(tmp_path / "cut", TheoryWon)
     resume_run(tmp_path / "cut", n_workers=1)
-    assert form(tmp_path / "cut") == form(tmp_path / "whole")
-    assert records(tmp_path / "cut", Fact)
+    assert form(tmp_path / "cut") == form(tmp_path / "apart" / "whole")
+    assert records(tmp_path / "cut", TheoryWon)
 
 
 @pytest.mark.slow

@@ -6,6 +6,8 @@ import sys
 from html import escape
 from pathlib import Path
 
+import pytest
+
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.records import CampaignConcluded
@@ -15,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from small import SHORT, small_study
 
 
+@pytest.mark.slow
 def test_the_shortest_campaign_reaches_a_verdict_that_passes_its_audit_and_is_reported(
     tmp_path: Path,
 ) -> None:

@@ -136,6 +136,7 @@ def log_likelihoods(x, y, weights):
     return -np.logaddexp(0, -(2 * y - 1) * (x @ weights))
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_calibration_on_nested_comparisons():
     judged, favoured, unbounded = nested_comparisons(1500, np.random.default_rng(31))

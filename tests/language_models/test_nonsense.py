@@ -9,7 +9,14 @@ from lakatos.language_models.rehearsal.nonsense import instance_of, matching
 
 
 @pytest.mark.parametrize(
-    "pattern", ["^#[0-9a-f]{8,64}$", "^[a-z][a-z0-9-]{0,39}$", "^v[0-9]{2}\\.[0-9]$", "^abc$"]
+    "pattern",
+    [
+        "^#[0-9a-f]{8,64}$",
+        "^[a-z][a-z0-9-]{0,39}$",
+        "^v[0-9]{2}\\.[0-9]$",
+        "^-?[0-9]{2,9}([.][0-9]{1,9})?$",
+        "^abc$",
+    ],
 )
 def test_a_text_for_a_pattern_matches_it(pattern):
     rng = np.random.default_rng(0)

@@ -237,6 +237,7 @@ def test_a_summary_is_checked_against_its_source():
     assert check_against("43 of 100", "43 of 100 chose it") == ()
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200))
 def test_any_text_can_be_checked(text):
     check_answer(text, [COMPARED, OTHER])

@@ -35,6 +35,7 @@ def test_what_is_never_used_costs_nothing_and_what_is_used_does():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", FAMILIES)
 def test_a_mechanism_more_is_a_longer_code_where_something_depends_on_it(domain):
     grammar = FAMILIES[domain].grammar

@@ -569,6 +569,7 @@ class TestLapses:
 
 
 class TestInduce:
+    @pytest.mark.slow
     def test_finds_a_contrarian_rule_with_a_veto_and_writes_it(self, sandbox):
         data = [answer(spared_of_zeros, seed=seed, name=str(seed)) for seed in (1, 2)]
         found = induce(DOMAIN, data, np.random.default_rng(0))
@@ -577,6 +578,7 @@ class TestInduce:
         assert "smaller total" in found[0].claim
         assert len({item.kind for item in found}) == len(found) <= 3
 
+    @pytest.mark.slow
     def test_finds_parity_under_random_choices(self, sandbox):
         rule = by(odd_total)
         found = induce(DOMAIN, [answer(rule, noise=0.4)], np.random.default_rng(0), n_most=1)

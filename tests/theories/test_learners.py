@@ -149,6 +149,7 @@ def test_there_is_no_ceiling_of_people_without_people_who_share_a_trial():
     assert ceiling_of_people(DOMAIN, [alone]) is None
 
 
+@pytest.mark.slow
 def test_learners_of_a_task_with_steps_use_what_was_done_and_got():
     domain = DOMAINS["learning"]
     rng = np.random.default_rng(3)

@@ -272,6 +272,7 @@ def hold(path, ready, done):
         done.wait(30)
 
 
+@pytest.mark.slow
 def test_a_second_process_is_told_who_writes(path):
     Journal.create(path, {}).close()
     context = multiprocessing.get_context("spawn")

@@ -292,6 +292,7 @@ def uninterrupted(tmp_path_factory):
     return canonical(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("write", range(1, 9))  # each of four steps writes an intent and a result
 def test_a_run_killed_at_any_write_resumes_to_the_same_form(

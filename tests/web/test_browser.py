@@ -197,7 +197,13 @@ def test_an_answer_whose_confirmation_was_lost_counts_once(browser, serve, tmp_p
     assert answers.response == (1, 1, 1)
 
 
-@pytest.mark.parametrize("domain", ["risky", pytest.param("learning", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "domain",
+    [
+        pytest.param("risky", marks=pytest.mark.slow),
+        pytest.param("learning", marks=pytest.mark.long),
+    ],
+)
 def test_two_tabs_lose_nothing_and_count_nothing_twice(domain, browser, serve, tmp_path):
     design = open_experiment(tmp_path, domain, n_trials=5, checks=0)
     url = serve()

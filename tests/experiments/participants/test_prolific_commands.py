@@ -151,6 +151,7 @@ def test_from_plan_to_payment(lab, tmp_path):
             assert not any(person.encode() in path.read_bytes() for person in people), path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -180,6 +181,7 @@ def test_without_a_token_nothing_is_asked(lab, monkeypatch):
     assert lab.stand_in.world.asked["requests"] == 0
 
 
+@pytest.mark.slow
 def test_a_rehearsal_needs_no_run_and_says_that_no_promise_broke(lab):
     done = lab("rehearse", lab.plan_file, "--seeds", "1")
     assert done.exit_code == 0, done.output

@@ -126,6 +126,7 @@ def check(done, world, limit):
     assert len(set(rewarded)) == len(rewarded)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_people_are_paid_exactly_once_and_everybody_who_dropped_out_is_replaced(
     stand_in, tmp_path, seed
@@ -142,6 +143,7 @@ def test_people_are_paid_exactly_once_and_everybody_who_dropped_out_is_replaced(
     assert done.asked["requests"] > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10, 12))
 def test_a_tight_limit_is_never_passed(stand_in, tmp_path, seed):
     done, world = play(stand_in, tmp_path, seed, limit=PLAN.total_cost)

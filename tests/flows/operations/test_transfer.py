@@ -33,6 +33,7 @@ def measured():
     return measure_transfer(theory, "allais", read_target("allais", "*", None), n_draws=32)
 
 
+@pytest.mark.slow
 def test_published_theories_and_learners_stand_beside_it(measured):
     assert [line.way for line in measured.of("theory")] == ["as it came", "rescaled", "relearned"]
     published = measured.of("published")
@@ -43,6 +44,7 @@ def test_published_theories_and_learners_stand_beside_it(measured):
     assert "cannot be told apart" in measured.left_out
 
 
+@pytest.mark.slow
 def test_a_record_comes_out_again_and_a_forged_one_does_not(measured, tmp_path):
     file = write_transfer(measured, tmp_path)
     told = read_transfer(file)

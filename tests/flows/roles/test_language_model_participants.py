@@ -102,6 +102,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, server: Any) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_person_is_a_session_of_its_own(finished: Path, told: list[dict[str, Any]]) -> None:
     held = records(finished, SessionHeld)
     assert [item.place for item in held] == list(range(N_PEOPLE))

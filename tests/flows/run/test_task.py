@@ -220,7 +220,7 @@ def test_a_program_without_theories_is_refused_with_what_to_add(tmp_path: Path) 
 def test_a_campaign_about_a_declared_task_recovers_the_hidden_rule(tmp_path: Path) -> None:
     study = study_with(tmp_path)
     text = study.read_text().replace('"equal_weights"]', '"weighted_adding"]')
-    study.write_text(text.replace("participants = 20", "participants = 40"))
+    study.write_text(text.replace("participants = 20", "participants = 120"))
     verdict = run_study(study, tmp_path / "run", n_workers=1)
     state, trace = read_state(tmp_path / "run")
     trace.close()

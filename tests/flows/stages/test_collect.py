@@ -882,7 +882,11 @@ def test_the_page_takes_people_in_place_of_excluded_ones_and_more_when_the_resea
 
 
 @pytest.mark.parametrize(
-    ("partial", "n_people"), [pytest.param("exclude", 4, marks=pytest.mark.long), ("keep", 5)]
+    ("partial", "n_people"),
+    [
+        pytest.param("exclude", 4, marks=pytest.mark.long),
+        pytest.param("keep", 5, marks=pytest.mark.slow),
+    ],
 )
 def test_answers_that_people_left_when_they_stopped_count_only_as_preregistered(
     tmp_path: Path, partial: str, n_people: int

@@ -31,7 +31,7 @@ from lakatos.traces.record import Record, body_of
 from lakatos.traces.step import Recorded
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small import small_study
+from small import MANY_SIDED, small_study
 
 FROM_SEEDS = 0
 
@@ -39,7 +39,8 @@ FROM_SEEDS = 0
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "decided"
-    run_study(small_study(stop={"cycles": 3, "least_cycles": 3}), folder, n_workers=1)
+    study = small_study(stop={"cycles": 3, "least_cycles": 3}, participants=MANY_SIDED)
+    run_study(study, folder, n_workers=1)
     return folder
 
 

@@ -47,21 +47,9 @@ from lakatos.traces.validity import Validity
 
 sys.path.insert(0, str(Path(__file__).parent))
 from anchoring import anchor_file, known_items
-from small import small_study
+from small import MANY_SIDED, small_study
 
 CYCLES = {"cycles": 3, "least_cycles": 3}
-MANY_SIDED = {
-    "source": "simulated",
-    "theory": "weighted_additive",
-    "mechanisms": {
-        "utility": ["saturating"],
-        "weight": ["rank_decay"],
-        "context": ["level_focus"],
-        "accent": ["veto", "unevenness"],
-        "history": ["perseveration"],
-    },
-}
-"""People whom no small search understands at once, so that there is something to submit in each cycle."""
 
 
 @pytest.fixture(scope="module")

@@ -71,6 +71,7 @@ def test_rescorla_wagner_with_any_mechanism_passes_all_checks(sandbox, mechanism
     load_theory(TheoryProgram(FAMILY.grammar.write(changed, "Test"), "test"), DOMAIN, sandbox)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism", FAMILY.grammar.mechanisms, ids=lambda item: f"{item.slot}:{item.name}"
 )

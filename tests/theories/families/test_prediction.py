@@ -69,6 +69,7 @@ def test_published_theories_with_any_one_mechanism_do_as_they_then_predict(domai
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", FALSE)
 def test_a_composition_of_which_something_false_is_predicted_is_refused(domain, sandbox):
     (seed, wrong), family = FALSE[domain], FAMILIES[domain]
