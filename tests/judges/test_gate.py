@@ -303,8 +303,8 @@ def test_power_for_just_the_target_is_enough():
     assert refusal_of(put(EXACT.model_copy(update={"target": detectable}))) == ""
     assert refusal_of(put(EXACT.model_copy(update={"target": detectable * 0.999}))) != ""
     # The gain that can be found falls with the square root of the number of items.
-    halved = put(EXACT.model_copy(update={"target": detectable / 2}))
-    assert f"about {4 * halved.n_items} confirm items are needed" in refusal_of(halved)
+    third = put(EXACT.model_copy(update={"target": detectable / 3}))
+    assert f"about {9 * third.n_items} confirm items are needed" in refusal_of(third)
 
 
 @pytest.mark.parametrize("test", GATES)
