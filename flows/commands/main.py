@@ -6,7 +6,6 @@ import os
 import re
 import sys
 import traceback
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,6 +64,8 @@ app = typer.Typer(
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"lakatos {version('lakatos')}")
         raise typer.Exit
 

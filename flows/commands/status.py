@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lakatos.flows.run.known_errors import known_errors
-from lakatos.flows.run.summary import summarise, words_of_progress
+from lakatos.flows.run.summary import RunSummary, summarise, words_of_progress
 
 
 def status_command(
@@ -62,14 +62,18 @@ def _show_state(console: Console, folder: Path, *, standings: bool) -> None:
             stopped=bool(state.cycles and state.cycles[-1].record.stop),
             n_folds=len(state.folds),
         )
-        console.print(
-            f"[bold]{escape(folder.name)}[/bold]  {'concluded' if state.concluded else how}  "
-            f"{len(state.collected)} experiments, {len(state.pool)} rivals, {trace.journal.head[0]} records"
+        summary = RunSummary(
+            "concluded" if state.concluded else how,
+            len(state.collected),
+            len(state.pool),
+            trace.journal.head[0],
+            state.concluded.record.text if state.concluded else "",
         )
+        console.print(f"[bold]{escape(folder.name)}[/bold]  {summary.line}")
         if (waiting := waiting_in(state)) is not None:
             console.print(f"  {escape(waiting.text)}")
-        if state.concluded:
-            console.print(f"  {escape(state.concluded.record.text)}")
+        if summary.text:
+            console.print(f"  {escape(summary.text)}")
         if not standings:
             return
         due: dict[str, tuple[str, ...]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -279,9 +279,9 @@ async def _analyse(
         return ran.returned, ran.failure
 
     def work(context: StepContext) -> AnalysisMade:
+        outcome: Literal["returned", "refused"] = "returned"
         try:
             told = run_analysis(answer.analysis, analysis_tables(trials, predicted), sandboxed)
-            outcome = "returned"
         except AnalysisRefusedError as error:
             told, outcome = str(error), "refused"
         return AnalysisMade(
@@ -290,7 +290,7 @@ async def _analyse(
             attempt=attempt,
             answer=heard.answered.digest,
             code=context.artifacts.put(answer.analysis.encode()),
-            outcome="returned" if outcome == "returned" else "refused",
+            outcome=outcome,
             told=told,
         )
 

@@ -24,7 +24,7 @@ from lakatos.memory.winner import (
 )
 from lakatos.theories.complexity import form_of_source
 from lakatos.theories.record import TheoryAdmitted
-from lakatos.theories.score import UnitScores, is_tie, mean_over_units, paired_difference
+from lakatos.theories.score import UnitScores, average, is_tie, mean_over_units, paired_difference
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import Digest
 
@@ -137,13 +137,11 @@ def _tried(data: str, name: Digest, scores: Mapping[Digest, Sequence[UnitScores]
         for other, theirs in scores.items()
         if other != name
     }
-    own = [mean_over_units(item) for item in scores[name]]
-    value = sum(item.value for item in own) / len(own)
-    half = 2 * sum(item.standard_error**2 for item in own) ** 0.5 / len(own)
+    own = average([mean_over_units(item) for item in scores[name]])
     return TheoryTried(
         data=data,
-        score=value,
-        interval=(value - half, value + half),
+        score=own.value,
+        interval=own.interval,
         behind=max(0.0, *(gap.value for gap in gaps.values())) if gaps else 0.0,
         held=not any(gap.value > 0 and not is_tie(gap) for gap in gaps.values()),
     )

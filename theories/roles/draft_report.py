@@ -11,6 +11,7 @@ from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.fit import Scored
 from lakatos.theories.prior import Prior
 from lakatos.theories.roles.exhibit import rounded
+from lakatos.theories.roles.overview import deviations
 from lakatos.theories.score import UnitScores, paired_difference, proportion_error
 from lakatos.theories.theory import Theory
 
@@ -72,11 +73,8 @@ def _missed(
     """The trials on which people deviate most from the draft, in standard errors."""
     found = []
     for (name, item), own in zip(trials.items(), scored, strict=True):
-        counts = item.counts.sum(axis=(0, 2))
-        variance = np.clip(own.mean * (1 - own.mean), 0.01, None)
-        error = np.sqrt(variance / np.maximum(counts, 1)[:, None])
-        size = np.abs(np.nan_to_num(item.proportions) - own.mean) / error
-        for row in np.flatnonzero(counts):
+        size = deviations(item, own.mean)
+        for row in np.flatnonzero(item.counts.sum(axis=(0, 2))):
             option = int(size[row].argmax()) if item.n_options > 2 else 1
             found.append((float(size[row].max()), name, int(row), option, own.mean[row, option]))
     found.sort(key=lambda miss: (-miss[0], miss[1], miss[2]))

@@ -95,16 +95,18 @@ def _table_part(
 def _most_missed_first(trials: Trials, scores: Sequence[TheoryScored]) -> list[int]:
     """Answered trials, first those on which people deviate most from all of the theories, in standard errors."""
     counts = trials.counts.sum(axis=(0, 2))
-    observed = np.nan_to_num(trials.proportions, nan=0.0)
-    deviations = [np.zeros(len(counts))]
-    for score in scores:
-        predicted = predicted_shares(score)
-        variance = np.clip(predicted * (1 - predicted), 0.01, None)
-        error = np.sqrt(variance / np.maximum(counts, 1)[:, None])
-        deviations.append((np.abs(observed - predicted) / error).max(axis=1))
-    size = np.min(deviations[1:] or deviations, axis=0)
+    sizes = [deviations(trials, predicted_shares(score)).max(axis=1) for score in scores]
+    size = np.min(sizes or [np.zeros(len(counts))], axis=0)
     order = np.argsort(-size, kind="stable")
     return [int(row) for row in order if counts[row] > 0]
+
+
+def deviations(trials: Trials, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``(n_trials, n_options)`` distances of people's shares from what is predicted, in standard errors."""
+    counts = trials.counts.sum(axis=(0, 2))
+    variance = np.clip(predicted * (1 - predicted), 0.01, None)
+    error = np.sqrt(variance / np.maximum(counts, 1)[:, None])
+    return np.asarray(np.abs(np.nan_to_num(trials.proportions) - predicted) / error)
 
 
 def _without_common(texts: Sequence[str]) -> tuple[list[str], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "domains"))
+
+from tasks import gifts
 
 from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import describe_table
@@ -246,25 +251,8 @@ def answers_of(trials: Trials) -> dict[bytes, list[float]]:
     return {key: counts[row].tolist() for row, key in enumerate(trials.stimuli.keys)}
 
 
-DECLARED = """
-name = "gifts"
-question = "Which gift do you take?"
-options = ["left", "right"]
-instructions = ["Choose a gift."]
-[attributes.worth]
-kind = "amount"
-label = "Worth"
-levels = [1, 2, 4, 8]
-better = "more"
-[attributes.wrapping]
-kind = "category"
-label = "Wrapping"
-levels = ["plain", "red", "gold"]
-"""
-
-
 def test_columns_of_a_declared_task_are_read_words_of_a_category_among_them() -> None:
-    domain = DeclaredDomain(DECLARED)
+    domain = DeclaredDomain(gifts())
     columns = "person worth_l worth_r wrapping_l wrapping_r choice"
     rows = [
         ("a", "1", "4", "gold", "plain", "left"),
