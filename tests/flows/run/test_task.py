@@ -231,7 +231,7 @@ def test_a_campaign_about_a_declared_task_recovers_the_hidden_rule(tmp_path: Pat
     assert np.sqrt(min(state.truth.record.corrected.values())) < 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_campaign_about_a_program_runs_to_its_verdict(tmp_path: Path) -> None:
     verdict = run_study(study_with(tmp_path, PROGRAM, "gifts.py"), tmp_path / "run", n_workers=1)
     assert "people" in verdict.text.lower()
