@@ -82,7 +82,7 @@ def test_a_folder_without_studies_or_with_others_is_refused(studies, tmp_path):
     with pytest.raises(StudyError, match="holds no study files"):
         load_atlas(tmp_path / "empty")
     (studies / "two.toml").write_text(TINY.format(name="one"))
-    with pytest.raises(StudyError, match="two studies .* are called 'one'"):
+    with pytest.raises(StudyError, match=r"two studies .* are called 'one'"):
         load_atlas(studies)
     (studies / "two.toml").unlink()
     write_study(studies)
