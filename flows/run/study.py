@@ -32,6 +32,7 @@ from lakatos.experiments.errors import DesignError, ExperimentError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.language_model import PAGE_KEYS
+from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of, read_condition
 from lakatos.experiments.quality import (
     ComprehensionAttempts,
@@ -458,6 +459,14 @@ class PageConfig(_ConfigSection):
     """Open link: people who may begin within an hour from one internet address; 0 for any number."""
     consent_version: str = ""
     """What you call the wording of the consent text, for the records."""
+    questions: tuple[PageQuestion, ...] = ()
+    """About the person, before or after the task: ``[[page.questions]]`` with ``name``, ``kind``, ``text``."""
+
+    @model_validator(mode="after")
+    def _questions_fit(self) -> PageConfig:
+        check_questions(self.questions, [self.language])
+        return self
+
     texts: dict[str, dict[str, Any]] = {}
     """Sentences of your own, by language, laid out as in the packaged files."""
 

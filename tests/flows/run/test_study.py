@@ -119,7 +119,7 @@ def test_studies_that_differ_have_different_digests():
         ),
         (
             {"participants__theory": "", "participants__program": RULE, "validation__folds": 3},
-            "sealed trials and folds need an archival source",
+            "sealed trials, sealed people and folds need an archival source",
         ),
         ({"theories__seeds": ["random", "random"]}, "the seed 'random' is named twice"),
         ({"theories__draws": 500}, "theories: draws must be a power of two, not 500"),
@@ -230,8 +230,8 @@ def test_studies_that_differ_have_different_digests():
             {"participants": {"source": "archival", "archive": archive_of("risky")}},
             "is of the domain 'risky', not 'multiattribute'",
         ),
-        ({"validation__folds": 3}, "sealed trials and folds need an archival source"),
-        ({"validation__sealed_share": 0.2}, "sealed trials and folds need an archival source"),
+        ({"validation__folds": 3}, "sealed trials, sealed people and folds need an archival source"),
+        ({"validation__sealed_share": 0.2}, "sealed trials, sealed people and folds need an archival source"),
     ],
 )
 def test_what_a_study_cannot_say_is_refused_in_one_line(changes, message):
