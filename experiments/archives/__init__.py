@@ -5,8 +5,14 @@ from lakatos.experiments.archives.archive import ArchiveReader
 from lakatos.experiments.archives.intertemporal_ericson2015 import (
     READER as INTERTEMPORAL_ERICSON2015,
 )
+from lakatos.experiments.archives.learning_probability_thoma2025 import (
+    READER as LEARNING_PROBABILITY_THOMA2025,
+)
 from lakatos.experiments.archives.learning_reversal_zorowitz2023 import (
     READER as LEARNING_REVERSAL_ZOROWITZ2023,
+)
+from lakatos.experiments.archives.learning_two_step_nussenbaum2020 import (
+    READER as LEARNING_TWO_STEP_NUSSENBAUM2020,
 )
 from lakatos.experiments.archives.learning_two_step_shahar2019 import (
     READER as LEARNING_TWO_STEP_SHAHAR2019,
@@ -28,6 +34,8 @@ ARCHIVES: dict[str, ArchiveReader] = {
         INTERTEMPORAL_ERICSON2015,
         LEARNING_REVERSAL_ZOROWITZ2023,
         LEARNING_TWO_STEP_SHAHAR2019,
+        LEARNING_TWO_STEP_NUSSENBAUM2020,
+        LEARNING_PROBABILITY_THOMA2025,
         MULTIATTRIBUTE_ELECTRICITY,
     )
 }

@@ -265,6 +265,7 @@ def restrict(
         pooled=trials.pooled,
         n_people=trials.n_people if trials.pooled else len(people),
         feedback={name: column[keep] for name, column in trials.feedback.items()},
+        attributes={name: column[people] for name, column in trials.attributes.items()},
     )
 
 
