@@ -2,6 +2,7 @@
 
 from lakatos.experiments.archives.allais import READER as ALLAIS
 from lakatos.experiments.archives.archive import ArchiveReader
+from lakatos.experiments.archives.games_zhu2024 import READER as GAMES_ZHU2024
 from lakatos.experiments.archives.intertemporal_ericson2015 import (
     READER as INTERTEMPORAL_ERICSON2015,
 )
@@ -37,5 +38,6 @@ ARCHIVES: dict[str, ArchiveReader] = {
         LEARNING_TWO_STEP_NUSSENBAUM2020,
         LEARNING_PROBABILITY_THOMA2025,
         MULTIATTRIBUTE_ELECTRICITY,
+        GAMES_ZHU2024,
     )
 }

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lakatos.experiments.domains.games import GamesDomain
 from lakatos.experiments.domains.intertemporal import IntertemporalDomain
 from lakatos.experiments.domains.learning import LearningDomain
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
@@ -17,6 +18,7 @@ DOMAINS: dict[str, Domain] = {
     "intertemporal": IntertemporalDomain(),
     "learning": LearningDomain(),
     "offers": OffersDomain(),
+    "games": GamesDomain(),
 }
 
 
