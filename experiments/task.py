@@ -208,6 +208,23 @@ class Trials:
             attributes={name: column[chosen] for name, column in self.attributes.items()},
         )
 
+    def in_counts(self) -> Trials:
+        """The same answers as counts that do not say who gave them."""
+        totals = self.counts.sum(axis=0)
+        trial, response = (totals > 0).nonzero()
+        return Trials(
+            experiment=self.experiment,
+            stimuli=self.stimuli,
+            participant=np.zeros(len(trial), dtype=np.int64),
+            trial=trial,
+            response=response,
+            count=totals[trial, response].astype(np.int64),
+            n_options=self.n_options,
+            pooled=True,
+            n_people=self.n_people or self.n_participants,
+            by_language_model=self.by_language_model,
+        )
+
     @cached_property
     def digest(self) -> Digest:
         """Name of the table: equal for equal tables."""

@@ -25,7 +25,7 @@ class ArchivalParticipants:
     """
 
     keys: ClassVar[frozenset[str]] = frozenset(
-        {"archive", "experiments", "file", "columns", "answers"}
+        {"archive", "experiments", "pooled", "file", "columns", "answers"}
     )
     sections: ClassVar[frozenset[str]] = frozenset({"validation"})
     brought_by: ClassVar[str] = "answers arrive through the inbox"
