@@ -2,6 +2,7 @@
 
 from lakatos.experiments.archives.allais import READER as ALLAIS
 from lakatos.experiments.archives.archive import ArchiveReader
+from lakatos.experiments.archives.estimation_little2024 import READER as ESTIMATION_LITTLE2024
 from lakatos.experiments.archives.games_zhu2024 import READER as GAMES_ZHU2024
 from lakatos.experiments.archives.intertemporal_ericson2015 import (
     READER as INTERTEMPORAL_ERICSON2015,
@@ -39,5 +40,6 @@ ARCHIVES: dict[str, ArchiveReader] = {
         LEARNING_PROBABILITY_THOMA2025,
         MULTIATTRIBUTE_ELECTRICITY,
         GAMES_ZHU2024,
+        ESTIMATION_LITTLE2024,
     )
 }

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lakatos.experiments.domains.estimation import EstimationDomain
 from lakatos.experiments.domains.games import GamesDomain
 from lakatos.experiments.domains.intertemporal import IntertemporalDomain
 from lakatos.experiments.domains.learning import LearningDomain
@@ -19,6 +20,7 @@ DOMAINS: dict[str, Domain] = {
     "learning": LearningDomain(),
     "offers": OffersDomain(),
     "games": GamesDomain(),
+    "estimation": EstimationDomain(),
 }
 
 

@@ -31,6 +31,7 @@ SPACES: dict[str, dict[str, Any]] = {
     "learning": {"task": "two_step", "n_steps": 4},
     "offers": {},
     "games": {},
+    "estimation": {},
 }
 
 
