@@ -64,7 +64,7 @@ def read_settings(settings: Mapping[str, Any]) -> EstimationSettings:
         raise StimuliError(
             f"unknown settings of the estimation domain: {', '.join(unknown)}. It has: {', '.join(known)}."
         )
-    values = {
+    values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
     }
     for name, value in values.items():

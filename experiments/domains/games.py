@@ -103,7 +103,7 @@ def lead(payoffs: Array) -> Array:
 def dominant_row(own: Array) -> Array:
     """``(n_games,)`` 1 where the second row pays more whatever the other does, -1 where the first does, else 0."""
     ahead = lead(own)
-    return (ahead > 0).all(axis=1) * 1.0 - (ahead < 0).all(axis=1)
+    return np.asarray((ahead > 0).all(axis=1) * 1.0 - (ahead < 0).all(axis=1))
 
 
 def n_equilibria(own: Array, other: Array) -> Array:

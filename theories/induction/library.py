@@ -845,7 +845,7 @@ def _game() -> TermVocabulary:
         OptionScore("(own > own[:, ::-1]).all(axis=-1) * 1.0", "more in every column", 2, True),
         OptionScore("own.max(axis=-1) - own.min(axis=-1)", "range of the payoffs", 2, True),
     ]  # fmt: skip
-    return TermVocabulary((LEAD, SIDE), prelude, tuple(scores))
+    return TermVocabulary((LEAD, SIDE, CLASSES), prelude, tuple(scores))
 
 
 def _by_shape(stimuli: Sequence[Stimuli]) -> TermVocabulary:
