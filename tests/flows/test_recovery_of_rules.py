@@ -14,7 +14,7 @@ from lakatos.flows.start import run_study
 sys.path.insert(0, str(Path(__file__).parent))
 from small import small_study
 
-OUTSIDE_GAMES = '''"""Outside: people take the row whose payoffs are more alike, unless the other row pays ten more somewhere."""
+OUTSIDE_GAMES = '''"""Outside: people take the row of more equal payoffs, unless the other pays ten more somewhere."""
 PARAMETERS = {"care": {"prior": "uniform", "low": 0.7, "high": 0.95}}
 
 
@@ -57,10 +57,10 @@ CASES = {
     "unlike payoffs": (GAMES, {"program": OUTSIDE_GAMES}, 0.03),
     "extrapolated associations": (ESTIMATION, {"theory": "exam"}, 0.0005),
     "growth expected": (ESTIMATION, {"theory": "growth_prior"}, 0.0005),
-    "highest point": (ESTIMATION, {"program": OUTSIDE_ESTIMATION}, 0.005),
+    "highest point": (ESTIMATION, {"program": OUTSIDE_ESTIMATION}, 0.007),
 }
-"""Domain and first rivals, the hidden rule, and a bound of the leader's mean squared error against it. Rules outside the
-grammar are not found: the bound is below what the best first rival has."""
+"""Domain and first rivals, the hidden rule, and a bound of the leader's mean squared error against it. Rules outside
+the grammar are found in part in games, and not where answers are numbers, of which induction finds no rules."""
 
 
 @pytest.mark.long

@@ -407,7 +407,7 @@ class TestPooled:
     def test_steps_of_a_schedule_cannot_be_counted(self, data_folder, require):
         archive = "learning_two_step_nussenbaum2020"
         require((data_folder / archive).is_dir(), f"the data set {archive} is missing")
-        with pytest.raises(StudyError, match="participants.pooled: steps of a schedule"):
+        with pytest.raises(StudyError, match="steps of a schedule mean nothing"):
             archive_trials(self.study(archive), data_folder)
 
     def test_a_study_that_does_not_pool_is_written_as_before(self):
