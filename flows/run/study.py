@@ -257,6 +257,9 @@ class ParticipantsConfig(_ConfigSection):
     """Archival: data set, by name; `lakatos data list` lists them."""
     experiments: str = "*"
     """Archival: pattern of experiment names, for example ``binary-*``."""
+    pooled: bool = False
+    """Archival: whether only counts of answers are used, as if nobody knew who gave them; much faster where thousands
+    of people each answered a few of very many trials."""
     file: str = ""
     """Archival: file with answers of your own, relative to the study file, instead of a data set."""
     columns: AnswerColumns | None = None
@@ -275,10 +278,11 @@ class ParticipantsConfig(_ConfigSection):
     """Language model: decisions that stay in its conversation; as many as fit its context where nothing is said."""
 
     @model_serializer(mode="wrap")
-    def _without_own_answers(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Keys for answers of one's own are left out where there are none, so that earlier runs stay what they were."""
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
         value: dict[str, Any] = write(self)
-        return value if self.file else {key: value[key] for key in value if key not in OWN_ANSWERS}
+        unused = (() if self.file else OWN_ANSWERS) + (() if self.pooled else ("pooled",))
+        return {key: value[key] for key in value if key not in unused}
 
     @field_validator("source")
     @classmethod
