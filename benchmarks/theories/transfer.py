@@ -36,7 +36,7 @@ from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStar
 from lakatos.theories.completeness import completeness, mean_score  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.laboratory import FittedCompositions, Laboratory  # noqa: E402
 from lakatos.theories.learners import left_out_kind, predict_others  # noqa: E402
 from lakatos.theories.score import (  # noqa: E402
     ScoreEstimate,
@@ -89,16 +89,11 @@ def named_theory(laboratory: Laboratory, trials: Sequence[Trials]) -> Theory:
     family = FAMILIES[laboratory.domain.name]
     starts = tuple(SearchStart(None, composition) for _, composition in family.seeds.values())
     brief = AdvocateBrief(starts, n_candidates=len(starts) + N_CANDIDATES, n_successors=1)
-    advocate = GrammarAdvocate(family.grammar)
-
-    def evaluate(items: Any) -> Any:
-        return laboratory.evaluate(family.grammar, items, trials, n_draws=128)
-
-    def validate(items: Any) -> Any:
-        return laboratory.cross_validate(family.grammar, items, trials, n_draws=128)
-
-    proposal = advocate.revise(brief, evaluate, np.random.default_rng(0))
-    proposal = advocate.pruned(proposal, replace(brief, starts=()), evaluate, validate)
+    advocate, rng = GrammarAdvocate(family.grammar), np.random.default_rng(0)
+    fits = FittedCompositions(laboratory, family.grammar, trials, n_draws=128)
+    proposal = advocate.revise(brief, fits.evaluate, rng)
+    brief = replace(brief, starts=())
+    proposal = advocate.pruned(proposal, brief, fits.evaluate, fits.validate, rng)
     best = proposal.submitted[0].evaluated
     assert best is not None
     form = read_program(best.theory.program)
