@@ -9,7 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.fit import fitting_draws, learn_people, score_left_out, score_trials
+from lakatos.theories.fit import (
+    fitting_draws,
+    learn_people,
+    leaves_experiments_out,
+    predict_people,
+    predict_pooled,
+)
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.sandbox.client import Sandbox, TheorySession
 from lakatos.theories.sandbox.lint import parse
@@ -26,16 +32,18 @@ class EvaluatedComposition:
     composition: Composition
     theory: Theory
     scores: tuple[UnitScores, ...]
-    """One per experiment, by which candidates are compared: of the learned population; for pooled answers,
-    where one point is fitted to all people, each trial predicted from the others."""
+    """One per experiment, by which candidates are compared. With three experiments or more, each is predicted from
+    the others; with fewer, they are those of the learned population, and for pooled answers, where one point is fitted
+    to all people, each trial is predicted from the others."""
     error: float
-    """Mean squared error of choice proportions, averaged over experiments."""
+    """Mean squared error of choice proportions, averaged over experiments; with three or more, each from the others."""
     n_mechanisms: int
     """Mechanisms that say something."""
     pooled: bool = False
     """Whether people could not be told apart in any experiment."""
     left_out: tuple[UnitScores, ...] = ()
-    """Like ``scores``, each person predicted with what others taught (pooled answers: each trial from the others)."""
+    """Like ``scores``, on answers that taught nothing: each experiment predicted from the others, and with fewer than
+    three each person with what others taught (pooled answers: each trial from the others)."""
 
     @property
     def mean(self) -> float:
@@ -106,16 +114,21 @@ def _fitted(
     people = learn_people(view, trials, n_draws=n_draws, n_iterations=n_iterations)
     theory = view.theory.with_people(people, pooled=pooled)
     population = theory.population(n_draws)
+    apart = leaves_experiments_out(trials)
     if pooled:
-        answers = view.probabilities(population)
-        scores = left_out = tuple(score_trials(view, people, trials))
+        predicted = predict_pooled(view, people, trials)
+        scores = tuple(item.scores for item in predicted)
+        means = [] if apart else [own.mean(axis=0) for own in view.probabilities(population)]
     else:
         evidence = view.evidence(population, trials)
-        answers = [item.probabilities for item in evidence]
+        predicted = predict_people(people, population, evidence, by_experiment=apart)
         scores = tuple(log_predictive(item) for item in evidence)
-        left_out = tuple(score_left_out(people, population, evidence))
+        means = [item.probabilities.mean(axis=0) for item in evidence]
+    left_out = tuple(item.scores for item in predicted)
+    if apart:
+        scores, means = left_out, [item.mean for item in predicted]
     error = np.mean(
-        [proportion_error(p.mean(axis=0), item)[0] for item, p in zip(trials, answers, strict=True)]
+        [proportion_error(own, item)[0] for item, own in zip(trials, means, strict=True)]
     )
     return EvaluatedComposition(
         composition, theory, scores, float(error), n_mechanisms, pooled, left_out

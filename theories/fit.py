@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.calibrate import calibrate, leave_groups_out, leave_one_out
+from lakatos.theories.calibrate import (
+    calibrate,
+    leave_groups_out,
+    leave_one_out,
+    predict_left_out,
+    score_shares,
+)
 from lakatos.theories.prior import Prior
 from lakatos.theories.score import ExperimentEvidence, UnitScores, log_predictive
 from lakatos.theories.theory import Theory
@@ -29,7 +35,9 @@ N_ROUNDS, N_LATER_ROUNDS = 24, 12
 WALKED_ROUNDS = 8
 """At most, where answers are walked through one by one."""
 N_FOLDS = 5
-"""Groups of people that are left out in turn where there is one experiment only."""
+"""Groups of people that are left out in turn where experiments are not."""
+FEWEST_LEFT_OUT = 3
+"""Experiments from which on a search compares theories by each experiment predicted from the others."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,20 @@ class Scored:
     """With the population that the other experiments would have taught; of the only one, other people (or trials)."""
     mean: Array
     """``(n_trials, n_options)`` proportions of the population that all answers taught."""
+
+
+@dataclass(frozen=True)
+class LeftOutPrediction:
+    """What a theory predicts for one experiment with populations that its answers did not teach."""
+
+    scores: UnitScores
+    mean: Array
+    """``(n_trials, n_options)`` proportions."""
+
+
+def leaves_experiments_out(trials: Sequence[Trials]) -> bool:
+    """Whether there are so many experiments that a theory is best judged by one predicted from the others."""
+    return len(trials) >= FEWEST_LEFT_OUT
 
 
 def fitting_draws(theory: Theory, trials: Sequence[Trials], n_draws: int = FITTING_DRAWS) -> int:
@@ -74,11 +96,23 @@ def learn_people(
     )
 
 
-def score_trials(
+def predict_pooled(
     view: TheoryView, people: Mapping[str, Prior], trials: Sequence[Trials]
-) -> list[UnitScores]:
-    """Pooled answers to every trial, predicted from those to all others; see `leave_one_out`."""
-    return leave_one_out(people, trials, lambda parameters: _predict(view, parameters))
+) -> list[LeftOutPrediction]:
+    """Pooled answers to every trial, predicted from all other trials, or from the other experiments.
+
+    See `leaves_experiments_out` and `leave_one_out`.
+    """
+    predicted = predict_left_out(
+        people,
+        trials,
+        lambda parameters: _predict(view, parameters),
+        by_experiment=leaves_experiments_out(trials),
+    )
+    return [
+        LeftOutPrediction(score_shares(item, own), own)
+        for item, own in zip(trials, predicted, strict=True)
+    ]
 
 
 def score_experiments(
@@ -100,17 +134,17 @@ def score_experiments(
             people, trials, lambda parameters: _predict(view, parameters), by_experiment=True
         )
         return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
-    scores = score_left_out(people, population, evidence, by_experiment=len(trials) > 1)
-    return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
+    predicted = predict_people(people, population, evidence, by_experiment=len(trials) > 1)
+    return [Scored(own.scores, mean) for own, mean in zip(predicted, means, strict=True)]
 
 
-def score_left_out(
+def predict_people(
     people: Mapping[str, Prior],
     population: Mapping[str, Array],
     evidence: Sequence[ExperimentEvidence],
     *,
     by_experiment: bool = False,
-) -> list[UnitScores]:
+) -> list[LeftOutPrediction]:
     """Answers predicted with the population that other people's answers would have taught; nothing is asked again.
 
     Args:
@@ -128,7 +162,10 @@ def score_left_out(
     found = []
     for place, item in enumerate(evidence):
         own = log_weights[groups[experiment == place]].T
-        found.append(log_predictive(item, own[:, 0] if item.trials.pooled else own))
+        scores = log_predictive(item, own[:, 0] if item.trials.pooled else own)
+        weights = np.exp(own).mean(axis=1)
+        mean = np.tensordot(weights / weights.sum(), item.probabilities, axes=1)
+        found.append(LeftOutPrediction(scores, mean))
     return found
 
 

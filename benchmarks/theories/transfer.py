@@ -7,7 +7,8 @@ Each cell is a pair of sources and a target: answers that had no part in anythin
 grammar, from all published theories of the domain, names a theory; the published theories are fitted to the same
 answers, and the one that is best there (experiments left out in turn) is the textbook's; generic learners learn from
 them too. The target is then predicted by all three as they are. Completeness is the share of the learners' gain over
-guessing.
+guessing. Where there are three sources or more, "within" is what the same search names when candidates are compared
+among people of the same experiments, not by experiments predicted from the others.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
@@ -32,6 +34,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.archives.fetch import find_reader, load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
+from lakatos.theories import fit  # noqa: E402
 from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
 from lakatos.theories.completeness import completeness, mean_score  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
@@ -84,16 +87,27 @@ def read(place: str, data: Path) -> list[Trials]:
     ]
 
 
-def named_theory(laboratory: Laboratory, trials: Sequence[Trials]) -> Theory:
-    """What a search of the grammar submits, pruned, with the people that the answers taught."""
+def named_theory(
+    laboratory: Laboratory, trials: Sequence[Trials], *, by_experiment: bool = True
+) -> Theory:
+    """What a search of the grammar submits, pruned, with the people that the answers taught.
+
+    Args:
+        laboratory: Of the domain.
+        trials: The sources.
+        by_experiment: Whether three experiments or more are predicted from one another, as searches do; otherwise
+            candidates are compared as with fewer.
+    """
     family = FAMILIES[laboratory.domain.name]
     starts = tuple(SearchStart(None, composition) for _, composition in family.seeds.values())
     brief = AdvocateBrief(starts, n_candidates=len(starts) + N_CANDIDATES, n_successors=1)
     advocate, rng = GrammarAdvocate(family.grammar), np.random.default_rng(0)
     fits = FittedCompositions(laboratory, family.grammar, trials, n_draws=128)
-    proposal = advocate.revise(brief, fits.evaluate, rng)
-    brief = replace(brief, starts=())
-    proposal = advocate.pruned(proposal, brief, fits.evaluate, fits.validate, rng)
+    fewest = fit.FEWEST_LEFT_OUT if by_experiment else len(trials) + 1
+    with patch.object(fit, "FEWEST_LEFT_OUT", fewest):
+        proposal = advocate.revise(brief, fits.evaluate, rng)
+        brief = replace(brief, starts=())
+        proposal = advocate.pruned(proposal, brief, fits.evaluate, fits.validate, rng)
     best = proposal.submitted[0].evaluated
     assert best is not None
     form = read_program(best.theory.program)
@@ -113,11 +127,13 @@ def cell(group: str, source: str, target: str, data: Path) -> dict[str, Any]:
     published = {name: read_program(family.program(name)) for name in family.seeds}
     learner = predict_others(domain, learned, unseen, kind=left_out_kind(learned)).scores
     with Laboratory(domain, n_workers=1) as laboratory:
-        named = named_theory(laboratory, learned)
+        named = within = named_theory(laboratory, learned)
+        if fit.leaves_experiments_out(learned):
+            within = named_theory(laboratory, learned, by_experiment=False)
         lines, _ = relearned(published, learned, laboratory, N_DRAWS)
         textbook = max(lines, key=lambda item: item[0].score.value)[1]
         scores: dict[str, list[UnitScores]] = {}
-        for theory in (named, *(theory for _, theory in lines)):
+        for theory in (named, within, *(theory for _, theory in lines)):
             evidence = laboratory.evidence(theory, unseen, N_DRAWS)
             scores[theory.digest] = [log_predictive(item) for item in evidence]
     best_there = max(
@@ -127,18 +143,24 @@ def cell(group: str, source: str, target: str, data: Path) -> dict[str, Any]:
     def told(theory: Theory) -> dict[str, Any]:
         own = scores[theory.digest]
         share = completeness(own, learner, n_options)
-        return {"name": theory.name, "score": mean_score(own).value, "completeness": _pair(share)}
+        return {
+            "name": theory.name,
+            "n_parameters": len(theory.priors),
+            "score": mean_score(own).value,
+            "completeness": _pair(share),
+        }
 
     return {
         "group": group,
         "source": source,
         "target": target,
         "named": told(named),
-        "n_parameters": len(named.priors),
+        "named_within": told(within),
         "textbook": told(textbook),
         "best_published_there": told(best_there),
         "learner": mean_score(learner).value,
         "guessing": float(np.mean(-np.log(n_options))),
+        "ahead_of_within": _pair(paired_difference(scores[named.digest], scores[within.digest])),
         "ahead_of_textbook": _pair(
             paired_difference(scores[named.digest], scores[textbook.digest])
         ),
@@ -160,7 +182,12 @@ def summary(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for group in dict.fromkeys(item["group"] for item in cells):
         own = [item for item in cells if item["group"] == group]
         line: dict[str, Any] = {"n": len(own)}
-        for key in ("ahead_of_textbook", "ahead_of_best_there", "ahead_of_learner"):
+        for key in (
+            "ahead_of_within",
+            "ahead_of_textbook",
+            "ahead_of_best_there",
+            "ahead_of_learner",
+        ):
             values = np.array([item[key][0] for item in own])
             errors = np.array([item[key][1] for item in own])
             spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else errors[0]
@@ -170,7 +197,7 @@ def summary(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 "not_worse": int((values >= -errors).sum()),
                 "ahead": int((values > 0).sum()),
             }
-        for who in ("named", "textbook"):
+        for who in ("named", "named_within", "textbook"):
             shares = [item[who]["completeness"][0] for item in own if item[who]["completeness"]]
             line[f"completeness_{who}"] = {
                 "mean": float(np.mean(shares)) if shares else None,
