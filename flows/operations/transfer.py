@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from lakatos.experiments.archives.fetch import find_reader, load_archive
 from lakatos.experiments.domains import DOMAINS
@@ -70,6 +70,8 @@ class TransferMeasured(Record):
     """Where the theory comes from, in words."""
     people: dict[str, tuple[float, float]]
     """With whom it came, as in `TheoryFitted`; empty for the declared ranges."""
+    doubts: dict[str, float] = Field(default_factory=dict)
+    """How uncertain these people's spreads are, as in `TheoryFitted`."""
     pooled: bool
     """Whether these were learned where people could not be told apart."""
     domain: str
@@ -148,6 +150,7 @@ def measure_transfer(
         author=theory.program.author,
         origin=travelling.origin,
         people={name: (prior.center, prior.spread) for name, prior in learned.items()},
+        doubts={name: prior.doubt for name, prior in learned.items()},
         pooled=theory.pooled,
         domain=domain,
         data=data,
@@ -357,7 +360,10 @@ def check_transfer(
     form = read_program(TheoryProgram(measured.source, measured.author))
     theory = form
     if measured.people:
-        people = {name: form.priors[name].narrowed(*ends) for name, ends in measured.people.items()}
+        people = {
+            name: form.priors[name].narrowed(*ends, measured.doubts.get(name, 0.0))
+            for name, ends in measured.people.items()
+        }
         theory = form.with_people(people, pooled=measured.pooled)
     travelling = TravellingTheory(theory, form, measured.origin, measured.domain)
     again = measure_transfer(
