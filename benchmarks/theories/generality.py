@@ -1,4 +1,4 @@
-"""Does it help to choose theories by experiments that are predicted from the others?
+"""How much choosing theories by experiments that are predicted from the others helps.
 
     python benchmarks/theories/generality.py     # resumes; benchmarks/results/theories/generality.json
 
