@@ -2,7 +2,7 @@
 
     python benchmarks/theories/generality.py     # resumes; benchmarks/results/theories/generality.json
 
-In each cell three experiments teach some sixty theories who their people are: the published ones and elaborations of
+In each cell three experiments teach some fifty theories who their people are: the published ones and elaborations of
 them by two to four edits of the grammar. Two are chosen as a search would submit its best: "within" by how well the
 learned people explain the same answers, and "between" by each experiment predicted from the other two. Both then
 predict other experiments as they are. In the cells of `multiattribute_autocog` these are the seven others of the same
@@ -52,7 +52,7 @@ RESULT = ROOT / "benchmarks" / "results" / "theories" / "generality.json"
 ARCHIVE = "multiattribute_autocog"
 KINDS = ("cardinal", "binary")
 RULES = ("veto", "daily gain")
-N_TAUGHT, N_OTHERS, N_ELABORATED, N_DRAWS = 3, 4, 32, 128
+N_TAUGHT, N_OTHERS, N_ELABORATED, N_DRAWS = 3, 4, 24, 128
 N_TRIALS, N_PEOPLE = 24, 25
 
 

@@ -482,6 +482,7 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
         "0.0103 to 0.0143",  # interval of the cross-validated error
         "3 theories, which were themselves picked from 2",
         "budget was spent",
+        "There were 2 experiments, too few to choose theories by what they predict",
     ):
         assert words in page.text
 
