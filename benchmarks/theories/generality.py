@@ -51,6 +51,7 @@ from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "generality.json"
 ARCHIVE = "multiattribute_autocog"
 KINDS = ("cardinal", "binary")
+ARMS = ("within", "between", "between, errors within", "between, no errors")
 RULES = ("veto", "daily gain")
 N_TAUGHT, N_OTHERS, N_ELABORATED, N_DRAWS = 3, 4, 24, 128
 N_TRIALS, N_PEOPLE = 24, 25
@@ -107,7 +108,8 @@ def cell(group: str, seed: int, data: Path) -> dict[str, Any]:
     family = FAMILIES[domain]
     candidates = forms(family.grammar, [item for _, item in family.seeds.values()], seed)
     advocate = GrammarAdvocate(family.grammar)
-    within, between, unseen = [], [], {}
+    arms: dict[str, list[EvaluatedComposition]] = {arm: [] for arm in ARMS}
+    unseen: dict[object, list[UnitScores]] = {}
     with Laboratory(DOMAINS[domain], n_workers=1) as laboratory:
         items = [(item, None) for item in candidates]
         for fitted in laboratory.evaluate(family.grammar, items, taught, n_draws=N_DRAWS):
@@ -119,15 +121,17 @@ def cell(group: str, seed: int, data: Path) -> dict[str, Any]:
                 proportion_error(item.probabilities.mean(axis=0), item.trials)[0]
                 for item in evidence[:N_TAUGHT]
             ]
-            same = replace(fitted, scores=tuple(scores[:N_TAUGHT]), error=float(np.mean(errors)))
-            within.append(same)
-            between.append(fitted)
+            known = {"error": float(np.mean(errors))}
+            arms["within"].append(replace(fitted, scores=tuple(scores[:N_TAUGHT]), **known))
+            arms["between"].append(fitted)
+            arms["between, errors within"].append(replace(fitted, **known))
+            arms["between, no errors"].append(replace(fitted, error=0.0))
             unseen[fitted.composition.key] = scores[N_TAUGHT:]
     reached = {key: _mean(scores) for key, scores in unseen.items()}
     found: dict[str, Any] = {"group": group, "seed": seed, "n_theories": len(unseen)}
     keys = list(unseen)
     picks = {}
-    for name, fits in (("within", within), ("between", between)):
+    for name, fits in arms.items():
         pick, criteria = chosen_by(advocate, fits)
         assert pick.evaluated is not None
         picks[name] = pick.composition.key
@@ -139,8 +143,9 @@ def cell(group: str, seed: int, data: Path) -> dict[str, Any]:
                 spearmanr([criteria[key] for key in keys], [reached[key] for key in keys])[0]
             ),
         }
-    gain = paired_difference(unseen[picks["between"]], unseen[picks["within"]])
-    found["gain"] = [gain.value, gain.standard_error]
+    for name in ARMS[1:]:
+        gain = paired_difference(unseen[picks[name]], unseen[picks["within"]])
+        found[name]["gain"] = [gain.value, gain.standard_error]
     found["best"] = max(reached.values())
     found["seconds"] = round(time.time() - began, 1)
     return found
@@ -158,24 +163,20 @@ def summary(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
     for group, own in (*groups.items(), ("all", list(cells))):
         if own:
-            found[group] = {
-                "n": len(own),
-                "n_other_choice": sum(item["gain"] != [0.0, 0.0] for item in own),
-                "gain": mean_interval([item["gain"][0] for item in own]),
-                "short_of_best_within": mean_interval(
-                    [item["best"] - item["within"]["score"] for item in own]
-                ),
-                "short_of_best_between": mean_interval(
-                    [item["best"] - item["between"]["score"] for item in own]
-                ),
-                "gain_in_rank_correlation": mean_interval(
-                    [
-                        item["between"]["rank_correlation"] - item["within"]["rank_correlation"]
-                        for item in own
-                    ]
-                ),
-            }
+            found[group] = {"n": len(own)} | {arm: _line(own, arm) for arm in ARMS}
     return found
+
+
+def _line(cells: Sequence[dict[str, Any]], arm: str) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "short_of_best": mean_interval([item["best"] - item[arm]["score"] for item in cells]),
+        "rank_correlation": mean_interval([item[arm]["rank_correlation"] for item in cells]),
+        "n_parameters": float(np.mean([item[arm]["n_parameters"] for item in cells])),
+    }
+    if arm != ARMS[0]:
+        gains = [item[arm]["gain"][0] for item in cells]
+        line |= {"gain": mean_interval(gains), "n_other_choice": sum(map(bool, gains))}
+    return line
 
 
 def main() -> None:
