@@ -456,16 +456,17 @@ class _SharedRegression:
         }
 
 
-def predict_left_out(
+def leave_one_out(
     priors: Mapping[str, Prior],
     trials: Sequence[Trials],
     predict: Predict,
     *,
     by_experiment: bool = False,
-) -> list[Array]:
-    """What a theory calibrated on pooled answers would predict for every trial from all the others.
+) -> list[UnitScores]:
+    """How well a theory calibrated on pooled answers would predict every trial (or experiment) from all the others.
 
     Nothing is fitted again: the parameters without a trial are one step of Fisher scoring away from those with it.
+    This is the criterion for comparing calibrated theories of different size on the data that they were calibrated on.
 
     Args:
         priors: As `calibrate` returned them, normal or log-normal.
@@ -474,7 +475,7 @@ def predict_left_out(
         by_experiment: Whether each trial is predicted from the other experiments instead of the other trials.
 
     Returns:
-        ``(n_trials, n_options)`` probabilities of each experiment.
+        One set of scores per experiment, a unit per answered trial.
 
     References:
         Pregibon (1981), Annals of Statistics 9, 705-724; Rad & Maleki (2020), Journal of the Royal Statistical
@@ -489,38 +490,15 @@ def predict_left_out(
     else:
         without = shared.probabilities(np.zeros((1, 0)))[0]
     without = np.clip(without, 1e-3, 1.0)
-    return np.split(without / without.sum(axis=-1, keepdims=True), ends[:-1])
-
-
-def leave_one_out(
-    priors: Mapping[str, Prior],
-    trials: Sequence[Trials],
-    predict: Predict,
-    *,
-    by_experiment: bool = False,
-) -> list[UnitScores]:
-    """How well a theory calibrated on pooled answers would predict them; see `predict_left_out`.
-
-    This is the criterion for comparing calibrated theories of different size on the data that they were calibrated on.
-
-    Returns:
-        One set of scores per experiment, a unit per answered trial.
-    """
-    predicted = predict_left_out(priors, trials, predict, by_experiment=by_experiment)
-    return [score_shares(item, own) for item, own in zip(trials, predicted, strict=True)]
-
-
-def score_shares(trials: Trials, predicted: Array) -> UnitScores:
-    """Log predictive probability of pooled answers, a unit per answered trial.
-
-    Args:
-        trials: An experiment.
-        predicted: ``(n_trials, n_options)`` probabilities.
-    """
-    counts = trials.counts.sum(axis=0)
-    totals = counts.sum(axis=1)
-    answered = totals > 0
-    return UnitScores((counts * np.log(predicted)).sum(axis=1)[answered], totals[answered])
+    log_p = np.log(without / without.sum(axis=-1, keepdims=True))
+    found = []
+    for rows in np.split(np.arange(len(log_p)), ends[:-1]):
+        counts = shared.counts[rows]
+        answered = counts.sum(axis=1) > 0
+        found.append(
+            UnitScores((counts * log_p[rows]).sum(axis=1)[answered], counts.sum(axis=1)[answered])
+        )
+    return found
 
 
 def _without_trials(shared: _SharedRegression) -> Array:

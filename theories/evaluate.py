@@ -13,8 +13,8 @@ from lakatos.theories.fit import (
     fitting_draws,
     learn_people,
     leaves_experiments_out,
-    predict_people,
-    predict_pooled,
+    score_left_out,
+    score_trials,
 )
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.sandbox.client import Sandbox, TheorySession
@@ -36,7 +36,8 @@ class EvaluatedComposition:
     the others; with fewer, they are those of the learned population, and for pooled answers, where one point is fitted
     to all people, each trial is predicted from the others."""
     error: float
-    """Mean squared error of choice proportions, averaged over experiments; with three or more, each from the others."""
+    """Mean squared error of choice proportions, averaged over experiments, with the people that all of them taught. Of
+    experiments left out, with few trials each, it would choose by luck."""
     n_mechanisms: int
     """Mechanisms that say something."""
     pooled: bool = False
@@ -114,21 +115,17 @@ def _fitted(
     people = learn_people(view, trials, n_draws=n_draws, n_iterations=n_iterations)
     theory = view.theory.with_people(people, pooled=pooled)
     population = theory.population(n_draws)
-    apart = leaves_experiments_out(trials)
     if pooled:
-        predicted = predict_pooled(view, people, trials)
-        scores = tuple(item.scores for item in predicted)
-        means = [] if apart else [own.mean(axis=0) for own in view.probabilities(population)]
+        answers = view.probabilities(population)
+        scores = left_out = tuple(score_trials(view, people, trials))
     else:
+        apart = leaves_experiments_out(trials)
         evidence = view.evidence(population, trials)
-        predicted = predict_people(people, population, evidence, by_experiment=apart)
-        scores = tuple(log_predictive(item) for item in evidence)
-        means = [item.probabilities.mean(axis=0) for item in evidence]
-    left_out = tuple(item.scores for item in predicted)
-    if apart:
-        scores, means = left_out, [item.mean for item in predicted]
+        answers = [item.probabilities for item in evidence]
+        left_out = tuple(score_left_out(people, population, evidence, by_experiment=apart))
+        scores = left_out if apart else tuple(log_predictive(item) for item in evidence)
     error = np.mean(
-        [proportion_error(own, item)[0] for item, own in zip(trials, means, strict=True)]
+        [proportion_error(p.mean(axis=0), item)[0] for item, p in zip(trials, answers, strict=True)]
     )
     return EvaluatedComposition(
         composition, theory, scores, float(error), n_mechanisms, pooled, left_out

@@ -14,13 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.calibrate import (
-    calibrate,
-    leave_groups_out,
-    leave_one_out,
-    predict_left_out,
-    score_shares,
-)
+from lakatos.theories.calibrate import calibrate, leave_groups_out, leave_one_out
 from lakatos.theories.prior import Prior
 from lakatos.theories.score import ExperimentEvidence, UnitScores, log_predictive
 from lakatos.theories.theory import Theory
@@ -48,15 +42,6 @@ class Scored:
     """With the population that the other experiments would have taught; of the only one, other people (or trials)."""
     mean: Array
     """``(n_trials, n_options)`` proportions of the population that all answers taught."""
-
-
-@dataclass(frozen=True)
-class LeftOutPrediction:
-    """What a theory predicts for one experiment with populations that its answers did not teach."""
-
-    scores: UnitScores
-    mean: Array
-    """``(n_trials, n_options)`` proportions."""
 
 
 def leaves_experiments_out(trials: Sequence[Trials]) -> bool:
@@ -96,23 +81,19 @@ def learn_people(
     )
 
 
-def predict_pooled(
+def score_trials(
     view: TheoryView, people: Mapping[str, Prior], trials: Sequence[Trials]
-) -> list[LeftOutPrediction]:
+) -> list[UnitScores]:
     """Pooled answers to every trial, predicted from all other trials, or from the other experiments.
 
     See `leaves_experiments_out` and `leave_one_out`.
     """
-    predicted = predict_left_out(
+    return leave_one_out(
         people,
         trials,
         lambda parameters: _predict(view, parameters),
         by_experiment=leaves_experiments_out(trials),
     )
-    return [
-        LeftOutPrediction(score_shares(item, own), own)
-        for item, own in zip(trials, predicted, strict=True)
-    ]
 
 
 def score_experiments(
@@ -134,17 +115,17 @@ def score_experiments(
             people, trials, lambda parameters: _predict(view, parameters), by_experiment=True
         )
         return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
-    predicted = predict_people(people, population, evidence, by_experiment=len(trials) > 1)
-    return [Scored(own.scores, mean) for own, mean in zip(predicted, means, strict=True)]
+    scores = score_left_out(people, population, evidence, by_experiment=len(trials) > 1)
+    return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
 
 
-def predict_people(
+def score_left_out(
     people: Mapping[str, Prior],
     population: Mapping[str, Array],
     evidence: Sequence[ExperimentEvidence],
     *,
     by_experiment: bool = False,
-) -> list[LeftOutPrediction]:
+) -> list[UnitScores]:
     """Answers predicted with the population that other people's answers would have taught; nothing is asked again.
 
     Args:
@@ -162,10 +143,7 @@ def predict_people(
     found = []
     for place, item in enumerate(evidence):
         own = log_weights[groups[experiment == place]].T
-        scores = log_predictive(item, own[:, 0] if item.trials.pooled else own)
-        weights = np.exp(own).mean(axis=1)
-        mean = np.tensordot(weights / weights.sum(), item.probabilities, axes=1)
-        found.append(LeftOutPrediction(scores, mean))
+        found.append(log_predictive(item, own[:, 0] if item.trials.pooled else own))
     return found
 
 

@@ -51,7 +51,7 @@ from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "generality.json"
 ARCHIVE = "multiattribute_autocog"
 KINDS = ("cardinal", "binary")
-ARMS = ("within", "between", "between, errors within", "between, no errors")
+ARMS = ("within", "between", "between, no errors")
 RULES = ("veto", "daily gain")
 N_TAUGHT, N_OTHERS, N_ELABORATED, N_DRAWS = 3, 4, 24, 128
 N_TRIALS, N_PEOPLE = 24, 25
@@ -123,8 +123,7 @@ def cell(group: str, seed: int, data: Path) -> dict[str, Any]:
             ]
             known = {"error": float(np.mean(errors))}
             arms["within"].append(replace(fitted, scores=tuple(scores[:N_TAUGHT]), **known))
-            arms["between"].append(fitted)
-            arms["between, errors within"].append(replace(fitted, **known))
+            arms["between"].append(replace(fitted, **known))
             arms["between, no errors"].append(replace(fitted, error=0.0))
             unseen[fitted.composition.key] = scores[N_TAUGHT:]
     reached = {key: _mean(scores) for key, scores in unseen.items()}
