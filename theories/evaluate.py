@@ -9,13 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.fit import (
-    fitting_draws,
-    learn_people,
-    leaves_experiments_out,
-    score_left_out,
-    score_trials,
-)
+from lakatos.theories.fit import fitting_draws, learn_people, score_left_out, score_trials
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.sandbox.client import Sandbox, TheorySession
 from lakatos.theories.sandbox.lint import parse
@@ -32,19 +26,16 @@ class EvaluatedComposition:
     composition: Composition
     theory: Theory
     scores: tuple[UnitScores, ...]
-    """One per experiment, by which candidates are compared. With three experiments or more, each is predicted from
-    the others; with fewer, they are those of the learned population, and for pooled answers, where one point is fitted
-    to all people, each trial is predicted from the others."""
+    """One per experiment, by which candidates are compared: of the learned population; for pooled answers,
+    where one point is fitted to all people, each trial predicted from the others."""
     error: float
-    """Mean squared error of choice proportions, averaged over experiments, with the people that all of them taught. Of
-    experiments left out, with few trials each, it would choose by luck."""
+    """Mean squared error of choice proportions, averaged over experiments."""
     n_mechanisms: int
     """Mechanisms that say something."""
     pooled: bool = False
     """Whether people could not be told apart in any experiment."""
     left_out: tuple[UnitScores, ...] = ()
-    """Like ``scores``, on answers that taught nothing: each experiment predicted from the others, and with fewer than
-    three each person with what others taught (pooled answers: each trial from the others)."""
+    """Like ``scores``, each person predicted with what others taught (pooled answers: each trial from the others)."""
 
     @property
     def mean(self) -> float:
@@ -119,11 +110,10 @@ def _fitted(
         answers = view.probabilities(population)
         scores = left_out = tuple(score_trials(view, people, trials))
     else:
-        apart = leaves_experiments_out(trials)
         evidence = view.evidence(population, trials)
         answers = [item.probabilities for item in evidence]
-        left_out = tuple(score_left_out(people, population, evidence, by_experiment=apart))
-        scores = left_out if apart else tuple(log_predictive(item) for item in evidence)
+        scores = tuple(log_predictive(item) for item in evidence)
+        left_out = tuple(score_left_out(people, population, evidence))
     error = np.mean(
         [proportion_error(p.mean(axis=0), item)[0] for item, p in zip(trials, answers, strict=True)]
     )

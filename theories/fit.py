@@ -29,9 +29,7 @@ N_ROUNDS, N_LATER_ROUNDS = 24, 12
 WALKED_ROUNDS = 8
 """At most, where answers are walked through one by one."""
 N_FOLDS = 5
-"""Groups of people that are left out in turn where experiments are not."""
-FEWEST_LEFT_OUT = 3
-"""Experiments from which on a search compares theories by each experiment predicted from the others."""
+"""Groups of people that are left out in turn where there is one experiment only."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +40,6 @@ class Scored:
     """With the population that the other experiments would have taught; of the only one, other people (or trials)."""
     mean: Array
     """``(n_trials, n_options)`` proportions of the population that all answers taught."""
-
-
-def leaves_experiments_out(trials: Sequence[Trials]) -> bool:
-    """Whether there are so many experiments that a theory is best judged by one predicted from the others."""
-    return len(trials) >= FEWEST_LEFT_OUT
 
 
 def fitting_draws(theory: Theory, trials: Sequence[Trials], n_draws: int = FITTING_DRAWS) -> int:
@@ -84,16 +77,8 @@ def learn_people(
 def score_trials(
     view: TheoryView, people: Mapping[str, Prior], trials: Sequence[Trials]
 ) -> list[UnitScores]:
-    """Pooled answers to every trial, predicted from all other trials, or from the other experiments.
-
-    See `leaves_experiments_out` and `leave_one_out`.
-    """
-    return leave_one_out(
-        people,
-        trials,
-        lambda parameters: _predict(view, parameters),
-        by_experiment=leaves_experiments_out(trials),
-    )
+    """Pooled answers to every trial, predicted from those to all others; see `leave_one_out`."""
+    return leave_one_out(people, trials, lambda parameters: _predict(view, parameters))
 
 
 def score_experiments(

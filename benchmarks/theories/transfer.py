@@ -7,8 +7,7 @@ Each cell is a pair of sources and a target: answers that had no part in anythin
 grammar, from all published theories of the domain, names a theory; the published theories are fitted to the same
 answers, and the one that is best there (experiments left out in turn) is the textbook's; generic learners learn from
 them too. The target is then predicted by all three as they are. Completeness is the share of the learners' gain over
-guessing. Where there are three sources or more, "within" is what the same search names when candidates are compared
-among people of the same experiments, not by experiments predicted from the others.
+guessing.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
@@ -34,7 +32,6 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.archives.fetch import find_reader, load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories import fit  # noqa: E402
 from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
 from lakatos.theories.completeness import completeness, mean_score  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
@@ -87,27 +84,16 @@ def read(place: str, data: Path) -> list[Trials]:
     ]
 
 
-def named_theory(
-    laboratory: Laboratory, trials: Sequence[Trials], *, by_experiment: bool = True
-) -> Theory:
-    """What a search of the grammar submits, pruned, with the people that the answers taught.
-
-    Args:
-        laboratory: Of the domain.
-        trials: The sources.
-        by_experiment: Whether three experiments or more are predicted from one another, as searches do; otherwise
-            candidates are compared as with fewer.
-    """
+def named_theory(laboratory: Laboratory, trials: Sequence[Trials]) -> Theory:
+    """What a search of the grammar submits, pruned, with the people that the answers taught."""
     family = FAMILIES[laboratory.domain.name]
     starts = tuple(SearchStart(None, composition) for _, composition in family.seeds.values())
     brief = AdvocateBrief(starts, n_candidates=len(starts) + N_CANDIDATES, n_successors=1)
     advocate, rng = GrammarAdvocate(family.grammar), np.random.default_rng(0)
     fits = FittedCompositions(laboratory, family.grammar, trials, n_draws=128)
-    fewest = fit.FEWEST_LEFT_OUT if by_experiment else len(trials) + 1
-    with patch.object(fit, "FEWEST_LEFT_OUT", fewest):
-        proposal = advocate.revise(brief, fits.evaluate, rng)
-        brief = replace(brief, starts=())
-        proposal = advocate.pruned(proposal, brief, fits.evaluate, fits.validate, rng)
+    proposal = advocate.revise(brief, fits.evaluate, rng)
+    brief = replace(brief, starts=())
+    proposal = advocate.pruned(proposal, brief, fits.evaluate, fits.validate, rng)
     best = proposal.submitted[0].evaluated
     assert best is not None
     form = read_program(best.theory.program)
@@ -127,13 +113,11 @@ def cell(group: str, source: str, target: str, data: Path) -> dict[str, Any]:
     published = {name: read_program(family.program(name)) for name in family.seeds}
     learner = predict_others(domain, learned, unseen, kind=left_out_kind(learned)).scores
     with Laboratory(domain, n_workers=1) as laboratory:
-        named = within = named_theory(laboratory, learned)
-        if fit.leaves_experiments_out(learned):
-            within = named_theory(laboratory, learned, by_experiment=False)
+        named = named_theory(laboratory, learned)
         lines, _ = relearned(published, learned, laboratory, N_DRAWS)
         textbook = max(lines, key=lambda item: item[0].score.value)[1]
         scores: dict[str, list[UnitScores]] = {}
-        for theory in (named, within, *(theory for _, theory in lines)):
+        for theory in (named, *(theory for _, theory in lines)):
             evidence = laboratory.evidence(theory, unseen, N_DRAWS)
             scores[theory.digest] = [log_predictive(item) for item in evidence]
     best_there = max(
@@ -155,12 +139,10 @@ def cell(group: str, source: str, target: str, data: Path) -> dict[str, Any]:
         "source": source,
         "target": target,
         "named": told(named),
-        "named_within": told(within),
         "textbook": told(textbook),
         "best_published_there": told(best_there),
         "learner": mean_score(learner).value,
         "guessing": float(np.mean(-np.log(n_options))),
-        "ahead_of_within": _pair(paired_difference(scores[named.digest], scores[within.digest])),
         "ahead_of_textbook": _pair(
             paired_difference(scores[named.digest], scores[textbook.digest])
         ),
@@ -197,7 +179,7 @@ def summary(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 "not_worse": int((values >= -errors).sum()),
                 "ahead": int((values > 0).sum()),
             }
-        for who in ("named", "named_within", "textbook"):
+        for who in ("named", "textbook"):
             shares = [item[who]["completeness"][0] for item in own if item[who]["completeness"]]
             line[f"completeness_{who}"] = {
                 "mean": float(np.mean(shares)) if shares else None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs
 from lakatos.flows.run.records import CodeAccepted
-from lakatos.theories.fit import FEWEST_LEFT_OUT
 
 FEW = 30
 """Trials or people below which the report calls them few."""
@@ -100,12 +99,10 @@ def _limits_of_evidence(run: RunReading) -> list[str]:
             "experiments whose answers were known when the winner was made. Frozen predictions, sealed trials and "
             "folds are the tests."
         )
-    n_experiments = len(run.board.experiments)
-    if run.board.standings and n_experiments < FEWEST_LEFT_OUT:
+    if len(run.board.experiments) == 1:
         found.append(
-            f"There {'was one experiment' if n_experiments == 1 else f'were {n_experiments} experiments'}, too few to "
-            "choose theories by what they predict for one experiment from the others: the search compared them on the "
-            "answers that taught it. The winner may not hold for other trials."
+            "There was one experiment, so that none could be left out: theories were compared on other people's (or "
+            "other) answers of the same one. The winner may not hold for other trials."
         )
     ties = [
         run.label(line.theory).tag

@@ -12,7 +12,7 @@ from lakatos.theories.grammar import composition_of
 from lakatos.theories.laboratory import FittedCompositions, Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.score import learn_population, log_predictive, proportion_error
+from lakatos.theories.score import learn_population, log_predictive
 from lakatos.theories.theory import read_program
 
 CASES = {
@@ -73,49 +73,22 @@ def test_people_are_learned_from_all_answers_and_each_experiment_is_predicted_fr
         assert again[key].center == pytest.approx(prior.center, abs=0.5 * prior.spread)
 
 
-@pytest.mark.parametrize("pooled", [False, True])
-def test_a_search_predicts_each_experiment_from_the_others_where_there_are_three(pooled):
-    """The third experiment's people do the contrary, which a fit to all of them hides."""
+def test_fits_of_a_search_are_made_once_and_known_under_every_parent():
     domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
     _, composition = family.seeds["tallying"]
-    space = {"validities": [0.8, 0.7, 0.6], "levels": [0, 1]}
-    stimuli = domain.candidates(space, np.random.default_rng(0), 20)
-    lead = np.sign((stimuli["ratings"][:, 1] - stimuli["ratings"][:, 0]).sum(axis=-1))
-    trials = []
-    for number, lean in enumerate((0.4, 0.4, -0.1)):
-        chance = np.tile(0.5 + lean * lead, 12)
-        response = (np.random.default_rng(number).random(len(chance)) < chance).astype(int)
-        people, rows = np.indices((12, len(lead))).reshape(2, -1)
-        own = Trials(str(number), stimuli, people, rows, response, np.ones(len(rows), dtype=int))
-        trials.append(pooled_of(own) if pooled else own)
+    space = {"validities": [0.8, 0.7], "levels": [0, 1]}
+    stimuli = domain.candidates(space, np.random.default_rng(0), 8)
+    theory, mother = read_program(family.program("tallying")), "a" * 64
     with Laboratory(domain, n_workers=1) as laboratory:
-        fits = FittedCompositions(laboratory, family.grammar, trials, 256)
-        (three,) = fits.evaluate([(composition, None)])
-        (two,) = laboratory.evaluate(family.grammar, [(composition, None)], trials[1:])
-        (wanted,) = laboratory.scores_of([three.theory], trials, 256)
-        assert fits.validate([composition]) == [three.left_out]
-    for own, other in zip(three.scores, wanted, strict=True):
-        np.testing.assert_allclose(own.log_predictive, other.left_out.log_predictive)
-    assert three.scores == three.left_out
-    assert min(item.mean for item in three.scores) < min(item.mean for item in two.scores) - 0.02
-    errors = [proportion_error(own.mean, item)[0] for own, item in zip(wanted, trials, strict=True)]
-    assert three.error == pytest.approx(np.mean(errors), abs=1e-3)
-
-
-def pooled_of(trials):
-    """The same answers, of which nobody knows whose they are."""
-    trial, response = np.indices((len(trials.stimuli), 2)).reshape(2, -1)
-    counts = trials.counts.sum(axis=0).ravel()
-    zeros = np.zeros(len(trial), dtype=int)
-    return replace(
-        trials,
-        participant=zeros,
-        trial=trial,
-        response=response,
-        count=counts,
-        pooled=True,
-        n_people=12,
-    )
+        trials = laboratory.simulate([theory], stimuli, 8, np.random.default_rng(0))
+        fits = FittedCompositions(laboratory, family.grammar, trials, 32)
+        (first,) = fits.evaluate([(composition, None)])
+        again, same = fits.evaluate([(composition, mother), (composition, None)])
+        (left_out,) = fits.validate([composition])
+    assert again.scores is same.scores is first.scores
+    assert left_out is first.left_out
+    assert again.theory.program.parents == (mother,)
+    assert same.theory.program.parents == ()
 
 
 def test_likelihoods_alone_give_the_same_scores_and_keep_what_counts_need():

@@ -3,8 +3,7 @@
 Three forms compete, each first without and then with memory of one's own past: rule lists (`theories.induction.tree`),
 weighed reasons (`theories.induction.additive`) and two kinds of people (`theories.induction.mixture`). How large a rule
 may be is decided by predicting distinct trials that took no part in finding it: the whole search is repeated without
-each fold of trials, or, with three experiments or more, without each experiment (without each of five groups of them
-where there are many). What wins is fitted to all answers and written as source.
+each fold of trials. What wins is fitted to all answers and written as source.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from scipy.special import betaln, logsumexp
 
 from lakatos.experiments.task import Domain, Trials, check_unmixed
-from lakatos.theories.fit import leaves_experiments_out
 from lakatos.theories.induction import additive, mixture, tree
 from lakatos.theories.induction.additive import AdditiveRule, AdditiveSearch
 from lakatos.theories.induction.combination import N_GUIDES, atoms_of, more_gates, with_combinations
@@ -133,7 +131,7 @@ def induce(
     Args:
         domain: Of the trials; with two options, or with feedback that tells what each choice has brought.
         trials: All experiments, answers in the order of presentation.
-        rng: Divides trials into folds, where there are fewer than three experiments.
+        rng: Divides trials into folds.
         n_most: Theories returned, of different forms, best first.
         least: Criterion that a theory must exceed, nats per choice: what does not even do so on the answers that it
             was fitted to is not tried on left-out ones.
@@ -155,8 +153,6 @@ def induce(
     if n_groups < 2 * N_FOLDS:
         return []
     place = rng.permutation(n_groups)[answers.group]
-    if leaves_experiments_out(trials):
-        place = answers.experiment
     first = sorted(trials[0].stimuli.arrays)[0]
     found = []
     total = float(answers.count.sum())
@@ -419,7 +415,7 @@ def _best_size(
     form: RuleForm, answers: InductionAnswers, place: NDArray[np.intp]
 ) -> tuple[int | None, float]:
     """The size that predicts left-out trials best, its price considered, and its score in nats per choice."""
-    n_folds = min(N_FOLDS_PAST if form.by_row else N_FOLDS, int(place.max()) + 1)
+    n_folds = N_FOLDS_PAST if form.by_row else N_FOLDS
     fold = place % n_folds
     scores: dict[int, float] = {}
     prices: dict[int, float] = {}

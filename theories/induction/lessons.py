@@ -27,7 +27,6 @@ from scipy.special import logsumexp
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.account import ClauseWording
-from lakatos.theories.fit import leaves_experiments_out
 from lakatos.theories.induction.additive import AdditiveRule, AdditiveSearch
 from lakatos.theories.induction.expression import normalized
 from lakatos.theories.induction.library import OptionScore
@@ -517,14 +516,11 @@ def induce_lessons(
     Args:
         domain: Of the trials, with ``reward`` as feedback.
         trials: All experiments of one number of options; single answers in order.
-        rng: Divides people into folds, where there are fewer than three experiments.
+        rng: Divides people into folds.
     """
     everything = read_told(domain, trials)
     n_people = int(everything.person.max()) + 1
     fold = rng.permutation(np.arange(n_people) % N_FOLDS)
-    if leaves_experiments_out(trials):
-        n_each = [item.n_participants for item in trials]
-        fold = np.repeat(np.arange(len(trials)) % N_FOLDS, n_each)
     chosen = rng.permutation(n_people)[
         : max(int(MOST_ROWS * n_people / len(everything.person)), 2 * N_FOLDS)
     ]

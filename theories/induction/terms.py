@@ -131,11 +131,6 @@ class InductionAnswers:
     """Of every experiment."""
 
     @property
-    def experiment(self) -> NDArray[np.intp]:
-        """``(n_trials,)`` number of the experiment that each trial is of."""
-        return np.repeat(np.arange(len(self.stimuli)), [len(item) for item in self.stimuli])
-
-    @property
     def counts(self) -> Array:
         """``(n_trials, 2)`` answers of everybody."""
         table = np.zeros((self.scores.shape[1], 2))

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from itertools import product
@@ -22,6 +23,7 @@ from lakatos.experiments.record import DesignChosen, PairPower, SealedOpened, Tr
 from lakatos.experiments.task import Design, Stimuli, Trials
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.by_experiment import leader_by_experiment
+from lakatos.flows.report.limits import limits
 from lakatos.flows.report.reader import (
     ChoiceShares,
     RunReading,
@@ -482,7 +484,6 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
         "0.0103 to 0.0143",  # interval of the cross-validated error
         "3 theories, which were themselves picked from 2",
         "budget was spent",
-        "There were 2 experiments, too few to choose theories by what they predict",
     ):
         assert words in page.text
 
@@ -505,6 +506,15 @@ def test_each_experiment_says_whether_the_leader_was_found_without_it(
     assert (first.ahead.value + second.ahead.value) / 2 == pytest.approx(seeds[0].behind.value)
     page = outline(eventful, tmp_path)
     assert "How it does on each experiment when predicted from the others" in page.text
+
+
+def test_one_experiment_is_said_to_be_too_few_to_leave_one_out(eventful: Path) -> None:
+    state, trace = read_state(eventful)
+    with trace:
+        reading = RunReading(eventful, state, trace)
+        assert not any(text.startswith("There was one experiment") for text in limits(reading))
+        reading.board = replace(state.board(), experiments=("1.1",))
+        assert any(text.startswith("There was one experiment") for text in limits(reading))
 
 
 def test_the_same_trace_gives_the_same_bytes(eventful: Path, tmp_path: Path) -> None:
