@@ -231,8 +231,14 @@ def test_studies_that_differ_have_different_digests():
             {"participants": {"source": "archival", "archive": archive_of("risky")}},
             "is of the domain 'risky', not 'multiattribute'",
         ),
-        ({"validation__folds": 3}, "sealed trials, sealed people and folds need an archival source"),
-        ({"validation__sealed_share": 0.2}, "sealed trials, sealed people and folds need an archival source"),
+        (
+            {"validation__folds": 3},
+            "sealed trials, sealed people and folds need an archival source",
+        ),
+        (
+            {"validation__sealed_share": 0.2},
+            "sealed trials, sealed people and folds need an archival source",
+        ),
     ],
 )
 def test_what_a_study_cannot_say_is_refused_in_one_line(changes, message):
