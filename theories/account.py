@@ -39,6 +39,9 @@ SHARES = (
 """Share of people below which words apply."""
 MIXED = (0.1, 0.9)
 """Shares of people above the null value between which both sides are told."""
+SURE = 2.0
+"""Standard errors by which a spread is made smaller before people are divided by it; one that they exceed says nothing
+of shares."""
 UNSETTLED = (0.25, 0.75)
 """Shares of a declared range above the null value between which it says nothing about the side."""
 AT_LIMIT = 0.01
@@ -195,7 +198,8 @@ def tell_clause(
     distances = _distances(clause, values, priors)
     above = float(np.mean(distances > 0))
     if "{who}" in clause.says:
-        share = "some" if is_open(clause, prior) else share_in_words(above)
+        unknown = is_open(clause, prior) or SURE * prior.doubt > 1
+        share = "some" if unknown else share_in_words(above)
         text = _filled(clause.says.replace("{who}", f"{share} people"), "", priors)
         return ToldClause(text, clause, 0, "", above, of_some=True)
     if is_open(clause, prior):
@@ -219,7 +223,7 @@ def tell_clause(
         not pooled
         and clause.opposite != ""
         and strength != "hardly "
-        and MIXED[0] < above < MIXED[1]
+        and MIXED[0] < _share_at_least(clause, prior, priors) < MIXED[1]
     )
     text = _mixed(clause, above, priors) if mixed else _filled(side, strength, priors)
     limit = at_limit(prior)
@@ -255,6 +259,15 @@ def _distances(clause: ClauseWording, values: Array, priors: Mapping[str, Prior]
     if clause.times and clause.times in priors:
         distance = distance * priors[clause.times].quantile(np.array([0.5]))[0]
     return np.asarray(distance / clause.unit)
+
+
+def _share_at_least(clause: ClauseWording, prior: Prior, priors: Mapping[str, Prior]) -> float:
+    """Share of people above the null value if they differ no more than their answers show."""
+    alike = prior.spread * np.exp(-SURE * prior.doubt)
+    values = prior.narrowed(prior.center, float(alike)).quantile(
+        (np.arange(N_PEOPLE) + 0.5) / N_PEOPLE
+    )
+    return float(np.mean(_distances(clause, values, priors) > 0))
 
 
 def _mixed(clause: ClauseWording, above: float, priors: Mapping[str, Prior]) -> str:

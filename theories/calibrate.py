@@ -36,6 +36,8 @@ RISING, MOST_ROUNDS = 1e-3, 4
 those asked for: weights that grow together are learned slowly, and how soon must not decide between theories."""
 OVERSTEP = 1.6
 """Times the step to the next center at which the next round draws (Salakhutdinov & Roweis, 2003, ICML, 664-671)."""
+MOST_DOUBT = 9.0
+"""Standard error of a spread's logarithm at which nothing more is to be said."""
 N_UNCHANGED, NO_GAIN = 3, 0.01
 """Rounds of a fit that together must explain so many nats a person more, or they were the last."""
 
@@ -101,7 +103,7 @@ def _sobol_points(n_parameters: int, n_each: int, n_batches: int) -> Array:
 
 def _learned(
     priors: Mapping[str, Prior],
-    current: dict[str, Prior],
+    ahead_of: dict[str, Prior],
     batches: Iterable[Array],
     ask: LogLikelihood,
     n_iterations: int,
@@ -111,7 +113,7 @@ def _learned(
 
     Args:
         priors: As declared.
-        current: Population to set out from.
+        ahead_of: Population to set out from.
         batches: Of each round, ``(n_draws, n_parameters)`` numbers between 0 and 1.
         ask: Gives the log likelihood of each unit's answers.
         n_iterations: Rounds after which only fits that still rise go on.
@@ -122,7 +124,6 @@ def _learned(
     parts: list[Array] = []
     populations: list[Array] = []
     explained: list[float] = []
-    ahead_of = current
     for batch in batches:
         drawn = _drawn(ahead_of, batch)
         parts.append(ask(drawn))
@@ -137,7 +138,6 @@ def _learned(
             latent, low, high, mixture, densities[-1], log_p, np.ones((log_p.shape[1], 1)),
             N_ROUNDS_WITHIN,
         )  # fmt: skip
-        current = _narrowed(priors, found.centers[0], found.spreads[0])
         explained.append(float(found.explained[0]) / log_p.shape[1])
         n_people = log_p.shape[1]
         if len(explained) > N_UNCHANGED and explained[-1] - explained[-1 - N_UNCHANGED] < NO_GAIN:
@@ -148,15 +148,45 @@ def _learned(
         before, reached = populations[-1][0], found.centers[0]
         ahead = np.where(np.isnan(before), reached, before + OVERSTEP * (reached - before))
         ahead_of = _narrowed(priors, np.clip(ahead, low, high), found.spreads[0])
-    return current
+    doubts = spread_doubts(latent, found.log_weights[0], log_p)
+    return _narrowed(priors, found.centers[0], found.spreads[0], doubts)
 
 
-def _narrowed(priors: Mapping[str, Prior], centers: Array, spreads: Array) -> dict[str, Prior]:
+def spread_doubts(latent: Array, log_weights: Array, log_p: Array) -> Array:
+    """``(n_parameters,)`` standard errors of the logarithms of a population's spreads.
+
+    The errors are those of the empirical information: of what each unit's answers would change in a spread beside its
+    center, other parameters held (McLachlan & Peel, 2000, Finite Mixture Models, section 2.15).
+
+    Args:
+        latent: ``(n_parameters, n_draws)`` draws, on the scale of each prior.
+        log_weights: ``(n_draws,)`` of the draws in the population.
+        log_p: ``(n_draws, n_units)`` log likelihood of each unit's answers.
+    """
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    posterior = weights[:, None] * np.exp(log_p - log_p.max(axis=0))
+    posterior /= np.maximum(posterior.sum(axis=0), 1e-300)
+    away = latent - (latent @ weights)[:, None]
+    variance = np.maximum(away**2 @ weights, 1e-300)
+    # Scores of the center and of the logarithm of the spread, up to factors that cancel.
+    by_center = away @ posterior
+    by_spread = away**2 @ posterior / variance[:, None]
+    by_center -= by_center.mean(axis=1, keepdims=True)
+    by_spread -= by_spread.mean(axis=1, keepdims=True)
+    slope = (by_center * by_spread).sum(axis=1) / np.maximum((by_center**2).sum(axis=1), 1e-300)
+    rest = ((by_spread - slope[:, None] * by_center) ** 2).sum(axis=1)
+    return np.asarray(1 / np.sqrt(np.maximum(rest, MOST_DOUBT**-2)))
+
+
+def _narrowed(
+    priors: Mapping[str, Prior], centers: Array, spreads: Array, doubts: Array | None = None
+) -> dict[str, Prior]:
     """The declared priors as normals with these centers and spreads."""
-    return {
-        name: prior.narrowed(float(center), float(spread))
-        for (name, prior), center, spread in zip(priors.items(), centers, spreads, strict=True)
-    }
+    columns = zip(
+        priors, centers, spreads, np.zeros(len(priors)) if doubts is None else doubts, strict=True
+    )
+    return {name: priors[name].narrowed(*map(float, numbers)) for name, *numbers in columns}
 
 
 def _drawn(priors: Mapping[str, Prior], uniform: Array) -> dict[str, Array]:

@@ -9,6 +9,7 @@ import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import wraps
 from types import TracebackType
 from typing import Self, TypeVar
@@ -36,7 +37,7 @@ from lakatos.theories.fit import (
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.prior import Prior
 from lakatos.theories.sandbox.client import Sandbox, SandboxLimits, TheorySession
-from lakatos.theories.score import ExperimentEvidence
+from lakatos.theories.score import ExperimentEvidence, UnitScores
 from lakatos.theories.theory import Theory, TheoryProgram
 from lakatos.theories.view import TheoryView
 from lakatos.traces.digest import Digest
@@ -396,6 +397,44 @@ class Laboratory:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class FittedCompositions:
+    """Compositions fitted to the same answers, each once, however often and by whom it is asked for."""
+
+    def __init__(
+        self, laboratory: Laboratory, grammar: Grammar, trials: Sequence[Trials], n_draws: int
+    ) -> None:
+        """Nothing is fitted yet."""
+        self._laboratory, self._grammar, self._trials = laboratory, grammar, trials
+        self._n_draws = n_draws
+        self._known: dict[object, EvaluatedComposition | TheoryError] = {}
+
+    def evaluate(
+        self, items: Sequence[tuple[Composition, Digest | None]]
+    ) -> list[EvaluatedComposition | TheoryError]:
+        """Fits of compositions, each given with its parent; see `theories.advocate.Evaluate`."""
+        new = {item.key: (item, parent) for item, parent in items if item.key not in self._known}
+        found = self._laboratory.evaluate(
+            self._grammar, list(new.values()), self._trials, n_draws=self._n_draws
+        )
+        self._known.update(zip(new, found, strict=True))
+        return [_made_from(self._known[item.key], parent) for item, parent in items]
+
+    def validate(self, items: Sequence[Composition]) -> list[tuple[UnitScores, ...] | TheoryError]:
+        """Scores on answers that taught a composition nothing; see `theories.prune.Validate`."""
+        found = self.evaluate([(item, None) for item in items])
+        return [item if isinstance(item, TheoryError) else item.left_out for item in found]
+
+
+def _made_from(
+    found: EvaluatedComposition | TheoryError, parent: Digest | None
+) -> EvaluatedComposition | TheoryError:
+    """A fit that may have been made before, as that of a successor of ``parent``."""
+    if isinstance(found, TheoryError):
+        return found
+    program = replace(found.theory.program, parents=() if parent is None else (parent,))
+    return replace(found, theory=replace(found.theory, program=program))
 
 
 def _parts(stimuli: Stimuli, size: int) -> list[Stimuli]:

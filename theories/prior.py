@@ -45,6 +45,8 @@ class Prior:
     """Standard deviation on the scale of ``center``."""
     unit: str = ""
     meaning: str = ""
+    doubt: float = 0.0
+    """Standard error of the logarithm of a spread that was learned from people; 0 for a spread that was declared."""
 
     @property
     def is_log(self) -> bool:
@@ -72,10 +74,10 @@ class Prior:
         values = np.exp(latent) if self.is_log else latent
         return np.clip(values, self.low, self.high)
 
-    def narrowed(self, center: float, spread: float) -> Prior:
+    def narrowed(self, center: float, spread: float, doubt: float = 0.0) -> Prior:
         """A normal (or log-normal) within the same limits; ``center`` and ``spread`` on the latent scale."""
         kind: Kind = "log_normal" if self.is_log else "normal"
-        return Prior(kind, self.low, self.high, center, spread, self.unit, self.meaning)
+        return Prior(kind, self.low, self.high, center, spread, self.unit, self.meaning, doubt)
 
     def to_literal(self) -> dict[str, Any]:
         """The form in which a theory's source declares it, rounded to four significant digits within the limits."""

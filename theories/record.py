@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from lakatos.theories.score import UnitScores
 from lakatos.traces.digest import Digest
@@ -109,6 +109,8 @@ class TheoryFitted(Record):
     """Whether people could not be told apart, so that spreads are what is uncertain about all of them."""
     people: dict[str, tuple[float, float]]
     """By parameter the center and the spread of a normal, on the scale of the declared prior and within its limits."""
+    doubts: dict[str, float] = Field(default_factory=dict)
+    """By parameter the standard error of the logarithm of its spread; empty where earlier versions wrote none."""
 
 
 class TheoryScored(Record):

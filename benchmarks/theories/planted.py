@@ -36,12 +36,10 @@ from benchmarks.theories.explanations import SPACES, hanging, planted, wilson  #
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
 from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.prune import HeldOutScores, prune  # noqa: E402
+from lakatos.theories.laboratory import FittedCompositions, Laboratory  # noqa: E402
+from lakatos.theories.prune import prune  # noqa: E402
 from lakatos.theories.theory import Theory  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "planted.json"
@@ -98,8 +96,8 @@ class PlantedAnswers:
         self, domain: str, truth: Theory, lab: Laboratory, rng: np.random.Generator
     ) -> None:
         self.domain, self.truth, self.lab = domain, truth, lab
-        self.grammar = FAMILIES[domain].grammar
-        self.trials = [self._experiment(str(number + 1), rng) for number in range(N_EXPERIMENTS)]
+        trials = [self._experiment(str(number + 1), rng) for number in range(N_EXPERIMENTS)]
+        self.fits = FittedCompositions(lab, FAMILIES[domain].grammar, trials, N_DRAWS)
 
     def _experiment(self, name: str, rng: np.random.Generator) -> Trials:
         space = SPACES.get(self.domain, {})
@@ -108,14 +106,6 @@ class PlantedAnswers:
         n_people = N_LEARNING if self.domain == "learning" else N_PEOPLE
         (answers,) = self.lab.simulate([self.truth], asked, n_people, rng)
         return replace(answers, experiment=name)
-
-    def evaluate(self, items: Sequence[Any]) -> list[EvaluatedComposition | TheoryError]:
-        """As the search wants it."""
-        return self.lab.evaluate(self.grammar, items, self.trials, n_draws=N_DRAWS)
-
-    def validate(self, items: Sequence[Composition]) -> list[HeldOutScores | TheoryError]:
-        """As elimination wants it."""
-        return list(self.lab.cross_validate(self.grammar, items, self.trials, n_draws=N_DRAWS))
 
     def distance(self, theory: Theory) -> float:
         """Root mean square difference between what a theory and the truth predict for other trials."""
@@ -135,12 +125,12 @@ def cell(domain: str, seed: int) -> dict[str, Any]:
     advocate = GrammarAdvocate(grammar)
     with Laboratory(DOMAINS[domain], n_workers=1) as lab:
         answers = PlantedAnswers(domain, planted(grammar, composition, rng), lab, rng)
-        before = advocate.revise(brief, answers.evaluate, rng)
+        before = advocate.revise(brief, answers.fits.evaluate, rng)
         after = advocate.pruned(
-            before, replace(brief, starts=()), answers.evaluate, answers.validate, rng
+            before, replace(brief, starts=()), answers.fits.evaluate, answers.fits.validate, rng
         )
-        left = prune(grammar, composition, answers.validate, price=advocate.price)
-        (own,) = answers.evaluate([(composition, None)])
+        left = prune(grammar, composition, answers.fits.validate, price=advocate.price)
+        (own,) = answers.fits.evaluate([(composition, None)])
         true, tellable = parts(grammar, composition), parts(grammar, left.composition)
         found: dict[str, Any] = {
             "commit": provenance()["commit"],

@@ -36,7 +36,7 @@ from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStar
 from lakatos.theories.completeness import completeness, mean_score  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.laboratory import FittedCompositions, Laboratory  # noqa: E402
 from lakatos.theories.learners import left_out_kind, predict_others  # noqa: E402
 from lakatos.theories.score import (  # noqa: E402
     ScoreEstimate,
@@ -89,16 +89,11 @@ def named_theory(laboratory: Laboratory, trials: Sequence[Trials]) -> Theory:
     family = FAMILIES[laboratory.domain.name]
     starts = tuple(SearchStart(None, composition) for _, composition in family.seeds.values())
     brief = AdvocateBrief(starts, n_candidates=len(starts) + N_CANDIDATES, n_successors=1)
-    advocate = GrammarAdvocate(family.grammar)
-
-    def evaluate(items: Any) -> Any:
-        return laboratory.evaluate(family.grammar, items, trials, n_draws=128)
-
-    def validate(items: Any) -> Any:
-        return laboratory.cross_validate(family.grammar, items, trials, n_draws=128)
-
-    proposal = advocate.revise(brief, evaluate, np.random.default_rng(0))
-    proposal = advocate.pruned(proposal, replace(brief, starts=()), evaluate, validate)
+    advocate, rng = GrammarAdvocate(family.grammar), np.random.default_rng(0)
+    fits = FittedCompositions(laboratory, family.grammar, trials, n_draws=128)
+    proposal = advocate.revise(brief, fits.evaluate, rng)
+    brief = replace(brief, starts=())
+    proposal = advocate.pruned(proposal, brief, fits.evaluate, fits.validate, rng)
     best = proposal.submitted[0].evaluated
     assert best is not None
     form = read_program(best.theory.program)
@@ -132,14 +127,18 @@ def cell(group: str, source: str, target: str, data: Path) -> dict[str, Any]:
     def told(theory: Theory) -> dict[str, Any]:
         own = scores[theory.digest]
         share = completeness(own, learner, n_options)
-        return {"name": theory.name, "score": mean_score(own).value, "completeness": _pair(share)}
+        return {
+            "name": theory.name,
+            "n_parameters": len(theory.priors),
+            "score": mean_score(own).value,
+            "completeness": _pair(share),
+        }
 
     return {
         "group": group,
         "source": source,
         "target": target,
         "named": told(named),
-        "n_parameters": len(named.priors),
         "textbook": told(textbook),
         "best_published_there": told(best_there),
         "learner": mean_score(learner).value,
@@ -165,7 +164,12 @@ def summary(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for group in dict.fromkeys(item["group"] for item in cells):
         own = [item for item in cells if item["group"] == group]
         line: dict[str, Any] = {"n": len(own)}
-        for key in ("ahead_of_textbook", "ahead_of_best_there", "ahead_of_learner"):
+        for key in (
+            "ahead_of_within",
+            "ahead_of_textbook",
+            "ahead_of_best_there",
+            "ahead_of_learner",
+        ):
             values = np.array([item[key][0] for item in own])
             errors = np.array([item[key][1] for item in own])
             spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else errors[0]

@@ -24,7 +24,13 @@ def transfer(
             help="A run (its leader), the source file of a theory, or the name of a published one."
         ),
     ] = "",
-    to: Annotated[str, typer.Option("--to", help="Data set; `lakatos data list` names them.")] = "",
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="Data set (`lakatos data list` names them), or a run, whose answers are meant.",
+        ),
+    ] = "",
     of: Annotated[
         str, typer.Option("--theory", help="Another theory of the run than its leader, by name.")
     ] = "",
@@ -50,13 +56,13 @@ def transfer(
 
     In Python: `lakatos.flows.operations.transfer.measure_transfer(...)`.
     """
-    from lakatos.experiments.archives.fetch import find_reader
     from lakatos.flows.errors import TransferError
     from lakatos.flows.operations.transfer import (
+        check_target,
         check_transfer,
+        find_target,
         find_theory,
         measure_transfer,
-        read_target,
         read_transfer,
         write_transfer,
     )
@@ -64,7 +70,7 @@ def transfer(
 
     console = Console()
     if check is not None:
-        found = check_transfer(read_transfer(check), data, n_workers=workers)
+        found = check_transfer(read_transfer(check), data, runs=runs, n_workers=workers)
         if found:
             raise TransferError(f"{check} does not come out again: {found}.")
         console.print(f"{escape(str(check))} comes out again, number by number")
@@ -73,12 +79,16 @@ def transfer(
         raise TransferError("say which theory and which data: `lakatos transfer THEORY --to DATA`.")
     if draws & (draws - 1):
         raise TransferError(f"--draws is {draws}; give a power of two, as 512.")
-    travelling = find_theory(theory, runs, of=of, domain=find_reader(to).domain, data=data)
-    trials = read_target(to, experiments, data)
-    measured = measure_transfer(travelling, to, trials, n_draws=draws, seed=seed, n_workers=workers)
-    folder = out or Path("transfer") / f"{Path(theory).stem}-to-{to}"
+    target = find_target(to, experiments, runs, data)
+    travelling = find_theory(theory, runs, of=of, domain=target.domain, data=data)
+    check_target(travelling, target)
+    measured = measure_transfer(
+        travelling, target.name, target.trials,
+        domain=target.domain, n_draws=draws, seed=seed, n_workers=workers,
+    )  # fmt: skip
+    folder = out or Path("transfer") / f"{Path(theory).stem}-to-{target.name}"
     file = write_transfer(measured, folder)
-    title = f"{measured.name} on {to}"
+    title = f"{measured.name} on {target.name}"
     for ending in ("svg", "png"):
         draw_transfer(title, measured.lines, folder / f"transfer.{ending}")
     console.print(

@@ -9,8 +9,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
+from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.archives.fetch import find_reader, load_archive
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import DataMissingError
@@ -19,7 +20,7 @@ from lakatos.flows.audit.recompute import difference
 from lakatos.flows.errors import RunMissingError, TransferError
 from lakatos.flows.run.code import science
 from lakatos.flows.run.places import find_run
-from lakatos.flows.run.run import form_of, read_state, with_fit
+from lakatos.flows.run.run import form_of, read_state, trials_in, with_fit
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
 from lakatos.theories.completeness import guessing
@@ -70,6 +71,8 @@ class TransferMeasured(Record):
     """Where the theory comes from, in words."""
     people: dict[str, tuple[float, float]]
     """With whom it came, as in `TheoryFitted`; empty for the declared ranges."""
+    doubts: dict[str, float] = Field(default_factory=dict)
+    """How uncertain these people's spreads are, as in `TheoryFitted`."""
     pooled: bool
     """Whether these were learned where people could not be told apart."""
     domain: str
@@ -107,6 +110,20 @@ class TravellingTheory:
     """Empty where nobody knows."""
     found_on: tuple[str, frozenset[str]] | None = None
     """Data set, and the experiments of it whose answers had a part in the theory."""
+    answers: frozenset[Fingerprint] = frozenset()
+    """Digests of the answers of the run's own experiments."""
+
+
+@dataclass(frozen=True)
+class TransferTarget:
+    """Answers on which a theory can be tried."""
+
+    name: str
+    """Of a published data set, or of a run."""
+    domain: str
+    trials: tuple[Trials, ...]
+    archived: tuple[str, frozenset[str]] | None = None
+    """Data set that the answers are of, and its experiments; None where a run asked people itself."""
 
 
 def measure_transfer(
@@ -114,6 +131,7 @@ def measure_transfer(
     data: str,
     trials: Sequence[Trials],
     *,
+    domain: str = "",
     n_draws: int = N_DRAWS,
     seed: int = 0,
     n_workers: int = 2,
@@ -122,8 +140,9 @@ def measure_transfer(
 
     Args:
         travelling: The theory.
-        data: Name of the data set.
+        data: Name of the data set, or of the run, that the answers are of.
         trials: Its experiments, as `read_target` returns them.
+        domain: Of the answers, where they are not of a published data set.
         n_draws: Of each population, a power of two.
         seed: Of the generic learners.
         n_workers: Theories that run at the same time; does not change results.
@@ -132,7 +151,12 @@ def measure_transfer(
         TransferError: The theory is of another domain, or was found on these answers.
         TheoryError: It does not run on these trials.
     """
-    domain = find_reader(data).domain
+    domain = domain or find_reader(data).domain
+    if domain not in FAMILIES:
+        raise TransferError(
+            f"the answers of {data} are about a declared task, for which there are no published theories to stand "
+            "beside; a theory of it cannot be tried elsewhere."
+        )
     check_travel(travelling, data, domain, [item.experiment for item in trials])
     family, theory = FAMILIES[domain], travelling.theory
     published = {name: read_program(family.program(name)) for name in family.seeds}
@@ -148,6 +172,7 @@ def measure_transfer(
         author=theory.program.author,
         origin=travelling.origin,
         people={name: (prior.center, prior.spread) for name, prior in learned.items()},
+        doubts={name: prior.doubt for name, prior in learned.items()},
         pooled=theory.pooled,
         domain=domain,
         data=data,
@@ -218,6 +243,59 @@ def check_travel(
         )
 
 
+def check_target(travelling: TravellingTheory, target: TransferTarget) -> None:
+    """Raise `TransferError` where a theory was found on some of a target's answers, whatever they are called there."""
+    if target.archived is not None:
+        check_travel(travelling, target.archived[0], target.domain, sorted(target.archived[1]))
+    same = [item.experiment for item in target.trials if item.digest in travelling.answers]
+    if same:
+        raise TransferError(
+            f"{travelling.theory.name!r} was found on the answers of {same[0]}, which {target.name} holds, so that "
+            "they say nothing new about it. Name another run, or a data set."
+        )
+
+
+def find_target(
+    name: str, experiments: str, runs: Path, data: Path | None = None
+) -> TransferTarget:
+    """Answers to try a theory on: those of a published data set, or those that a run collected.
+
+    Args:
+        name: Of the data set, or of the run (or its path).
+        experiments: Pattern of the experiments' names.
+        runs: Folder that holds the runs.
+        data: Folder of the published data sets.
+
+    Raises:
+        DataMissingError: There is neither, or no experiment matches.
+    """
+    if name in ARCHIVES:
+        trials = read_target(name, experiments, data)
+        names = frozenset(item.experiment for item in trials)
+        return TransferTarget(name, ARCHIVES[name].domain, trials, (name, names))
+    try:
+        folder = find_run(name, runs)
+    except RunMissingError as error:
+        raise DataMissingError(
+            f"there is no data set {name!r}; there are {', '.join(sorted(ARCHIVES))}. Nor is there such a run: {error}"
+        ) from None
+    state, trace = read_state(folder)
+    with trace:
+        assert state.config is not None
+        chosen = [own for own in state.collected if fnmatchcase(own, experiments)]
+        trials = tuple(trials_in(trace, state, own) for own in chosen)
+    if not trials:
+        there = ", ".join(state.collected) or "none yet"
+        raise DataMissingError(
+            f"no experiment of the run {name} is called {experiments!r}; it collected: {there}."
+        )
+    archived = None
+    if state.config.participants.source == "archival":
+        names = frozenset(state.designs[own].record.archive for own in chosen)
+        archived = (state.config.participants.archive, names)
+    return TransferTarget(folder.name, state.config.domain, trials, archived)
+
+
 def find_theory(
     name: str, runs: Path, *, of: str = "", domain: str = "", data: Path | None = None
 ) -> TravellingTheory:
@@ -241,7 +319,8 @@ def find_theory(
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise TransferError(f"cannot read the theory {path}: {reason}.") from None
         theory = read_program(TheoryProgram(source, "you"))
-        return TravellingTheory(theory, theory, f"the file {path.name}", "")
+        origin = f"the file {path.name}; nobody knows on which answers it was found"
+        return TravellingTheory(theory, theory, origin, "")
     if domain and name in FAMILIES[domain].seeds:
         theory = read_program(FAMILIES[domain].program(name))
         return TravellingTheory(theory, theory, "published", domain)
@@ -269,13 +348,17 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
                 f"the run {folder.name} has no theory yet: nothing was scored. `lakatos resume {folder}` goes on."
             )
         form = form_of(trace, state, of or str(leader))
+        answers = frozenset(trials_in(trace, state, name).digest for name in state.collected)
     config = state.config
-    found_on = None
+    found_on, where = None, config.participants.source
     if config.participants.source == "archival":
         names = {item.experiment for item in archive_trials(config, data)}
         found_on = (config.participants.archive, frozenset(names))
-    origin = f"the run {folder.name}, study {config.name}"
-    return TravellingTheory(with_fit(form, state), form, origin, config.domain, found_on)
+        where = (
+            f"{len(names)} experiments of {config.participants.archive or config.participants.file}"
+        )
+    origin = f"the run {folder.name}, study {config.name}, found on {where}"
+    return TravellingTheory(with_fit(form, state), form, origin, config.domain, found_on, answers)
 
 
 def _leader(state: RunState) -> Digest | None:
@@ -330,9 +413,13 @@ def read_transfer(file: Path) -> TransferMeasured:
 
 
 def check_transfer(
-    measured: TransferMeasured, data: Path | None = None, *, n_workers: int = 2
+    measured: TransferMeasured,
+    data: Path | None = None,
+    *,
+    runs: Path = Path("runs"),
+    n_workers: int = 2,
 ) -> str:
-    """Compute a record again from the published answers and the theory that it holds.
+    """Compute a record again from the answers of its data set (or run) and the theory that it holds.
 
     Returns:
         The first difference in words; empty where there is none.
@@ -345,7 +432,7 @@ def check_transfer(
         raise TransferError(
             f"the record was computed by other code ({measured.science[:8]}, here {here[:8]}); check it with that."
         )
-    trials = read_target(measured.data, "*", data)
+    trials = find_target(measured.data, "*", runs, data).trials
     by_name = {item.experiment: item for item in trials}
     missing = [name for name in measured.experiments if name not in by_name]
     if missing:
@@ -357,13 +444,17 @@ def check_transfer(
     form = read_program(TheoryProgram(measured.source, measured.author))
     theory = form
     if measured.people:
-        people = {name: form.priors[name].narrowed(*ends) for name, ends in measured.people.items()}
+        people = {
+            name: form.priors[name].narrowed(*ends, measured.doubts.get(name, 0.0))
+            for name, ends in measured.people.items()
+        }
         theory = form.with_people(people, pooled=measured.pooled)
     travelling = TravellingTheory(theory, form, measured.origin, measured.domain)
     again = measure_transfer(
         travelling,
         measured.data,
         chosen,
+        domain=measured.domain,
         n_draws=measured.n_draws,
         seed=measured.seed,
         n_workers=n_workers,

@@ -99,6 +99,11 @@ def _limits_of_evidence(run: RunReading) -> list[str]:
             "experiments whose answers were known when the winner was made. Frozen predictions, sealed trials and "
             "folds are the tests."
         )
+    if len(run.board.experiments) == 1:
+        found.append(
+            "There was one experiment, so that none could be left out: theories were compared on other people's (or "
+            "other) answers of the same one. The winner may not hold for other trials."
+        )
     ties = [
         run.label(line.theory).tag
         for line in run.board.standings

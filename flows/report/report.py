@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.record import PairPower
 from lakatos.experiments.task import Design, Trials
+from lakatos.flows.report.by_experiment import leader_by_experiment
 from lakatos.flows.report.explain import ended_epochs, quality_by_epoch
 from lakatos.flows.report.figures import ReportFigures
 from lakatos.flows.report.limits import limits
@@ -125,6 +126,7 @@ def render(run: RunReading) -> str:
         "map": figures.map(run),
         "mapped": run.state.map.record if run.state.map else None,
         "ceiling": mean_ceiling(run, list(run.state.collected)),
+        "by_experiment": leader_by_experiment(run),
         "company": company,
         "complete": {line.theory: line for line in company.theories} if company else {},
         "experiments": [experiment_facts(run, figures, name) for name in run.state.designs],

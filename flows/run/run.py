@@ -320,8 +320,11 @@ def with_fit(form: Theory, state: RunState) -> Theory:
     fitted = state.fits.get(form.digest)
     if fitted is None:
         return form
-    people = fitted.record.people
-    learned = {name: prior.narrowed(*people[name]) for name, prior in form.priors.items()}
+    people, doubts = fitted.record.people, fitted.record.doubts
+    learned = {
+        name: prior.narrowed(*people[name], doubts.get(name, 0.0))
+        for name, prior in form.priors.items()
+    }
     return form.with_people(learned, pooled=fitted.record.pooled)
 
 

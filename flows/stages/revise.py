@@ -21,9 +21,9 @@ from lakatos.judges.record import StrategyChosen
 from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchProposal, SearchStart
 from lakatos.theories.complexity import code_length, why_unreadable
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import EvaluatedComposition
-from lakatos.theories.grammar import Composition, composition_of
+from lakatos.theories.grammar import composition_of
 from lakatos.theories.induction.induce import induce, looks_back
+from lakatos.theories.laboratory import FittedCompositions
 from lakatos.theories.naming import name_in_company
 from lakatos.theories.record import (
     Diagnosis,
@@ -33,7 +33,6 @@ from lakatos.theories.record import (
     TheoryChecked,
 )
 from lakatos.theories.roles.record import SuccessorsProposed
-from lakatos.theories.score import UnitScores
 from lakatos.theories.search import ArchiveMap
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
@@ -123,38 +122,14 @@ def search(
 ) -> SearchProposal:
     """The grammar advocate's search on the answers so far, under a strategy where one was chosen."""
     grammar = run.family.grammar
-
-    known: dict[object, EvaluatedComposition | TheoryError] = {}
-
-    def evaluate(
-        items: Sequence[tuple[Composition, Digest | None]],
-    ) -> list[EvaluatedComposition | TheoryError]:
-        new = {item.key: (item, parent) for item, parent in items if item.key not in known}
-        found = run.laboratory.evaluate(grammar, list(new.values()), trials, n_draws=FITTING_DRAWS)
-        known.update(zip(new, found, strict=True))
-        return [_made_from(known[item.key], parent) for item, parent in items]
-
-    def validate(items: Sequence[Composition]) -> list[tuple[UnitScores, ...] | TheoryError]:
-        found = evaluate([(item, None) for item in items])
-        return [item if isinstance(item, TheoryError) else item.left_out for item in found]
-
+    fits = FittedCompositions(run.laboratory, grammar, trials, FITTING_DRAWS)
     if strategy is None:
         advocate = GrammarAdvocate(grammar)
     else:
         advocate = GrammarAdvocate(grammar, afresh=strategy.exploration)
         brief = preferring(brief, grammar, strategy.preferences, context.rng)
-    found = advocate.revise(brief, evaluate, context.rng)
-    return advocate.pruned(found, brief, evaluate, validate, context.rng)
-
-
-def _made_from(
-    found: EvaluatedComposition | TheoryError, parent: Digest | None
-) -> EvaluatedComposition | TheoryError:
-    """A fit that may have been made before, as that of a successor of ``parent``."""
-    if isinstance(found, TheoryError):
-        return found
-    program = replace(found.theory.program, parents=() if parent is None else (parent,))
-    return replace(found, theory=replace(found.theory, program=program))
+    found = advocate.revise(brief, fits.evaluate, context.rng)
+    return advocate.pruned(found, brief, fits.evaluate, fits.validate, context.rng)
 
 
 def induced(

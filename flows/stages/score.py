@@ -84,7 +84,12 @@ async def fit(run: Run, theories: Sequence[Digest]) -> None:
         def work(context: StepContext, name: Digest = name) -> TheoryFitted:
             people = {key: (prior.center, prior.spread) for key, prior in together.of(name).items()}
             return TheoryFitted(
-                theory=name, trials=tables, engine=ENGINE, pooled=pooled, people=people
+                theory=name,
+                trials=tables,
+                engine=ENGINE,
+                pooled=pooled,
+                people=people,
+                doubts={key: prior.doubt for key, prior in together.of(name).items()},
             )
 
         await _step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)

@@ -48,6 +48,17 @@ def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cann
     assert tell_clause(PULL, priors, pooled=True).text == "like it"
 
 
+def test_people_are_divided_only_where_their_answers_show_that_they_differ():
+    def told(doubt: float) -> str:
+        return tell_clause(PULL, {"pull": Prior("normal", -4, 4, 0.45, 1.0, doubt=doubt)}).text
+
+    assert told(0.15) == "about two thirds of people like it, the others the other way round"
+    assert told(0.6) == "like it"
+    kind = ClauseWording("{who} count", by="type")
+    doubtful = Prior("normal", -4, 4, -0.45, 1.0, doubt=0.6)
+    assert tell_clause(kind, {"type": doubtful}).text == "some people count"
+
+
 def test_a_centre_at_a_limit_is_said():
     assert (
         tell_clause(PULL, {"pull": learned(4.0)}).text

@@ -139,6 +139,25 @@ def test_a_calibrated_population_scores_the_same_answers_better_than_the_declare
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize(("spread", "doubtful"), [(0.6, False), (0.0, True)])
+def test_a_spread_is_as_uncertain_as_it_varies_between_samples(spread, doubtful):
+    """Twenty samples of 40 people, 20 answers each, who differ or do not."""
+    logarithms, doubts = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(100 + seed)
+        own = rng.normal(0.3, spread, size=40)
+        people = binomial_trials(rng.binomial(20, logistic(own))[:, None], 20)
+        found = calibrate({"lean": LEAN}, [people], lean_alone)["lean"]
+        logarithms.append(np.log(found.spread))
+        doubts.append(found.doubt)
+    if doubtful:
+        assert np.median(doubts) > 0.5
+    else:
+        error = np.std(logarithms, ddof=1)
+        assert np.mean(doubts) == pytest.approx(error, abs=4 * error / np.sqrt(2 * 19))
+
+
+@pytest.mark.statistical
 def test_pooled_answers_put_the_center_where_everybody_shares_it():
     rng = np.random.default_rng(23)
     n_answers = 4000

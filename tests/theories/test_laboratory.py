@@ -9,7 +9,7 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.evaluate import evaluate
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import composition_of
-from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.laboratory import FittedCompositions, Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.score import learn_population, log_predictive
@@ -71,6 +71,24 @@ def test_people_are_learned_from_all_answers_and_each_experiment_is_predicted_fr
     )  # what others teach helps, and no more than what the answers teach
     for key, prior in people.items():  # a later fit goes on from an earlier one, and stays near it
         assert again[key].center == pytest.approx(prior.center, abs=0.5 * prior.spread)
+
+
+def test_fits_of_a_search_are_made_once_and_known_under_every_parent():
+    domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
+    _, composition = family.seeds["tallying"]
+    space = {"validities": [0.8, 0.7], "levels": [0, 1]}
+    stimuli = domain.candidates(space, np.random.default_rng(0), 8)
+    theory, mother = read_program(family.program("tallying")), "a" * 64
+    with Laboratory(domain, n_workers=1) as laboratory:
+        trials = laboratory.simulate([theory], stimuli, 8, np.random.default_rng(0))
+        fits = FittedCompositions(laboratory, family.grammar, trials, 32)
+        (first,) = fits.evaluate([(composition, None)])
+        again, same = fits.evaluate([(composition, mother), (composition, None)])
+        (left_out,) = fits.validate([composition])
+    assert again.scores is same.scores is first.scores
+    assert left_out is first.left_out
+    assert again.theory.program.parents == (mother,)
+    assert same.theory.program.parents == ()
 
 
 def test_likelihoods_alone_give_the_same_scores_and_keep_what_counts_need():

@@ -14,8 +14,10 @@ from lakatos.flows.commands.main import app
 from lakatos.flows.errors import TransferError
 from lakatos.flows.operations.transfer import (
     TravellingTheory,
+    check_target,
     check_transfer,
     check_travel,
+    find_target,
     find_theory,
     measure_transfer,
     read_target,
@@ -99,6 +101,31 @@ def test_the_command_says_what_is_missing():
     assert "say which theory and which data" in str(refused.exception)
     refused = CliRunner().invoke(app, ["transfer", "tallying", "--to", "nowhere"])
     assert isinstance(refused.exception, DataMissingError)
+
+
+@pytest.mark.slow
+def test_a_run_s_answers_are_a_target_but_not_of_what_was_found_on_them(finished):
+    target = find_target(str(finished), "*", RUNS)
+    assert (target.name, target.domain) == (finished.name, "multiattribute")
+    assert target.archived is None
+    published = find_theory("tallying", RUNS, domain=target.domain)
+    check_target(published, target)
+    measured = measure_transfer(
+        published, str(finished), target.trials[:1], domain=target.domain, n_draws=16
+    )
+    assert check_transfer(measured) == ""
+    own = find_theory(str(finished), RUNS)
+    assert own.origin.endswith("found on simulated")
+    with pytest.raises(TransferError, match=r"was found on the answers of 1\.1, which"):
+        check_target(own, target)
+    with pytest.raises(DataMissingError, match=r"called 'x\*'; it collected: 1\.1"):
+        find_target(str(finished), "x*", RUNS)
+
+
+def test_the_answers_of_a_declared_task_have_no_published_theories():
+    theory = find_theory("tallying", RUNS, domain="multiattribute")
+    with pytest.raises(TransferError, match="about a declared task"):
+        measure_transfer(theory, "a run", (), domain="tasks/dots.toml")
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from itertools import product
@@ -21,7 +22,16 @@ from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import DesignChosen, PairPower, SealedOpened, TrialsCollected
 from lakatos.experiments.task import Design, Stimuli, Trials
 from lakatos.flows.errors import RunMissingError
-from lakatos.flows.report.reader import ChoiceShares, clean, last_option, shortened, wilson
+from lakatos.flows.report.by_experiment import leader_by_experiment
+from lakatos.flows.report.limits import limits
+from lakatos.flows.report.reader import (
+    ChoiceShares,
+    RunReading,
+    clean,
+    last_option,
+    shortened,
+    wilson,
+)
 from lakatos.flows.report.report import coloured, guess, origin, write_report
 from lakatos.flows.run.records import (
     EXPLORATORY,
@@ -476,6 +486,35 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
         "budget was spent",
     ):
         assert words in page.text
+
+
+def test_each_experiment_says_whether_the_leader_was_found_without_it(
+    eventful: Path, tmp_path: Path
+) -> None:
+    state, trace = read_state(eventful)
+    with trace:
+        first, second = leader_by_experiment(RunReading(eventful, state, trace))
+    assert (first.experiment, first.found_before) == ("1.1", False)
+    assert (second.experiment, second.found_before) == ("2.1", True)
+    assert first.guessing == second.guessing == pytest.approx(-np.log(2))
+    board = state.board()
+    mean = (first.score.value + second.score.value) / 2
+    assert mean == pytest.approx(board.leader.score.value)
+    seeds = [line for line in board.standings[1:] if line.theory in state.seeds]
+    assert first.ahead is not None
+    assert second.ahead is not None
+    assert (first.ahead.value + second.ahead.value) / 2 == pytest.approx(seeds[0].behind.value)
+    page = outline(eventful, tmp_path)
+    assert "How it does on each experiment when predicted from the others" in page.text
+
+
+def test_one_experiment_is_said_to_be_too_few_to_leave_one_out(eventful: Path) -> None:
+    state, trace = read_state(eventful)
+    with trace:
+        reading = RunReading(eventful, state, trace)
+        assert not any(text.startswith("There was one experiment") for text in limits(reading))
+        reading.board = replace(state.board(), experiments=("1.1",))
+        assert any(text.startswith("There was one experiment") for text in limits(reading))
 
 
 def test_the_same_trace_gives_the_same_bytes(eventful: Path, tmp_path: Path) -> None:

@@ -1,0 +1,48 @@
+"""How the leader does on each experiment when it is predicted from the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakatos.flows.report.reader import RunReading
+from lakatos.theories.completeness import guessing
+from lakatos.theories.score import ScoreEstimate, mean_over_units, paired_difference
+
+
+@dataclass(frozen=True)
+class LeaderOnExperiment:
+    """The leader on one experiment whose answers did not teach who its people are."""
+
+    experiment: str
+    found_before: bool
+    """Whether the theory itself was there before these answers came; else they had a part in finding it."""
+    score: ScoreEstimate
+    """Nats per choice."""
+    ahead: ScoreEstimate | None
+    """Nats per choice by which it is ahead of the best other first rival, likewise predicted, where there is one."""
+    guessing: float
+
+
+def leader_by_experiment(run: RunReading) -> list[LeaderOnExperiment]:
+    """A line for each experiment; none where there is no other to predict it from."""
+    experiments = run.board.experiments
+    if not run.board.standings or len(experiments) < 2:
+        return []
+    leader, rival = run.board.leader.theory, run.best_seed
+    found = []
+    for name in experiments:
+        own = run.state.scores[leader, name].record
+        ahead = None
+        if rival is not None:
+            other = run.state.scores[rival, name].record
+            ahead = paired_difference([own.left_out.scores], [other.left_out.scores])
+        found.append(
+            LeaderOnExperiment(
+                experiment=name,
+                found_before=own.frozen is not None,
+                score=mean_over_units(own.left_out.scores),
+                ahead=ahead,
+                guessing=guessing([run.trials(name).n_options]),
+            )
+        )
+    return found
