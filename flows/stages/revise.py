@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import StudyError
 from lakatos.flows.roles.remember import advise
@@ -24,6 +26,7 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.induction.induce import induce, looks_back
+from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.naming import name_in_company
 from lakatos.theories.record import (
     Diagnosis,
@@ -123,14 +126,31 @@ def search(
 ) -> SearchProposal:
     """The grammar advocate's search on the answers so far, under a strategy where one was chosen."""
     grammar = run.family.grammar
+    if strategy is None:
+        advocate = GrammarAdvocate(grammar)
+    else:
+        advocate = GrammarAdvocate(grammar, afresh=strategy.exploration)
+        brief = preferring(brief, grammar, strategy.preferences, context.rng)
+    return search_compositions(run.laboratory, advocate, brief, trials, context.rng)
 
+
+def search_compositions(
+    laboratory: Laboratory,
+    advocate: GrammarAdvocate,
+    brief: AdvocateBrief,
+    trials: Sequence[Trials],
+    rng: np.random.Generator,
+) -> SearchProposal:
+    """The grammar advocate's search on some answers: each composition is fitted once, and submissions are pruned."""
     known: dict[object, EvaluatedComposition | TheoryError] = {}
 
     def evaluate(
         items: Sequence[tuple[Composition, Digest | None]],
     ) -> list[EvaluatedComposition | TheoryError]:
         new = {item.key: (item, parent) for item, parent in items if item.key not in known}
-        found = run.laboratory.evaluate(grammar, list(new.values()), trials, n_draws=FITTING_DRAWS)
+        found = laboratory.evaluate(
+            advocate.grammar, list(new.values()), trials, n_draws=FITTING_DRAWS
+        )
         known.update(zip(new, found, strict=True))
         return [_made_from(known[item.key], parent) for item, parent in items]
 
@@ -138,13 +158,8 @@ def search(
         found = evaluate([(item, None) for item in items])
         return [item if isinstance(item, TheoryError) else item.left_out for item in found]
 
-    if strategy is None:
-        advocate = GrammarAdvocate(grammar)
-    else:
-        advocate = GrammarAdvocate(grammar, afresh=strategy.exploration)
-        brief = preferring(brief, grammar, strategy.preferences, context.rng)
-    found = advocate.revise(brief, evaluate, context.rng)
-    return advocate.pruned(found, brief, evaluate, validate, context.rng)
+    found = advocate.revise(brief, evaluate, rng)
+    return advocate.pruned(found, brief, evaluate, validate, rng)
 
 
 def _made_from(
