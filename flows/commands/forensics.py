@@ -225,11 +225,11 @@ def why(
 
     console = Console(soft_wrap=True, highlight=False)
     found = why_run(_find(run, runs), claim)
+    for line in found.brief:
+        console.print(escape(line))
+    console.print()
     for line in found.lines(deep):
         console.print(escape(line))
-    whose = "simulated or given by a language model" if found.by_machine else "given by people"
-    people = f" of {found.n_people} people" if found.n_people else ""
-    console.print(f"\nit rests on {found.n_responses} responses{people}, {whose}")
     if found.carried:
         table = Table(
             "experiment",
