@@ -3,6 +3,7 @@
 
 python3 start.py demo               install, then watch a demonstration
 python3 start.py test               install, then check everything; further words go to pytest
+python3 start.py docs               install, then build the documentation as a site and check its links
 python3 start.py lakatos ...        install, then any command: `lakatos --help` lists them
 
 Everything goes into `.venv` beside this file, in the versions and with the digests of `requirements.lock`. When that is
@@ -60,10 +61,13 @@ def main(arguments: Sequence[str]) -> int:
     if command == "test":
         install("test")
         return test(rest)
+    if command == "docs":
+        install("test")
+        return build_site(rest)
     if command == "demo":
         rest = ["demo", *rest]
     elif command != "lakatos":
-        fail(f"there is no command {command!r}; there are: demo, test, lakatos")
+        fail(f"there is no command {command!r}; there are: demo, test, docs, lakatos")
     install("run")
     sys.stdout.flush()
     os.execve(PYTHON, [str(PYTHON), str(VENV / "bin" / "lakatos"), *rest], clean_environment())
@@ -96,6 +100,15 @@ def test(arguments: Sequence[str]) -> int:
     if failed:
         print(f"start.py: failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def build_site(arguments: Sequence[str]) -> int:
+    """Build the site; a link that leads nowhere, or a page that nothing leads to, is an error."""
+    command = [str(PYTHON), "-m", "mkdocs", "build", "--strict", *arguments]
+    status = subprocess.run(command, cwd=ROOT, env=clean_environment(), check=False).returncode
+    if not status:
+        print(f"the site: {ROOT / 'build' / 'site' / 'index.html'}")
+    return status
 
 
 def install(kind: str) -> None:

@@ -1,11 +1,73 @@
 """Lakatos: a laboratory in which rival theories of human behaviour compete.
 
+From a notebook or a script, `import lakatos` is enough; each function is loaded when it is first used::
+
+    described = lakatos.describe("answers.csv")          # what a file or a data frame holds
+    answers = lakatos.adopt("answers.csv")               # read it, as experiments
+    lakatos.published("intertemporal")                   # theories that there are
+    lakatos.score(answers)                               # how well each predicts, with intervals
+    fitted = lakatos.fit(answers, "hyperbolic")          # who its people are
+    lakatos.predict(fitted, new_trials)                  # shares of choices in trials that nobody has answered
+    lakatos.posterior(answers, "hyperbolic")             # Bayesian inference, as ArviZ has it
+    outcome = lakatos.explain("answers.csv")             # search for a theory of the answers, up to a verdict
+    outcome.verdict, outcome.leaderboard, outcome.answers.frame, outcome.theory()
+    lakatos.transfer(outcome.theory(), other_answers)    # on other people
+    lakatos.run("study.toml"), lakatos.read_run("name")  # any study, any run
+
+`lakatos.TheorySearch` and `lakatos.sample` are a theorist and an experimentalist for AutoRA.
+
 The packages lie at the top of a checkout and are imported as ``lakatos.flows``,
 ``lakatos.theories`` and so on: this folder holds a link to each. A wheel holds the packages
 themselves in their place, and claims no other name in site-packages.
 """
 
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lakatos.flows.notebook.answers import DataDescription, PeoplesAnswers, adopt, describe
+    from lakatos.flows.notebook.autora import TheorySearch, sample
+    from lakatos.flows.notebook.study import StudyOutcome, explain, read_run, run
+    from lakatos.flows.notebook.theory import (
+        FittedTheory,
+        fit,
+        posterior,
+        predict,
+        published,
+        score,
+        transfer,
+    )
 
 IMPORT_ROOT = Path(__file__).resolve().parent.parent
 """The folder that holds this package: what another Python needs on its path to import it."""
+_PLACES = {
+    "answers": ("DataDescription", "PeoplesAnswers", "adopt", "describe"),
+    "autora": ("TheorySearch", "sample"),
+    "study": ("StudyOutcome", "explain", "read_run", "run"),
+    "theory": (
+        "FittedTheory", "fit", "posterior", "predict", "published", "score", "transfer",
+    ),
+}  # fmt: skip
+"""Names by the module of `lakatos.flows.notebook` that has them."""
+_MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
+__all__ = [  # noqa: RUF022  # in the order in which people need them
+    "describe", "adopt", "explain", "run", "read_run", "published", "score", "fit", "predict", "posterior",
+    "transfer", "DataDescription", "PeoplesAnswers", "StudyOutcome", "FittedTheory",
+    "TheorySearch", "sample",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Load a function when it is first used, so that a command that does not need it starts at once."""
+    if name not in _MODULE_OF:
+        raise AttributeError(
+            f"module 'lakatos' has no attribute {name!r}; it has {', '.join(__all__)}"
+        )
+    found = getattr(import_module(f"lakatos.flows.notebook.{_MODULE_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

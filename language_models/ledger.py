@@ -53,10 +53,13 @@ class Budget(FrozenPart):
     """The most that a run may spend; None where the study sets no limit."""
 
     requests: int | None = Field(None, ge=0)
+    """Calls of language models."""
     tokens: int | None = Field(None, ge=0)
+    """Tokens sent and received."""
     money: float | None = Field(None, ge=0)
     """In the study's currency."""
     participants: int | None = Field(None, ge=0)
+    """People, or sessions of a model in their place."""
 
     def most(self) -> dict[str, int]:
         """Limits in the units of `SpentAmount`, of what is limited."""

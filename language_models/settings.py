@@ -28,9 +28,11 @@ class Price(FrozenPart):
     """Money for a million tokens, in the currency of the study."""
 
     input: float = Field(0.0, ge=0)
+    """Of what is sent."""
     cached_input: float | None = Field(None, ge=0)
     """As ``input`` where it is not said."""
     output: float = Field(0.0, ge=0)
+    """Of what comes back."""
 
 
 class ModelSettings(FrozenPart):
@@ -49,7 +51,9 @@ class ModelSettings(FrozenPart):
     key_variable: str = ""
     """Environment variable that holds the key, named ``..._API_KEY``; empty for a server that wants none."""
     timeout_s: float = Field(300.0, gt=0)
+    """Until a call is given up, seconds."""
     connect_timeout_s: float = Field(10.0, gt=0)
+    """Until a server must have answered the connection, seconds."""
     context_tokens: int | None = Field(None, ge=1)
     """Longest prompt and answer together; None takes the server's word."""
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -60,8 +64,11 @@ class ModelSettings(FrozenPart):
     """Further fields of each request that the server understands, such as ``chat_template_kwargs``."""
     price: Price = Price()
     most_in_flight: int = Field(16, ge=1)
+    """Calls at the same time."""
     requests_per_minute: int | None = Field(None, ge=1)
+    """Most calls a minute."""
     tokens_per_minute: int | None = Field(None, ge=1)
+    """Most tokens a minute, sent and received."""
     answers: tuple[str, ...] = ()
     """Of the client ``scripted``."""
     exchanges: str = ""

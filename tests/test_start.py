@@ -113,7 +113,10 @@ def test_without_a_command_it_says_what_there_is() -> None:
 def test_an_unknown_command_is_answered_in_one_line() -> None:
     done = start("dmeo")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "start.py: there is no command 'dmeo'; there are: demo, test, lakatos.\n"
+    assert (
+        done.stderr
+        == "start.py: there is no command 'dmeo'; there are: demo, test, docs, lakatos.\n"
+    )
 
 
 def test_python_without_virtual_environments_is_named(checkout: Path, tmp_path: Path) -> None:

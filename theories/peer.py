@@ -1,9 +1,13 @@
 """Theories written for AutoCog, as theories of this laboratory.
 
 There a theory is ``predict(parameters, stimulus, history)``, which gives the probabilities of both options for one
-trial and one person, a ``policy`` that draws a choice from them, and parameters with ranges as text. Here the text of
-``predict`` stays as it is, and a loop over draws and trials, or over people's histories where it reads them, is
-written around it. It runs in the sandbox like any other theory.
+trial and one person, a ``policy`` that draws a choice from them, and parameters with ranges as text, in YAML
+(``name``, ``theory``, ``predict``, ``policy``, ``parameters``) or in JSON (``description``, ``predict_source``, ...).
+Here the text of ``predict`` stays as it is, and a loop over draws and trials, or over people's histories where it reads
+them, is written around it. It runs in the sandbox like any other theory.
+
+A parameter with a value for each cue, ``"[(0.0, 1.0)] * n_features"``, becomes one parameter for each of so many cues;
+cues of a trial beyond these get 0.
 
 Reference for the form: Jagadish et al. (2026), arXiv 2606.26448.
 """
@@ -19,6 +23,7 @@ from textwrap import dedent, fill
 from typing import Any
 
 import numpy as np
+import yaml
 from scipy.stats import chisquare
 
 from lakatos.theories.errors import TheoryError, TheorySourceError
@@ -43,9 +48,9 @@ def choose(parameters, trials, xp):
     n_draws, n_trials = next(iter(parameters.values())).shape[0], len(trials["ratings"])
     answers = np.empty((n_draws, n_trials, 2))
     for draw in range(n_draws):
-        own = {{name: float(values[draw, 0]) for name, values in parameters.items()}}
+        own = {{name: float(values[draw, 0]) for name, values in parameters.items()}}{vectors}
         for trial in range(n_trials):
-            own["validities"] = trials["validities"][trial]
+            own["validities"] = trials["validities"][trial]{cut}
             answers[draw, trial] = np.reshape(predict(own, trials["ratings"][trial], {{}}), 2)
     return _by_policy(answers)
 """
@@ -64,8 +69,9 @@ def choose(parameters, trials, xp, state):
     answers = np.empty((len(state), len(trials["ratings"]), 2))
     for draw, histories in enumerate(state):
         for person, history in enumerate(histories):
-            own = {{name: float(values[draw, person % values.shape[1]]) for name, values in parameters.items()}}
-            own["validities"] = trials["validities"][person]
+            given = {{name: values[draw, person % values.shape[1]] for name, values in parameters.items()}}
+            own = {{name: float(value) for name, value in given.items()}}{vectors}
+            own["validities"] = trials["validities"][person]{cut}
             answers[draw, person] = np.reshape(predict(own, trials["ratings"][person], history), 2)
     return _by_policy(answers)
 
@@ -82,6 +88,9 @@ def learn(parameters, trials, xp, state, response, feedback):
         for draw, histories in enumerate(state)
     ]
 """
+OF_EACH_CUE = re.compile(r"\s*\[\s*\(([^,()]+),([^,()]+)\)\s*\]\s*\*\s*n_features\s*")
+MOST_CUES = 8
+"""That a trial of the domain can have."""
 BEST = "(answer == answer.max(axis=-1, keepdims=True))"
 POLICIES = {
     "sampled": "answer / answer.sum(axis=-1, keepdims=True)",
@@ -90,88 +99,162 @@ POLICIES = {
 
 
 def import_autocog(
-    value: Mapping[str, Any] | str, sandbox: Sandbox, *, name: str = ""
+    value: Mapping[str, Any] | str, sandbox: Sandbox, *, name: str = "", n_cues: int = MOST_CUES
 ) -> TheoryProgram:
     """Write a theory of AutoCog as a theory of the multi-attribute domain.
 
     Args:
-        value: ``description``, ``predict_source``, ``policy_source`` and ``parameters`` as AutoCog stores them, or as
-            JSON.
+        value: As AutoCog keeps it: YAML or JSON, or what either says.
         sandbox: Where the policy is tried, to see whether it samples or always takes the likelier option.
-        name: Of the theory; the beginning of its description when left out.
+        name: Of the theory; what the file calls it, or what its text says before a colon, when left out.
+        n_cues: Cues for which a parameter with a value for each cue has values.
 
     Raises:
         TheorySourceError: A part is missing or of the wrong form; the message says which.
         TheoryError: The code does not run.
     """
     given = _read(value)
-    texts = {
-        part: _text_of(given, part) for part in ("description", "predict_source", "policy_source")
-    }
-    predict = dedent(texts["predict_source"]).strip()
+    claim, predict, policy = (_text_of(given, part) for part in ("theory", "predict", "policy"))
+    predict = dedent(predict).strip()
     check_source(predict)
-    priors = _priors(given.get("parameters"))
-    body = (WITH_HISTORY if _reads_history(predict) else ALONE).format(
-        policy=POLICIES[_policy(dedent(texts["policy_source"]).strip(), sandbox)]
+    priors, vectors = _priors(given.get("parameters"), n_cues)
+    reads_history = _reads_history(predict)
+    indent = "\n" + " " * (12 if reads_history else 8)
+    body = (WITH_HISTORY if reads_history else ALONE).format(
+        policy=POLICIES[_policy(dedent(policy).strip(), sandbox)],
+        vectors="".join(
+            f"{indent}{vector} = np.array([own.pop(f'{vector}_{{cue}}') for cue in range(1, {n_cues + 1})])"
+            for vector in vectors
+        ),
+        cut="".join(
+            f'\n            own["{vector}"] = np.append({vector}, np.zeros({MOST_CUES}))[: len(own["validities"])]'
+            for vector in vectors
+        ),
     )
-    claim = " ".join(texts["description"].replace("\\", " ").replace('"', "'").split())
-    title = name or claim.partition(":")[0][:60]
-    claim = claim.partition(":")[2].strip() or claim
-    docstring = fill(f"{title.replace(':', ' ')}: {claim}", width=110, break_on_hyphens=False)
     declared = f"PARAMETERS = {pformat(priors, width=110, sort_dicts=False)}"
     return TheoryProgram(
-        f'"""{docstring}\n"""\n\nimport numpy as np\n\n{declared}\n\n\n{predict}\n{body}', AUTHOR
+        f'"""{docstring_of(claim, name or _name_in(given))}\n"""\n\nimport numpy as np\n\n{declared}\n\n\n'
+        f"{predict}\n{body}",
+        AUTHOR,
     )
+
+
+def docstring_of(claim: str, name: str = "") -> str:
+    """The docstring ``Name: claim`` of a theory, with every word of both; a name is read off the claim if need be.
+
+    Args:
+        claim: Of any length.
+        name: What the theory is called; what stands before the claim's first colon, if that is no sentence, or the
+            first sentence by default.
+    """
+    claim, name = (
+        " ".join(text.replace("\\", " ").replace('"', "'").split()) for text in (claim, name)
+    )
+    if not name:
+        before, _, after = claim.partition(":")
+        if after.strip() and ". " not in before:
+            name, claim = before, after.strip()
+        else:
+            name = claim.partition(". ")[0].rstrip(".")
+    return fill(f"{name.replace(':', ' -')}: {claim}", width=110, break_on_hyphens=False)
+
+
+OTHER_NAMES = {"theory": "description", "predict": "predict_source", "policy": "policy_source"}
+"""What JSON calls the parts of YAML."""
 
 
 def _read(value: Mapping[str, Any] | str) -> Mapping[str, Any]:
     """The theory's parts, wherever a file of AutoCog keeps them."""
     if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise TheorySourceError(f"the theory is no JSON: {error}.") from None
+        value = _parsed(value)
     if not isinstance(value, Mapping):
-        raise TheorySourceError("the theory is no JSON object.")
+        raise TheorySourceError("the theory is no JSON object, and no YAML with keys.")
     inner = value.get("theory")
     return inner if isinstance(inner, Mapping) else value
 
 
+def _parsed(text: str) -> Any:
+    """What JSON or YAML says; YAML as plain values only, which name no class to be made."""
+    if len(text) > 4 * MOST_BYTES:
+        raise TheorySourceError(f"the theory has more than {4 * MOST_BYTES} characters.")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if text.lstrip().startswith(("{", "[")):
+            raise TheorySourceError(f"the theory is no JSON: {error}.") from None
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise TheorySourceError(f"the theory is neither JSON nor YAML: {said}.") from None
+
+
+def _name_in(given: Mapping[str, Any]) -> str:
+    name = given.get("name")
+    return name if isinstance(name, str) else ""
+
+
 def _text_of(given: Mapping[str, Any], part: str) -> str:
-    text = given.get(part)
+    text = given.get(part, given.get(OTHER_NAMES[part]))
     if not isinstance(text, str) or not text.strip():
-        raise TheorySourceError(f"the theory has no {part}; AutoCog's form has a text there.")
+        raise TheorySourceError(
+            f"the theory has no {part} (in JSON {OTHER_NAMES[part]}); AutoCog's form has a text there."
+        )
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise TheorySourceError(f"{part} has more than {MOST_BYTES} bytes.")
     return text
 
 
-def _priors(parameters: Any) -> dict[str, dict[str, Any]]:
-    """Ranges as text, ``"[0.1, 20.0]"``, to uniform priors."""
+def _priors(parameters: Any, n_cues: int) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Uniform priors of ranges as text, ``"[0.1, 20.0]"``, and parameters that have a value for each cue."""
     if not isinstance(parameters, Mapping):
         raise TheorySourceError(
             "the theory has no parameters; AutoCog's form has an object with a range for each."
         )
-    priors = {}
+    priors: dict[str, dict[str, Any]] = {}
+    vectors = []
     for name, text in parameters.items():
         if name in FROM_TRIAL:
             continue
-        found = re.fullmatch(r"\s*[\[(]\s*([^,\[\]()]+),\s*([^,\[\]()]+)[\])]\s*", str(text))
-        try:
-            low, high = (float(part) for part in found.groups()) if found else (np.nan, np.nan)
-        except ValueError:
-            low = high = np.nan
-        if not low < high:
-            raise TheorySourceError(
-                f"the range of the parameter {name!r} is {text!r}; give two numbers, as in [0, 1]."
-            )
-        priors[str(name)] = {"prior": "uniform", "low": low, "high": high}
-        parse_prior(str(name), priors[str(name)])
+        if not str(name).isidentifier():
+            raise TheorySourceError(f"{str(name)[:40]!r} is no name of a parameter.")
+        if found := OF_EACH_CUE.fullmatch(text if isinstance(text, str) else ""):
+            vectors.append(str(name))
+            names = [f"{name}_{cue}" for cue in range(1, n_cues + 1)]
+            text = f"[{found[1]}, {found[2]}]"
+        else:
+            names = [str(name)]
+        for own in names:
+            priors[own] = uniform_range(own, text)
     if not priors:
         raise TheorySourceError(
             "the theory has no free parameter; give it at least one with a range."
         )
-    return priors
+    return priors, vectors
+
+
+def uniform_range(name: str, text: Any) -> dict[str, Any]:
+    """The prior that a range as text, ``"[0.1, 20.0]"``, declares.
+
+    Raises:
+        TheorySourceError: It is no range.
+    """
+    said = text if isinstance(text, str) else ""
+    if isinstance(text, list) and len(text) == 2:
+        said = f"[{text[0]!s:.40}, {text[1]!s:.40}]"
+    found = re.fullmatch(r"\s*[\[(]\s*([^,\[\]()]+),\s*([^,\[\]()]+)[\])]\s*", said)
+    try:
+        low, high = (float(part) for part in found.groups()) if found else (np.nan, np.nan)
+    except ValueError:
+        low = high = np.nan
+    if not low < high:
+        shown = text if isinstance(text, str | int | float) else type(text).__name__
+        raise TheorySourceError(
+            f"the range of the parameter {name!r} is {shown!r:.80}; give two numbers, as in [0, 1]."
+        )
+    prior = {"prior": "uniform", "low": low, "high": high}
+    parse_prior(name, prior)
+    return prior
 
 
 def _reads_history(source: str) -> bool:
@@ -183,7 +266,7 @@ def _reads_history(source: str) -> bool:
     ]
     if len(functions) != 1 or len(functions[0].args.args) != 3:
         raise TheorySourceError(
-            "predict_source defines no function `predict(parameters, stimulus, history)`."
+            "predict defines no function `predict(parameters, stimulus, history)`."
         )
     name = functions[0].args.args[2].arg
     return any(

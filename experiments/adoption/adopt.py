@@ -88,8 +88,24 @@ def adopt(
     return AdoptedAnswers(tuple(found), tuple(notes))
 
 
-def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
-    """Refuse a mapping that leaves something open."""
+def stimuli_of_table(
+    table: AnswerTable, columns: AnswerColumns, domain: Domain
+) -> tuple[Stimuli, Array]:
+    """Distinct trials that a table shows, and the trial of each row; nobody needs to have answered.
+
+    Raises:
+        TrialsError: A row shows no trial of the domain, or steps of a schedule, which are not made row by row.
+    """
+    _check_parts(columns, domain)
+    if domain.sequential:
+        raise TrialsError(
+            f"trials of {domain.name!r} follow from the answers before them; give answers, not single rows."
+        )
+    return _stimuli(RowCells(table.frame, table.name), columns, domain)
+
+
+def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
+    """Refuse a mapping whose parts are not those of the domain's trials."""
     layout = layout_of(domain)
     if layout is None:
         raise TrialsError(
@@ -109,6 +125,11 @@ def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
             + "; parts are: "
             + "; ".join(f"{name} ({words})" for name, words in layout.parts.items())
         )
+
+
+def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
+    """Refuse a mapping that leaves something open."""
+    _check_parts(columns, domain)
     if OPEN_QUESTION in _leaves(columns.model_dump()):
         raise TrialsError(
             f"participants.columns still holds {OPEN_QUESTION!r}: say there which column it is, or which number."

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import ValidationError
 
 from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, layout_of, words_of
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain
 
 NAMES: dict[str, str] = {
@@ -71,6 +73,26 @@ class TableDescription:
     """People, repeated trials, response times, conditions."""
     odd: tuple[str, ...]
     """What somebody should look at."""
+
+    def with_columns(self, columns: Mapping[str, Any]) -> TableDescription:
+        """The same with meanings of columns that somebody says, in place of guessed ones.
+
+        Raises:
+            TrialsError: A key says nothing about columns.
+        """
+        if not columns:
+            return self
+        try:
+            mapping = AnswerColumns.model_validate(
+                self.mapping.model_dump(exclude_defaults=True) | dict(columns)
+            )
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(map(str, first["loc"])) or "columns"
+            raise TrialsError(
+                f"columns: {key}: {first['msg']}; keys are {', '.join(AnswerColumns.model_fields)}."
+            ) from None
+        return replace(self, mapping=mapping)
 
 
 def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDescription:

@@ -253,6 +253,19 @@ def _flat(value: dict[str, Any], before: str = "") -> dict[str, Any]:
     return found
 
 
+def table_of_frame(name: str, frame: pd.DataFrame) -> AnswerTable:
+    """A data frame as a table of text cells.
+
+    Raises:
+        TrialsError: It has no rows, too many of them, or two columns of one name.
+    """
+    names = list(map(str, frame.columns))
+    twice = sorted({column for column in names if names.count(column) > 1})
+    if twice:
+        raise TrialsError(f"{name}: two columns are called {twice[0]!r}; rename one.")
+    return _checked(_of_frame(name, frame))
+
+
 def _of_frame(name: str, frame: pd.DataFrame) -> AnswerTable:
     """A table of text cells of a table of values."""
     columns = {str(column): _as_text(frame[column]) for column in frame.columns}

@@ -27,7 +27,7 @@ DataFolder = Annotated[
     typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
 ]
 Workers = Annotated[int, typer.Option(help="Theories that run at the same time.", min=1)]
-Form = Literal["crate", "prov", "otel", "inspect", "training", "html", "markdown"]
+Form = Literal["crate", "prov", "otel", "inspect", "training", "html", "markdown", "tables"]
 DEEP = 3
 
 
@@ -225,11 +225,11 @@ def why(
 
     console = Console(soft_wrap=True, highlight=False)
     found = why_run(_find(run, runs), claim)
+    for line in found.brief:
+        console.print(escape(line))
+    console.print()
     for line in found.lines(deep):
         console.print(escape(line))
-    whose = "simulated or given by a language model" if found.by_machine else "given by people"
-    people = f" of {found.n_people} people" if found.n_people else ""
-    console.print(f"\nit rests on {found.n_responses} responses{people}, {whose}")
     if found.carried:
         table = Table(
             "experiment",
@@ -255,13 +255,13 @@ def why(
 
 
 def export(
-    run: RunName,
     to: Annotated[
         Form,
         typer.Option(
-            help="crate (RO-Crate with PROV), prov, otel, inspect, training, html, markdown."
+            help="crate (RO-Crate with PROV), prov, otel, inspect, training, html, markdown, tables (CSV)."
         ),
     ],
+    run: RunName = "",
     out: Annotated[Path | None, typer.Option(help="File or folder to write.")] = None,
     endpoint: Annotated[
         str, typer.Option(help="otel: address of the collector.")
@@ -284,6 +284,7 @@ def export(
     from lakatos.flows.export.markdown import write_markdown
     from lakatos.flows.export.provenance import write_prov
     from lakatos.flows.export.spans import send_spans
+    from lakatos.flows.export.tables import write_tables
     from lakatos.flows.export.training import write_training
     from lakatos.flows.report.report import write_report
 
@@ -300,6 +301,7 @@ def export(
         "training": lambda: write_training(folder, place),
         "html": lambda: write_report(folder, out),
         "markdown": lambda: write_markdown(folder, out),
+        "tables": lambda: write_tables(folder, place),
     }
     written = write[to]()
     for path in written if isinstance(written, list) else [written]:

@@ -346,8 +346,9 @@ def watch_command(
     every: Annotated[float, typer.Option(help="Seconds between two looks.", min=0.2)] = 2.0,
     limit: Limit = 1,
     all_runs: Annotated[
-        bool, typer.Option("--all", help="Every run of the folder, not only scheduled ones.")
-    ] = False,
+        bool,
+        typer.Option("--all/--scheduled", help="Every run of the folder, or scheduled ones only."),
+    ] = True,
 ) -> None:
     """Carry out schedules and start passes when answers arrive, without Prefect; each pass is a process of its own.
 

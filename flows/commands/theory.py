@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -54,21 +54,151 @@ def check(
 def bring_in(
     file: Annotated[
         Path,
-        typer.Argument(help="JSON with description, predict_source, policy_source and parameters."),
+        typer.Argument(help="YAML or JSON of AutoCog, or a cognitive model of GeCCo in Python."),
     ],
     name: Annotated[
-        str, typer.Option(help="Of the theory; the beginning of its description by default.")
+        str, typer.Option(help="Of the theory; what the file calls it by default.")
+    ] = "",
+    cues: Annotated[
+        int, typer.Option(help="AutoCog: cues for which there are weights.", min=1, max=8)
+    ] = 8,
+    function: Annotated[
+        str, typer.Option(help="GeCCo: which of several functions; the first by default.")
     ] = "",
 ) -> None:
-    """Print a theory written for AutoCog as a theory of this laboratory; name the file in a study's theories.files.
+    """Print a theory written for AutoCog or GeCCo as a theory of this laboratory; a study names it in theories.files.
 
-    In Python: `theories.peer.import_autocog(text, sandbox)`.
+    In Python: `theories.peer.import_autocog(text, sandbox)` and `theories.generated.import_gecco(text, sandbox)`.
     """
+    from lakatos.theories.generated import import_gecco
     from lakatos.theories.peer import import_autocog
     from lakatos.theories.sandbox.client import Sandbox
 
+    text = _text(file)
     with Sandbox() as sandbox:
-        print(import_autocog(_text(file), sandbox, name=name).source, end="")
+        if file.suffix == ".py":
+            program = import_gecco(text, sandbox, name=name, function=function)
+        else:
+            program = import_autocog(text, sandbox, name=name, n_cues=cues)
+    print(program.source, end="")
+
+
+AnswerFile = Annotated[
+    Path, typer.Argument(help="Answers: CSV, Parquet, JSON, SPSS, R, a folder, or a published set.")
+]
+GuessedDomain = Annotated[
+    str,
+    typer.Option("--domain", help="Whose trials these are, or a file; guessed from the columns."),
+]
+Out = Annotated[Path | None, typer.Option(help="CSV file to write; shown by default.")]
+
+
+@app.command()
+def score(
+    answers: AnswerFile,
+    theories: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of published theories, or files; all published by default."),
+    ] = None,
+    domain: GuessedDomain = "",
+    out: Out = None,
+) -> None:
+    """Score theories on answers that taught them nothing, the best first, with intervals.
+
+    In Python: `lakatos.score(answers, theories)`.
+    """
+    from lakatos.flows.notebook.theory import score as score_theories
+
+    _show(score_theories(str(answers), theories or None, domain=domain), out)
+
+
+@app.command()
+def fit(
+    theory: Annotated[str, typer.Argument(help="Name of a published theory, or its file.")],
+    answers: AnswerFile,
+    domain: GuessedDomain = "",
+    out: Out = None,
+) -> None:
+    """Learn from answers how a theory's parameters are distributed over people.
+
+    In Python: `lakatos.fit(answers, theory)`.
+    """
+    from lakatos.flows.notebook.theory import fit as fit_theory
+
+    fitted = fit_theory(str(answers), theory, domain=domain)
+    Console(stderr=True, soft_wrap=True).print(f"{escape(fitted.name)}: {escape(fitted.claim)}")
+    _show(fitted.people, out)
+
+
+@app.command()
+def predict(
+    theory: Annotated[str, typer.Argument(help="Name of a published theory, or its file.")],
+    trials: Annotated[Path, typer.Argument(help="Table of trials; nobody has to have answered.")],
+    answers: Annotated[
+        Path, typer.Option("--fit", help="Answers that say who its people are; required.")
+    ],
+    domain: GuessedDomain = "",
+    out: Out = None,
+) -> None:
+    """Predict shares of choices in new trials, with a theory fitted to answers.
+
+    In Python: `lakatos.predict(lakatos.fit(answers, theory), trials)`.
+    """
+    from lakatos.flows.notebook.theory import fit as fit_theory
+    from lakatos.flows.notebook.theory import predict as predict_shares
+
+    _show(predict_shares(fit_theory(str(answers), theory, domain=domain), trials), out)
+
+
+@app.command()
+def export(
+    theory: Annotated[
+        str, typer.Argument(help="Name of a published theory, or its file; of a run with --run.")
+    ],
+    form: Annotated[
+        Literal["python"], typer.Option("--as", help="python: one file that needs NumPy alone.")
+    ] = "python",
+    domain: DomainName = "multiattribute",
+    run: Annotated[
+        str, typer.Option(help="A run whose theory it is, with the people learned there.")
+    ] = "",
+    runs: RunsFolder = Path("runs"),
+    out: Annotated[Path | None, typer.Option(help="File to write; shown by default.")] = None,
+) -> None:
+    """Write a theory as a plain Python function with bounds and a start, which anyone can fit.
+
+    In Python: `lakatos.theories.standalone.write_function(theory, arrays)`.
+    """
+    from lakatos.flows.notebook.study import read_run
+    from lakatos.flows.notebook.theory import find_theory, shapes_of
+    from lakatos.theories.laboratory import Laboratory
+    from lakatos.theories.standalone import write_function
+
+    if run:
+        fitted = read_run(run, runs=runs).theory(theory)
+        chosen, task = fitted.theory, fitted.domain
+    else:
+        from lakatos.experiments.domains import open_domain
+
+        task = open_domain(domain)
+        with Laboratory(task, 1) as laboratory:
+            chosen = find_theory(theory, task, laboratory)
+    text = write_function(chosen, shapes_of(task))
+    if out is None:
+        print(text, end="")
+        return
+    out.write_text(text, encoding="utf-8")
+    Console(soft_wrap=True).print(f"written: {escape(str(out))}")
+
+
+def _show(table: Any, out: Path | None) -> None:
+    """Write a data frame as CSV, or print it."""
+    if out is None:
+        print(table.to_csv(index=False), end="")
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(out, index=False)
+    Console(soft_wrap=True).print(f"written: {escape(str(out))}")
 
 
 @app.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,13 @@ def describe_file(file: Path, domain: str = "") -> TableDescription:
 
 
 def new_study(
-    study: Path, data: Path, domain: str = "", question: str = "", *, cycles: int = 4
+    study: Path,
+    data: Path,
+    domain: str = "",
+    question: str = "",
+    *,
+    cycles: int = 4,
+    columns: Mapping[str, Any] | None = None,
 ) -> NewStudy:
     """Write a commented study file for a file of answers.
 
@@ -59,6 +65,7 @@ def new_study(
         domain: Of the trials, or the file that declares it; guessed from the names of columns where it is empty.
         question: What the study asks.
         cycles: Rounds of search.
+        columns: Meanings of columns that replace guessed ones.
 
     Raises:
         StudyError: ``study`` exists, or the domain can be neither read off nor guessed.
@@ -68,7 +75,7 @@ def new_study(
         raise StudyError(f"{study} exists; name another file, or delete it.")
     chosen = open_domain(domain) if domain else None
     table = read_answers(data)
-    found = describe_table(table, chosen)
+    found = describe_table(table, chosen).with_columns(columns or {})
     if not found.domain:
         raise StudyError(
             f"whose trials {data} holds cannot be told from its columns ({', '.join(table.columns[:12])}). "

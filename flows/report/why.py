@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from lakatos.flows.run.records import ACTS, CampaignConcluded, CycleClosed
 from lakatos.flows.run.run import read_state, theory_of
 from lakatos.judges.judge import Verdict
 from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
+from lakatos.theories.score import ScoreEstimate, paired_difference
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record
@@ -89,6 +90,8 @@ class WhyAnswer:
     """Of a verdict, the trials that speak for it most."""
     broken: tuple[ValidityLink, ...]
     """Why the record does not hold any more; empty where it does."""
+    brief: tuple[str, ...] = ()
+    """The answer in five lines at most: what is claimed, over whom, by which experiment, by which trial, on what."""
 
     def lines(self, depth: int = 0) -> Iterator[str]:
         """The tree as text, one line a record; of what lies deeper than ``depth``, its size. 0 for everything."""
@@ -124,15 +127,20 @@ def why(folder: Path, claim: str = "verdict") -> WhyAnswer:
         )
         n_responses = sum(int(event.body["n_responses"]) for event in tables)
         record = trace.read(chosen).record
+        carried: tuple[SupportingTrial, ...] = ()
+        if isinstance(record, CampaignConcluded):
+            carried = tuple(_carried(reading, record))
+        n_all = n_responses or sum(int(event.body["n_answers"]) for event in arrived)
+        by_machine = reading.simulated or bool(reading.model)
+        rests_on = _rests_on(n_all, n_people, by_machine=by_machine)
         return WhyAnswer(
             claim=claim,
             reason=reason,
             n_people=n_people,
-            n_responses=n_responses or sum(int(event.body["n_answers"]) for event in arrived),
-            by_machine=reading.simulated or bool(reading.model),
-            carried=tuple(_carried(reading, record))
-            if isinstance(record, CampaignConcluded)
-            else (),
+            n_responses=n_all,
+            by_machine=by_machine,
+            carried=carried,
+            brief=(*_in_brief(reading, record, carried), rests_on),
             broken=tuple(validity.explain(chosen.record_digest)),
         )
 
@@ -315,9 +323,64 @@ _WORDS: dict[type[Record], Callable[[RunReading, Any], str]] = {
 }
 
 
+def _rests_on(n_responses: int, n_people: int, *, by_machine: bool) -> str:
+    whose = "simulated or given by a language model" if by_machine else "given by people"
+    people = f" of {n_people} people" if n_people else ""
+    return f"It rests on {n_responses} responses{people}, {whose}."
+
+
+def _in_brief(
+    reading: RunReading, record: Record, carried: Sequence[SupportingTrial]
+) -> Iterator[str]:
+    """Why a verdict was reached, a line each: over whom, by which experiment, by which trial."""
+    if not isinstance(record, CampaignConcluded):
+        return
+    rival = _rival(reading, record)
+    leader = _theory(reading, record.leader)
+    if rival is None:
+        yield f"{leader} is the only theory left."
+        return
+    holds = "is shown to be ahead" if record.holds else "is in front, but is not shown to be ahead"
+    yield f"{leader} {holds}, on {record.basis}."
+    yield f"Its first rival to compare with is {_theory(reading, rival)}."
+    found = {
+        name: _difference(reading, record.leader, rival, name) for name in reading.state.collected
+    }
+    known = {name: item for name, item in found.items() if item is not None}
+    if known:
+        name = max(known, key=lambda item: known[item].value)
+        low, high = known[name].interval
+        yield (
+            f"Experiment {name} (of {len(known)}) speaks for it most: {known[name].value:+.4f} nats per choice "
+            f"(95% interval {low:+.4f} to {high:+.4f})."
+        )
+    if carried:
+        most = carried[0]
+        yield (
+            f"The trial that speaks for it most is {most.trial} of {most.experiment} ({shortened(most.shown, 60)}): "
+            f"{most.share:.0%} of {most.n_answers} answers chose the last option; it had said {most.leader:.0%}, the "
+            f"rival {most.rival:.0%}."
+        )
+
+
+def _difference(
+    reading: RunReading, leader: Digest, rival: Digest, experiment: str
+) -> ScoreEstimate | None:
+    """What the leader is ahead by in one experiment, predicted from the others; None where one has no score."""
+    pair = [reading.state.scores.get((theory, experiment)) for theory in (leader, rival)]
+    if pair[0] is None or pair[1] is None:
+        return None
+    return paired_difference([pair[0].record.left_out.scores], [pair[1].record.left_out.scores])
+
+
+def _rival(reading: RunReading, record: CampaignConcluded) -> Digest | None:
+    """With whom the leader is compared: the best of the first theories, or the second."""
+    return reading.best_seed or record.runner_up
+
+
 def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[SupportingTrial]:
     """Trials whose answers favour the leader most over the best first theory, or over the second."""
-    rival = reading.best_seed or record.runner_up
+    rival = _rival(reading, record)
     if rival is None:
         return
     found = []

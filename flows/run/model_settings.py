@@ -55,6 +55,7 @@ class RolesConfig(FrozenPart):
     successors: int = Field(3, ge=0, le=20)
     """Theories of language models that are submitted in a cycle, at most."""
     temperature: float = Field(0.7, ge=0, le=2)
+    """Of sampling."""
     max_tokens: int = Field(2048, ge=64, le=65536)
     """Of an answer."""
     repeats: int = Field(3, ge=1, le=9)

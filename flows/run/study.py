@@ -340,6 +340,7 @@ class ExclusionsConfig(_ConfigSection):
     fast_answers_above: float | None = Field(None, ge=0, lt=1)
     """People of whose answers a larger share than this is faster than ``fast_answer_ms``."""
     fast_answer_ms: float = Field(200.0, gt=0)
+    """Milliseconds below which an answer is fast."""
     one_side_above: float | None = Field(None, gt=0, lt=1)
     """People who chose one side in a larger share of their answers."""
     alternation_above: float | None = Field(None, gt=0, lt=1)
@@ -412,6 +413,7 @@ class ConfirmationConfig(_ConfigSection):
     trials: int = Field(12, ge=2)
     """Those on which the winner differs most from the best other theory."""
     repetitions: int = Field(2, ge=1)
+    """Presentations of each trial to each person."""
 
     @field_validator("participants")
     @classmethod
@@ -535,12 +537,15 @@ class CampaignConfig(_ConfigSection):
     """A whole study as its file describes it, complete with defaults."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    """Of the study; runs are called after it."""
     question: str = Field(min_length=1)
+    """What the study asks, in a sentence."""
     domain: str = Field(json_schema_extra=OWN_DOMAIN)
     """A domain of the package by its name, or the section ``[domain]`` with the file that declares one."""
     domain_file: TaskFile | None = None
     """Filled in from the section ``domain``: the file, and its whole text."""
     seed: int = Field(1, ge=0)
+    """Decides everything that is left to chance."""
     space: dict[str, Any] = {}
     """Settings of the domain's design space; not used by archival studies."""
     theories: TheoriesConfig

@@ -122,13 +122,79 @@ def test_a_policy_that_takes_the_likelier_option_makes_choices_certain(sandbox):
             },
             "defines no function",
         ),
-        ({"predict_source": ""}, "no predict_source"),
-        ({"description": 3}, "no description"),
+        ({"predict_source": ""}, "no predict .in JSON predict_source"),
+        ({"description": 3}, "no theory .in JSON description"),
     ],
 )
 def test_what_is_not_of_the_form_is_refused(sandbox, change, words):
     with pytest.raises(TheorySourceError, match=words):
         import_autocog(WEIGHTED | change, sandbox)
+
+
+IN_YAML = """
+name: "Weighted sum: one weight for each cue (a variant)"
+theory: |
+  People add the ratings of a product. Like this: each has a weight, "importance", and nothing else counts.
+  There is no lapse.
+predict: |
+  def predict(parameters, stimulus, history):
+      ratings = np.asarray(stimulus, dtype=float)
+      w = np.asarray(parameters["weights"], dtype=float)
+      if w.shape[0] != ratings.shape[1]:
+          raise ValueError("as many weights as cues")
+      z = parameters["temperature"] * (ratings[1] @ w - ratings[0] @ w)
+      p_b = 1.0 / (1.0 + np.exp(-z))
+      return np.array([1.0 - p_b, p_b])
+policy: |
+  def policy(probabilities):
+      return int(np.random.choice(len(probabilities), p=probabilities))
+parameters:
+  # a comment
+  temperature: "[0.0, 20.0]"
+  weights: "[(0.0, 1.0)] * n_features"
+"""
+
+
+def test_yaml_keeps_every_word_of_name_and_claim_and_a_weight_for_each_cue(sandbox):
+    theory = load_theory(import_autocog(IN_YAML, sandbox, n_cues=3), DOMAIN, sandbox)
+    assert theory.name == "Weighted sum - one weight for each cue (a variant)"
+    assert theory.claim.startswith("People add the ratings of a product. Like this: each has a")
+    assert theory.claim.endswith("There is no lapse.")
+    assert set(theory.priors) == {"temperature", "weights_1", "weights_2", "weights_3"}
+    drawn = {"temperature": np.array([2.0])}
+    drawn |= {
+        f"weights_{cue}": np.array([weight]) for cue, weight in ((1, 0.9), (2, 0.5), (3, 0.1))
+    }
+    (p,) = sandbox.probabilities(theory.program.source, drawn, [SPACE.arrays])
+    value = SPACE["ratings"] @ np.array([0.9, 0.5, 0.1])
+    expected = 1 / (1 + np.exp(-2 * (value[:, 1] - value[:, 0])))
+    np.testing.assert_allclose(p[0, :, 1], expected)
+
+
+def test_without_a_name_nothing_of_the_claim_is_lost(sandbox):
+    long = "People who are asked again and again in quick succession add all ratings up at once"
+    source = import_autocog(WEIGHTED | {"description": f"{long}. Mind: no lapse."}, sandbox)
+    theory = load_theory(source, DOMAIN, sandbox)
+    assert theory.name == long
+    assert theory.claim == f"{long}. Mind: no lapse."
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name: [", "neither JSON nor YAML"),
+        ("!!python/object/apply:os.system ['true']", "neither JSON nor YAML"),
+        ("just words", "no YAML with keys"),
+        (
+            IN_YAML.replace('"[0.0, 20.0]"', "[&a [1, 2], *a]"),
+            "range of the parameter 'temperature'",
+        ),
+        (IN_YAML.replace("temperature:", '"t; x":'), "is no name of a parameter"),
+    ],
+)
+def test_yaml_that_says_more_than_a_theory_is_refused(sandbox, text, words):
+    with pytest.raises(TheorySourceError, match=words):
+        import_autocog(text, sandbox)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000])

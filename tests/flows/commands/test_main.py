@@ -239,3 +239,9 @@ def test_the_schema_of_studies_is_the_one_in_the_folder() -> None:
 
 def test_the_version_is_said() -> None:
     assert re.fullmatch(r"lakatos \d+\.\d+\.\d+\n", lakatos("--version").stdout)
+
+
+def test_watching_means_every_run_of_the_folder_unless_said_otherwise() -> None:
+    shown = " ".join(lakatos("watch", "--help").stdout.split())
+    assert "--scheduled" in shown
+    assert "[default: all]" in shown

@@ -88,8 +88,15 @@ def test_a_verdict_is_followed_down_to_all_responses() -> None:
     assert len(list(found.lines(1))) == 2
     assert found.broken == ()
     assert all(item.nats > 0 for item in found.carried)
+    assert 3 <= len(found.brief) <= 5
+    assert (
+        found.brief[-1]
+        == "It rests on 192 responses of 16 people, simulated or given by a language model."
+    )
+    assert any("speaks for it most" in line and "95% interval" in line for line in found.brief)
     leader = why(tiny_run(), "leader")
     assert leader.reason.kind == "cycle_closed"
+    assert len(leader.brief) == 1
     record = why(tiny_run(), str(leader.reason.seq))
     assert record.reason == leader.reason
     with pytest.raises(RunMissingError, match="nothing is called 'phlogiston'"):

@@ -1,0 +1,195 @@
+"""Answers that somebody has, as the laboratory reads them: from a file or a data frame, without a study."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lakatos.experiments.adoption.adopt import adopt as adopt_table
+from lakatos.experiments.adoption.adopt import check_adopted
+from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table_of_frame
+from lakatos.experiments.archives import ARCHIVES
+from lakatos.experiments.archives.fetch import find_reader, load_archive
+from lakatos.experiments.domains import DOMAINS, open_domain
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.participants.file import stimulus_columns
+from lakatos.experiments.task import Domain, Trials
+from lakatos.flows.notebook.frames import as_pandas
+
+
+@dataclass(frozen=True)
+class DataDescription:
+    """What a table of answers seems to hold; printing it shows all."""
+
+    domain: str
+    """Whose trials these seem to be; empty where none fits."""
+    n_rows: int
+    columns: pd.DataFrame
+    """A row for each column: its name, what it seems to mean, its values, and how many cells are empty."""
+    facts: tuple[str, ...]
+    """People, repeated trials, response times, conditions."""
+    odd: tuple[str, ...]
+    """What somebody should look at."""
+    mapping: Mapping[str, Any]
+    """The guessed meaning of the columns, as `adopt` and a study file take it; "?" where nothing was guessed."""
+
+    def __str__(self) -> str:
+        lines = [f"{self.n_rows:,} rows, trials of {self.domain or 'no domain that is known'}"]
+        lines += [f"  {fact}" for fact in self.facts]
+        lines += [self.columns.to_string(index=False)]
+        lines += [f"look at this: {line}" for line in self.odd]
+        return "\n".join(lines)
+
+
+def describe(data: Any, domain: str = "") -> DataDescription:
+    """Say what a table of answers holds, and what its columns seem to mean; nothing is changed.
+
+    Args:
+        data: A path (CSV, Parquet, JSON, SPSS, R, a folder), or a data frame of pandas or polars.
+        domain: Whose trials these are: a domain of the package, or a file that declares one. Guessed by default.
+
+    Raises:
+        TrialsError: It cannot be read.
+        TaskFileError: There is no such domain.
+
+    Example:
+        >>> import lakatos
+        >>> print(lakatos.describe("answers.csv"))  # doctest: +SKIP
+    """
+    found = describe_table(table_of(data), open_domain(domain) if domain else None)
+    columns = pd.DataFrame(
+        {
+            "column": [item.name for item in found.columns],
+            "seems to be": [item.meaning for item in found.columns],
+            "values": [item.words for item in found.columns],
+            "empty": [item.n_missing for item in found.columns],
+        }
+    )
+    mapping = found.mapping.model_dump(exclude_defaults=True)
+    return DataDescription(found.domain, found.n_rows, columns, found.facts, found.odd, mapping)
+
+
+@dataclass(frozen=True)
+class PeoplesAnswers:
+    """People's answers as theories see them. Made by `adopt`, or read from a run."""
+
+    domain: Domain
+    trials: tuple[Trials, ...]
+    """Of each experiment."""
+    notes: tuple[str, ...] = ()
+    """What was left out or assumed."""
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """A row for each answer (or group of counted answers), with what was shown in columns of numbers."""
+        return pd.concat([_frame_of(item, self.domain) for item in self.trials], ignore_index=True)
+
+    @cached_property
+    def conditions(self) -> pd.DataFrame:
+        """The different trials of each experiment: in words, and as columns of numbers."""
+        parts = [
+            pd.DataFrame({"experiment": item.experiment, **_shown(item, self.domain)})
+            for item in self.trials
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    def __repr__(self) -> str:
+        told = [
+            f"{item.experiment}: {item.n_responses:,} answers of {item.n_people or item.n_participants} people to "
+            f"{len(item.stimuli)} trials"
+            for item in self.trials
+        ]
+        return f"answers in the domain {self.domain.name!r}\n  " + "\n  ".join(told)
+
+
+def adopt(
+    data: Any, domain: str = "", columns: Mapping[str, Any] | None = None, *, folder: str = "data"
+) -> PeoplesAnswers:
+    """Read answers as experiments on which theories can be scored; what columns mean is guessed unless you say it.
+
+    Args:
+        data: A path, a data frame of pandas or polars, or the name of a published data set.
+        domain: Whose trials these are; guessed by default.
+        columns: Meanings of columns that replace guessed ones, with the keys of ``[participants.columns]`` in a
+            study, as in ``{"response": "choice", "stimulus": {"amounts": ["ss", "ll"], "delays_days": [0, "t"]}}``.
+        folder: Where published data sets are.
+
+    Raises:
+        TrialsError: It cannot be read, or a column's meaning is neither told nor guessed; the message names it.
+
+    Example:
+        >>> answers = lakatos.adopt("answers.csv")  # doctest: +SKIP
+        >>> answers.frame.head()  # doctest: +SKIP
+    """
+    if isinstance(data, str) and data in ARCHIVES:
+        own = DOMAINS[find_reader(data).domain]
+        place = Path(os.environ.get("LAKATOS_DATA", folder))
+        return PeoplesAnswers(own, load_archive(data, place))
+    table = table_of(data)
+    chosen = open_domain(domain) if domain else None
+    found = describe_table(table, chosen).with_columns(columns or {})
+    if not found.domain:
+        raise TrialsError(
+            f"whose trials {table.name} holds cannot be told from its columns; say domain=, one of "
+            f"{', '.join(DOMAINS)} or a file that declares one. `describe` says what it holds."
+        )
+    task = chosen or DOMAINS[found.domain]
+    items = _items(data, found.mapping)
+    adopted = adopt_table(table, found.mapping, task, *items)
+    check_adopted(adopted)
+    return PeoplesAnswers(task, adopted.trials, adopted.notes)
+
+
+def table_of(data: Any) -> AnswerTable:
+    """A table of text cells from a path or a data frame.
+
+    Raises:
+        TrialsError: It cannot be read.
+    """
+    if isinstance(data, str | os.PathLike):
+        return read_answers(Path(data))
+    return table_of_frame("the data frame", as_pandas(data))
+
+
+def _items(data: Any, columns: AnswerColumns) -> tuple[AnswerTable, ...]:
+    """The second table that says what each question showed, where the mapping names one."""
+    if not columns.items:
+        return ()
+    beside = Path(data).parent if isinstance(data, str | os.PathLike) else Path()
+    return (read_answers(beside / columns.items),)
+
+
+def _shown(trials: Trials, domain: Domain) -> dict[str, Any]:
+    """What each trial shows: in words, and as columns of numbers."""
+    rows = range(len(trials.stimuli))
+    described = [domain.describe(trials.stimuli, row) for row in rows]
+    return {"trial": np.arange(len(rows)), "shown": described, **stimulus_columns(trials.stimuli)}
+
+
+def _frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
+    labels = [*domain.options, *map(str, range(len(domain.options), trials.n_options))]
+    people = {} if trials.pooled else {"participant": trials.participant}
+    return pd.DataFrame(
+        {
+            "experiment": trials.experiment,
+            **people,
+            "trial": trials.trial,
+            "response": trials.response,
+            "option": [labels[place] for place in trials.response],
+            "count": trials.count,
+            **trials.feedback,
+            **{
+                name: column[trials.trial]
+                for name, column in stimulus_columns(trials.stimuli).items()
+            },
+        }
+    )

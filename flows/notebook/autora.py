@@ -1,0 +1,203 @@
+"""For AutoRA: a theorist and an experimentalist with AutoRA's signatures, on plain data frames.
+
+`TheorySearch` is an estimator as scikit-learn has them, which is what AutoRA's `estimator_on_state` takes;
+`sample` chooses conditions as AutoRA's experimentalists do, for `on_state`. AutoRA itself is not needed here.
+
+Reference:
+    Musslick, Bartlett, Chandramouli, Dubova, Gobet, Griffiths, Hullman, King, Kutz, Lucas, Mahesh, Pestilli, Sloman &
+    Holmes (2024), AutoRA: Automated research assistant for closed-loop empirical research. Journal of Open Source
+    Software 9(104), 6839.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from lakatos.experiments.design import choose_trials
+from lakatos.experiments.errors import TrialsError
+from lakatos.flows.notebook.answers import PeoplesAnswers, adopt
+from lakatos.flows.notebook.frames import as_pandas
+from lakatos.flows.notebook.theory import FittedTheory, people_s_choices, predict
+from lakatos.theories.composition_search import search_compositions
+from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.families import find_family
+from lakatos.theories.laboratory import Laboratory
+
+Array = NDArray[np.float64]
+COUNT = "answers of this row"
+N_STARTS = 3
+"""Published theories from which a search sets out; the others are among its candidates."""
+N_DRAWS = 64
+"""People by whom a theory is compared with others, condition by condition."""
+
+
+class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Searches the theories of a domain for the one that predicts choices best; a theorist for AutoRA.
+
+    Args:
+        domain: Whose trials the conditions are; guessed from their columns by default.
+        columns: Meanings of columns that replace guessed ones; see `lakatos.adopt`. ``{"participant": "id"}`` tells
+            people apart where the conditions have such a column; else every row is an answer of anybody.
+        candidates: Compositions of mechanisms that the search may try.
+        answers_per_row: Answers behind a row where observations are shares of choices of the second option.
+        seed: Decides the search.
+        n_workers: Theories that are fitted at the same time; does not change results.
+
+    Attributes:
+        theory_: The `lakatos.FittedTheory` that was found: name, claim, people, source.
+
+    Example:
+        >>> theorist = TheorySearch(domain="intertemporal").fit(conditions, observations)  # doctest: +SKIP
+        >>> print(theorist.theory_.claim)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        domain: str = "",
+        columns: Mapping[str, Any] | None = None,
+        candidates: int = 40,
+        answers_per_row: int = 0,
+        seed: int = 0,
+        n_workers: int = 2,
+    ) -> None:
+        self.domain, self.columns, self.candidates = domain, columns, candidates
+        self.answers_per_row, self.seed, self.n_workers = answers_per_row, seed, n_workers
+
+    def fit(self, conditions: Any, observations: Any) -> Self:
+        """Search for a theory of the observations.
+
+        Args:
+            conditions: Rows of what was shown, and who was asked where people can be told apart.
+            observations: One column: the option chosen (its label, or its place from 0), or shares of choices.
+
+        Raises:
+            TrialsError: The rows are no trials or answers of the domain; the message names the row.
+            TheoryError: No candidate runs on them.
+        """
+        answers = self._answers(as_pandas(conditions), as_pandas(observations))
+        grammar, seeds = find_family(answers.domain).grammar, find_family(answers.domain).seeds
+        published = tuple(composition for _, composition in seeds.values())
+        starts = tuple(SearchStart(None, composition) for composition in published[:N_STARTS])
+        brief = AdvocateBrief(starts, published=published, n_candidates=self.candidates)
+        with Laboratory(answers.domain, self.n_workers) as laboratory:
+            found = search_compositions(
+                laboratory, grammar, brief, answers.trials, np.random.default_rng(self.seed)
+            )  # fmt: skip
+        best = next((item.evaluated for item in found.submitted if item.evaluated), None)
+        if best is None:
+            raise TheoryError(
+                "no candidate runs on these answers; score published ones to see why."
+            )
+        self.theory_ = FittedTheory(best.theory, answers.domain)
+        self.n_options_ = answers.trials[0].n_options
+        return self
+
+    def predict(self, conditions: Any) -> Array:
+        """``(n_rows, 1)`` share of people's choices of the second option; of more options the likeliest one's place."""
+        shares = self.predict_proba(conditions)
+        chosen = shares[:, 1] if self.n_options_ == 2 else shares.argmax(axis=1)
+        return np.asarray(chosen, dtype=np.float64)[:, None]
+
+    def predict_proba(self, conditions: Any) -> Array:
+        """``(n_rows, n_options)`` shares of people's choices."""
+        table = predict(self.theory_, as_pandas(conditions), columns=self._shown())
+        labels = [str(label) for label in self.theory_.domain.options[: self.n_options_]]
+        return np.asarray(table[labels], dtype=np.float64)
+
+    def draws(self, conditions: Any) -> Array:
+        """``(n_people, n_rows, n_options)`` choice probabilities of people drawn from the population."""
+        return people_s_choices(
+            self.theory_, as_pandas(conditions), columns=self._shown(), n_draws=N_DRAWS
+        )
+
+    def _shown(self) -> dict[str, Any] | None:
+        """What was said of the stimulus' columns, which are all that predictions need."""
+        said = dict(self.columns or {}).get("stimulus")
+        return {"stimulus": said} if said else None
+
+    def _answers(self, conditions: pd.DataFrame, observations: pd.DataFrame) -> PeoplesAnswers:
+        if observations.shape[1] != 1:
+            raise TrialsError(
+                f"observations have {observations.shape[1]} columns; give one with the option chosen."
+            )
+        response = observations.columns[0]
+        told = conditions.reset_index(drop=True).assign(
+            **{str(response): observations[response].to_numpy()}
+        )
+        columns = dict(self.columns or {})
+        if not columns.get("participant"):
+            as_shares = self.answers_per_row > 0
+            columns |= {"participant": "", "order": "", "attributes": (), "count": COUNT}
+            columns |= {("share" if as_shares else "response"): str(response)}
+            columns |= {"response": ""} if as_shares else {"share": ""}
+            told[COUNT] = self.answers_per_row or 1
+        else:
+            columns |= {"response": str(response)}
+        return adopt(told, self.domain, columns)
+
+
+def sample(
+    conditions: Any,
+    models: Sequence[Any],
+    num_samples: int = 1,
+    *,
+    random_state: int | None = None,
+    random_share: float = 0.0,
+) -> pd.DataFrame:
+    """Conditions whose answers together tell most about which of the models is right; an experimentalist for AutoRA.
+
+    The batch is chosen greedily by the information, in nats, that one person's answers to it bring about the model.
+
+    Args:
+        conditions: Rows to choose from.
+        models: Two or more. A `TheorySearch` counts with how its people differ; of others the first option's
+            probability is what ``predict_proba`` says, or 1 less ``predict``.
+        num_samples: Conditions to choose.
+        random_state: Decides random conditions.
+        random_share: Share of the conditions that are chosen at random.
+
+    Raises:
+        TrialsError: There are fewer than two models, or one predicts no probabilities.
+        DesignError: There are fewer conditions than are to be chosen.
+    """
+    table = as_pandas(conditions).reset_index(drop=True)
+    if len(models) < 2:
+        raise TrialsError(
+            f"{len(models)} model is not enough to choose conditions by; give two or more, such as the last two."
+        )
+    chosen = choose_trials(
+        [_choices_of(model, table) for model in models],
+        np.full(len(models), -np.log(len(models))),
+        n_trials=num_samples,
+        rng=np.random.default_rng(random_state),
+        random_share=random_share,
+    )
+    return table.iloc[list(chosen.rows)].reset_index(drop=True)
+
+
+def _choices_of(model: Any, conditions: pd.DataFrame) -> Array:
+    """``(n_draws, n_conditions, n_options)`` what a model says of choices.
+
+    Raises:
+        TrialsError: It is no probability.
+    """
+    if isinstance(model, TheorySearch):
+        return model.draws(conditions)
+    if hasattr(model, "predict_proba"):
+        shares = np.asarray(model.predict_proba(conditions), dtype=np.float64)
+    else:
+        second = np.asarray(model.predict(conditions), dtype=np.float64).reshape(len(conditions))
+        shares = np.stack([1 - second, second], axis=1)
+    if not (np.isfinite(shares) & (shares >= 0) & (shares <= 1)).all():
+        raise TrialsError(
+            f"the model {type(model).__name__} predicts {float(shares.min()):.3g} to {float(shares.max()):.3g}, which "
+            "are no probabilities of the second option; use a model that predicts these."
+        )
+    return shares[None]

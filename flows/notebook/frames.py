@@ -1,0 +1,46 @@
+"""Tables of pandas and polars: whichever somebody gives is what comes back."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import pandas as pd
+
+from lakatos.experiments.errors import TrialsError
+from lakatos.theories.score import ScoreEstimate
+
+
+def as_pandas(table: Any) -> pd.DataFrame:
+    """A table as pandas has it; polars, pyarrow and others that say `to_pandas` are converted.
+
+    Raises:
+        TrialsError: It is no table.
+    """
+    if isinstance(table, pd.DataFrame):
+        return table
+    if hasattr(table, "to_pandas"):
+        return table.to_pandas()
+    try:
+        return pd.DataFrame(table)
+    except (ValueError, TypeError) as error:
+        raise TrialsError(
+            f"a {type(table).__name__} is no table ({error}); give a data frame, or the path of a file."
+        ) from None
+
+
+def in_kind(found: pd.DataFrame, given: Any) -> Any:
+    """A result as a table of the kind that was given: polars for polars, else pandas."""
+    polars = sys.modules.get("polars")  # where somebody gives such a table it is loaded
+    if polars is not None and isinstance(given, polars.DataFrame):
+        return polars.from_pandas(found)
+    return found
+
+
+def interval_columns(name: str, estimate: ScoreEstimate | None) -> dict[str, float]:
+    """A number and the ends of its interval, two standard errors away; not a number where there is none."""
+    if estimate is None:
+        return dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
+    low, high = estimate.interval
+    return {name: estimate.value, f"{name}_low": low, f"{name}_high": high}

@@ -1,0 +1,238 @@
+"""Studies from a notebook: run one, find a theory of answers, and read what came of it as data frames."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from lakatos.flows.errors import StudyError
+from lakatos.flows.notebook.answers import PeoplesAnswers
+from lakatos.flows.notebook.frames import as_pandas, interval_columns
+from lakatos.flows.notebook.theory import FittedTheory
+from lakatos.flows.operations.adopt import new_study, new_study_place
+from lakatos.flows.report.report import write_report
+from lakatos.flows.run.logs import progress
+from lakatos.flows.run.next_pass import look
+from lakatos.flows.run.places import find_run, new_folder
+from lakatos.flows.run.progress import CampaignProgress, SilentProgress
+from lakatos.flows.run.run import read_state, theory_of, trials_in
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig, load_study
+from lakatos.flows.run.task import domain_of
+from lakatos.flows.start import run_study
+from lakatos.traces.step import Trace
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class StudyOutcome:
+    """What a run came to so far, read from its trace. Made by `run`, `explain` and `read_run`."""
+
+    folder: Path
+    """Of the run; every command takes it."""
+
+    @cached_property
+    def verdict(self) -> str:
+        """The verdict in words with its uncertainty, or what is waited for; empty while it goes on."""
+        state, trace = self._open()
+        with trace:
+            if state.concluded is not None:
+                return state.concluded.record.text
+        return look(self.folder).text
+
+    @cached_property
+    def leaderboard(self) -> pd.DataFrame:
+        """All rivals, the leader first: nats per choice on answers that taught them nothing, and how far behind.
+
+        Ends of intervals are two standard errors away. ``error`` is the mean squared error of choice proportions.
+        """
+        state, trace = self._open()
+        with trace:
+            rows = [
+                {
+                    "theory": state.name(line.theory),
+                    **interval_columns("score", line.score),
+                    **interval_columns("behind", line.behind),
+                    "tied": line.tied,
+                    "error": line.error,
+                    "digest": line.theory[:12],
+                }
+                for line in state.board().standings
+            ]
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def answers(self) -> PeoplesAnswers:
+        """The answers of all experiments so far; `.frame` is the table."""
+        state, trace = self._open()
+        with trace:
+            trials = tuple(trials_in(trace, state, name) for name in state.collected)
+            assert state.config is not None
+            return PeoplesAnswers(domain_of(state.config), trials)
+
+    def theory(self, name: str = "") -> FittedTheory:
+        """A theory of the run with the people that it learned: by name or digest, the leader by default.
+
+        Raises:
+            RunMissingError: None, or more than one, is called so.
+            StudyError: No theory was scored yet.
+        """
+        state, trace = self._open()
+        with trace:
+            wanted = name or _leader(state)
+            if not wanted:
+                raise StudyError(f"no theory of {self.folder} was scored yet; resume the run.")
+            assert state.config is not None
+            return FittedTheory(theory_of(trace, state, wanted), domain_of(state.config))
+
+    def report(self, file: Path | None = None) -> Path:
+        """Write the report, one HTML file; returns its place."""
+        return write_report(self.folder, file)
+
+    def _open(self) -> tuple[RunState, Trace]:
+        return read_state(self.folder)
+
+    def __repr__(self) -> str:
+        board = self.leaderboard
+        shown = board.drop(columns=["digest"], errors="ignore").round(4).to_string(index=False)
+        return f"{self.verdict}\n\n{shown}\nrun: {self.folder}"
+
+
+def run(
+    study: str | os.PathLike[str] | CampaignConfig,
+    name: str = "",
+    *,
+    runs: str | os.PathLike[str] = "runs",
+    data: str | os.PathLike[str] | None = None,
+    n_workers: int = 2,
+    quiet: bool = True,
+) -> StudyOutcome:
+    """Run a study up to its verdict, or until people have to be waited for.
+
+    Args:
+        study: The path of a study file, or a study.
+        name: Of the run; the study's name and a number by default.
+        runs: Folder that holds the runs.
+        data: Folder of the published data sets, for archival studies; the variable LAKATOS_DATA by default.
+        n_workers: Theories that run at the same time; does not change results.
+        quiet: Say nothing on the way.
+
+    Raises:
+        StudyError: The study is refused; the message names the key.
+
+    Example:
+        >>> outcome = lakatos.run("studies/allais.toml")  # doctest: +SKIP
+        >>> outcome.leaderboard  # doctest: +SKIP
+    """
+    config = study if isinstance(study, CampaignConfig) else load_study(Path(study))
+    folder = new_folder(Path(runs), name or config.name, numbered=not name)
+    published = data or os.environ.get("LAKATOS_DATA")
+    shown: CampaignProgress = SilentProgress() if quiet else progress(run=folder.name)
+    _outside_loops(
+        lambda: run_study(
+            config, folder, data=Path(published) if published else None, progress=shown, n_workers=n_workers
+        )
+    )  # fmt: skip
+    return StudyOutcome(folder)
+
+
+def explain(
+    data: Any,
+    domain: str = "",
+    columns: Mapping[str, Any] | None = None,
+    *,
+    cycles: int = 2,
+    change: Mapping[str, Mapping[str, Any]] | None = None,
+    runs: str | os.PathLike[str] = "runs",
+    n_workers: int = 2,
+    quiet: bool = True,
+) -> StudyOutcome:
+    """From answers to a theory of them: write a study with defaults beside the runs, and run it.
+
+    Args:
+        data: A path, or a data frame of pandas or polars, which is kept beside the runs as CSV.
+        domain: Whose trials these are: a domain of the package, or a file that declares one. Guessed by default.
+        columns: Meanings of columns that replace guessed ones; see `adopt`.
+        cycles: Rounds of search.
+        change: Settings that replace those of the study by section, as in ``{"theories": {"candidates": 20}}``.
+        runs: Folder that holds the runs.
+        n_workers: Theories that run at the same time.
+        quiet: Say nothing on the way.
+
+    Raises:
+        TrialsError: The answers cannot be read; the message names the row.
+        StudyError: A column's meaning is neither told nor guessed; the message says which.
+    """
+    place = Path(runs)
+    file = Path(data) if isinstance(data, str | os.PathLike) else _kept(data, place)
+    made = new_study(new_study_place(place, file), file, domain, cycles=cycles, columns=columns)
+    if made.open_questions:
+        made.study.unlink()
+        raise StudyError(
+            f"this cannot be guessed: {'; '.join(made.open_questions)}. Say it in columns=, as in "
+            "columns={'response': 'choice', 'stimulus': {...}}; `describe` says what there is."
+        )
+    config = load_study(made.study)
+    if change:
+        config = _changed(config, change)
+    return run(config, runs=runs, n_workers=n_workers, quiet=quiet)
+
+
+def read_run(name: str = "", *, runs: str | os.PathLike[str] = "runs") -> StudyOutcome:
+    """A run that is there, also while it goes on: by name or path, the newest by default.
+
+    Raises:
+        RunMissingError: There is none.
+    """
+    return StudyOutcome(find_run(name, Path(runs)))
+
+
+def _changed(config: CampaignConfig, change: Mapping[str, Mapping[str, Any]]) -> CampaignConfig:
+    """A study with other settings in some sections.
+
+    Raises:
+        StudyError: There is no such setting, or it is no such value.
+    """
+    from lakatos.flows.run.study import parse_study
+
+    value = config.model_dump(mode="json")
+    for section, settings in change.items():
+        value[section] = {**value.get(section, {}), **settings}
+    return parse_study(value, "the study with change=")
+
+
+def _kept(data: Any, runs: Path) -> Path:
+    """A data frame as a file beside the runs."""
+    runs.mkdir(parents=True, exist_ok=True)
+    number = 1
+    while (file := runs / f"answers-{number}.csv").exists():
+        number += 1
+    as_pandas(data).to_csv(file, index=False)
+    return file
+
+
+def _leader(state: RunState) -> str:
+    if state.concluded is not None:
+        return state.concluded.record.leader
+    standings = state.board().standings
+    return standings[0].theory if standings else ""
+
+
+def _outside_loops(work: Callable[[], T]) -> T:
+    """Do work that runs an event loop of its own, also where a notebook runs one already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(copy_context().run, work).result()
