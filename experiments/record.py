@@ -244,3 +244,5 @@ class SealedOpened(Record):
     """Artifacts that hold the trial tables."""
     n_trials: int
     n_responses: int
+    of_people: tuple[bool, ...] = ()
+    """Whether a table holds all answers of sealed people; empty where no person was sealed."""

@@ -95,7 +95,7 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
             "name": f"{settings.name[:50]}-fold-{fold + 1}",
             "seed": settings.seed * 1000 + fold + 1,
         }
-        value["validation"] |= {"folds": 0, "sealed_share": 0.0}
+        value["validation"] |= {"folds": 0, "sealed_share": 0.0, "sealed_people": 0.0}
         # What one fold found was fitted to the trials that another one seals.
         value["memory"] = {**value.get("memory", {}), "winners": False}
         own, place = CampaignConfig.model_validate(value), run.folder / folder

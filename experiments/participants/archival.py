@@ -20,8 +20,8 @@ class ArchivalParticipants:
     """Answers of archived experiments, released without replacement and only as preregistered.
 
     What a person answered to one trial is released together, however often it was shown. Sealed trials are offered to
-    nobody; they are for the verdict. Where trials are steps of a schedule they mean nothing apart: people are released
-    whole, and people are sealed instead of trials.
+    nobody; they are for the verdict. People can be sealed, too. Where trials are steps of a schedule they mean nothing
+    apart: people are released whole, and people are sealed instead of trials.
     """
 
     keys: ClassVar[frozenset[str]] = frozenset(
@@ -35,6 +35,7 @@ class ArchivalParticipants:
         trials: Sequence[Trials],
         *,
         sealed_share: float = 0.0,
+        sealed_people: float = 0.0,
         seed: int = 0,
         sealed_rows: Mapping[str, Sequence[int]] | None = None,
         identify: Callable[[Stimuli], Sequence[bytes]] | None = None,
@@ -46,7 +47,8 @@ class ArchivalParticipants:
             trials: Archived experiments, each with a name of its own.
             sealed_share: Share of all distinct trials that are sealed, spread evenly over the experiments. Trials that
                 are equal in several experiments are sealed in all of them or in none.
-            seed: Chooses the sealed trials, and the people where a design asks for fewer than there are.
+            sealed_people: Share of each experiment's people all of whose answers are sealed.
+            seed: Chooses the sealed trials and people, and the people where a design asks for fewer than there are.
             sealed_rows: Rows of the stimuli to seal by experiment, exactly these, instead of a share.
             identify: A key for every trial; trials with equal keys, such as mirror images, are sealed together. The
                 trial itself by default.
@@ -67,10 +69,15 @@ class ArchivalParticipants:
             name: np.zeros(len(answered), dtype=bool) for name, answered in self._answered.items()
         }
         if sequential and sealed_rows is None:
-            for name, people in self._sealed_people.items():
-                order = rng_of(seed, "sealed people", name).permutation(len(people))
-                people[order[: round(sealed_share * len(people))]] = True
-            sealed_share = 0.0
+            sealed_share, sealed_people = 0.0, sealed_share
+        if sealed_people and any(item.pooled for item in trials):
+            raise SourceError(
+                f"sealed_people={sealed_people}: people cannot be told apart in these answers, so that none can be "
+                "sealed. Seal trials instead, by sealed_share."
+            )
+        for name, people in self._sealed_people.items():
+            order = rng_of(seed, "sealed people", name).permutation(len(people))
+            people[order[: round(sealed_people * len(people))]] = True
         if sealed_rows is None:
             self._sealed = _choose_sealed(
                 trials, sealed_share, seed, identify or (lambda stimuli: stimuli.keys)
@@ -158,6 +165,7 @@ class ArchivalParticipants:
             identify=lambda stimuli: identities(study.domain, stimuli),
             sequential=study.domain.sequential,
             sealed_share=study.validation["sealed_share"],
+            sealed_people=study.validation["sealed_people"],
             seed=study.seed,
             sealed_rows=study.sealed_rows,
         )
@@ -203,14 +211,28 @@ class ArchivalParticipants:
         self._unused[design.archive] = unused & ~released
 
     def sealed(self) -> Sequence[Trials]:
-        """The sealed trials with all their answers, or all of the sealed people's; for the verdict only."""
-        found = []
-        for name, sealed in self._sealed.items():
-            wanted = self._answered[name] & (sealed | self._sealed_people[name][:, None])
-            rows = np.flatnonzero(wanted.any(axis=0))
-            if len(rows):
-                found.append(restrict(self.trials[name], wanted, rows.tolist(), name))
-        return found
+        """Other people's answers to the sealed trials; where trials are steps, all of the sealed people's answers."""
+        if self.sequential:
+            return self._hidden(self._people(1))
+        people = self._people(0)
+        return self._hidden({name: rows & people[name] for name, rows in self._sealed.items()})
+
+    def sealed_people(self) -> Sequence[Trials]:
+        """All answers of the sealed people; nobody's where trials are steps, whose people `sealed` tells."""
+        return [] if self.sequential else self._hidden(self._people(1))
+
+    def _people(self, sealed: int) -> dict[str, NDArray[np.bool_]]:
+        """``(n_participants, 1)`` whether somebody is sealed, or is not."""
+        return {name: (own == sealed)[:, None] for name, own in self._sealed_people.items()}
+
+    def _hidden(self, wanted: Mapping[str, NDArray[np.bool_]]) -> list[Trials]:
+        """The answers at ``wanted``, by experiment; of those that have any."""
+        found = {name: self._answered[name] & own for name, own in wanted.items()}
+        return [
+            restrict(self.trials[name], own, np.flatnonzero(own.any(axis=0)).tolist(), name)
+            for name, own in found.items()
+            if own.any()
+        ]
 
     def _rows(self, design: Design) -> list[int]:
         """Row of each trial of the design in the archive."""

@@ -244,7 +244,14 @@ def sealed(trace: Trace, records: list[Recorded[Record]]) -> AuditFinding:
         tables = [get_trials(trace.artifacts, artifact) for artifact in artifacts]
         return {key for table in tables for key in table.stimuli.keys}
 
-    hidden = keys(artifact for record in opened for artifact in record.trials)
+    hidden = keys(
+        artifact
+        for record in opened
+        for artifact, of_people in zip(
+            record.trials, record.of_people or (False,) * len(record.trials), strict=True
+        )
+        if not of_people
+    )
     both = len(
         hidden
         & keys(item.record.trials for item in records if isinstance(item.record, TrialsCollected))

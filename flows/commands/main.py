@@ -17,6 +17,7 @@ from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from lakatos.flows.commands.adopt import DomainName, describe_command, new_command, prepared_study  # noqa: E402
+from lakatos.flows.commands.atlas import atlas_app  # noqa: E402
 from lakatos.flows.commands.audit import anchor_command, audit_command, bundle_command  # noqa: E402
 from lakatos.flows.commands.backup import backup_command, metrics_command, restore_command  # noqa: E402
 from lakatos.flows.commands.collect import collect, invite_command  # noqa: E402
@@ -78,6 +79,7 @@ def _root(
     pass
 
 
+app.add_typer(atlas_app, name="atlas")
 app.add_typer(data_app, name="data")
 app.add_typer(domain_app, name="domain")
 app.add_typer(judges_app, name="judges")

@@ -80,7 +80,7 @@ def sweep_command(
     write_studies(folder, cells)
     with Live(console=console, refresh_per_second=2, transient=True) as live:
         show = (
-            _plainly(console)
+            show_plainly(console)
             if not console.is_terminal
             else lambda found: live.update(_table(base, found))
         )
@@ -99,7 +99,7 @@ def sweep_command(
         )
 
 
-def _plainly(console: Console) -> Callable[[Sequence[CellOutcome]], None]:
+def show_plainly(console: Console) -> Callable[[Sequence[CellOutcome]], None]:
     """A line whenever a campaign begins or ends, for logs."""
     known: dict[str, str] = {}
 

@@ -71,7 +71,7 @@ def _limits_of_people(run: RunReading) -> list[str]:
             "Only counts were published. People cannot be told apart, so differences between persons are not "
             "tested, and uncertainty is counted over problems."
         )
-    if run.state.sealed is not None:
+    if run.state.sealed is not None and not any(run.state.sealed.record.of_people):
         found.append(
             "The sealed trials come from the same experiments, and the same people, as the trials the search has "
             "seen. They test the winner on new problems, not on new people."

@@ -481,7 +481,9 @@ class ValidationConfig(_ConfigSection):
     """What stays hidden from the loop until the verdict, and with what its rivals are compared there."""
 
     sealed_share: float = Field(0.0, ge=0, lt=1)
-    """Archival: share of distinct trials that are sealed until the verdict."""
+    """Archival: share of distinct trials that are sealed until the verdict; of people, where trials are steps."""
+    sealed_people: float = Field(0.0, ge=0, lt=1)
+    """Archival: share of each experiment's people all of whose answers are sealed until the verdict."""
     folds: int = Field(0, ge=0)
     """Archival: run the whole loop once for each of so many folds of trials, each sealed in turn."""
     company: bool = True
@@ -713,8 +715,9 @@ class CampaignConfig(_ConfigSection):
         return self
 
     def _open_only(self) -> None:
-        if self.validation.sealed_share or self.validation.folds:
-            raise ValueError("sealed trials and folds need an archival source")
+        hidden = self.validation
+        if hidden.sealed_share or hidden.sealed_people or hidden.folds:
+            raise ValueError("sealed trials, sealed people and folds need an archival source")
 
 
 _SECTIONS = ("models", "roles", "budget", "judges", "memory", "domain_file")

@@ -28,16 +28,22 @@ Array = NDArray[np.float64]
 async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
     """Open the sealed answers of an archive, once the loop has ended."""
     source = run.source
-    if not isinstance(source, ArchivalParticipants) or not source.sealed():
+    if not isinstance(source, ArchivalParticipants):
+        return None
+    trials, people = list(source.sealed()), list(source.sealed_people())
+    if not trials and not people:
         return None
 
     def work(context: StepContext) -> SealedOpened:
-        sealed = source.sealed()
+        names = [item.experiment for item in trials]
+        names += [f"{item.experiment}, new people" for item in people]
+        sealed = trials + people
         return SealedOpened(
-            experiments=tuple(item.experiment for item in sealed),
+            experiments=tuple(names),
             trials=tuple(context.artifacts.put_json(item.to_json()) for item in sealed),
             n_trials=sum(len(item.stimuli) for item in sealed),
             n_responses=sum(item.n_responses for item in sealed),
+            of_people=tuple(place >= len(trials) for place in range(len(sealed))) if people else (),
         )
 
     return await run.step(

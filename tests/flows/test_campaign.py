@@ -59,7 +59,7 @@ def learn(parameters, trials, xp, state, response, feedback):
 '''
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_study_can_bring_a_hidden_rule_and_rivals_of_its_own(tmp_path: Path) -> None:
     flat = CONTRARY.partition("PARAMETERS")[0].replace("Contrary", "Flat") + (
         "PARAMETERS = {}\n\n\ndef choose(parameters, trials, xp):\n"
@@ -95,7 +95,7 @@ def test_a_hidden_rule_that_is_no_theory_of_the_domain_is_refused_before_anythin
     assert not (tmp_path / "own").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_campaign_on_learning_finds_out_how_people_learn(tmp_path: Path) -> None:
     study = small_study(
         domain="learning",
@@ -176,7 +176,7 @@ def test_resuming_a_finished_run_returns_its_verdict_at_once(finished: Path) -> 
     trace.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_killed_at_random_points_ends_as_if_nothing_had_happened(
     finished: Path, tmp_path: Path
 ) -> None:
@@ -204,7 +204,7 @@ def test_a_run_killed_at_random_points_ends_as_if_nothing_had_happened(
     assert audit(folder, n_workers=1).passed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_cut_short_after_its_verdict_leaves_its_lessons_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

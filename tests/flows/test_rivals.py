@@ -31,7 +31,7 @@ BUT = BUT.replace(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("forbidden", [[], ["best_cue_favours == 0"]])
 def test_theories_that_part_only_where_nobody_was_asked_but_may_be_are_rivals(
     forbidden: list[str], tmp_path: Path

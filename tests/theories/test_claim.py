@@ -382,7 +382,7 @@ def learner(first, what, low):
 
 
 class TestPasts:
-    @pytest.mark.slow
+    @pytest.mark.long
     def test_repeating_oneself_is_an_effect_of_the_last_choice(self, sandbox):
         theory = learner("rating_max", "response[..., 1] - response[..., 0]", 0.0)
         assert held(

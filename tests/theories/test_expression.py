@@ -122,7 +122,7 @@ class TestText:
 
 
 class TestInduce:
-    @pytest.mark.slow
+    @pytest.mark.long
     def test_finds_a_number_that_nobody_wrote_down(self, sandbox):
         rule = by(lambda x: max(int(x[0]), 2 - int(x[2])) + (len(set(x.tolist())) == 2))
         data = [answer(rule, seed=seed, name=str(seed)) for seed in (1, 2, 3, 4)]
@@ -161,7 +161,7 @@ class TestLastTrial:
             assert terms.values[row, rows[0]] == 0
             np.testing.assert_array_equal(terms.values[row, rows[1:]], ahead[:, 1] - ahead[:, 0])
 
-    @pytest.mark.slow
+    @pytest.mark.long
     def test_a_rule_about_cues_that_spoke_for_the_last_choice_is_found_and_written(self, sandbox):
         def says(ratings, cues):
             worst = np.where(cues, ratings, 9).min(axis=-1)
@@ -332,7 +332,7 @@ class TestSidesAndKinds:
                     counted[person, step] == (taken[:step] == b).sum() - (taken[:step] == a).sum()
                 )
 
-    @pytest.mark.slow
+    @pytest.mark.long
     def test_what_was_last_taken_on_a_side_is_found_to_matter(self, sandbox):
         def says(ratings, newest):
             lead = newest[0] - newest[1] or ratings[1].sum() - ratings[0].sum()

@@ -158,7 +158,7 @@ class TestMemory:
 
 
 class TestInduce:
-    @pytest.mark.slow
+    @pytest.mark.long
     def test_finds_that_options_are_tried_in_twos(self, sandbox):
         data, _ = games(odd_ones, 3)
         (found, *_) = induce(DOMAIN, data, np.random.default_rng(0))
@@ -168,7 +168,7 @@ class TestInduce:
             own = follow(session, DOMAIN, theory.population(16, lapse=False), new[0]).own
         assert np.mean((own - truth) ** 2) < 0.001
 
-    @pytest.mark.slow
+    @pytest.mark.long
     @pytest.mark.parametrize("n_options", [2, 3])
     def test_finds_that_options_are_judged_after_three_tries(self, sandbox, n_options):
         data, _ = games(three_tries, n_options)
@@ -183,7 +183,7 @@ class TestInduce:
         assert min(errors) < 0.0013
         assert errors[0] < 0.005
 
-    @pytest.mark.slow
+    @pytest.mark.long
     def test_graded_choice_by_recent_rewards_is_a_sum(self, sandbox):
         data, _ = games(softmax, n_people=40)
         (found, *_) = induce(DOMAIN, data, np.random.default_rng(0))

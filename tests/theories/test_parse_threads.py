@@ -8,7 +8,7 @@ from lakatos.theories.families import FAMILIES
 from lakatos.theories.theory import read_program
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_theories_are_read_by_several_threads_at_once():
     # CPython 3.11 raises SystemError when two threads parse at the same time.
     programs = [family.program(name) for family in FAMILIES.values() for name in family.seeds] * 30

@@ -154,7 +154,7 @@ def test_people_share_a_population_that_is_recovered_and_shrinks_them(sandbox):
     assert np.mean((means - own) ** 2) < np.mean((raw - own) ** 2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.statistical
 def test_without_answers_that_matter_the_sampler_returns_its_prior():
     drawn = metropolis(
@@ -304,7 +304,7 @@ def test_gradient_free_inference_is_calibrated_for_people_and_for_steps(sandbox)
         assert found.p_value > 0.001, found.tests
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_people_who_learn_are_fitted_along_their_own_sequences(sandbox):
     source = """
     '''Learner: people prefer what was rewarded.'''

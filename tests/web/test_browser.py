@@ -490,7 +490,7 @@ def sent_by_prolific(tmp_path: Path, **page: Any) -> Design:
     return design
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_people_in_two_tabs_of_one_browser_never_mix(browser, serve, tmp_path):
     design = sent_by_prolific(tmp_path, n_trials=4, checks=0)
     url = serve()
@@ -520,7 +520,7 @@ def test_two_people_in_two_tabs_of_one_browser_never_mix(browser, serve, tmp_pat
         assert item.response == expected("risky", design, item.trial)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_each_ending_shows_the_code_that_takes_people_back_to_the_service(browser, serve, tmp_path):
     sent_by_prolific(tmp_path, n_trials=2, n_participants=9, most_attempts=1, checks=1)
     url = serve()
@@ -574,7 +574,7 @@ def test_each_ending_shows_the_code_that_takes_people_back_to_the_service(browse
         assert told(page) == link(code)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_who_came_before_is_refused_kindly_or_goes_on_where_the_study_says_so(
     browser, serve, tmp_path
 ):

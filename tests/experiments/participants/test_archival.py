@@ -316,3 +316,32 @@ class TestSealed:
     def test_two_experiments_of_one_name_are_refused(self):
         with pytest.raises(SourceError, match="same name"):
             ArchivalParticipants([archive(), archive()])
+
+
+class TestSealedPeople:
+    def source(self, share: float = 0.4) -> ArchivalParticipants:
+        return ArchivalParticipants(
+            [archive(n_people=5, n_trials=10)], sealed_share=0.2, sealed_people=share, seed=3
+        )
+
+    def test_every_answer_is_open_or_sealed_once(self):
+        source = self.source()
+        (trials,), (people,) = source.sealed(), source.sealed_people()
+        assert trials.n_participants == 3
+        assert len(trials.stimuli) == 2
+        assert people.n_participants == 2
+        assert len(people.stimuli) == 10
+        (offer,) = source.offers(np.random.default_rng(0), 100)
+        assert offer.n_participants == 3
+        n_open = 3 * len(offer.stimuli) * offer.repetitions
+        n_all = archive(n_people=5, n_trials=10).n_responses
+        assert n_open + trials.n_responses + people.n_responses == n_all
+
+    def test_without_a_share_nobody_is_sealed(self):
+        source = self.source(0.0)
+        assert not source.sealed_people()
+        assert source.sealed()[0].n_participants == 5
+
+    def test_people_who_cannot_be_told_apart_cannot_be_sealed(self):
+        with pytest.raises(SourceError, match="cannot be told apart"):
+            ArchivalParticipants([pooled()], sealed_people=0.2)

@@ -185,7 +185,7 @@ def sweep(stand_in, folder, seed, faults, n_kills=None):
             )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_program_that_is_killed_and_begun_again_leaves_the_same_books(stand_in, tmp_path):
     sweep(stand_in, tmp_path, 3, NO_FAULTS, n_kills=5)
 

@@ -74,7 +74,7 @@ def forge(folder: Path, kind: str, change: Callable[[dict[str, Any]], Any]) -> i
     return seq
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_deterministic_record_comes_out_again_bit_for_bit(finished: Path) -> None:
     with Trace.open(finished, RECORD_TYPES, read_only=True) as trace:
         form = canonical_digest(trace.journal.events())

@@ -341,6 +341,7 @@ def test_a_campaign_branched_late_with_its_own_seed_comes_out_as_it_did(tmp_path
     assert OUTCOMES["same_leader"](state, before) is True
 
 
+@pytest.mark.slow
 def test_the_audit_says_that_what_a_branch_concludes_is_counterfactual(tmp_path: Path) -> None:
     origin = tiny_run()
     with Trace.open(origin, RECORD_TYPES, read_only=True) as trace:

@@ -216,7 +216,7 @@ def test_fetching_without_a_network_says_how_to_do_it_by_hand(tmp_path: Path) ->
     assert not list(tmp_path.rglob("*.jsonl"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_full_disk_stops_the_run_with_one_line_and_the_rest_can_be_audited(
     tmp_path: Path, require
 ) -> None:  # type: ignore[no-untyped-def]

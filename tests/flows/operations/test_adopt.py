@@ -65,6 +65,7 @@ def test_a_file_says_whose_answers_it_holds(tmp_path: Path) -> None:
     assert "12 different trials, each in 8.0 rows on average" in found.facts
 
 
+@pytest.mark.slow
 def test_a_study_is_written_and_its_run_needs_the_file_no_more(tmp_path: Path) -> None:
     data = answers(tmp_path / "a.csv")
     made = new_study(tmp_path / "mine.toml", data)

@@ -139,7 +139,7 @@ def test_trials_on_which_the_rivals_agree_are_refused_with_what_would_help(tmp_p
     assert "trials on which the two" in text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_attributes_are_moved_between_the_levels() -> None:
     settings = {
         "design__trials": 6,

@@ -56,6 +56,7 @@ def test_a_record_comes_out_again_and_a_forged_one_does_not(measured, tmp_path):
     assert "lines[0].score" in check_transfer(read_transfer(file))
 
 
+@pytest.mark.slow
 def test_a_record_of_other_code_or_none_is_refused(measured, tmp_path):
     with pytest.raises(TransferError, match="computed by other code"):
         check_transfer(measured.model_copy(update={"science": "0" * 64}))
@@ -100,6 +101,7 @@ def test_the_command_says_what_is_missing():
     assert isinstance(refused.exception, DataMissingError)
 
 
+@pytest.mark.slow
 def test_the_leader_of_a_run_travels_with_its_people(finished):
     theory = find_theory(str(finished), RUNS)
     assert theory.domain == "multiattribute"

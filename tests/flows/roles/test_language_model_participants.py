@@ -117,6 +117,7 @@ def test_every_person_is_a_session_of_its_own(finished: Path, told: list[dict[st
     assert len(set(seeds)) == len(seeds)
 
 
+@pytest.mark.slow
 def test_answers_follow_the_rule_that_the_server_reads_off_the_pages(finished: Path) -> None:
     with Trace.open(finished, RECORD_TYPES, read_only=True) as trace:
         (collected,) = [item.record for item in trace.records(TrialsCollected)]

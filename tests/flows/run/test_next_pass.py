@@ -476,7 +476,7 @@ def test_a_clock_that_is_set_back_between_two_passes_changes_neither_order_nor_r
     assert wrong <= {"times", "heads"}  # a clock set back looks like events that are dated back
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_machine_with_another_version_refuses_and_the_one_that_began_goes_on(
     asked: Asked, in_order: dict[int, dict[str, object]], copy: Path, tmp_path: Path
 ) -> None:
@@ -526,7 +526,7 @@ def going(copy: Path, tmp_path: Path) -> Iterator[list[subprocess.Popen[bytes]]]
         process.stdin.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_answers_that_arrive_during_a_pass_are_left_for_the_next_one_and_nothing_is_lost(
     asked: Asked,
     in_order: dict[int, dict[str, object]],

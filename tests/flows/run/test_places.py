@@ -56,7 +56,7 @@ def other_folder(folder: Path, place: Path) -> Path:
     return place
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_another_folder_reads_such_a_run_and_is_refused_what_would_make_a_second_inbox(
     asked: Asked, tmp_path: Path
 ) -> None:

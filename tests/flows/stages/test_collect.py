@@ -594,7 +594,7 @@ def n_events(folder: Path) -> int:
         return 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_recruitment_cut_short_after_people_answered_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -707,7 +707,7 @@ def test_answers_that_a_pass_stored_and_did_not_record_go_with_who_withdraws(
         assert not trace.artifacts.has(stored)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_withdrawal_that_was_cut_short_is_told_by_the_audit_and_ended_by_the_next_pass(
     copy: Path,
 ) -> None:

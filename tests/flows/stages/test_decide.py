@@ -44,7 +44,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_verdict_is_followed_by_a_decision_that_says_why(finished: Path) -> None:
     state, trace = read_state(finished)
     trace.close()
@@ -201,6 +201,6 @@ def test_the_next_search_begins_from_what_was_to_be_refined_in_the_last_cycle() 
     assert [item.record.candidate for item in refined(state, 2)] == [SECOND]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_audit_finds_nothing_amiss(finished: Path) -> None:
     assert audit(finished).passed

@@ -77,7 +77,7 @@ def validity_of(trace: Trace) -> Validity:
     return Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_better_challenger_takes_the_seat_and_one_record_erases_what_the_displaced_judge_said(
     trace: Trace,
 ) -> None:
@@ -246,7 +246,7 @@ def test_strategies_are_credited_by_outcomes_and_the_first_prefers_nothing(evolv
     assert all(0 < mean < 1 for mean in others[-1].credits.values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_commands_and_report_say_what_happened(evolved: Path) -> None:
     runner = CliRunner()
 

@@ -18,7 +18,7 @@ from small import QUICK, small_study
 CYCLES = 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_leader_that_is_the_truth_ends_the_campaign_without_another_search(
     tmp_path: Path,
 ) -> None:

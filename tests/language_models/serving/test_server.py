@@ -152,7 +152,7 @@ def test_a_server_that_dies_or_hangs_comes_back_at_the_same_address_until_the_li
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_row_of_deaths_ends_when_the_server_has_settled(tmp_path):
     wanted, n_ready = launch(tmp_path), 0
 

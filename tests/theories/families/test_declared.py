@@ -87,7 +87,7 @@ def with_base(name, item):
     return Composition(PLAIN | {"evaluation": (base,), item.slot: (item.name,)})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", DOMAINS)
 def test_published_theories_pass_all_checks(name, sandbox):
     domain, family = DOMAINS[name], FAMILIES[name]

@@ -62,7 +62,7 @@ def with_mechanism(mechanism):
     return base, Composition({**base.slots, mechanism.slot: (mechanism.name,)})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism", FAMILY.grammar.mechanisms, ids=lambda item: f"{item.slot}:{item.name}"
 )

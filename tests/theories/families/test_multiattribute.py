@@ -68,7 +68,7 @@ def chance_of_b(sandbox, slots, stimuli=TRIALS, **parameters):
     return sandbox.probabilities(source, draws or {"": np.zeros(1)}, [stimuli.arrays])[0][..., 1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(FAMILY.seeds))
 def test_every_published_theory_is_a_theory(name, sandbox):
     theory = load_theory(FAMILY.program(name), DOMAIN, sandbox)
@@ -116,7 +116,7 @@ def test_every_mechanism_alone_makes_weighted_additive_another_theory(
         assert difference > 0.02
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism", GRAMMAR.mechanisms, ids=lambda item: f"{item.slot}-{item.name}"
 )

@@ -40,7 +40,7 @@ def n_true(grammar: Grammar, composition: Composition, sandbox) -> int:
     return len(report.tried)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("domain", FAMILIES)
 def test_random_compositions_do_as_they_predict(domain, sandbox):
     grammar, rng = FAMILIES[domain].grammar, np.random.default_rng(1)

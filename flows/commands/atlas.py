@@ -1,0 +1,118 @@
+"""The commands ``lakatos atlas run|show``: a campaign for each public data set, and one page over all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from lakatos.flows.run.engine import EngineName
+
+ATLAS = Path("studies/atlas")
+Studies = Annotated[
+    Path, typer.Argument(help="Folder of study files, one for each data set; a new one is a file.")
+]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
+]
+RunsFolder = Annotated[
+    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
+]
+
+atlas_app = typer.Typer(
+    help="One campaign for each public data set, and one page over all of them.",
+    no_args_is_help=True,
+)
+
+
+@atlas_app.command("run")
+def run_command(
+    studies: Studies = ATLAS,
+    data: DataFolder = None,
+    runs: RunsFolder = Path("runs"),
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Name of a study; may be given again.")
+    ] = None,
+    parallel: Annotated[int, typer.Option(help="Campaigns at the same time.", min=1)] = 1,
+    workers: Annotated[
+        int, typer.Option(help="Theories that run at the same time in each.", min=1)
+    ] = 2,
+    engine: Annotated[EngineName, typer.Option(help="What carries the campaigns.")] = "none",
+    travels: Annotated[
+        bool, typer.Option(help="Try each leader on the other data sets of its domain.")
+    ] = True,
+) -> None:
+    """Run the campaigns of an atlas, or go on with those that are not finished; then write its page.
+
+    Exit status 1 if a campaign failed; the others are not hurt. The same command goes on where it stopped.
+    In Python: `lakatos.flows.operations.atlas` and `lakatos.flows.operations.sweep.run_sweep`.
+    """
+    from lakatos.flows.commands.sweep import show_plainly
+    from lakatos.flows.errors import FlowError, StudyError
+    from lakatos.flows.operations.atlas import atlas_cells, load_atlas, travel
+    from lakatos.flows.operations.sweep import run_sweep
+
+    console, found = Console(), load_atlas(studies)
+    unknown = sorted(set(only or ()) - set(found))
+    if unknown:
+        raise StudyError(f"{studies} has no study {unknown[0]!r}; it has {', '.join(found)}.")
+    chosen = {name: config for name, config in found.items() if not only or name in only}
+    folder = runs / studies.name
+    outcomes = run_sweep(
+        folder,
+        atlas_cells(chosen),
+        data=data,
+        engine=engine,
+        parallel=parallel,
+        workers=workers,
+        show=show_plainly(console),
+    )
+    if travels:
+        travel(
+            folder,
+            found,
+            data=data,
+            n_workers=workers,
+            show=lambda text: console.print(escape(text), soft_wrap=True),
+        )
+    _write(console, folder, list(found), None)
+    failed = [item for item in outcomes if item.state == "failed"]
+    if failed:
+        raise FlowError(
+            f"{len(failed)} of {len(outcomes)} campaigns failed, the first, {failed[0].cell.name}, with: "
+            f"{failed[0].text} The others are not hurt; the same command tries the failed ones again."
+        )
+
+
+@atlas_app.command("show")
+def show_command(
+    studies: Studies = ATLAS,
+    runs: RunsFolder = Path("runs"),
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", help="Write the same as a Markdown file here, too.")
+    ] = None,
+) -> None:
+    """Write the page over all data sets of an atlas again, and a report for each.
+
+    In Python: `lakatos.flows.operations.atlas_page.write_atlas(folder, entries)`.
+    """
+    from lakatos.flows.operations.atlas import load_atlas
+
+    _write(Console(), runs / studies.name, list(load_atlas(studies)), markdown)
+
+
+def _write(console: Console, folder: Path, names: list[str], markdown: Path | None) -> None:
+    from lakatos.flows.operations.atlas import read_atlas
+    from lakatos.flows.operations.atlas_page import write_atlas, write_markdown
+
+    entries = read_atlas(folder, names)
+    missing = sorted(set(names) - {entry.name for entry in entries})
+    page = write_atlas(folder, entries, missing)
+    console.print(f"{len(entries)} of {len(names)} data sets: {escape(str(page))}", soft_wrap=True)
+    if markdown is not None:
+        write_markdown(markdown, entries, missing)
+        console.print(f"as Markdown: {escape(str(markdown))}", soft_wrap=True)
