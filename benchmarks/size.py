@@ -6,7 +6,8 @@
 Answers are those of simulated people of cumulative prospect theory to random gambles. They are *pooled* (of each
 problem only how many people chose what) or *single* (each person answered 200 problems drawn at random). ``fit`` learns
 the people of the richest published theory, and predicts answers that were left out; ``search`` is the grammar's whole
-search of a cycle, elimination included, with 24 candidates. Each cell runs in a process of its own in a control
+search of a cycle, elimination included, with 24 candidates; ``campaign`` a whole study of one cycle and 8
+candidates. Each cell runs in a process of its own in a control
 group, so that the children of sandboxes count; peak memory is that of all its processes.
 
 Floor: one pass of the likelihood over the data for one draw of the richest theory, its process included.
@@ -18,6 +19,7 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,9 +33,13 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.demonstration import ProcessorMeter  # noqa: E402
 from benchmarks.memory_use import memory_mib  # noqa: E402
+from lakatos.experiments.archives import ARCHIVES  # noqa: E402
+from lakatos.experiments.archives.archive import ArchiveReader  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.domains.risky import pairs  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
+from lakatos.flows.run.study import parse_study  # noqa: E402
+from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
@@ -103,6 +109,8 @@ def work(part: str, trials: Trials) -> dict[str, Any]:
     from lakatos.theories.advocate import AdvocateBrief
     from lakatos.theories.composition_search import search_compositions
 
+    if part == "campaign":
+        return campaign(trials)
     with Laboratory(DOMAINS["risky"], 2) as laboratory:
         if part == "fit":
             theory = richest()
@@ -128,6 +136,27 @@ def work(part: str, trials: Trials) -> dict[str, Any]:
             "n_failed": sum(bool(item.error) for item in found.attempts),
             "n_tried": len(found.attempts),
         }
+
+
+def campaign(trials: Trials) -> dict[str, Any]:
+    """A study that asks for all problems at once, a fifth of them sealed: one cycle, up to its verdict."""
+    ARCHIVES["size"] = ArchiveReader("size", "risky", "made", None, lambda folder: (trials,))
+    n_problems = len(trials.stimuli)
+    seeds = ["expected_value", "expected_utility", "prospect_theory"]
+    study = {
+        "name": "size",
+        "question": "What do people make of very many gambles?",
+        "domain": "risky",
+        "seed": 1,
+        "theories": {"seeds": seeds, "candidates": 8, "successors": 2, "rivals": 3},
+        "design": {"trials": n_problems, "random_share": 0.5, "refused": "cover"},
+        "participants": {"source": "archival", "archive": "size"},
+        "stop": {"cycles": 1, "least_cycles": 1},
+        "validation": {"sealed_share": 0.2, "folds": 0},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        verdict = run_study(parse_study(study, "benchmarks/size.py"), Path(folder) / "run")
+    return {"verdict": verdict.text}
 
 
 def floor(trials: Trials) -> float:
