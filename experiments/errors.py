@@ -3,6 +3,7 @@
 ExperimentError
 ├── StimuliError          a trial that the domain does not allow
 ├── TaskFileError         a file that declares no domain
+├── AnswerScaleError      a grid of outcomes that is none
 ├── TrialsError           responses that cannot be counted
 ├── DesignError           no admissible design
 │   └── EmptyDesignSpaceError
@@ -24,6 +25,10 @@ class StimuliError(ExperimentError):
 
 class TaskFileError(ExperimentError):
     """A file does not declare a domain: what is wrong in it, where, and what to write."""
+
+
+class AnswerScaleError(ExperimentError):
+    """A domain declares a grid of outcomes that is none: its levels or edges do not grow, or are too many."""
 
 
 class TrialsError(ExperimentError):

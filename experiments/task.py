@@ -121,6 +121,8 @@ class Trials:
     """People behind the answers; for pooled data as published."""
     feedback: Mapping[str, Array] = field(default_factory=dict)
     """``(n_rows,)`` each: what followed the answer."""
+    attributes: Mapping[str, Array] = field(default_factory=dict)
+    """``(n_participants,)`` each: what is known of the people, such as ``age_years``."""
     by_language_model: bool = False
     """Whether a language model gave the answers, in place of people."""
 
@@ -135,6 +137,12 @@ class Trials:
             if np.shape(column) != (n_rows,) or not np.isfinite(column).all():
                 raise TrialsError(
                     f"{self.experiment}: the feedback {name!r} must be a finite number for each of {n_rows} answers."
+                )
+        for name, column in self.attributes.items():
+            if np.shape(column) != (self.n_participants,) or not np.isfinite(column).all():
+                raise TrialsError(
+                    f"{self.experiment}: the attribute {name!r} must be a finite number for each of "
+                    f"{self.n_participants} people."
                 )
         whole = {
             name: np.asarray(getattr(self, name)) for name in ("participant", "trial", "response")
@@ -200,6 +208,24 @@ class Trials:
             response=self.response[kept],
             count=self.count[kept],
             feedback={name: column[kept] for name, column in self.feedback.items()},
+            attributes={name: column[chosen] for name, column in self.attributes.items()},
+        )
+
+    def in_counts(self) -> Trials:
+        """The same answers as counts that do not say who gave them."""
+        totals = self.counts.sum(axis=0)
+        trial, response = (totals > 0).nonzero()
+        return Trials(
+            experiment=self.experiment,
+            stimuli=self.stimuli,
+            participant=np.zeros(len(trial), dtype=np.int64),
+            trial=trial,
+            response=response,
+            count=totals[trial, response].astype(np.int64),
+            n_options=self.n_options,
+            pooled=True,
+            n_people=self.n_people or self.n_participants,
+            by_language_model=self.by_language_model,
         )
 
     @cached_property
@@ -277,11 +303,9 @@ class Trials:
 
     def to_json(self) -> dict[str, Any]:
         """Write the table as plain lists, for artifacts."""
-        feedback = {
-            name: np.asarray(column).tolist() for name, column in sorted(self.feedback.items())
-        }
+        optional = {"feedback": self.feedback, "attributes": self.attributes}
         return {
-            **({"feedback": feedback} if feedback else {}),
+            **{name: _as_lists(columns) for name, columns in optional.items() if columns},
             **({"by_language_model": True} if self.by_language_model else {}),
             "experiment": self.experiment,
             "stimuli": self.stimuli.to_json(),
@@ -309,11 +333,17 @@ class Trials:
             pooled=value["pooled"],
             n_people=value["n_people"],
             by_language_model=value.get("by_language_model", False),
-            feedback={
-                name: np.asarray(column, dtype=np.float64)
-                for name, column in value.get("feedback", {}).items()
-            },
+            feedback=_from_lists(value.get("feedback", {})),
+            attributes=_from_lists(value.get("attributes", {})),
         )
+
+
+def _as_lists(columns: Mapping[str, Array]) -> dict[str, list[float]]:
+    return {name: np.asarray(column).tolist() for name, column in sorted(columns.items())}
+
+
+def _from_lists(lists: Mapping[str, list[float]]) -> dict[str, Array]:
+    return {name: np.asarray(column, dtype=np.float64) for name, column in lists.items()}
 
 
 def check_unmixed(trials: Iterable[Trials]) -> None:

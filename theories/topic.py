@@ -39,6 +39,20 @@ TOPICS = {
     ("known suppliers", "unknown suppliers"): "supplier fame",
     ("freedom", "contracts"): "contract effects",
     ("steady rates", "varying rates"): "rate stability",
+    ("increasing worth", "diminishing worth"): "curved worth",
+    ("envy", "humility"): "being behind",
+    ("guilt", "pride"): "being ahead",
+    ("care", "spite"): "the other's payoff",
+    ("caution", "recklessness"): "worst payoffs",
+    ("hope", "modesty"): "best payoffs",
+    ("efficiency", "inefficiency"): "largest sums",
+    ("equal splits", "unequal splits"): "equality",
+    ("dominance", "missed dominance"): "dominance",
+    ("risk dominance", "risky equilibria"): "risk dominance",
+    ("payoff dominance", "poor equilibria"): "payoff dominance",
+    ("central tendency", "exaggeration"): "central tendency",
+    ("growth expected", "decline expected"): "expected growth",
+    ("anchoring", "contrast"): "anchoring",
 }
 """By the labels of both sides."""
 

@@ -2,11 +2,19 @@
 
 from lakatos.experiments.archives.allais import READER as ALLAIS
 from lakatos.experiments.archives.archive import ArchiveReader
+from lakatos.experiments.archives.estimation_little2024 import READER as ESTIMATION_LITTLE2024
+from lakatos.experiments.archives.games_zhu2024 import READER as GAMES_ZHU2024
 from lakatos.experiments.archives.intertemporal_ericson2015 import (
     READER as INTERTEMPORAL_ERICSON2015,
 )
+from lakatos.experiments.archives.learning_probability_thoma2025 import (
+    READER as LEARNING_PROBABILITY_THOMA2025,
+)
 from lakatos.experiments.archives.learning_reversal_zorowitz2023 import (
     READER as LEARNING_REVERSAL_ZOROWITZ2023,
+)
+from lakatos.experiments.archives.learning_two_step_nussenbaum2020 import (
+    READER as LEARNING_TWO_STEP_NUSSENBAUM2020,
 )
 from lakatos.experiments.archives.learning_two_step_shahar2019 import (
     READER as LEARNING_TWO_STEP_SHAHAR2019,
@@ -28,6 +36,10 @@ ARCHIVES: dict[str, ArchiveReader] = {
         INTERTEMPORAL_ERICSON2015,
         LEARNING_REVERSAL_ZOROWITZ2023,
         LEARNING_TWO_STEP_SHAHAR2019,
+        LEARNING_TWO_STEP_NUSSENBAUM2020,
+        LEARNING_PROBABILITY_THOMA2025,
         MULTIATTRIBUTE_ELECTRICITY,
+        GAMES_ZHU2024,
+        ESTIMATION_LITTLE2024,
     )
 }

@@ -23,7 +23,8 @@ class ArchiveSource:
     files: Mapping[str, str]
     """sha256 of each file, by its path relative to the data set's folder."""
     remote: Mapping[str, str]
-    """Path of each file inside the repository, by the same keys."""
+    """Path of each file inside the repository, by the same keys; left out for a file that is not published as it is,
+    such as one that holds a part of the people while the rest is kept apart as a test."""
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,10 @@ def fetch_archive(
         target = place / file
         if target.is_file() and sha256(target.read_bytes()).hexdigest() == digest:
             continue
+        if file not in source.remote:
+            raise DataMissingError(
+                f"{target} is missing or another file. {_how_to_get(reader, source, folder)}"
+            )
         address = _address(source, file, base_address)
         try:
             data = _download(address, timeout_s, most_bytes)
@@ -126,6 +130,11 @@ def data_folder(reader: ArchiveReader, folder: Path) -> Path:
 
 
 def _how_to_get(reader: ArchiveReader, source: ArchiveSource, folder: Path) -> str:
+    if not source.remote:
+        return (
+            f"It is a part of what is published at {_page(source)} (licence: {source.licence}) and cannot be "
+            f"downloaded as it is; copy it into {data_folder(reader, folder)} from where the rest is kept apart."
+        )
     return (
         f"It is published at {_page(source)} (licence: {source.licence}); "
         f"`lakatos data fetch {reader.name} --data {folder}` gets it."

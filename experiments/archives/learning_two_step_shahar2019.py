@@ -7,22 +7,17 @@ made there and is rewarded or not. What the options left alone would have done i
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
-import numpy as np
-
 from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
-from lakatos.experiments.archives.packed import packed_lines
-from lakatos.experiments.domains.learning import steps
+from lakatos.experiments.archives.packed import packed_lines, read_session
+from lakatos.experiments.domains.learning import TwoStepTrial, two_step_trials
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 
 FILE = "prompts.jsonl.zip"
 EXPERIMENTS = ("first", "later")
-Trial = tuple[int, int, int, int]
-"""First pick, state it led to (1 or 2), second pick, reward."""
 _LATER = re.compile(r"You are now back 18 months later[^\n]*")
 _FIRST = re.compile(
     r"In the first stage, you will choose between two options: ([A-Z]) and ([A-Z])\."
@@ -50,22 +45,18 @@ def read(folder: Path) -> tuple[Trials, ...]:
     ]
     if not all(groups):
         raise TrialsError(f"{path} lacks one of the two measurements.")
-    return tuple(_trials(name, group) for name, group in zip(EXPERIMENTS, groups, strict=True))
+    return tuple(
+        two_step_trials(name, group) for name, group in zip(EXPERIMENTS, groups, strict=True)
+    )
 
 
-def read_record(line: str, where: str) -> tuple[list[Trial], list[Trial]]:
+def read_record(line: str, where: str) -> tuple[list[TwoStepTrial], list[TwoStepTrial]]:
     """Both measurements of one person, from one line of the file; the later one may be empty.
 
     Raises:
         TrialsError: Something in it is not as published; the message says what.
     """
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise TrialsError(f"{where}: no JSON ({error}).") from None
-    text = record.get("text") if isinstance(record, dict) else None
-    if not isinstance(text, str):
-        raise TrialsError(f"{where}: text must be the session in words.")
+    text = read_session(line, where)["text"]
     named = [pattern.findall(text) for pattern in (_FIRST, _STATES, _SECOND)]
     if any(len(found) != 1 or found[0][0] == found[0][1] for found in named):
         raise TrialsError(
@@ -83,7 +74,7 @@ def read_record(line: str, where: str) -> tuple[list[Trial], list[Trial]]:
 
 def _read_trials(
     text: str, first: tuple[str, str], states: tuple[str, str], second: tuple[str, str], where: str
-) -> list[Trial]:
+) -> list[TwoStepTrial]:
     trials = []
     for line in text.split("\n"):
         if not line.startswith("You are presented"):
@@ -107,27 +98,6 @@ def _read_trials(
             )
         )
     return trials
-
-
-def _trials(experiment: str, people: list[list[Trial]]) -> Trials:
-    n_steps = 2 * max(map(len, people))
-    lengths = [2 * len(own) for own in people]
-    table = np.array([trial for own in people for trial in own])
-    response = table[:, [0, 2]].ravel()
-    nothing = np.zeros(len(table))
-    return Trials(
-        experiment=experiment,
-        stimuli=steps(n_steps, 2, stage=np.arange(n_steps) % 2),
-        participant=np.repeat(np.arange(len(people)), lengths),
-        trial=np.concatenate([np.arange(length) for length in lengths]),
-        response=response,
-        count=np.ones(len(response), dtype=np.int64),
-        n_people=len(people),
-        feedback={
-            "reward": np.stack([nothing, table[:, 3]], axis=1).ravel(),
-            "next_state": np.stack([table[:, 1], nothing], axis=1).ravel(),
-        },
-    )
 
 
 READER = ArchiveReader(

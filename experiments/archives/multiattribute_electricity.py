@@ -8,16 +8,15 @@ same set of offers was shown to many people, so that there are 62 distinct trial
 from __future__ import annotations
 
 import csv
-import gzip
-import zlib
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
 from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
+from lakatos.experiments.archives.packed import gzip_text
 from lakatos.experiments.domains.offers import N_OFFERS, Offer, offered
-from lakatos.experiments.errors import DataMissingError, TrialsError
+from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 
 FILE = "electricity.csv.gz"
@@ -41,11 +40,7 @@ def read(folder: Path) -> tuple[Trials, ...]:
         TrialsError: It is not the published table; the message names the line or the question.
     """
     path = folder / FILE
-    if not path.is_file():
-        raise DataMissingError(
-            f"{path} is missing; fetch the data set multiattribute_electricity first."
-        )
-    reader = csv.DictReader(_text(path).splitlines())
+    reader = csv.DictReader(gzip_text(path, MOST_BYTES).splitlines())
     absent = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
     if absent:
         raise TrialsError(f"{path}: the column(s) {', '.join(absent)} are missing.")
@@ -72,20 +67,6 @@ def read(folder: Path) -> tuple[Trials, ...]:
             n_people=len(people),
         ),
     )
-
-
-def _text(path: Path) -> str:
-    try:
-        with gzip.open(path) as file:
-            data = file.read(MOST_BYTES + 1)
-        text = data.decode()
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise TrialsError(f"{path} is no gzip file of text: {error}.") from None
-    if len(data) > MOST_BYTES:
-        raise TrialsError(
-            f"{path} holds more than {MOST_BYTES} bytes; it is not the published file."
-        )
-    return text
 
 
 def _row(row: dict[str, str], where: str) -> Row:

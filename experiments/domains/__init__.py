@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from lakatos.experiments.domains.estimation import EstimationDomain
+from lakatos.experiments.domains.games import GamesDomain
 from lakatos.experiments.domains.intertemporal import IntertemporalDomain
 from lakatos.experiments.domains.learning import LearningDomain
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
@@ -17,6 +19,8 @@ DOMAINS: dict[str, Domain] = {
     "intertemporal": IntertemporalDomain(),
     "learning": LearningDomain(),
     "offers": OffersDomain(),
+    "games": GamesDomain(),
+    "estimation": EstimationDomain(),
 }
 
 

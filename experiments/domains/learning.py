@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.errors import StimuliError
-from lakatos.experiments.task import Stimuli
+from lakatos.experiments.task import Stimuli, Trials
 
 Array = NDArray[Any]
 Task = Literal["bandit", "reversal", "two_step"]
@@ -31,6 +31,8 @@ MOST_STEPS = 2000
 SHOWN = ("available", "stage", "block_start", "position")
 """Arrays that people see; the others are what would follow."""
 HIDDEN = ("payoff", "next_state")
+TwoStepTrial = tuple[int, int, int, int]
+"""First pick, state it led to (1 or 2), second pick, reward."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,33 @@ def _two_step(settings: LearningSettings, rng: np.random.Generator) -> Stimuli:
         block_start=(row % (2 * per_block) == 0),
         payoff=payoff,
         next_state=next_state,
+    )
+
+
+def two_step_trials(
+    experiment: str,
+    people: Sequence[Sequence[TwoStepTrial]],
+    attributes: Mapping[str, Array] | None = None,
+) -> Trials:
+    """Published answers to the two-step task, person by person; what other picks would have done is not known."""
+    n_steps = 2 * max(map(len, people))
+    lengths = [2 * len(own) for own in people]
+    table = np.array([trial for own in people for trial in own])
+    response = table[:, [0, 2]].ravel()
+    nothing = np.zeros(len(table))
+    return Trials(
+        experiment=experiment,
+        stimuli=steps(n_steps, 2, stage=np.arange(n_steps) % 2),
+        participant=np.repeat(np.arange(len(people)), lengths),
+        trial=np.concatenate([np.arange(length) for length in lengths]),
+        response=response,
+        count=np.ones(len(response), dtype=np.int64),
+        n_people=len(people),
+        feedback={
+            "reward": np.stack([nothing, table[:, 3]], axis=1).ravel(),
+            "next_state": np.stack([table[:, 1], nothing], axis=1).ravel(),
+        },
+        attributes=attributes or {},
     )
 
 

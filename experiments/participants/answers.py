@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, get_args
 
 from lakatos.experiments.errors import TrialsError
@@ -54,6 +54,8 @@ class PersonAnswers:
     server_time_ms: tuple[float, ...] = ()
     """For each response, by the server's clock: the time from the arrival of the response before it (for the first one,
     from the beginning of the task) to its own; empty where no server saw them arrive."""
+    replies: Mapping[str, Any] = field(default_factory=dict)
+    """To questions about the person, by name: a number, a text, a list of places, or None where one was left out."""
 
     def __post_init__(self) -> None:
         n_answers = len(self.trial)
@@ -89,9 +91,10 @@ class PersonAnswers:
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, for the inbox and for artifacts."""
-        value = {field.name: getattr(self, field.name) for field in fields(self)}
-        if not self.server_time_ms:
-            del value["server_time_ms"]
+        value = {item.name: getattr(self, item.name) for item in fields(self)}
+        for name in OPTIONAL:
+            if not value[name]:
+                del value[name]
         lists = {name: list(column) for name, column in value.items() if isinstance(column, tuple)}
         return (
             value
@@ -106,11 +109,11 @@ class PersonAnswers:
         Raises:
             TrialsError: Something is missing, unknown or of another type; the message names it.
         """
-        names = {field.name for field in fields(cls)}
+        names = {item.name for item in fields(cls)}
         if not isinstance(value, Mapping):
             raise TrialsError(f"a person's answers are a JSON object, not {type(value).__name__}.")
         problems = [
-            *(f"lacks {name!r}" for name in sorted(names - {"server_time_ms"} - set(value))),
+            *(f"lacks {name!r}" for name in sorted(names - OPTIONAL - set(value))),
             *(f"has an unknown key {name!r}" for name in sorted(set(map(str, value)) - names)),
         ]
         if problems:
@@ -126,6 +129,7 @@ class PersonAnswers:
             response=_column("response", value["response"], int),
             response_time_ms=_column("response_time_ms", value["response_time_ms"], float),
             server_time_ms=_column("server_time_ms", value.get("server_time_ms", ()), float),
+            replies=_replies(value.get("replies", {})),
             feedback={
                 str(name): _column(f"feedback {name!r}", column, float)
                 for name, column in value["feedback"].items()
@@ -137,7 +141,27 @@ class PersonAnswers:
         )
 
 
+OPTIONAL: Final = frozenset({"server_time_ms", "replies"})
+"""Keys of `PersonAnswers.to_json` that are left out where they hold nothing."""
 _TEXTS = ("experiment", "person", "consent", "language", "source")
+
+
+def _replies(value: Any) -> dict[str, Any]:
+    """Answers to questions about the person: plain values by name."""
+
+    def plain(item: Any) -> bool:
+        return item is None or type(item) in (int, float, str)
+
+    if not isinstance(value, Mapping):
+        raise TrialsError("a person's answers: 'replies' is an object of answers, by name.")
+    for name, item in value.items():
+        whole = isinstance(item, list) and all(type(place) is int for place in item)
+        if not (plain(item) or whole):
+            raise TrialsError(
+                f"a person's answers: the reply {str(name)!r} holds {item!r}; give a number, a text, a list of whole "
+                "numbers, or null."
+            )
+    return {str(name): item for name, item in sorted(value.items())}
 
 
 def _typed(name: str, value: Any, kind: type) -> Any:

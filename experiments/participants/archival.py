@@ -25,7 +25,7 @@ class ArchivalParticipants:
     """
 
     keys: ClassVar[frozenset[str]] = frozenset(
-        {"archive", "experiments", "file", "columns", "answers"}
+        {"archive", "experiments", "pooled", "file", "columns", "answers"}
     )
     sections: ClassVar[frozenset[str]] = frozenset({"validation"})
     brought_by: ClassVar[str] = "answers arrive through the inbox"
@@ -291,6 +291,7 @@ def restrict(
         pooled=trials.pooled,
         n_people=trials.n_people if trials.pooled else len(people),
         feedback={name: column[keep] for name, column in trials.feedback.items()},
+        attributes={name: column[people] for name, column in trials.attributes.items()},
     )
 
 

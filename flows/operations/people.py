@@ -18,6 +18,7 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers, pseudonym
 from lakatos.experiments.participants.file import read_answers, read_table, stimulus_columns
 from lakatos.experiments.participants.table import get_answers, name_of_answers
+from lakatos.experiments.participants.web.questions import PageQuestion
 from lakatos.experiments.participants.web.store import (
     COLLECTION_FILE,
     KEY_FILE,
@@ -533,10 +534,20 @@ def _people_rows(trace: Trace, state: RunState) -> Iterator[dict[str, Any]]:
                 "language": answers.language,
                 "consent": answers.consent,
                 "source": answers.source,
+                **{name: _cell(value) for name, value in answers.replies.items()},
                 **_answered_by(state),
                 **_session(state, item),
                 "excluded": _rules(state, item),
             }
+
+
+def _cell(value: Any) -> Any:
+    """A reply as a spreadsheet shows it: what would begin a formula there does not."""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return (
+        f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
+    )
 
 
 def _answered_by(state: RunState) -> dict[str, str]:
@@ -609,11 +620,12 @@ def _readme(
     config: CampaignConfig, domain: Domain, rows: list[dict[str, Any]], people: list[dict[str, Any]]
 ) -> str:
     """Text that tells what each column of the exported tables means."""
+    meanings = MEANINGS | {item.name: _asked(item, config) for item in config.page.questions}
 
     def table(some: list[dict[str, Any]]) -> list[str]:
         names = dict.fromkeys(name for row in some for name in row)
         return [
-            f"- `{name}`: {MEANINGS.get(name, 'of the stimulus, or what followed the answer')}"
+            f"- `{name}`: {meanings.get(name, 'of the stimulus, or what followed the answer')}"
             for name in names
         ]
 
@@ -639,6 +651,20 @@ def _readme(
     if people:
         lines += ["", "## people.csv: one row is one person in one experiment", "", *table(people)]
     return "\n".join(lines) + "\n"
+
+
+def _asked(question: PageQuestion, config: CampaignConfig) -> str:
+    """A question about the person and what its numbers mean, for the codebook."""
+    shown = question.shown(config.page.language, config.page.language)
+    text = " ".join(f"“{shown['text']}”".split())
+    if question.kind == "scale":
+        ends = [
+            f"{shown['least']:g} {shown['answers'][0]}",
+            f"{shown['most']:g} {shown['answers'][1]}",
+        ]
+        return f"{text} ({ends[0]} to {ends[1]})"
+    labels = [f"{place} {label}" for place, label in enumerate(shown["answers"])]
+    return f"{text} ({'; '.join(labels)})" if labels else text
 
 
 def _now() -> datetime:

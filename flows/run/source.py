@@ -150,6 +150,12 @@ def archive_trials(
             f"{config.participants.experiments!r}; there are: "
             f"{', '.join(item.experiment for item in trials)}."
         )
+    if config.participants.pooled:
+        if domain_of(config).sequential:
+            raise StudyError(
+                "participants.pooled: steps of a schedule mean nothing without who took them; leave it out."
+            )
+        chosen = tuple(item.in_counts() for item in chosen)
     for item in chosen:
         item.check_comparable()
     return chosen

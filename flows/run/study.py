@@ -32,6 +32,7 @@ from lakatos.experiments.errors import DesignError, ExperimentError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.language_model import PAGE_KEYS
+from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of, read_condition
 from lakatos.experiments.quality import (
     ComprehensionAttempts,
@@ -256,6 +257,9 @@ class ParticipantsConfig(_ConfigSection):
     """Archival: data set, by name; `lakatos data list` lists them."""
     experiments: str = "*"
     """Archival: pattern of experiment names, for example ``binary-*``."""
+    pooled: bool = False
+    """Archival: whether only counts of answers are used, as if nobody knew who gave them; much faster where thousands
+    of people each answered a few of very many trials."""
     file: str = ""
     """Archival: file with answers of your own, relative to the study file, instead of a data set."""
     columns: AnswerColumns | None = None
@@ -274,10 +278,11 @@ class ParticipantsConfig(_ConfigSection):
     """Language model: decisions that stay in its conversation; as many as fit its context where nothing is said."""
 
     @model_serializer(mode="wrap")
-    def _without_own_answers(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Keys for answers of one's own are left out where there are none, so that earlier runs stay what they were."""
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
         value: dict[str, Any] = write(self)
-        return value if self.file else {key: value[key] for key in value if key not in OWN_ANSWERS}
+        unused = (() if self.file else OWN_ANSWERS) + (() if self.pooled else ("pooled",))
+        return {key: value[key] for key in value if key not in unused}
 
     @field_validator("source")
     @classmethod
@@ -458,6 +463,14 @@ class PageConfig(_ConfigSection):
     """Open link: people who may begin within an hour from one internet address; 0 for any number."""
     consent_version: str = ""
     """What you call the wording of the consent text, for the records."""
+    questions: tuple[PageQuestion, ...] = ()
+    """About the person, before or after the task: ``[[page.questions]]`` with ``name``, ``kind``, ``text``."""
+
+    @model_validator(mode="after")
+    def _questions_fit(self) -> PageConfig:
+        check_questions(self.questions, [self.language])
+        return self
+
     texts: dict[str, dict[str, Any]] = {}
     """Sentences of your own, by language, laid out as in the packaged files."""
 

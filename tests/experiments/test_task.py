@@ -99,3 +99,13 @@ def test_neighbours_of_one_form_become_one_part_in_the_same_order():
     parts = Stimuli.in_few_parts([narrow[0], narrow[1], wide, narrow[2]])
     assert [len(part) for part in parts] == [5, 2, 1]
     assert parts[0]["x"].tolist() == [0.0, 1.0, 0.0, 1.0, 2.0]
+
+
+def test_answers_in_counts_are_the_same_without_saying_whose():
+    single = trials(
+        participant=(0, 0, 1, 1), trial=(0, 1, 0, 0), response=(0, 1, 0, 1), count=(1, 1, 1, 1)
+    )
+    counts = single.in_counts()
+    assert counts.pooled
+    assert (counts.n_people, counts.n_participants) == (2, 1)
+    np.testing.assert_array_equal(counts.counts[0], single.counts.sum(axis=0))

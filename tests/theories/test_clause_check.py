@@ -16,6 +16,7 @@ CASES = {
     "multiattribute": ("weighted_additive", "accent", "majority", "majority_bonus", 0.8),
     "risky": ("expected_value", "attention", "worst outcome", "pessimism", 2.0),
     "offers": ("logit", "attention", "no contract", "freedom", 1.5),
+    "games": ("level_2", "social", "care for the other", "care", 0.3),
     "learning": ("rescorla_wagner", "habit", "perseveration", "stickiness", 1.5),
 }
 """For each domain a published theory, a further mechanism, its parameter and a value of it."""

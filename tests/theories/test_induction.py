@@ -53,6 +53,7 @@ SPACES = {
     "multiattribute": SPACE,
     "risky": {"n_outcomes": 3, "losses": True},
     "intertemporal": {"losses": True},
+    "games": {"n_games": 60},
 }
 
 
@@ -140,7 +141,7 @@ class TestLibrary:
         found = values(words, ["cue(x, 0)", "cue(x, 1)", "cue(x, 2)", "cue(x, 3)"], stimuli)
         np.testing.assert_array_equal(np.concatenate(found), [[3, 1], [1, 0], [0, 2], [0, 0]])
 
-    @pytest.mark.parametrize("name", ["multiattribute", "risky", "intertemporal"])
+    @pytest.mark.parametrize("name", ["multiattribute", "risky", "intertemporal", "games"])
     def test_every_score_is_a_finite_pair_on_every_probe(self, name):
         rng = np.random.default_rng(0)
         probes = DOMAINS[name].probes(rng)
@@ -150,7 +151,7 @@ class TestLibrary:
                 assert found.shape == (len(probe), 2)
                 assert np.isfinite(found).all()
 
-    @pytest.mark.parametrize("name", ["multiattribute", "risky", "intertemporal"])
+    @pytest.mark.parametrize("name", ["multiattribute", "risky", "intertemporal", "games"])
     def test_codes_and_words_name_one_score_each(self, name):
         words = vocabulary(
             name, [DOMAINS[name].candidates(SPACES[name], np.random.default_rng(0), 20)]
@@ -158,7 +159,7 @@ class TestLibrary:
         assert len({score.code for score in words.scores}) == len(words.scores)
         assert len({score.words for score in words.scores}) == len(words.scores)
 
-    @pytest.mark.parametrize("name", ["multiattribute", "risky", "intertemporal"])
+    @pytest.mark.parametrize("name", ["multiattribute", "risky", "intertemporal", "games"])
     def test_exchanging_the_options_turns_every_lead_round(self, name):
         domain = DOMAINS[name]
         stimuli = domain.candidates(SPACES[name], np.random.default_rng(0), 50)

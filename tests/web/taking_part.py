@@ -30,6 +30,8 @@ SPACES: dict[str, dict[str, Any]] = {
     "intertemporal": {},
     "learning": {"task": "two_step", "n_steps": 4},
     "offers": {},
+    "games": {},
+    "estimation": {},
 }
 
 

@@ -54,6 +54,7 @@ PATHS: dict[str, str] = {
     "/study/api/decline": "post",
     "/study/api/comprehension": "post",
     "/study/api/answers": "post",
+    "/study/api/replies": "post",
     "/study/api/stop": "post",
     "/study/api/next": "post",
     "/researcher/api/status": "get",
@@ -119,7 +120,8 @@ def hold(case: Any, folder: Path) -> None:
     response = case.call()
     case.validate_response(response, checks=CHECKS)
     assert what_the_victim_did(folder) == before
-    tabled = {"experiment", "session", "access", "answer", "identifier", "service", "invitation"}
+    tabled = {"experiment", "session", "access", "answer", "reply", "identifier", "service"}
+    tabled |= {"invitation"}
     assert tables(folder) == tabled
     sent = json.dumps(
         [str(case.body), case.query, dict(case.headers or {}), dict(case.cookies or {})],

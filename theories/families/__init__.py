@@ -5,7 +5,9 @@ from lakatos.experiments.domains.task_file import module_in, task_file_of
 from lakatos.experiments.task import Domain
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.families.declared import declared_family
+from lakatos.theories.families.estimation import FAMILY as ESTIMATION
 from lakatos.theories.families.family import Family
+from lakatos.theories.families.games import FAMILY as GAMES
 from lakatos.theories.families.intertemporal import FAMILY as INTERTEMPORAL
 from lakatos.theories.families.learning import FAMILY as LEARNING
 from lakatos.theories.families.multiattribute import FAMILY as MULTIATTRIBUTE
@@ -20,6 +22,8 @@ FAMILIES: dict[str, Family] = {
         INTERTEMPORAL,
         LEARNING,
         OFFERS,
+        GAMES,
+        ESTIMATION,
     )
 }
 

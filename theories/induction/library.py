@@ -186,6 +186,8 @@ def vocabulary(domain: str, stimuli: Sequence[Stimuli]) -> TermVocabulary:
         return _risky(stimuli)
     if domain == "intertemporal":
         return _dated(stimuli)
+    if domain == "games":
+        return _game()
     return _by_shape(stimuli)
 
 
@@ -804,6 +806,45 @@ def _dated(stimuli: Sequence[Stimuli]) -> TermVocabulary:
                 3.5,
             )
         )
+    return TermVocabulary((LEAD, SIDE, CLASSES), prelude, tuple(scores))
+
+
+def _game() -> TermVocabulary:
+    """What the rows of a matrix game pay, alone and with what the other may do."""
+    prelude = (
+        'own, other = trials["own"], trials["other"]\n'
+        "together, behind = own + other, xp.maximum(other - own, 0)\n"
+        "means = other.mean(axis=1)\n"
+        "likely = xp.where(means == means.max(axis=-1)[:, None], 1.0, 0.0)[:, None]\n"
+        "likely = likely / likely.sum(axis=-1)[..., None]\n"
+        "largest = together.max(axis=(-2, -1))[:, None]\n"
+        "stable = (own >= own[:, ::-1]) & (other >= other[:, :, ::-1])"
+    )
+    scores = [
+        OptionScore("own.mean(axis=-1)", "mean payoff", 1, True, True),
+        OptionScore("own.min(axis=-1)", "worst payoff", 1, True, True),
+        OptionScore("own.max(axis=-1)", "best payoff", 1, True, True),
+        OptionScore("(own * likely).sum(axis=-1)", "payoff at the column that pays the other more on average", 2),
+        OptionScore("(own**0.5).mean(axis=-1)", "mean root of the payoffs", 2),
+        OptionScore("(own**0.5 * likely).sum(axis=-1)",
+                    "root of the payoff at the column that pays the other more on average", 2.5),
+        OptionScore("xp.log(1 + own).mean(axis=-1)", "mean logarithm of the payoffs", 2.5),
+        OptionScore("xp.log(1 + own * likely).sum(axis=-1)",
+                    "logarithm of the payoff at the column that pays the other more on average", 3),
+        OptionScore("other.mean(axis=-1)", "mean payoff of the other", 1.5, True),
+        OptionScore("(other * likely).sum(axis=-1)", "what the other gets at the column that pays the other more", 2.5),
+        OptionScore("behind.mean(axis=-1)", "mean of what the other gets more", 2, True),
+        OptionScore("(behind * likely).sum(axis=-1)",
+                    "what the other gets more at the column that pays the other more on average", 2.5),
+        OptionScore("xp.abs(own - other).mean(axis=-1)", "mean inequality", 2, True),
+        OptionScore("xp.abs(own - other).min(axis=-1)", "inequality of the most equal cell", 2.5),
+        OptionScore("(together == largest[..., None]).any(axis=-1) * 1.0", "cell of the largest sum", 2, True),
+        OptionScore("together.max(axis=-1)", "largest sum of both", 2, True),
+        OptionScore("stable.any(axis=-1) * 1.0", "equilibrium", 3),
+        OptionScore("xp.where(stable, own, 0.0).max(axis=-1)", "payoff in an equilibrium", 3),
+        OptionScore("(own > own[:, ::-1]).all(axis=-1) * 1.0", "more in every column", 2, True),
+        OptionScore("own.max(axis=-1) - own.min(axis=-1)", "range of the payoffs", 2, True),
+    ]  # fmt: skip
     return TermVocabulary((LEAD, SIDE, CLASSES), prelude, tuple(scores))
 
 

@@ -22,7 +22,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from html import escape
 from pathlib import Path
 from time import monotonic
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Cookie, Depends, FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -150,6 +150,17 @@ class AnswerRequest(_RequestBody):
     """Of the step; also the key by which an answer that is sent twice is known."""
     response: Annotated[int, Field(ge=0, le=1000)]
     response_time_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)]
+
+
+class ReplyRequest(_RequestBody):
+    """Answers to the questions about the person, before or after the task."""
+
+    block: Literal["before", "after"]
+    answers: Annotated[
+        dict[Annotated[str, Field(max_length=40)], int | float | str | list[int] | None],
+        Field(max_length=100),
+    ]
+    """By the names of the questions."""
 
 
 class StopRequest(_RequestBody):
@@ -530,6 +541,14 @@ def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> 
             after.experiment, texts_of(after.experiment, after.language), feedback
         )
         return AnswerReply(saved=saved, feedback=words, state=state_in(after))
+
+    @routes.post("/api/replies")
+    def replies(session: Known, body: ReplyRequest) -> StateReply:
+        """Answer the questions about the person that are asked now; they are saved when this returns."""
+        after = store.reply(session, body.block, body.answers)
+        if after.status == "completed":
+            store.deliver(inbox)
+        return state_in(after)
 
     @routes.post("/api/stop")
     def stop(session: Known, body: StopRequest) -> StateReply:

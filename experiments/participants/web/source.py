@@ -15,6 +15,7 @@ from lakatos.experiments.participants.source import (
     check_new_people,
     offers_to_new_people,
 )
+from lakatos.experiments.participants.web.questions import PageQuestion
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageExperiment, PageSettings
 from lakatos.experiments.participants.web.texts import Texts, texts_for_domain
@@ -94,12 +95,13 @@ class WebParticipants:
             for name, value in study.page.items()
             if name in PageSettings.__dataclass_fields__
         }
+        page["questions"] = [PageQuestion.model_validate(item) for item in page["questions"]]
         return cls(
             study.folder,
             domain=study.domain,
             settings=study.space,
             seed=study.seed,
-            page=PageSettings(**page),
+            page=PageSettings(**page | {"questions": tuple(page["questions"])}),
             texts=study.page["texts"],
         )
 

@@ -26,6 +26,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from lakatos.experiments.errors import ExperimentError, SourceError
 from lakatos.experiments.participants.answers import PersonAnswers, Status, pseudonym
+from lakatos.experiments.participants.web.questions import QuestionBlock, replies_to
 from lakatos.experiments.participants.web.study import PageExperiment, available, follows, plan_of
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import InboxError
@@ -63,6 +64,9 @@ CREATE TABLE IF NOT EXISTS access (token TEXT PRIMARY KEY, session INTEGER NOT N
 CREATE TABLE IF NOT EXISTS answer (
     session INTEGER NOT NULL, position INTEGER NOT NULL, response INTEGER NOT NULL, response_time_ms REAL NOT NULL,
     feedback TEXT NOT NULL, answered REAL NOT NULL, PRIMARY KEY (session, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reply (
+    session INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (session, name)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS identifier (
     session INTEGER NOT NULL, service TEXT NOT NULL, participant TEXT NOT NULL, study TEXT NOT NULL,
@@ -148,6 +152,22 @@ class PageSession:
     """Answers so far, which is the place of the step to be answered."""
     feedback: Mapping[str, float]
     """What followed the latest answer to a trial; nothing before the first."""
+    replied: frozenset[str] = frozenset()
+    """Questions about the person that are answered, by name."""
+
+    @property
+    def block(self) -> QuestionBlock | None:
+        """The questions about the person that are asked now; None where there are none."""
+        n_steps = len(plan_of(self.experiment, self.place))
+        if self.status != ACTIVE or not self.passed:
+            return None
+        if self._open("before"):
+            return "before"
+        return "after" if self.position == n_steps and self._open("after") else None
+
+    def _open(self, block: QuestionBlock) -> bool:
+        asked = self.experiment.settings.asked(block)
+        return any(question.name not in self.replied for question in asked)
 
 
 @dataclass(frozen=True)
@@ -583,6 +603,7 @@ class SessionStore:
             if (
                 now.status != ACTIVE
                 or not now.passed
+                or now.block is not None
                 or position > now.position
                 or position >= len(steps)
             ):
@@ -605,18 +626,48 @@ class SessionStore:
                 (now.number, position, response, time_ms, json.dumps(feedback), self.clock()),
             )
             sql.execute("UPDATE session SET seen = ? WHERE number = ?", (self.clock(), now.number))
-            if position + 1 == len(steps):
+            if position + 1 == len(steps) and self._fresh(now).block is None:
                 self._end(now.number, "completed")
             return True, feedback, self._fresh(now)
+
+    def reply(
+        self, session: PageSession, block: QuestionBlock, values: Mapping[str, Any]
+    ) -> PageSession:
+        """Save what a person answered to the questions before or after the task; the first answers stand.
+
+        Raises:
+            NotAskedError: These questions are not asked now, or something is no answer to its question.
+        """
+        with self._change() as sql:
+            now = self._fresh(session)
+            if now.block != block:
+                if now.experiment.settings.asked(block) and not now._open(block):
+                    return now
+                raise NotAskedError(f"the questions {block} the task are not asked now.")
+            try:
+                found = replies_to(now.experiment.settings.questions, block, values)
+            except ValueError as error:
+                raise NotAskedError(f"{error}.") from None
+            rows = [(now.number, name, json.dumps(value)) for name, value in found.items()]
+            sql.executemany("INSERT INTO reply (session, name, value) VALUES (?, ?, ?)", rows)
+            time = self.clock()
+            sql.execute("UPDATE session SET seen = ? WHERE number = ?", (time, now.number))
+            if block == "before":  # the time of the first answer is counted from here
+                sql.execute("UPDATE session SET began = ? WHERE number = ?", (time, now.number))
+            else:
+                self._end(now.number, "completed")
+            return self._fresh(now)
 
     def stop(self, session: PageSession, *, keep: bool) -> PageSession:
         """The person stops; ``keep`` says whether the answers may be used. After the end it changes nothing."""
         with self._change() as sql:
             if self._fresh(session).status == ACTIVE:
                 if not keep:
-                    sql.execute("DELETE FROM answer WHERE session = ?", (session.number,))
+                    for table in ("answer", "reply"):
+                        sql.execute(f"DELETE FROM {table} WHERE session = ?", (session.number,))
                     self._deleted = True
-                self._end(session.number, "stopped" if keep else "returned")
+                kept: Status = "completed" if self._fresh(session).block == "after" else "stopped"
+                self._end(session.number, kept if keep else "returned")
             after = self._fresh(session)
         self._empty_log()
         return after
@@ -639,9 +690,14 @@ class SessionStore:
                 (ACTIVE,),
             ).fetchall():
                 settings = self._experiment(row["experiment"]).settings
-                if now - row["seen"] > 60 * settings.idle_minutes:
+                idle = now - row["seen"] > 60 * settings.idle_minutes
+                late = now - row["started"] > 60 * settings.limit_minutes
+                session = self._session("number = ?", row["number"]) if idle or late else None
+                if session is not None and session.block == "after":
+                    self._end(row["number"], "completed")  # all trials are answered
+                elif idle:
                     self._end(row["number"], "partial")
-                elif now - row["started"] > 60 * settings.limit_minutes:
+                elif late:
                     self._end(row["number"], "timed_out")
                 else:
                     continue
@@ -649,6 +705,7 @@ class SessionStore:
             old = "(SELECT number FROM session WHERE preview = 1 AND seen < ?)"
             for statement in (
                 "answer WHERE session",
+                "reply WHERE session",
                 "access WHERE session",
                 "session WHERE number",
             ):
@@ -712,7 +769,7 @@ class SessionStore:
                     "(SELECT experiment FROM session WHERE person = ? AND preview = 0 AND status = 'completed')",
                     (person,),
                 )
-            for table in ("answer", "access", "identifier"):
+            for table in ("answer", "reply", "access", "identifier"):
                 sql.execute(f"DELETE FROM {table} WHERE session IN {chosen}", (person,))
             n_gone = sql.execute("DELETE FROM session WHERE person = ?", (person,)).rowcount
         self._deleted = True
@@ -828,7 +885,14 @@ class SessionStore:
             consent=session.consent,
             language=session.language,
             source=session.source,
+            replies=self._replies(session.number),
         )
+
+    def _replies(self, number: int) -> dict[str, Any]:
+        rows = self._connection.execute(
+            "SELECT name, value FROM reply WHERE session = ? ORDER BY name", (number,)
+        ).fetchall()
+        return {row["name"]: json.loads(row["value"]) for row in rows}
 
     def _current(self, *, preview: bool) -> PageExperiment | None:
         taken = (
@@ -891,6 +955,9 @@ class SessionStore:
             passed=bool(row["passed"]),
             position=position,
             feedback={} if latest is None else json.loads(latest["feedback"]),
+            replied=frozenset(self._replies(row["number"]))
+            if experiment.settings.questions
+            else frozenset(),
             **copied,
         )
 

@@ -6,7 +6,7 @@ Nothing of a step that a person has not reached yet leaves the server where some
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -18,6 +18,11 @@ from lakatos.experiments.domains import find_domain
 from lakatos.experiments.domains.task_file import TaskFile, task_file_of
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.source import rng_of
+from lakatos.experiments.participants.web.questions import (
+    PageQuestion,
+    QuestionBlock,
+    check_questions,
+)
 from lakatos.experiments.task import Design, Domain
 from lakatos.traces.digest import Digest
 
@@ -54,6 +59,8 @@ class PageSettings:
     """Whether people come by invitation or through a recruitment service, or whoever has the link comes in."""
     hourly_from_address: int = 10
     """Open link: people who may begin within an hour from one internet address; 0 for any number."""
+    questions: tuple[PageQuestion, ...] = ()
+    """About the person, before or after the task."""
 
     def __post_init__(self) -> None:
         limits = {
@@ -73,6 +80,26 @@ class PageSettings:
             raise SourceError(
                 f"page setting completion_url is {self.completion_url!r}; give an address with https://."
             )
+        try:
+            check_questions(self.questions, [self.language])
+        except ValueError as error:
+            raise SourceError(f"page setting questions: {error}.") from None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the store."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        asked = [question.model_dump(mode="json") for question in self.questions]
+        return plain | {"questions": asked}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PageSettings:
+        """Read the settings that `to_json` wrote; as they were before there were invitations, where older."""
+        asked = tuple(PageQuestion.model_validate(item) for item in value.get("questions", ()))
+        return cls(**{"access": "open", **value, "questions": asked})
+
+    def asked(self, block: QuestionBlock) -> tuple[PageQuestion, ...]:
+        """The questions before the task, or after it."""
+        return tuple(question for question in self.questions if question.when == block)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +162,15 @@ class PageExperiment:
         plain = {"key": self.key, "domain": self.domain, "seed": self.seed, "texts": self.texts}
         if self.domain_file is not None:
             plain["domain_file"] = self.domain_file.model_dump()
-        return plain | {"design": design_to_json(self.design), "settings": asdict(self.settings)}
+        return plain | {
+            "design": design_to_json(self.design),
+            "settings": self.settings.to_json(),
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PageExperiment:
         """Read the experiment that `to_json` wrote."""
-        settings = PageSettings(
-            **{"access": "open", **value["settings"]}
-        )  # as it was before there were invitations
+        settings = PageSettings.from_json(value["settings"])
         given: dict[str, Any] = {
             "design": design_from_json(value["design"]),
             "settings": settings,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from lakatos.experiments.participants.answers import LOOK_AHEAD
+from lakatos.experiments.participants.web.questions import QuestionBlock
 from lakatos.experiments.participants.web.store import ACTIVE, PageSession
 from lakatos.experiments.participants.web.study import (
     PageExperiment,
@@ -27,6 +28,8 @@ from lakatos.experiments.participants.web.texts import (
     packaged,
     translated,
 )
+
+BLOCKS: Final[tuple[QuestionBlock, ...]] = ("before", "after")
 
 
 def language_of(experiment: PageExperiment | None, wanted: str) -> str:
@@ -71,6 +74,11 @@ def public_texts(experiment: PageExperiment | None, language: str) -> dict[str, 
     made["instructions"] = texts["instructions"] | {
         "paragraphs": [*part["instructions"], *stages, *before, *checks]
     }
+    settings = experiment.settings
+    made["questionnaire"] = texts.get("questionnaire", {}) | {
+        block: [item.shown(name, settings.language) for item in settings.asked(block)]
+        for block in BLOCKS
+    }
     made["questions"] = [
         {"text": item["text"], "answers": item["answers"]} for item in part["questions"]
     ]
@@ -92,7 +100,8 @@ def state_of(session: PageSession) -> dict[str, Any]:
     """Where a person is, and what can be answered from here on."""
     steps = plan_of(session.experiment, session.place)
     state: dict[str, Any] = {
-        "phase": "task" if session.passed else "instructions",
+        "phase": _phase(session),
+        "block": session.block or "",
         "language": session.language,
         "preview": session.preview,
         "n_steps": len(steps),
@@ -102,8 +111,14 @@ def state_of(session: PageSession) -> dict[str, Any]:
         "steps": [],
     }
     if session.status == ACTIVE:
-        return state | {"steps": steps_of(session) if session.passed else []}
+        return state | {"steps": steps_of(session) if _phase(session) == "task" else []}
     return state | ending(session.status, session.code, session.finish)
+
+
+def _phase(session: PageSession) -> str:
+    if session.block is not None:
+        return "questions"
+    return "task" if session.passed else "instructions"
 
 
 def ending(status: str, code: str = "", finish: str = "") -> dict[str, Any]:

@@ -192,4 +192,6 @@ def test_every_archive_of_learning_is_listed():
     assert {name for name, reader in ARCHIVES.items() if reader.domain == "learning"} == {
         "learning_reversal_zorowitz2023",
         "learning_two_step_shahar2019",
+        "learning_two_step_nussenbaum2020",
+        "learning_probability_thoma2025",
     }

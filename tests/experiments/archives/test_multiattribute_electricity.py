@@ -130,4 +130,4 @@ def test_a_file_that_cannot_be_unpacked_is_refused(tmp_path):
 
 def test_a_missing_file_says_what_to_fetch(tmp_path):
     with pytest.raises(DataMissingError, match="fetch the data set multiattribute_electricity"):
-        READER.read(tmp_path)
+        READER.read(tmp_path / READER.name)

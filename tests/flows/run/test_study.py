@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lakatos.experiments.archives import ARCHIVES
 from lakatos.flows.errors import StudyError
+from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig, json_schema, load_study, parse_study
 from lakatos.theories.families import FAMILIES
 
@@ -119,7 +120,7 @@ def test_studies_that_differ_have_different_digests():
         ),
         (
             {"participants__theory": "", "participants__program": RULE, "validation__folds": 3},
-            "sealed trials and folds need an archival source",
+            "sealed trials, sealed people and folds need an archival source",
         ),
         ({"theories__seeds": ["random", "random"]}, "the seed 'random' is named twice"),
         ({"theories__draws": 500}, "theories: draws must be a power of two, not 500"),
@@ -230,8 +231,8 @@ def test_studies_that_differ_have_different_digests():
             {"participants": {"source": "archival", "archive": archive_of("risky")}},
             "is of the domain 'risky', not 'multiattribute'",
         ),
-        ({"validation__folds": 3}, "sealed trials and folds need an archival source"),
-        ({"validation__sealed_share": 0.2}, "sealed trials and folds need an archival source"),
+        ({"validation__folds": 3}, "sealed trials, sealed people and folds need an archival source"),
+        ({"validation__sealed_share": 0.2}, "sealed trials, sealed people and folds need an archival source"),
     ],
 )
 def test_what_a_study_cannot_say_is_refused_in_one_line(changes, message):
@@ -387,3 +388,27 @@ def test_one_key_says_who_writes_theories_and_the_switch_of_earlier_studies_is_r
     }.items():
         with pytest.raises(StudyError, match=problem):
             advocates(**changes)
+
+
+class TestPooled:
+    def study(self, archive):
+        domain = ARCHIVES[archive].domain
+        people = {"source": "archival", "archive": archive, "pooled": True}
+        names = list(FAMILIES[domain].seeds)[:2]
+        return parse_study(changed(domain=domain, theories__seeds=names, participants=people), "s")
+
+    def test_answers_of_an_archive_become_counts(self, data_folder, require):
+        archive = "multiattribute_electricity"
+        require((data_folder / archive).is_dir(), f"the data set {archive} is missing")
+        (trials,) = archive_trials(self.study(archive), data_folder)
+        assert trials.pooled
+        assert (trials.n_people, trials.n_responses) == (361, 4308)
+
+    def test_steps_of_a_schedule_cannot_be_counted(self, data_folder, require):
+        archive = "learning_two_step_nussenbaum2020"
+        require((data_folder / archive).is_dir(), f"the data set {archive} is missing")
+        with pytest.raises(StudyError, match="steps of a schedule mean nothing"):
+            archive_trials(self.study(archive), data_folder)
+
+    def test_a_study_that_does_not_pool_is_written_as_before(self):
+        assert "pooled" not in parse_study(changed(), "s").model_dump()["participants"]

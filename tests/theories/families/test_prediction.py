@@ -18,6 +18,8 @@ FALSE = {
     "intertemporal": ("hyperbolic", {"property": "non_decreasing", "in": "delay"}),
     "learning": ("rescorla_wagner", {"property": "ignores", "in": "last_reward"}),
     "offers": ("logit", {"property": "ignores", "in": "sides"}),
+    "estimation": ("exam", {"property": "ignores", "in": "sides"}),
+    "games": ("level_1", {"property": "ignores", "in": "payoff"}),
 }
 """For a published theory of each domain something that it does not predict."""
 

@@ -274,7 +274,7 @@
       at("progress").querySelector("span").textContent = words;
     }
     at("header").hidden = !running && !state.preview;
-    at("footer").hidden = !["task", "instructions"].includes(state.phase);
+    at("footer").hidden = !["task", "instructions", "questions"].includes(state.phase);
     at("stop").textContent = texts.page.stop;
   }
 
@@ -383,6 +383,62 @@
     show(words.heading, ...paragraphs([words.paragraph]), form);
   }
 
+  /** The control of a question about the person, and a function that reads it: undefined where nothing can be read. */
+  function control(item) {
+    const name = `reply-${item.name}`;
+    const ticks = (type, labels) => labels.map(([label, value]) => make("label", { className: "tick" },
+      make("input", { type, name, value }), make("span", { textContent: label })));
+    if (item.kind === "text") {
+      const area = make("textarea", { name, rows: 3, maxLength: 2000 });
+      return [[area], () => area.value.trim()];
+    }
+    if (item.kind === "number") {
+      const limits = { min: item.least ?? "", max: item.most ?? "" };
+      const field = make("input", { type: "number", name, step: "any", inputMode: "decimal", ...limits });
+      return [[field], () => (field.validity.valid ? (field.value === "" ? "" : field.valueAsNumber) : undefined)];
+    }
+    let labels = item.answers.map((label, place) => [label, place]);
+    if (item.kind === "scale") {
+      const n = item.most - item.least + 1;
+      labels = Array.from({ length: n }, (_, place) => [String(item.least + place), item.least + place]);
+      labels[0][0] += ` ${item.answers[0]}`;
+      labels[n - 1][0] += ` ${item.answers[1]}`;
+    }
+    const made = ticks(item.kind === "choices" ? "checkbox" : "radio", labels);
+    const chosen = () => made.map((label) => label.querySelector("input")).filter((input) => input.checked)
+      .map((input) => Number(input.value));
+    return [made, () => (item.kind === "choices" ? chosen() : chosen()[0] ?? "")];
+  }
+
+  function questionsPage() {
+    const words = texts.questionnaire;
+    const asked = words[state.block];
+    const problem = make("p", { className: "problem", attributes: { role: "alert" } });
+    const controls = asked.map(control);
+    const fields = asked.map((item, place) => make("fieldset", { className: item.kind },
+      make("legend", { textContent: item.optional ? `${item.text} ${words.optional}` : item.text }), ...controls[place][0]));
+    const submit = make("button", { type: "submit", textContent: words.submit });
+    const form = make("form", { noValidate: true }, ...fields, problem, make("div", { className: "row" }, submit));
+    form.onsubmit = async (event) => {
+      event.preventDefault();
+      const values = controls.map(([, read]) => read());
+      const wrong = asked.findIndex((item, place) =>
+        values[place] === undefined || (values[place] === "" && !item.optional));
+      if (wrong >= 0) {
+        problem.textContent = words.missing;
+        fields[wrong].querySelector("input, textarea").focus();
+        return;
+      }
+      submit.disabled = true;
+      const answers = Object.fromEntries(asked.map((item, place) => [item.name, values[place] === "" ? null : values[place]]));
+      const { status, value } = await ask("api/replies", { block: state.block, answers });
+      if (status !== 200) return fail();
+      take(value);
+      page();
+    };
+    show(words.heading, ...paragraphs([words.paragraph]), form);
+  }
+
   /** What a recruitment service is to be told: a code and a button, or that the place there should be given back. */
   function wayBack(end) {
     const words = texts.end;
@@ -453,7 +509,7 @@
 
   function page() {
     header();
-    const pages = { consent: consentPage, instructions: instructionsPage, task, end: endPage };
+    const pages = { consent: consentPage, instructions: instructionsPage, questions: questionsPage, task, end: endPage };
     const shown = pages[state.phase]();
     if (shown instanceof Promise) shown.catch(fail);
   }

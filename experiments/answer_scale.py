@@ -1,0 +1,157 @@
+"""What an answer is where it is not one of a few options: a level, a number in a range, or a choice with its time.
+
+Underneath an answer is always one outcome of a finite grid, which takes the place of an option: a level, a bin of
+numbers, or an option with a bin of times. So theories give a probability to each outcome, and scores, designs, power
+and audits are what they are for options. A domain with an attribute ``scale`` declares its grid here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.errors import AnswerScaleError, TrialsError
+
+Array = NDArray[Any]
+FEWEST, MOST = 2, 200
+"""Outcomes of a grid."""
+
+
+@dataclass(frozen=True)
+class AnswerScale:
+    """A declared, finite grid of outcomes, in their order."""
+
+    kind: Literal["levels", "number", "timed"]
+    unit: str
+    """Of the numbers, such as "coins" or "s"."""
+    places: tuple[float, ...]
+    """The number that each outcome stands for: a level, or the middle of a bin."""
+    widths: tuple[float, ...]
+    """Of each outcome's bin; 1 where outcomes are levels."""
+    edges: tuple[float, ...] = ()
+    """Of the bins, one more than there are; none where outcomes are levels."""
+    options: tuple[str, ...] = ()
+    """Of a choice with its time; outcomes are the first option's bins, then the second's, and so on."""
+
+    @property
+    def n_outcomes(self) -> int:
+        """Outcomes of the grid."""
+        return len(self.places)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each outcome, which take the place of options' labels."""
+        numbers = tuple(f"{place:.10g}" for place in self.places)
+        if not self.options:
+            return numbers
+        n_bins = len(self.edges) - 1
+        return tuple(
+            f"{self.options[row // n_bins]} after {number} {self.unit}"
+            for row, number in enumerate(numbers)
+        )
+
+    def outcomes_of(self, numbers: Sequence[float], chosen: Sequence[int] | None = None) -> Array:
+        """The outcome that each answer is.
+
+        Args:
+            numbers: Levels, numbers in the range, or times.
+            chosen: Of a choice with its time, the option chosen.
+
+        Raises:
+            TrialsError: An answer is no number, no level or outside the range; the message names the first.
+        """
+        values = np.asarray(numbers, dtype=np.float64)
+        if self.edges:
+            edges = np.array(self.edges)
+            fine = np.isfinite(values) & (values >= edges[0]) & (values <= edges[-1])
+            found = np.searchsorted(edges, values, side="right") - 1
+            found = np.clip(found, 0, len(edges) - 2)
+            what = f"from {edges[0]:g} to {edges[-1]:g}"
+        else:
+            levels = np.array(self.places)
+            found = np.clip(np.searchsorted(levels, values), 0, len(levels) - 1)
+            fine = levels[found] == values
+            what = f"one of the levels {', '.join(self.labels)}"
+        for row in np.flatnonzero(~fine):
+            raise TrialsError(
+                f"answer {row} is {values[row]:g} {self.unit}; give {what}, or leave the answer out."
+            )
+        if not self.options:
+            return np.asarray(found, dtype=np.int64)
+        if chosen is None:
+            raise TrialsError("these answers are choices with their times; say which was chosen.")
+        place = np.asarray(chosen, dtype=np.int64)
+        for row in np.flatnonzero((place < 0) | (place >= len(self.options))):
+            raise TrialsError(
+                f"answer {row} chose option {place[row]}; there are 0 to {len(self.options) - 1}."
+            )
+        return place * (len(self.edges) - 1) + found
+
+    def share_lost(self, numbers: Sequence[float]) -> float:
+        """Share of the variance of answers that the grid cannot show, since it lies within bins."""
+        values = np.asarray(numbers, dtype=np.float64)
+        if not self.edges:
+            return 0.0
+        n_bins = len(self.edges) - 1
+        own = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, n_bins - 1)
+        counts = np.maximum(np.bincount(own, minlength=n_bins), 1)
+        means = np.bincount(own, values, n_bins) / counts
+        total = values.var()
+        return float(((values - means[own]) ** 2).mean() / total) if total > 0 else 0.0
+
+
+def levels(places: Sequence[float], unit: str) -> AnswerScale:
+    """Answers that are one of several ordered numbers, such as a rating or whole coins.
+
+    Raises:
+        AnswerScaleError: They do not grow, or are too few or too many.
+    """
+    _check_grid(places, len(places), "levels")
+    return AnswerScale("levels", unit, tuple(map(float, places)), (1.0,) * len(places))
+
+
+def number(edges: Sequence[float], unit: str) -> AnswerScale:
+    """Answers that are a number in a range, by bins between growing edges.
+
+    Raises:
+        AnswerScaleError: The edges do not grow, or make too few or too many bins.
+    """
+    _check_grid(edges, len(edges) - 1, "edges")
+    bins = np.asarray(edges, dtype=np.float64)
+    # rounded, since a middle is also a label
+    middles = tuple((0.5 * (bins[1:] + bins[:-1])).round(9).tolist())
+    return AnswerScale("number", unit, middles, tuple(np.diff(bins).tolist()), tuple(bins.tolist()))
+
+
+def timed(options: Sequence[str], edges_s: Sequence[float]) -> AnswerScale:
+    """Answers that are a choice and its time in seconds, by bins of time.
+
+    Raises:
+        AnswerScaleError: The edges do not grow, or there are too few or too many outcomes.
+    """
+    once = number(edges_s, "s")
+    _check_grid(edges_s, len(options) * once.n_outcomes, "edges")
+    return AnswerScale(
+        "timed",
+        "s",
+        once.places * len(options),
+        once.widths * len(options),
+        once.edges,
+        tuple(options),
+    )
+
+
+def _check_grid(numbers: Sequence[float], n_outcomes: int, what: str) -> None:
+    values = np.asarray(numbers, dtype=np.float64)
+    if not np.isfinite(values).all() or not (np.diff(values) > 0).all():
+        raise AnswerScaleError(
+            f"{what} of an answer scale must be numbers that grow: {list(numbers)}."
+        )
+    if not FEWEST <= n_outcomes <= MOST:
+        raise AnswerScaleError(
+            f"an answer scale has {FEWEST} to {MOST} outcomes, and these {what} make {n_outcomes}."
+        )

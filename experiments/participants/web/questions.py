@@ -1,0 +1,194 @@
+"""Questions about the person, on a page of their own before or after the task: age, a scale, a free text.
+
+A study asks them by ``[[page.questions]]``. What somebody answers is kept with the person's other answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+LONGEST_TEXT = 2000
+"""Characters of a free text."""
+MOST_POINTS = 21
+"""Of a scale."""
+TAKEN = frozenset(
+    [
+        "experiment",
+        "person",
+        "status",
+        "n_answers",
+        "checks_passed",
+        "checks_failed",
+        "comprehension_attempts",
+        "language",
+        "consent",
+        "source",
+        "excluded",
+    ]
+)
+"""Columns of ``people.csv`` that every export has."""
+QuestionKind = Literal["choice", "choices", "scale", "number", "text"]
+QuestionBlock = Literal["before", "after"]
+Reply: TypeAlias = int | float | str | tuple[int, ...] | None
+"""Place of an answer from 0; a scale's point or a number; a text; places of several answers; None where left out."""
+
+
+class PageQuestion(BaseModel):
+    """One question about the person."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")
+    """Of the column that holds the answers in what is exported."""
+    kind: QuestionKind
+    """One of several answers; any number of them; a point of a scale; a number; a free text."""
+    text: str | dict[str, str]
+    """What is asked; a text for every language, or one by language."""
+    when: QuestionBlock = "after"
+    """Before the task or after it."""
+    answers: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
+    """Of a choice; of a scale, what its two ends mean. For every language, or by language."""
+    least: float | None = None
+    """Smallest number; of a scale 1 where nothing is said."""
+    most: float | None = None
+    """Largest number; of a scale 7 where nothing is said."""
+    optional: bool = False
+    """Whether it may be left out."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        lists = self.answers.values() if isinstance(self.answers, dict) else (self.answers,)
+        lengths = {len(given) for given in lists}
+        if self.kind in ("choice", "choices") and (len(lengths) != 1 or min(lengths) < 2):
+            raise ValueError(f"{self.name}: give at least two answers, as many in each language")
+        if self.kind == "scale":
+            if lengths != {2}:
+                raise ValueError(f"{self.name}: a scale has two answers, the meaning of its ends")
+            if not 2 <= self.points <= MOST_POINTS or self.first != int(self.first):
+                raise ValueError(
+                    f"{self.name}: a scale goes from one whole number to another, by 2 to {MOST_POINTS} points"
+                )
+        if self.kind in ("number", "text") and lengths != {0}:
+            raise ValueError(f"{self.name}: a {self.kind} has no answers to choose from")
+        if self.kind not in ("number", "scale") and (self.least, self.most) != (None, None):
+            raise ValueError(f"{self.name}: only numbers and scales have a least and a most")
+        if self.least is not None and self.most is not None and self.least >= self.most:
+            raise ValueError(f"{self.name}: least must be below most")
+        return self
+
+    @property
+    def first(self) -> float:
+        """Lowest point of a scale."""
+        return 1.0 if self.least is None else self.least
+
+    @property
+    def points(self) -> int:
+        """How many points a scale has; 0 where its ends are no whole numbers apart."""
+        width = (7.0 if self.most is None else self.most) - self.first
+        return int(width) + 1 if width == int(width) else 0
+
+    def labels(self, language: str, first: str) -> tuple[str, ...]:
+        """The answers in a language, or in the one that the page shows first."""
+        if isinstance(self.answers, dict):
+            return self.answers.get(language) or self.answers.get(first, ())
+        return self.answers
+
+    def shown(self, language: str, first: str) -> dict[str, Any]:
+        """What the page needs to ask it."""
+        text = self.text
+        if isinstance(text, dict):
+            text = text.get(language) or text[first]
+        numbers = {"least": self.least, "most": self.most}
+        if self.kind == "scale":
+            numbers = {"least": self.first, "most": self.first + self.points - 1}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "text": text,
+            "answers": list(self.labels(language, first)),
+            "optional": self.optional,
+            **numbers,
+        }
+
+    def reply(self, value: Any) -> Reply:
+        """What somebody answered, checked.
+
+        Raises:
+            ValueError: It is no answer to this question; the message says why.
+        """
+        if value is None or value == "":
+            if self.optional:
+                return None
+            raise ValueError(f"{self.name} needs an answer")
+        if self.kind == "text":
+            return self._text(value)
+        if self.kind == "choices":
+            return self._places(value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"{self.name} needs a number")
+        if self.kind == "choice":
+            return self._places([value])[0]
+        low, high = self.least, self.most
+        if self.kind == "scale":
+            low, high = self.first, self.first + self.points - 1
+            if value != int(value):
+                raise ValueError(f"{self.name} needs a whole number")
+        if not math.isfinite(value) or not (
+            (low is None or value >= low) and (high is None or value <= high)
+        ):
+            ends = [f"from {low:g}" if low is not None else "", f"to {high:g}" if high else ""]
+            raise ValueError(f"{self.name} needs a number {' '.join(filter(None, ends))}".rstrip())
+        return int(value) if self.kind == "scale" else value
+
+    def _text(self, value: Any) -> str:
+        if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+            raise ValueError(f"{self.name} needs a text of at most {LONGEST_TEXT} characters")
+        return value
+
+    def _places(self, value: Any) -> tuple[int, ...]:
+        lists = self.answers.values() if isinstance(self.answers, dict) else (self.answers,)
+        n_answers = len(next(iter(lists)))
+        fits = isinstance(value, Sequence) and all(
+            type(place) is int and 0 <= place < n_answers for place in value
+        )
+        if not fits or len(set(value)) != len(value) or isinstance(value, str):
+            raise ValueError(f"{self.name} needs places of its {n_answers} answers, from 0")
+        return tuple(sorted(value))
+
+
+def check_questions(questions: Sequence[PageQuestion], languages: Sequence[str]) -> None:
+    """Raise `ValueError` where two questions share a name, or one lacks the language that the page shows first."""
+    names = [question.name for question in questions]
+    taken = sorted(TAKEN.intersection(names))
+    if taken:
+        raise ValueError(
+            f"a question is called {taken[0]!r}, like a column of the export; rename it"
+        )
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"two questions are called {repeated[0]!r}; give each a name of its own")
+    for question in questions:
+        for given in (question.text, question.answers):
+            if isinstance(given, dict) and languages[0] not in given:
+                raise ValueError(
+                    f"the question {question.name!r} is not asked in {languages[0]!r}, which the page shows first"
+                )
+
+
+def replies_to(
+    questions: Sequence[PageQuestion], block: QuestionBlock, values: Mapping[str, Any]
+) -> dict[str, Reply]:
+    """What somebody answered to a block of questions, checked.
+
+    Raises:
+        ValueError: An answer is missing, not asked for, or no answer to its question.
+    """
+    asked = [question for question in questions if question.when == block]
+    unknown = sorted(set(values) - {question.name for question in asked})
+    if unknown:
+        raise ValueError(f"{unknown[0]} is not asked here")
+    return {question.name: question.reply(values.get(question.name)) for question in asked}
