@@ -26,6 +26,9 @@ TINY = 1e-12
 """Smallest probability that an answer is given, as in the scores."""
 _BLOCK = 1024
 """Candidates at a time, so that what is computed about them stays in the processor's cache."""
+MOST_CHOSEN = 256
+"""Trials of a batch that are chosen by what they add; where more are asked for, the answers to so many have settled
+what rivals differ in, and the others are drawn at random."""
 MOST_WAYS = 256
 """Ways of answering that a search keeps: all of them up to eight trials with two answers."""
 
@@ -175,7 +178,7 @@ def choose_trials(
             f"the cheapest of {n_candidates} trials costs {price.min():g}, more than the budget of {budget:g} for one "
             "person. Allow more, or ask for fewer repetitions."
         )
-    n_greedy = n_trials - round(random_share * n_trials)
+    n_greedy = min(n_trials - round(random_share * n_trials), MOST_CHOSEN)
     funds = budget if n_greedy == n_trials else (1 - random_share) * budget
     search = _TrialSearch.prepare(probabilities, log_prior, weights, repetitions)
     batches = [search.choose(n_greedy, price, funds, rng, n_ways, lazy)]

@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.traces.digest import Digest, digest_of
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Array = NDArray[Any]
 
@@ -172,7 +175,7 @@ class Trials:
 
     def check_comparable(self) -> None:
         """Raise `TrialsError` where a single participant or a single trial would leave every difference uncertain."""
-        n_answered = int((self.counts.sum(axis=(0, 2)) > 0).sum())
+        n_answered = int((self.totals.sum(axis=1) > 0).sum())
         if not self.pooled and self.n_participants < 2:
             raise TrialsError(
                 f"{self.experiment}: the answers of {self.n_participants} participant; how theories differ cannot be "
@@ -238,9 +241,31 @@ class Trials:
         return table
 
     @cached_property
+    def sparse_counts(self) -> csr_array:
+        """`counts` as ``(n_participants, n_trials * n_options)``, as large as the answers only."""
+        from scipy.sparse import csr_array
+
+        cell = np.asarray(self.trial) * self.n_options + self.response
+        shape = (self.n_participants, len(self.stimuli) * self.n_options)
+        answers = np.asarray(self.count, dtype=np.float64)
+        return csr_array((answers, (self.participant, cell)), shape=shape)
+
+    @cached_property
+    def totals(self) -> Array:
+        """How often all people together chose each option: ``(n_trials, n_options)``."""
+        table = np.zeros((len(self.stimuli), self.n_options))
+        np.add.at(table, (self.trial, self.response), self.count)
+        return table
+
+    @cached_property
+    def n_choices(self) -> Array:
+        """Answers of each person: ``(n_participants,)``."""
+        return np.bincount(self.participant, weights=self.count, minlength=self.n_participants)
+
+    @cached_property
     def proportions(self) -> Array:
         """``(n_trials, n_options)`` share of answers; NaN where a trial was not answered."""
-        totals = self.counts.sum(axis=0)
+        totals = self.totals
         with np.errstate(invalid="ignore"):
             return totals / totals.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 

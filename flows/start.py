@@ -6,12 +6,14 @@ from pathlib import Path
 
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
-from lakatos.flows.run.engine import EngineName, cool_down, execute, warm_up
+from lakatos.flows.run.engine import cool_down, execute, warm_up
+from lakatos.flows.run.engine_name import EngineName
 from lakatos.flows.run.next_pass import look, mark_pass
 from lakatos.flows.run.progress import CampaignProgress, SilentProgress
 from lakatos.flows.run.records import CampaignConcluded
 from lakatos.flows.run.run import Run, create_run, open_run, read_state
 from lakatos.flows.run.study import CampaignConfig, load_study
+from lakatos.flows.run.summary import keep_summary, summary_of
 from lakatos.flows.stages.collect import (
     AnswersAwaited,
     close_collection,
@@ -131,6 +133,8 @@ def _result(
     if isinstance(found, AnswersAwaited):
         if not found.to_stop:
             mark_pass(run.folder, "waiting", found.text)
+            keep_summary(run.folder, summary_of(run.state, run.trace.journal.head, found.text))
         return found
     mark_pass(run.folder, "concluded", found.record.text)
+    keep_summary(run.folder, summary_of(run.state, run.trace.journal.head, ""))
     return found.record

@@ -176,6 +176,24 @@ class GrammarAdvocate:
         least = min((_error(attempt) for attempt in sound), default=0.0)
         return tuple([attempt for attempt in sound if _error(attempt) <= self.slack * least][:n])
 
+    def confirmed(
+        self, proposal: SearchProposal, brief: AdvocateBrief, evaluate: Evaluate, n: int
+    ) -> SearchProposal:
+        """The best of a proposal on other answers than those that it was made from, and nothing else of it.
+
+        Args:
+            proposal: What was found on some of the answers.
+            brief: What it was made for.
+            evaluate: On the other answers.
+            n: Attempts that are tried again; half as many of the smallest errors come with them.
+        """
+        working = [item for item in proposal.attempts if item.evaluated is not None]
+        chosen = [*working[:n], *sorted(working, key=_error)[: n // 2]]
+        tree = _SearchTree(self, replace(brief, n_candidates=len(chosen)), np.random.default_rng(0))
+        tree.grow([(item.composition, item.parent, item.change) for item in chosen], evaluate)
+        submitted = self.submitted(tree.working, brief.n_successors)
+        return replace(proposal, attempts=tuple(tree.working), submitted=submitted)
+
     def pruned(
         self,
         proposal: SearchProposal,

@@ -19,7 +19,7 @@ from scipy.stats import qmc
 from lakatos.experiments.task import Trials
 from lakatos.theories.normals import SMALLEST_SPREAD, log_density, maximise
 from lakatos.theories.prior import Prior
-from lakatos.theories.score import UnitScores, log_likelihood
+from lakatos.theories.score import UnitScores, likelihood_of_answers
 from lakatos.theories.sequence import TINY
 
 Array = NDArray[np.float64]
@@ -88,7 +88,7 @@ def calibrate(
 
     n_each = n_new or max(n_draws // 4, 1)
     batches = _sobol_points(len(priors), n_each, MOST_ROUNDS * n_iterations)
-    n_choices = sum(float(item.counts.sum()) for item in trials)
+    n_choices = sum(float(item.count.sum()) for item in trials)
     return _learned(priors, dict(start or priors), batches, ask, n_iterations, n_choices)
 
 
@@ -211,7 +211,7 @@ def _centers_and_spreads(priors: Mapping[str, Prior]) -> Array:
 def _likelihood(trials: Sequence[Trials], answers: Sequence[Array]) -> Array:
     """``(n_draws, n_participants of all experiments)`` nats."""
     return np.concatenate(
-        [log_likelihood(p, item.counts) for p, item in zip(answers, trials, strict=True)], axis=1
+        [likelihood_of_answers(p, item) for p, item in zip(answers, trials, strict=True)], axis=1
     )
 
 
@@ -323,7 +323,7 @@ class _SharedRegression:
     ) -> None:
         self.priors, self.trials, self.predict = dict(priors), trials, predict
         self.low, self.high = _latent_limits(priors)
-        self.counts = np.concatenate([item.counts.sum(axis=0) for item in trials])
+        self.counts = np.concatenate([item.totals for item in trials])
         """``(n_trials of all experiments, n_options)``."""
         self.totals = self.counts.sum(axis=1, keepdims=True)
 

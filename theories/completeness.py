@@ -118,7 +118,7 @@ def regretted_trials(
     """
     found = []
     for place, (item, own, other) in enumerate(zip(trials, theory, learner, strict=True)):
-        totals = item.counts.sum(axis=0)
+        totals = item.totals
         n_answers = totals.sum(axis=1)
         log_ratio = np.log(np.maximum(other, LEAST_SHARE)) - np.log(np.maximum(own, LEAST_SHARE))
         gain, chance = _gain_of_each(item, log_ratio)
@@ -134,7 +134,7 @@ def _gain_of_each(trials: Trials, log_ratio: Array) -> tuple[Array, Array]:
 
     Where people cannot be told apart, each answer counts as a person.
     """
-    totals = trials.counts.sum(axis=0)
+    totals = trials.totals
     n_answers = np.maximum(totals.sum(axis=1), 1)
     mean = np.nansum(totals * log_ratio, axis=1) / n_answers
     if trials.pooled:

@@ -34,7 +34,7 @@ def error_beyond_chance(trials: Trials, predicted: Array) -> ScoreEstimate | Non
     References:
         Efron & Stein (1981), Annals of Statistics 9, 586-596 (the jackknife's bias).
     """
-    if trials.pooled or len(trials.counts) < LEAST_PEOPLE:
+    if trials.pooled or trials.n_participants < LEAST_PEOPLE:
         return None
     told = predicted if predicted.shape[-1] == 1 else telling(predicted)
     n_answers = trials.counts.sum(axis=2)

@@ -520,7 +520,7 @@ def _scores_of_counts(trials: Sequence[Trials], shares: Sequence[Array]) -> list
     """One score for each answered trial, by the shares that a population predicts."""
     found = []
     for item, own in zip(trials, shares, strict=True):
-        totals = item.counts.sum(axis=0)
+        totals = item.totals
         answered = totals.sum(axis=1) > 0
         log_p = np.log(np.maximum(own[answered], TINY))
         found.append(

@@ -22,6 +22,8 @@ from lakatos.theories.sequence import TINY
 Array = NDArray[np.float64]
 UNKNOWN = 1e9
 """Standard error of what a single unit says: larger than any difference, so that nothing follows from it."""
+LARGEST_TABLE = 2**23
+"""People times trials times options; in larger tables of counts nearly all are 0, and answers are kept one by one."""
 MOST_AT_ONCE = 2**22
 """Log probabilities held at once; the rest is worked through in parts."""
 
@@ -45,6 +47,20 @@ def log_likelihood(probabilities: Array, counts: Array) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
+def likelihood_of_answers(probabilities: Array, trials: Trials) -> Array:
+    """`log_likelihood` of an experiment's answers, however few of many trials each person was asked."""
+    n_cells = trials.n_participants * len(trials.stimuli) * trials.n_options
+    if n_cells <= LARGEST_TABLE:
+        return log_likelihood(probabilities, trials.counts)
+    found = np.empty((len(probabilities), trials.n_participants))
+    n_rows = max(1, MOST_AT_ONCE // max(probabilities[0].size, 1))
+    for start in range(0, len(probabilities), n_rows):
+        rows = slice(start, start + n_rows)
+        log_p = np.log(np.maximum(probabilities[rows], TINY)).reshape(len(found[rows]), -1)
+        found[rows] = (trials.sparse_counts @ log_p.T).T
+    return found
+
+
 @dataclass(frozen=True)
 class ExperimentEvidence:
     """One experiment's answers as one theory's draws see them."""
@@ -60,7 +76,7 @@ class ExperimentEvidence:
         """``(n_draws, n_participants)``; for pooled answers use `log_predictive`."""
         if self.followed is not None:
             return self.followed
-        return log_likelihood(self.probabilities, self.trials.counts)
+        return likelihood_of_answers(self.probabilities, self.trials)
 
     def condensed(self) -> ExperimentEvidence:
         """Without probabilities, unless the answers are pooled: enough for `log_predictive`."""
@@ -113,14 +129,13 @@ def log_predictive(evidence: ExperimentEvidence, log_weights: Array | None = Non
     n_draws = len(evidence.probabilities)
     if log_weights is None:
         log_weights = np.full(n_draws, -np.log(n_draws))
-    counts = evidence.trials.counts
     if evidence.trials.pooled:
         mean = np.einsum("d,dto->to", np.exp(log_weights), evidence.probabilities)
-        totals = counts.sum(axis=0)
+        totals = evidence.trials.totals
         answered = totals.sum(axis=1) > 0
         scores = (totals * np.log(np.maximum(mean, TINY))).sum(axis=1)
         return UnitScores(scores[answered], totals.sum(axis=1)[answered])
-    n_choices = counts.sum(axis=(1, 2))
+    n_choices = evidence.trials.n_choices
     answered = n_choices > 0
     weights = log_weights if log_weights.ndim == 2 else log_weights[:, None]
     log_joint = (evidence.log_likelihood + weights)[:, answered]
@@ -175,7 +190,7 @@ def learn_population(
         else likelihood
     )
     pooled = [
-        (item.probabilities.reshape(n_draws, -1), item.trials.counts.sum(axis=0).ravel())
+        (item.probabilities.reshape(n_draws, -1), item.trials.totals.ravel())
         for item in evidence
         if item.trials.pooled
     ]
@@ -305,7 +320,7 @@ def squared_errors(predicted: Array, trials: Trials) -> Array:
         predicted: ``(n_trials, n_options)`` shares, or those of `telling` alone.
         trials: What people answered.
     """
-    answered = trials.counts.sum(axis=(0, 2)) > 0
+    answered = trials.totals.sum(axis=1) > 0
     told = predicted if predicted.shape[-1] == 1 else telling(predicted)
     return ((told - telling(trials.proportions))[answered] ** 2).mean(axis=-1)  # type: ignore[no-any-return]
 
@@ -320,7 +335,7 @@ def proportion_error(predicted: Array, trials: Trials) -> tuple[float, float | N
     Returns:
         Mean squared error, and Pearson's r (None when either side is constant).
     """
-    answered = trials.counts.sum(axis=(0, 2)) > 0
+    answered = trials.totals.sum(axis=1) > 0
     p, q = telling(predicted[answered]).ravel(), telling(trials.proportions[answered]).ravel()
     error = float(np.mean(squared_errors(predicted, trials)))
     constant = len(p) < 2 or np.ptp(p) < TINY or np.ptp(q) < TINY

@@ -281,7 +281,7 @@ def person_by_person(
             logsumexp(own.log_likelihood, axis=0),
             logsumexp(before.log_likelihood, axis=0),
         )
-        n_second = own.trials.counts.sum(axis=(1, 2)) - before.trials.counts.sum(axis=(1, 2))
+        n_second = own.trials.n_choices - before.trials.n_choices
         found.append(UnitScores(joint - evidence, n_second))
     return found
 

@@ -1,5 +1,7 @@
 """Artifacts: bytes, JSON values and arrays, kept in files that are named by the digest of their content."""
 
+from __future__ import annotations
+
 import errno
 import json
 import math
@@ -9,14 +11,14 @@ import zlib
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final
 
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes, is_digest
 from lakatos.traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
 from lakatos.traces.owner import for_owner
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _FILE_MAGIC: Final = b"lakatos-artifact-1\n"
 _ARRAYS_MAGIC: Final = b"lakatos-arrays-1\n"
@@ -176,6 +178,8 @@ def unpack(stored: bytes, digest: Digest, place: object) -> bytes:
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Magic, length of header, header (names, types and shapes as JSON), then the values, little-endian, C order."""
+    import numpy as np
+
     header, values = [], []
     for name, given in sorted(arrays.items()):
         array = np.asarray(given)
@@ -197,6 +201,8 @@ def unpack_arrays(data: bytes) -> dict[str, NDArray[Any]]:
     Raises:
         ValueError: ``data`` is something else.
     """
+    import numpy as np
+
     start = len(_ARRAYS_MAGIC) + 8
     if data[: len(_ARRAYS_MAGIC)] != _ARRAYS_MAGIC:
         raise ValueError("not packed arrays")

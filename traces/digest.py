@@ -5,8 +5,6 @@ import json
 import re
 from typing import Annotated, Any, Final
 
-from pydantic import StringConstraints
-
 from lakatos.traces.errors import RecordError
 
 _PATTERN: Final = r"^[0-9a-f]{64}$"
@@ -14,10 +12,20 @@ _IS_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 STORED: Final = "names a record or an artifact of the same trace"
 """Marks the annotation `Digest`, so that the audit can tell which fields of a record name something stored."""
 
-Digest = Annotated[str, StringConstraints(pattern=_PATTERN), STORED]
+
+class _DigestPattern:
+    """Form of a digest in the fields of records; pydantic is loaded only where there are any."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.str_schema(pattern=_PATTERN)
+
+
+Digest = Annotated[str, _DigestPattern(), STORED]
 """SHA-256 of a record or an artifact of the same trace, 64 lower-case hexadecimal digits. The audit looks it up."""
 
-Fingerprint = Annotated[str, StringConstraints(pattern=_PATTERN)]
+Fingerprint = Annotated[str, _DigestPattern()]
 """SHA-256 of something kept elsewhere (a lock file, model weights). The audit does not look it up."""
 
 _encode = json.JSONEncoder(

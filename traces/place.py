@@ -11,8 +11,8 @@ from pathlib import Path
 
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.errors import JournalError
+from lakatos.traces.files import ARTIFACT_FOLDER, JOURNAL_FILE
 from lakatos.traces.object_store import check_address
-from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE
 from lakatos.traces.stores import ADDRESS_SUFFIX, located
 from lakatos.traces.stores.postgres import read_address
 

@@ -20,6 +20,9 @@ import numpy as np
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.errors import JournalError, RecordError, StepInterruptedError, StepResultError
+from lakatos.traces.files import ARTIFACT_FOLDER as ARTIFACT_FOLDER
+from lakatos.traces.files import INBOX_FILE as INBOX_FILE
+from lakatos.traces.files import JOURNAL_FILE as JOURNAL_FILE
 from lakatos.traces.inbox import Inbox, check_place
 from lakatos.traces.journal import INTENT, Event, EventEntry, Journal, step_key
 from lakatos.traces.object_store import artifacts_in
@@ -28,9 +31,6 @@ from lakatos.traces.stores import ADDRESS_SUFFIX
 
 R = TypeVar("R", bound=Record)
 
-JOURNAL_FILE: Final = "journal.sqlite"
-ARTIFACT_FOLDER: Final = "artifacts"
-INBOX_FILE: Final = "inbox.sqlite"
 INBOX_PLACE: Final = "inbox"
 """What the journal's meta call the folder that collects, where the journal is elsewhere; see `traces.inbox`."""
 

@@ -103,7 +103,8 @@ class ArchivalParticipants:
             if len(rows) > n_most and not self.sequential:
                 rows = np.sort(rng.choice(rows, size=n_most, replace=False))
             trials = self.trials[name]
-            n_answers = (trials.counts.sum(axis=2) * unused)[:, rows].sum()
+            open_rows = unused[trials.participant, trials.trial] & np.isin(trials.trial, rows)
+            n_answers = trials.count[open_rows].sum()
             n_people = int(unused[:, rows].any(axis=1).sum())
             offers.append(
                 StimulusOffer(
@@ -265,7 +266,10 @@ class ArchivalParticipants:
 
 def _answered(trials: Trials) -> NDArray[np.bool_]:
     """``(n_participants, n_trials)`` whether a person answered a trial."""
-    return np.asarray(trials.counts.sum(axis=2) > 0)
+    table = np.zeros((trials.n_participants, len(trials.stimuli)), dtype=bool)
+    given = np.asarray(trials.count) > 0
+    table[trials.participant[given], trials.trial[given]] = True
+    return table
 
 
 def restrict(

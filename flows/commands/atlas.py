@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from lakatos.flows.run.engine import EngineName
+from lakatos.flows.run.engine_name import EngineName
 
 ATLAS = Path("studies/atlas")
 Studies = Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -90,6 +89,8 @@ def challenge(
 
     Exit status 1 if the regression set is not passed whole. In Python: `lakatos.flows.branches.situations`.
     """
+    import asyncio
+
     from lakatos.flows.branches.situations import compare, put_to_model, put_to_strategy, read_set
     from lakatos.flows.errors import StudyError
     from lakatos.language_models.clients.openai import OpenAIModel

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import re
 import sys
-import traceback
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from lakatos.flows.guard import check_packages
-from lakatos.flows.run.known_errors import known_errors
 
 check_packages()
 
@@ -27,6 +23,7 @@ from lakatos.flows.commands.backup import backup_command, metrics_command, resto
 from lakatos.flows.commands.collect import collect, invite_command  # noqa: E402
 from lakatos.flows.commands.data import app as data_app  # noqa: E402
 from lakatos.flows.commands.domain import app as domain_app  # noqa: E402
+from lakatos.flows.commands.ending import run_command  # noqa: E402
 from lakatos.flows.commands.forensics import add_commands  # noqa: E402
 from lakatos.flows.commands.judges import app as judges_app  # noqa: E402
 from lakatos.flows.commands.lab import app as lab_app  # noqa: E402
@@ -47,8 +44,7 @@ from lakatos.flows.commands.transfer import transfer  # noqa: E402
 from lakatos.flows.commands.view import view_command  # noqa: E402
 from lakatos.flows.operations.carry import tether  # noqa: E402
 from lakatos.flows.operations.first_design import design_command  # noqa: E402
-from lakatos.flows.run.engine import EngineName, cool_down, warm_up  # noqa: E402
-from lakatos.traces.home import settle_caches  # noqa: E402
+from lakatos.flows.run.engine_name import EngineName  # noqa: E402
 
 app = typer.Typer(
     name="lakatos",
@@ -225,6 +221,8 @@ def resume(
         Console().print(f"{escape(found.reason)}\nrun: {escape(str(folder))}", soft_wrap=True)
         raise typer.Exit(WAITING if found.ended == "waiting" else 0)
 
+    from lakatos.flows.run.engine import cool_down, warm_up
+
     warm_up(engine)  # while the laboratory is loaded and the journal is read
     try:
         from lakatos.flows.run.logs import progress
@@ -347,6 +345,8 @@ def _run_study(
     seed: int | None,
     workers: int,
 ) -> None:
+    from lakatos.flows.run.engine import cool_down, warm_up
+
     if study.is_file():  # else loading it says so at once
         warm_up(engine)  # while the laboratory is loaded and the study is read
     try:
@@ -405,24 +405,9 @@ def _find(run: str, runs: Path) -> Path:
 
 
 def main() -> None:
-    """Entry point of the command `lakatos`."""
+    """Run what was typed; `lakatos.flows.commands.door` is the entry point of the command `lakatos`."""
     tether()
-    try:
-        settle_caches()
-        app()
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except known_errors() as error:
-        if os.environ.get("LAKATOS_DEBUG"):
-            traceback.print_exc()
-        message = re.sub(r"\s*\n\s*", " ", str(error)).strip() or type(error).__name__
-        if isinstance(error, OSError) and error.filename is None and error.strerror:
-            message = f"{error.strerror}. Free the space or mend the permission, then `lakatos resume` the run"
-        sys.stderr.write(f"lakatos: {message}\n")
-        sys.exit(getattr(error, "exit_code", 1))
+    run_command(app)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ vLLM runs in an environment and processes of its own; see `language_models/servi
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import time
 from collections.abc import Iterator
@@ -128,6 +127,8 @@ def check(
 
     In Python: `language_models.serving.check.check(settings, shapes)`.
     """
+    import asyncio
+
     from lakatos.flows.roles.shapes import role_shapes
     from lakatos.language_models.serving.check import check as try_out
     from lakatos.language_models.serving.shape import REPRESENTATIVE
@@ -228,6 +229,8 @@ def speculation(
 
     In Python: `language_models.serving.speculation.measure` and `recommend`.
     """
+    import asyncio
+
     import numpy as np
 
     from lakatos.language_models.serving.errors import ProfileError

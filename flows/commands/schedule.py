@@ -24,7 +24,7 @@ from lakatos.flows.operations.schedule import (
     load_schedules,
     make_schedule,
 )
-from lakatos.flows.run.engine import EngineName
+from lakatos.flows.run.engine_name import EngineName
 
 RunsFolder = Annotated[
     Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")

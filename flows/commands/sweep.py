@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lakatos.flows.errors import FlowError
-from lakatos.flows.run.engine import EngineName
+from lakatos.flows.run.engine_name import EngineName
 
 if TYPE_CHECKING:
     from lakatos.flows.operations.sweep import CellOutcome

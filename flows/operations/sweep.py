@@ -23,7 +23,8 @@ from typing import Any, Literal
 from lakatos.flows.errors import ChangedStudyError, StudyError
 from lakatos.flows.operations.carry import command_of, start_process
 from lakatos.flows.report.templating import TEMPLATES
-from lakatos.flows.run.engine import EngineName, TaskLabel, execute, flow, task
+from lakatos.flows.run.engine import TaskLabel, execute, flow, task
+from lakatos.flows.run.engine_name import EngineName
 from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.study import CampaignConfig, parse_study
 from lakatos.traces.artifact import write_whole

@@ -392,7 +392,7 @@ def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[Support
         ours, theirs = (
             np.clip(np.asarray(item.record.proportions), 1e-6, 1 - 1e-6) for item in pair if item
         )
-        counts = trials.counts.sum(axis=0)
+        counts = trials.totals
         gain = counts[:, 1] * np.log(ours / theirs) + counts[:, 0] * np.log(
             (1 - ours) / (1 - theirs)
         )

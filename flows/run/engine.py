@@ -47,12 +47,12 @@ from typing import IO, Any, Literal, ParamSpec, Self, TypeVar, cast
 
 from lakatos import IMPORT_ROOT
 from lakatos.flows.errors import EngineError, TerminatedError
+from lakatos.flows.run.engine_name import EngineName
 from lakatos.traces.home import cache_home
 from lakatos.traces.owner import for_owner
 
 P = ParamSpec("P")
 R = TypeVar("R")
-EngineName = Literal["prefect", "none"]
 
 STARTUP_TIMEOUT_S = 180.0
 """Longest wait for Prefect's own server; slow disks and busy machines need a minute."""

@@ -26,9 +26,9 @@ from uuid import NAMESPACE_URL, uuid5
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json, digest_of
 from lakatos.traces.errors import JournalError
+from lakatos.traces.files import INBOX_FILE, JOURNAL_FILE
 from lakatos.traces.journal import Journal
 from lakatos.traces.place import holds_journal, run_folders
-from lakatos.traces.step import INBOX_FILE, JOURNAL_FILE
 
 PASS_FILE = "pass.json"
 """Mark of the last pass that ended by itself. Lost or wrong, it costs one pass that finds nothing to do."""

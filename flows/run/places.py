@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from lakatos.flows.errors import FlowError, RunMissingError
+from lakatos.traces.files import JOURNAL_FILE
 from lakatos.traces.place import is_elsewhere, run_folders
-from lakatos.traces.step import JOURNAL_FILE, Trace
 from lakatos.traces.stores import located
 
 RUN_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,90}"
@@ -56,6 +56,8 @@ def check_collects(folder: Path) -> None:
         JournalError: The journal cannot be read.
     """
     if is_elsewhere(folder):
+        from lakatos.traces.step import Trace
+
         with Trace.open(folder, {}, read_only=True) as trace:
             trace.check_place()
 

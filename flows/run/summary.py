@@ -1,28 +1,47 @@
-"""How far a run is, for a list of runs: counted over its journal, without loading what could carry it on."""
+"""How far a run is and how its rivals stand, kept beside the run, so that whoever asks need not load the laboratory.
+
+The file is a copy, never a truth: it counts only while the journal ends with the event that it names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import chain
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lakatos.flows.run.next_pass import look
-from lakatos.traces.journal import Event, Journal
-from lakatos.traces.step import JOURNAL_FILE
-from lakatos.traces.validity import ERASES
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import canonical_json
+from lakatos.traces.errors import ArtifactError
+from lakatos.traces.files import JOURNAL_FILE
+from lakatos.traces.journal import Journal
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.state import RunState
+
+SUMMARY_FILE = "summary.json"
+MOST_STANDINGS = 12
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What one line says of a run."""
+    """What `lakatos status` says of a run."""
 
     how: str
     n_experiments: int
     n_rivals: int
     n_records: int
-    text: str
-    """The verdict, or whom it waits for; empty while it goes on."""
+    head: str
+    """Hash of the last event that it tells of."""
+    waiting: str
+    """Whom it waits for; empty if for nobody."""
+    verdict: str
+    """Empty before there is one."""
+    by_person: bool
+    """Whether people answer it one by one, whose limits may pass while nothing is written."""
+    standings: tuple[tuple[str, ...], ...]
+    """The best theories as lines of a table; see `COLUMNS`."""
 
     @property
     def line(self) -> str:
@@ -33,64 +52,77 @@ class RunSummary:
         )
 
 
-def summarise(folder: Path) -> RunSummary | None:
-    """The summary of a run whose last pass ended by itself.
+COLUMNS = ("theory", "nats per choice", "completeness", "prequential", "error", "r", "")
 
-    Returns:
-        None where only the whole state can tell: a pass is unfinished, or something was erased.
+
+def summary_of(state: RunState, head: tuple[int, str], waiting: str) -> RunSummary:
+    """The summary of a state.
+
+    Args:
+        state: Of the run.
+        head: Number and hash of the last event that it was computed from.
+        waiting: Whom the run waits for, in words.
+    """
+    config = state.config
+    return RunSummary(
+        "concluded" if state.concluded else _progress_of(state),
+        len(state.collected),
+        len(state.pool),
+        *head,
+        waiting=waiting,
+        verdict=state.concluded.record.text if state.concluded else "",
+        by_person=bool(config and config.by_person),
+        standings=_standings(state),
+    )
+
+
+def keep_summary(folder: Path, summary: RunSummary) -> None:
+    """Leave a summary beside the run; where nothing can be written, the next one who asks loads the run again."""
+    with suppress(ArtifactError, OSError):
+        write_whole(folder / SUMMARY_FILE, canonical_json(asdict(summary)), private=True)
+
+
+def read_summary(folder: Path) -> RunSummary | None:
+    """The summary that was left beside a run, if the journal still ends where it did then.
 
     Raises:
-        JournalError: The journal cannot be read or was changed.
+        JournalError: The journal cannot be read.
     """
-    found = look(folder)
-    if found.ended is None:
-        return None
     with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
-        counted = _JournalCounts.of(journal.events())
-    if counted.erases:
-        return None
-    how = "concluded" if found.ended == "concluded" else counted.how
-    return RunSummary(how, len(counted.experiments), len(counted.rivals), found.seq, found.text)
+        head = journal.head
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        kept = json.loads((folder / SUMMARY_FILE).read_bytes())
+        lines = tuple(tuple(map(str, line)) for line in kept.pop("standings"))
+        summary = RunSummary(**kept, standings=lines)
+        return summary if (summary.n_records, summary.head) == head else None
+    return None
 
 
-def words_of_progress(n_closed: int, n_cycles: int, *, stopped: bool, n_folds: int) -> str:
+def _progress_of(state: RunState) -> str:
     """How far a run without a verdict is."""
-    if n_closed >= n_cycles or stopped:
-        return f"concluding, {n_folds} folds finished"
+    n_closed = len(state.cycles)
+    n_cycles = state.config.stop.cycles if state.config else 0
+    if n_closed >= n_cycles or (state.cycles and state.cycles[-1].record.stop):
+        return f"concluding, {len(state.folds)} folds finished"
     return f"cycle {n_closed + 1} of at most {n_cycles}"
 
 
-@dataclass(frozen=True)
-class _JournalCounts:
-    """Distinct things that a journal tells of."""
-
-    experiments: frozenset[str]
-    rivals: frozenset[str]
-    how: str
-    erases: bool
-    """Whether a record made others invalid, so that not all that stands there counts."""
-
-    @classmethod
-    def of(cls, events: Iterable[Event]) -> _JournalCounts:
-        """Count over all events."""
-        bodies: dict[str, list[dict[str, object]]] = {}
-        for event in events:
-            bodies.setdefault(event.kind, []).append(event.body)
-        stops = {body["cycle"]: body["stop"] for body in bodies.get("cycle_closed", ())}
-        config = next((body["config"] for body in bodies.get("campaign_started", ())), {})
-        assert isinstance(config, dict)
-        return cls(
-            frozenset(str(body["experiment"]) for body in bodies.get("trials_collected", ())),
-            frozenset(str(body["theory"]) for body in bodies.get("theory_admitted", ())),
-            words_of_progress(
-                len(stops),
-                int(config.get("stop", {}).get("cycles", 0)),
-                stopped=any(stops.values()),
-                n_folds=len(bodies.get("fold_finished", ())),
-            ),
-            "tombstone" in bodies or any(map(_erases, chain.from_iterable(bodies.values()))),
+def _standings(state: RunState) -> tuple[tuple[str, ...], ...]:
+    measured = {}
+    if state.completeness is not None:
+        measured = {line.theory: line for line in state.completeness.record.theories}
+    table = []
+    for line in state.board().standings[:MOST_STANDINGS]:
+        known = measured.get(line.theory)
+        table.append(
+            (
+                state.name(line.theory),
+                f"{line.score.value:.4f} ± {2 * line.score.standard_error:.4f}",
+                "" if known is None or known.completeness is None else f"{known.completeness:.2f}",
+                "" if line.prequential is None else f"{line.prequential.value:.4f}",
+                f"{line.error:.4f}",
+                "" if line.correlation is None else f"{line.correlation:.3f}",
+                "tie" if line.tied else "",
+            )
         )
-
-
-def _erases(body: dict[str, object]) -> bool:
-    return bool(body.get(ERASES))
+    return tuple(table)

@@ -324,7 +324,8 @@ def _question(run: Run, rivals: Sequence[DesignRival]) -> DesignQuestion:
 def _offers(run: Run, context: StepContext, cycle: int) -> list[StimulusOffer]:
     """What can be asked, without what the study forbids."""
     settings = run.config.design
-    offers = list(run.source.offers(context.rng, settings.candidates))
+    n_most = max(settings.candidates, settings.trials)
+    offers = list(run.source.offers(context.rng, n_most))
     if not offers:
         raise ArchiveExhaustedError(
             f"no unused answers are left for cycle {cycle}; ask for fewer cycles or fewer trials in each."

@@ -18,12 +18,12 @@ from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.flows.stages.epoch import lasting
 from lakatos.flows.stages.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
-from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchProposal, SearchStart
+from lakatos.theories.advocate import AdvocateBrief, SearchProposal, SearchStart
 from lakatos.theories.complexity import code_length, why_unreadable
+from lakatos.theories.composition_search import search_compositions
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.induction.induce import induce, looks_back
-from lakatos.theories.laboratory import FittedCompositions
 from lakatos.theories.naming import name_in_company
 from lakatos.theories.record import (
     Diagnosis,
@@ -34,17 +34,19 @@ from lakatos.theories.record import (
 )
 from lakatos.theories.roles.record import SuccessorsProposed
 from lakatos.theories.search import ArchiveMap
+from lakatos.theories.subset import some_people
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
-FITTING_DRAWS = 256
 INDUCTION = "induction"
 """Author of rules found in the answers."""
 LEFT_OUT = 0.02
 """Nats per choice that predicting left-out trials may cost against fitting all."""
 KEPT = 4
 """Compositions that a search takes over from the one before."""
+MOST_INDUCED = 60_000
+"""Answers in which rules are looked for; those of some people where there are more."""
 
 
 @task(name="revise")
@@ -90,7 +92,8 @@ async def revise(
 
     def work(context: StepContext) -> SearchFinished:
         (shuffles,) = context.rng.spawn(1)
-        past = looks_back(run.domain, trials, shuffles)
+        few = some_people(trials, MOST_INDUCED, context.rng)
+        past = looks_back(run.domain, few, shuffles)
         has_memory = ArchiveMap(run.family.grammar).has_memory
         remembers = past or any(has_memory(start.composition) for start in brief.starts)
         if not remembers:
@@ -105,7 +108,7 @@ async def revise(
             run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
         reads = "induction" in settings.advocates
-        found = induced(run, trials, best, context, past=past) if reads else ()
+        found = induced(run, few, best, context, past=past) if reads else ()
         return _record(context, cycle, proposal, (*found, *written))
 
     return await run.step(
@@ -121,15 +124,11 @@ def search(
     strategy: StrategyChosen | None = None,
 ) -> SearchProposal:
     """The grammar advocate's search on the answers so far, under a strategy where one was chosen."""
-    grammar = run.family.grammar
-    fits = FittedCompositions(run.laboratory, grammar, trials, FITTING_DRAWS)
-    if strategy is None:
-        advocate = GrammarAdvocate(grammar)
-    else:
-        advocate = GrammarAdvocate(grammar, afresh=strategy.exploration)
+    grammar, afresh = run.family.grammar, None
+    if strategy is not None:
+        afresh = strategy.exploration
         brief = preferring(brief, grammar, strategy.preferences, context.rng)
-    found = advocate.revise(brief, fits.evaluate, context.rng)
-    return advocate.pruned(found, brief, fits.evaluate, fits.validate, context.rng)
+    return search_compositions(run.laboratory, grammar, brief, trials, context.rng, afresh=afresh)
 
 
 def induced(

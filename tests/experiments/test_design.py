@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import entr
 from scipy.stats import binom
 
+from lakatos.experiments import design
 from lakatos.experiments.design import (
     ShapeError,
     _keep,
@@ -501,3 +502,16 @@ def test_a_design_survives_an_artifact():
     again = design_from_json(design_to_json(design))
     assert canonical_json(design_to_json(again)) == text
     assert np.isnan(again.information[2])
+
+
+def test_of_many_trials_only_the_first_are_chosen_by_what_they_add(monkeypatch):
+    monkeypatch.setattr(design, "MOST_CHOSEN", 3)
+    rng = np.random.default_rng(0)
+    second = rng.uniform(size=(2, 4, 40))
+    rivals = [np.stack([1 - p, p], axis=-1) for p in second]
+    prior = np.log([0.5, 0.5])
+    few = choose_trials(rivals, prior, n_trials=3, rng=np.random.default_rng(1), random_share=0.0)
+    many = choose_trials(rivals, prior, n_trials=30, rng=np.random.default_rng(1), random_share=0.0)
+    assert many.rows[:3] == few.rows
+    assert len(set(many.rows)) == 30
+    assert many.random_rows == tuple(range(3, 30))

@@ -498,3 +498,17 @@ def test_the_interval_of_the_best_of_twenty_is_wider_by_bonferroni():
     assert high - 0.1 == pytest.approx(0.02 * 3.0233, rel=1e-4)
     assert 0.1 - low == pytest.approx(0.02 * 3.0233, rel=1e-4)
     assert ScoreEstimate(0.1, 0.02).interval == pytest.approx((0.06, 0.14))
+
+
+def test_answers_of_people_who_saw_few_trials_each_weigh_as_in_a_full_table(monkeypatch):
+    rng = np.random.default_rng(5)
+    person, trial = np.repeat(np.arange(6), 4), rng.integers(0, 30, 24)
+    response, stimuli = rng.integers(0, 3, 24), Stimuli({"x": np.arange(30.0)})
+    trials = Trials("e", stimuli, person, trial, response, np.ones(24, dtype=int), n_options=3)
+    p = rng.dirichlet(np.ones(3), size=(7, 30))
+    whole = score.likelihood_of_answers(p, trials)
+    monkeypatch.setattr(score, "LARGEST_TABLE", 0)
+    monkeypatch.setattr(score, "MOST_AT_ONCE", 200)
+    np.testing.assert_allclose(score.likelihood_of_answers(p, trials), whole, rtol=1e-13)
+    np.testing.assert_array_equal(trials.totals, trials.counts.sum(axis=0))
+    np.testing.assert_array_equal(trials.n_choices, trials.counts.sum(axis=(1, 2)))

@@ -123,7 +123,7 @@ class AnswerPanel:
         self.log_probabilities = np.log(np.maximum(self.probabilities, TINY))
         self.mean: Array = np.einsum("d,dto->to", np.exp(log_weights), self.probabilities)
         """``(n_trials, n_options)`` predicted shares."""
-        self.n_answers: Array = trials.counts.sum(axis=(0, 2))
+        self.n_answers: Array = trials.totals.sum(axis=1)
         """``(n_trials,)``."""
         self.index, self.mask, self.response = _sequences(trials) if not self.pooled else _nobody()
         """``(n_people, n_steps)`` trial, whether there is one, and the answer; no people when pooled."""
@@ -137,7 +137,7 @@ class AnswerPanel:
     def counts(self) -> Array:
         """``(n_people, n_trials, n_options)`` answers; all together as one person's when pooled."""
         if self.pooled:
-            return np.asarray(self.trials.counts.sum(axis=0, keepdims=True))
+            return self.trials.totals[None]
         return np.asarray(self._counts(self.response[None])[0])
 
     @cached_property

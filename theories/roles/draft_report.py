@@ -74,7 +74,7 @@ def _missed(
     found = []
     for (name, item), own in zip(trials.items(), scored, strict=True):
         size = deviations(item, own.mean)
-        for row in np.flatnonzero(item.counts.sum(axis=(0, 2))):
+        for row in np.flatnonzero(item.totals.sum(axis=1)):
             option = int(size[row].argmax()) if item.n_options > 2 else 1
             found.append((float(size[row].max()), name, int(row), option, own.mean[row, option]))
     found.sort(key=lambda miss: (-miss[0], miss[1], miss[2]))

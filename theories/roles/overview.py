@@ -57,7 +57,7 @@ def _table_part(
     part: tuple[int, int],
 ) -> Exhibit:
     """Some rows of the table, and what each of their numbers is a number of."""
-    counts = trials.counts.sum(axis=(0, 2))
+    counts = trials.totals.sum(axis=1)
     predicted = {theory: predicted_shares(score) for theory, score in scores.items()}
     names = option_names(trials.n_options)
     shown, always = _without_common([domain.describe(trials.stimuli, row) for row in rows])
@@ -94,7 +94,7 @@ def _table_part(
 
 def _most_missed_first(trials: Trials, scores: Sequence[TheoryScored]) -> list[int]:
     """Answered trials, first those on which people deviate most from all of the theories, in standard errors."""
-    counts = trials.counts.sum(axis=(0, 2))
+    counts = trials.totals.sum(axis=1)
     sizes = [deviations(trials, predicted_shares(score)).max(axis=1) for score in scores]
     size = np.min(sizes or [np.zeros(len(counts))], axis=0)
     order = np.argsort(-size, kind="stable")
@@ -103,7 +103,7 @@ def _most_missed_first(trials: Trials, scores: Sequence[TheoryScored]) -> list[i
 
 def deviations(trials: Trials, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
     """``(n_trials, n_options)`` distances of people's shares from what is predicted, in standard errors."""
-    counts = trials.counts.sum(axis=(0, 2))
+    counts = trials.totals.sum(axis=1)
     variance = np.clip(predicted * (1 - predicted), 0.01, None)
     error = np.sqrt(variance / np.maximum(counts, 1)[:, None])
     return np.asarray(np.abs(np.nan_to_num(trials.proportions) - predicted) / error)

@@ -44,6 +44,8 @@ Reader = Callable[[int], memoryview]
 
 TOLERANCE = 1e-6
 """How far probabilities may be from summing to one."""
+MOST_CELLS = 2**19
+"""Draws times trials that a theory is asked about at once."""
 BLOCK_SIZE = 32768
 """Probabilities that are copied and looked at together, while the processor still holds them."""
 
@@ -312,6 +314,16 @@ class TheorySession:
     def probabilities(self, parameters: Mapping[str, NDArray[Any]]) -> list[Array]:
         """Predictions for ``(n_draws,)`` values of each parameter; see `Sandbox.probabilities`."""
         values, n_draws = _draws(parameters)
+        n_most = max(1, MOST_CELLS // max(sum(self._n_trials), 1))
+        if n_draws > n_most:
+            # What a theory computes of so many cells would not fit into its memory, and no cache.
+            parts = [
+                self.probabilities(
+                    {name: array[start : start + n_most] for name, array in values.items()}
+                )
+                for start in range(0, n_draws, n_most)
+            ]
+            return [np.concatenate(own) for own in zip(*parts, strict=True)]
         sizes = [(n_draws, n_trials, self._n_options) for n_trials in self._n_trials]
         expected = 8 * sum(map(math.prod, sizes))
         if expected > self._limits.output_bytes:

@@ -4,14 +4,15 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lakatos.flows.run.next_pass import mark_pass
+from lakatos.flows.commands.door import plain_status
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
-from lakatos.flows.run.summary import summarise
+from lakatos.flows.run.summary import RunSummary, keep_summary, read_summary
 from lakatos.theories.record import TheoryAdmitted
 from lakatos.traces.step import Trace
 
@@ -65,17 +66,19 @@ def test_help_lists_every_command() -> None:
         assert command in done.stdout
 
 
-def test_finished_runs_are_listed_without_the_science(tmp_path: Path) -> None:
-    """A journal and the mark of its last pass are enough; what erases sends the question to the whole state."""
-    folder = tmp_path / "runs" / "done"
+def test_runs_are_looked_at_without_the_science_once_a_summary_is_kept(tmp_path: Path) -> None:
+    """The first look loads the run and keeps what it says; one event more makes that worthless."""
+    runs, folder = tmp_path / "runs", tmp_path / "runs" / "done"
     with Trace.create(folder, seed=1, types=RECORD_TYPES) as trace:
         trace.record(TheoryAdmitted(theory="a" * 64, cycle=0, reason=""), name="admit")
-    mark_pass(folder, "concluded", "the verdict")
+    summary = RunSummary(
+        "concluded", 0, 1, 1, "", "", "the verdict", False, (("Tallying", "-0.6"),)
+    )
+    keep_summary(folder, replace(summary, head=trace.journal.head[1]))
     code = (
-        f"import sys; sys.argv = ['lakatos', 'status', '--runs', {str(folder.parent)!r}]\n"
-        "try:\n    from lakatos.flows.commands.main import main; main()\n"
-        "except SystemExit as end:\n    assert not end.code, end.code\n"
-        "assert not {'scipy', 'lakatos.flows.run.run'} & set(sys.modules)"
+        f"import sys; sys.argv = ['lakatos', 'status', 'done', '--runs', {str(runs)!r}]\n"
+        "from lakatos.flows.commands.door import main; main()\n"
+        "assert not {'numpy', 'pydantic', 'typer', 'asyncio'} & set(sys.modules), sys.modules"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
@@ -83,6 +86,28 @@ def test_finished_runs_are_listed_without_the_science(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "concluded  0 experiments, 1 rivals, 1 records" in done.stdout
     assert "the verdict" in done.stdout
+    assert "Tallying" in done.stdout
+    with Trace.open(folder, RECORD_TYPES) as trace:
+        trace.record(TheoryAdmitted(theory="b" * 64, cycle=1, reason=""), name="admit again")
+    assert read_summary(folder) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (["status"], ("", Path("here"))),
+        (["status", "one"], ("one", Path("here"))),
+        (["status", "--runs", "there", "one"], ("one", Path("there"))),
+        (["status", "--help"], None),
+        (["status", "one", "two"], None),
+        (["status", "--runs"], None),
+        (["audit", "one"], None),
+    ],
+)
+def test_only_plain_questions_pass_by_the_command_line(
+    words: list[str], asked: tuple[str, Path] | None
+) -> None:
+    assert plain_status(words, "here") == asked
 
 
 @pytest.mark.parametrize(
@@ -117,11 +142,11 @@ def test_a_small_study_runs_reports_and_audits_from_the_command_line(tmp_path: P
     assert "concluded" in lakatos("status", "--runs", tmp_path / "runs").stdout
     state, trace = read_state(tmp_path / "runs" / "small-1")
     with trace:
-        found = summarise(tmp_path / "runs" / "small-1")
+        found = read_summary(tmp_path / "runs" / "small-1")
         assert found is not None
         assert state.concluded is not None
         counts = len(state.collected), len(state.pool), trace.journal.head[0]
-        assert (found.how, found.text) == ("concluded", state.concluded.record.text)
+        assert (found.how, found.verdict) == ("concluded", state.concluded.record.text)
         assert (found.n_experiments, found.n_rivals, found.n_records) == counts
     checked = lakatos("audit", "small-1", "--runs", tmp_path / "runs")
     assert checked.returncode == 0

@@ -12,6 +12,7 @@ import pytest
 
 from lakatos.theories.errors import (
     SandboxUnavailableError,
+    TheoryError,
     TheoryLintError,
     TheoryProbabilityError,
     TheoryRaisedError,
@@ -19,6 +20,7 @@ from lakatos.theories.errors import (
     TheoryShapeError,
     TheoryTimeoutError,
 )
+from lakatos.theories.sandbox import client
 from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
 from lakatos.theories.sandbox.doctor import KNOWN_LAYERS, probe
 
@@ -403,3 +405,33 @@ def test_doctor_names_only_known_layers():
     assert found["works"], found["problem"]
     assert set(found["layers"]) | set(found["missing"]) == set(KNOWN_LAYERS)
     assert found["theory_ms"] > found["call_ms"] > 0
+
+
+def test_many_draws_on_many_trials_are_asked_in_parts_that_fit_into_memory(sandbox, monkeypatch):
+    """At once, 4,000 draws of 5 trials would take 320 MB."""
+    source = body(
+        "many = xp.ones((len(parameters['w']), 5, 2000)) * parameters['w'][..., None]\n"
+        "return many.mean(axis=-1)"
+    )
+    draws, limits = {"w": np.linspace(0, 1, 4000)}, SandboxLimits(memory_bytes=128 * 2**20)
+    monkeypatch.setattr(client, "MOST_CELLS", 1000)
+    (parts,) = sandbox.probabilities(source, draws, X, limits=limits)
+    (alone,) = sandbox.probabilities(source, {"w": draws["w"][[0, 3999]]}, X, limits=limits)
+    np.testing.assert_array_equal(parts[[0, 3999]], alone)
+    monkeypatch.setattr(client, "MOST_CELLS", 10**9)
+    with pytest.raises(TheoryError):
+        sandbox.probabilities(source, draws, X, limits=limits)
+
+
+def test_a_theory_that_is_slow_or_overflows_in_a_corner_of_its_range_ends_alone(sandbox):
+    """The sandbox goes on, and says of each what was wrong."""
+    corner = "if parameters['w'].max() > 0.9:\n    {}\nreturn 0.0 * parameters['w'] + xp.zeros(5)"
+    limits = SandboxLimits(cpu_seconds=0.3, wall_seconds=60.0)
+    slow = corner.format("while True: pass")
+    huge = corner.format("return xp.exp(1e3 * parameters['w']) * xp.zeros(5)")
+    for text, error in ((slow, TheoryTimeoutError), (huge, TheoryError)):
+        with sandbox.open_session(body(text), X, limits=limits) as session:
+            assert session.probabilities({"w": np.full(2, 0.5)})[0].shape == (2, 5, 2)
+            with pytest.raises(error):
+                session.probabilities({"w": np.array([0.5, 1.0])})
+    assert sandbox.probabilities(body("return 0.0 * parameters['w'] + xp.zeros(5)"), DRAWS, X)

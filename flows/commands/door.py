@@ -1,0 +1,53 @@
+"""Entry point of the command `lakatos`: a look at runs is answered at once, everything else by `main`.
+
+Building the command line takes half a second of a processor, which is longer than `lakatos status` itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Run the command that was typed."""
+    asked = plain_status(sys.argv[1:], os.environ.get("LAKATOS_RUNS", ""))
+    if asked is None:
+        from lakatos.flows.commands import main as commands
+
+        commands.main()
+        return
+    from lakatos.flows.guard import check_packages
+
+    check_packages()
+
+    from lakatos.flows.commands.ending import run_command
+    from lakatos.flows.commands.status_view import show_status
+
+    run_command(lambda: show_status(*asked))
+
+
+def plain_status(words: list[str], runs: str) -> tuple[str, Path] | None:
+    """The run and the folder of runs that `lakatos status [RUN] [--runs FOLDER]` asks about.
+
+    Args:
+        words: The command line, without the program.
+        runs: Folder of the runs unless the command names one.
+
+    Returns:
+        None for any other command line, help and errors included.
+    """
+    if words[:1] != ["status"]:
+        return None
+    rest = words[1:]
+    if "--runs" in rest[:-1]:
+        place = rest.index("--runs")
+        runs, rest = rest[place + 1], rest[:place] + rest[place + 2 :]
+    if len(rest) > 1 or any(word.startswith("-") for word in (*rest, runs)):
+        return None
+    return (rest[0] if rest else ""), Path(runs or "runs")
+
+
+if __name__ == "__main__":
+    main()

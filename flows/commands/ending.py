@@ -1,0 +1,32 @@
+"""How a command ends: its exit status, and one line for an error that a user can mend."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable
+
+from lakatos.flows.run.known_errors import known_errors
+from lakatos.traces.home import settle_caches
+
+
+def run_command(work: Callable[[], object]) -> None:
+    """Do what a command does; ends the process with a status and one line where it fails."""
+    try:
+        settle_caches()
+        work()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except known_errors() as error:
+        if os.environ.get("LAKATOS_DEBUG"):
+            traceback.print_exc()
+        message = re.sub(r"\s*\n\s*", " ", str(error)).strip() or type(error).__name__
+        if isinstance(error, OSError) and error.filename is None and error.strerror:
+            message = f"{error.strerror}. Free the space or mend the permission, then `lakatos resume` the run"
+        sys.stderr.write(f"lakatos: {message}\n")
+        sys.exit(getattr(error, "exit_code", 1))

@@ -1,0 +1,89 @@
+"""What `lakatos status` prints; nothing is loaded here that a look at a finished run does not need."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from lakatos.flows.run.known_errors import known_errors
+from lakatos.flows.run.places import find_run
+from lakatos.flows.run.summary import (
+    COLUMNS,
+    RunSummary,
+    keep_summary,
+    read_summary,
+    summary_of,
+)
+from lakatos.traces.place import run_folders
+
+
+def show_status(run: str, runs: Path) -> None:
+    """Print how far runs are; of a single one also how its rivals stand.
+
+    Args:
+        run: Name or path of one run; empty for all.
+        runs: Folder that holds them.
+    """
+    console = Console()
+    if run:
+        folder = find_run(run, runs)
+        summary = _summary(folder)
+        _show_line(console, folder, summary)
+        _show_due(console, folder, summary)
+        table = Table(*COLUMNS)
+        for line in summary.standings:
+            table.add_row(*map(escape, line))
+        console.print(table)
+        return
+    folders = run_folders(runs)
+    if not folders:
+        console.print(f"no runs in {escape(str(runs))}; `lakatos demo` makes one")
+    for folder in folders:
+        try:
+            _show_line(console, folder, _summary(folder))
+        except known_errors() as error:
+            console.print(
+                f"[bold]{escape(folder.name)}[/bold]  cannot be read: {escape(str(error))}",
+                soft_wrap=True,
+            )
+
+
+def _summary(folder: Path) -> RunSummary:
+    """What is kept beside the run, or else what its whole state tells, which takes seconds to load."""
+    kept = read_summary(folder)
+    if kept is not None:
+        return kept
+    from lakatos.flows.run.run import read_state
+    from lakatos.flows.stages.collect import waiting_in
+
+    state, trace = read_state(folder)
+    with trace:
+        waiting = waiting_in(state)
+        found = summary_of(state, trace.journal.head, waiting.text if waiting else "")
+    keep_summary(folder, found)
+    return found
+
+
+def _show_line(console: Console, folder: Path, summary: RunSummary) -> None:
+    console.print(f"[bold]{escape(folder.name)}[/bold]  {summary.line}")
+    for text in (summary.waiting, summary.verdict):
+        if text:
+            console.print(f"  {escape(text)}")
+
+
+def _show_due(console: Console, folder: Path, summary: RunSummary) -> None:
+    """Print what people are owed who are past a limit, which depends on the clock."""
+    if not summary.by_person:
+        return
+    from lakatos.flows.operations.people import holdings
+    from lakatos.traces.errors import InboxError
+
+    with suppress(InboxError):  # people answer it in another folder
+        for kind, people in holdings(folder).due.items():
+            console.print(
+                f"  {kind} of {len(people)} people are past their limit; `lakatos data expire`"
+            )

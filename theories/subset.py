@@ -1,0 +1,65 @@
+"""Some of the answers, on which a search with many candidates may find its way before all are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.task import Trials
+
+LEAST_TRIALS = 2
+"""Of each experiment that are kept."""
+
+
+def some_trials(
+    trials: Sequence[Trials], n_most: int, rng: np.random.Generator
+) -> Sequence[Trials]:
+    """The answers to ``n_most`` trials drawn by lot, of each experiment its share; all where there are no more.
+
+    Not for people whose answers depend on what they were asked before: use `some_people`.
+    """
+    n_all = sum(len(item.stimuli) for item in trials)
+    if n_all <= n_most:
+        return trials
+    found = []
+    for item in trials:
+        n_trials = len(item.stimuli)
+        n_kept = min(max(round(n_most * n_trials / n_all), LEAST_TRIALS), n_trials)
+        chosen = np.zeros(n_trials, dtype=bool)
+        chosen[rng.choice(n_trials, n_kept, replace=False)] = True
+        found.append(_of_trials(item, chosen))
+    return found
+
+
+def some_people(
+    trials: Sequence[Trials], n_most: int, rng: np.random.Generator
+) -> Sequence[Trials]:
+    """The answers of people drawn by lot, about ``n_most`` together; all where there are no more, or are pooled."""
+    n_all = sum(len(item.trial) for item in trials)
+    if n_all <= n_most or any(item.pooled for item in trials):
+        return trials
+    found = []
+    for item in trials:
+        n_kept = min(max(round(item.n_participants * n_most / n_all), 2), item.n_participants)
+        chosen = np.zeros(item.n_participants, dtype=bool)
+        chosen[rng.choice(item.n_participants, n_kept, replace=False)] = True
+        found.append(item.of_people(chosen))
+    return found
+
+
+def _of_trials(trials: Trials, chosen: NDArray[np.bool_]) -> Trials:
+    """The answers to some trials; trials and people who answered any of them are numbered anew."""
+    rows = chosen[trials.trial]
+    _, person = np.unique(np.asarray(trials.participant)[rows], return_inverse=True)
+    return replace(
+        trials,
+        stimuli=trials.stimuli.take(np.flatnonzero(chosen)),
+        participant=person,
+        trial=(np.cumsum(chosen) - 1)[trials.trial[rows]],
+        response=trials.response[rows],
+        count=trials.count[rows],
+        feedback={name: column[rows] for name, column in trials.feedback.items()},
+    )
