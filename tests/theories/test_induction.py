@@ -597,6 +597,7 @@ class TestInduce:
         expected = 0.5 - 0.5 * (2.0 * new.sequences.response[:, :-1] - 1)
         assert np.mean((own[:, 1:] - expected) ** 2) < 0.01
 
+    @pytest.mark.slow
     def test_does_not_see_memory_where_there_is_none(self):
         found = induce(DOMAIN, [answer(by(np.sum), noise=0.4)], np.random.default_rng(0))
         assert not any("memory" in item.kind for item in found)
@@ -610,6 +611,7 @@ class TestInduce:
             error = np.mean((p.mean(axis=0) - data.proportions)[:, 1] ** 2)
             assert error == pytest.approx(item.error, abs=0.005)
 
+    @pytest.mark.slow
     def test_people_who_guess_are_said_to_guess(self, sandbox):
         found = induce(DOMAIN, [answer(lambda a, b, last: 0.5)], np.random.default_rng(0))
         for item in found:
@@ -622,6 +624,7 @@ class TestInduce:
         first, second = (induce(DOMAIN, data, np.random.default_rng(3)) for _ in range(2))
         assert first == second
 
+    @pytest.mark.slow
     def test_counts_without_order_are_enough_for_rules_without_memory(self):
         single = answer(by(np.sum))
         totals = single.counts.sum(axis=0)
