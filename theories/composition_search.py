@@ -49,8 +49,7 @@ def search_compositions(
     advocate = GrammarAdvocate(grammar)
     if afresh is not None:
         advocate = replace(advocate, afresh=afresh)
-    pooled = any(item.pooled for item in trials)
-    whole_people = laboratory.domain.sequential or (brief.looks_back and not pooled)
+    whole_people = laboratory.domain.sequential or brief.looks_back
     few, more = _steps_of_growth(trials, rng, whole_people=whole_people)
     fits = FittedCompositions(laboratory, grammar, few, FITTING_DRAWS)
     found = advocate.revise(brief, fits.evaluate, rng)

@@ -16,7 +16,7 @@ from lakatos.theories.check import load_theory
 from lakatos.theories.induction import induce as induction
 from lakatos.theories.induction.additive import RIDGE, AdditiveSearch, GatedLead
 from lakatos.theories.induction.combination import with_combinations
-from lakatos.theories.induction.induce import induce
+from lakatos.theories.induction.induce import induce, looks_back
 from lakatos.theories.induction.kernel import logarithms, scores_of_leaves
 from lakatos.theories.induction.library import namespace, values, vocabulary
 from lakatos.theories.induction.mixture import find_mixture
@@ -719,6 +719,23 @@ def test_people_who_differ_do_not_pass_for_people_with_a_memory(weight_of_last, 
     answers = read_answers(DOMAIN, [differing_people(weight_of_last)])
     plain = leads(answers)
     assert depends_on_past(answers, plain, signs(plain), np.random.default_rng(0)) == depends
+
+
+def test_counts_that_lost_their_order_show_no_memory_and_hide_none_beside_them():
+    with_memory, rng = differing_people(1.5), np.random.default_rng(0)
+    whole = with_memory.totals
+    trial, response = np.nonzero(whole)
+    counts = Trials(
+        "counts",
+        with_memory.stimuli,
+        np.zeros(len(trial), dtype=np.int64),
+        trial,
+        response,
+        whole[trial, response].astype(np.int64),
+        pooled=True,
+    )
+    assert not looks_back(DOMAIN, [counts], rng)
+    assert looks_back(DOMAIN, [counts, with_memory], rng)
 
 
 def test_shuffling_keeps_each_persons_answers_to_each_trial():

@@ -197,10 +197,16 @@ def induce(
 
 
 def looks_back(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> bool:
-    """Whether theories with a memory are worth a search: answers depend on one's own past, or nobody can tell."""
-    if domain.sequential or any(item.pooled or item.n_options != 2 for item in trials):
+    """Whether theories with a memory are worth a search: answers depend on one's own past, or nobody can tell.
+
+    Counts have lost their order: whatever a memory did in them, they cannot show it.
+    """
+    if domain.sequential:
         return True
-    return _looks_back(read_answers(domain, trials), rng)
+    in_order = [item for item in trials if not item.pooled]
+    if any(item.n_options != 2 for item in in_order):
+        return True
+    return bool(in_order) and _looks_back(read_answers(domain, in_order), rng)
 
 
 def _looks_back(answers: InductionAnswers, rng: np.random.Generator) -> bool:
