@@ -23,6 +23,9 @@ from lakatos.experiments.archives.multiattribute_autocog import READER as MULTIA
 from lakatos.experiments.archives.multiattribute_electricity import (
     READER as MULTIATTRIBUTE_ELECTRICITY,
 )
+from lakatos.experiments.archives.publicgoods_alsobay2025 import (
+    READER as PUBLICGOODS_ALSOBAY2025,
+)
 from lakatos.experiments.archives.risky_cpc18 import READER as RISKY_CPC18
 from lakatos.experiments.archives.risky_spektor2024 import READER as RISKY_SPEKTOR2024
 
@@ -41,5 +44,6 @@ ARCHIVES: dict[str, ArchiveReader] = {
         MULTIATTRIBUTE_ELECTRICITY,
         GAMES_ZHU2024,
         ESTIMATION_LITTLE2024,
+        PUBLICGOODS_ALSOBAY2025,
     )
 }

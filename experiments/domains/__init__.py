@@ -8,6 +8,7 @@ from lakatos.experiments.domains.intertemporal import IntertemporalDomain
 from lakatos.experiments.domains.learning import LearningDomain
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.domains.offers import OffersDomain
+from lakatos.experiments.domains.public_goods import PublicGoodsDomain
 from lakatos.experiments.domains.risky import RiskyDomain
 from lakatos.experiments.domains.task_file import TaskFile, domain_in, read_task_file
 from lakatos.experiments.errors import TaskFileError
@@ -21,6 +22,7 @@ DOMAINS: dict[str, Domain] = {
     "offers": OffersDomain(),
     "games": GamesDomain(),
     "estimation": EstimationDomain(),
+    "public_goods": PublicGoodsDomain(),
 }
 
 

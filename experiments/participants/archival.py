@@ -47,7 +47,8 @@ class ArchivalParticipants:
             trials: Archived experiments, each with a name of its own.
             sealed_share: Share of all distinct trials that are sealed, spread evenly over the experiments. Trials that
                 are equal in several experiments are sealed in all of them or in none.
-            sealed_people: Share of each experiment's people all of whose answers are sealed.
+            sealed_people: Share of each experiment's people all of whose answers are sealed; where people have an
+                attribute ``group``, of its groups, since those who play together tell of each other.
             seed: Chooses the sealed trials and people, and the people where a design asks for fewer than there are.
             sealed_rows: Rows of the stimuli to seal by experiment, exactly these, instead of a share.
             identify: A key for every trial; trials with equal keys, such as mirror images, are sealed together. The
@@ -76,8 +77,8 @@ class ArchivalParticipants:
                 "sealed. Seal trials instead, by sealed_share."
             )
         for name, people in self._sealed_people.items():
-            order = rng_of(seed, "sealed people", name).permutation(len(people))
-            people[order[: round(sealed_people * len(people))]] = True
+            rng = rng_of(seed, "sealed people", name)
+            people[:] = _draw_people(self.trials[name], sealed_people, rng)
         if sealed_rows is None:
             self._sealed = _choose_sealed(
                 trials, sealed_share, seed, identify or (lambda stimuli: stimuli.keys)
@@ -262,6 +263,15 @@ class ArchivalParticipants:
                 f"{design.name}: the design holds a trial twice; ask for repetitions instead."
             )
         return rows
+
+
+def _draw_people(trials: Trials, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """``(n_participants,)`` a share of the people by lot, or of their groups."""
+    alone = np.arange(trials.n_participants)
+    group = np.unique(trials.attributes.get("group", alone), return_inverse=True)[1]
+    n_groups = int(group.max(initial=-1)) + 1
+    order = rng.permutation(n_groups)
+    return np.isin(group, order[: round(share * n_groups)])
 
 
 def _answered(trials: Trials) -> NDArray[np.bool_]:

@@ -32,6 +32,7 @@ SPACES: dict[str, dict[str, Any]] = {
     "offers": {},
     "games": {},
     "estimation": {},
+    "public_goods": {},
 }
 
 

@@ -27,7 +27,7 @@ LANGUAGES = sorted(packaged())
 def test_every_language_has_every_sentence_for_every_domain(language, domain):
     texts = texts_for(domain)[language]
     assert set(texts["domains"]) == {domain}
-    n_options = {"offers": 4, "estimation": 22}.get(domain, 2)
+    n_options = {"offers": 4, "estimation": 22, "public_goods": 21}.get(domain, 2)
     assert len(set(option_labels(texts, domain, n_options))) == n_options
 
 

@@ -12,6 +12,7 @@ from lakatos.theories.families.intertemporal import FAMILY as INTERTEMPORAL
 from lakatos.theories.families.learning import FAMILY as LEARNING
 from lakatos.theories.families.multiattribute import FAMILY as MULTIATTRIBUTE
 from lakatos.theories.families.offers import FAMILY as OFFERS
+from lakatos.theories.families.public_goods import FAMILY as PUBLIC_GOODS
 from lakatos.theories.families.risky import FAMILY as RISKY
 
 FAMILIES: dict[str, Family] = {
@@ -24,6 +25,7 @@ FAMILIES: dict[str, Family] = {
         OFFERS,
         GAMES,
         ESTIMATION,
+        PUBLIC_GOODS,
     )
 }
 
