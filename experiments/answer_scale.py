@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.errors import AnswerScaleError, TrialsError
+
+if TYPE_CHECKING:
+    from lakatos.experiments.task import Stimuli
 
 Array = NDArray[Any]
 FEWEST, MOST = 2, 200
@@ -102,6 +105,16 @@ class AnswerScale:
         means = np.bincount(own, values, n_bins) / counts
         total = values.var()
         return float(((values - means[own]) ** 2).mean() / total) if total > 0 else 0.0
+
+
+@runtime_checkable
+class HasLandmarks(Protocol):
+    """A domain whose trials show numbers that answers may lie near to, so that learners know which outcome is where."""
+
+    scale: AnswerScale
+
+    def landmarks(self, stimuli: Stimuli) -> dict[str, Array]:
+        """``(n_trials,)`` each, in the unit of the scale."""
 
 
 def levels(places: Sequence[float], unit: str) -> AnswerScale:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.answer_scale import HasLandmarks
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[np.float64]
@@ -32,7 +33,8 @@ def trial_columns(domain: Domain, trials: Sequence[Trials]) -> tuple[Array, Arra
     for item in trials:
         seen = _sides(domain, item.stimuli, item.n_options)
         raw.append(np.stack([_flattened(side, shapes) for side in seen], axis=1))
-        described.append(np.stack([_described(domain, side) for side in seen], axis=1))
+        properties = np.stack([_described(domain, side) for side in seen], axis=1)
+        described.append(np.concatenate([properties, _places(domain, item.stimuli)], axis=-1))
     return np.concatenate(raw), np.concatenate(described)
 
 
@@ -54,6 +56,21 @@ def _sides(domain: Domain, stimuli: Stimuli, n_options: int) -> list[Stimuli]:
 def _described(domain: Domain, stimuli: Stimuli) -> Array:
     columns = [np.asarray(column, dtype=np.float64) for column in domain.features(stimuli).values()]
     return np.nan_to_num(np.stack(columns, axis=1))
+
+
+def _places(domain: Domain, stimuli: Stimuli) -> Array:
+    """``(n_trials, n_options, n_columns)`` where each outcome of a scale lies, and how far from landmarks of the trial.
+
+    No columns where answers are options.
+    """
+    if not isinstance(domain, HasLandmarks):
+        return np.zeros((len(stimuli), domain.n_options(stimuli), 0))
+    places = np.array(domain.scale.places)
+    columns = [np.broadcast_to(places, (len(stimuli), len(places)))]
+    for landmark in domain.landmarks(stimuli).values():
+        away = places - np.asarray(landmark, dtype=np.float64)[:, None]
+        columns += [away, np.abs(away), 1.0 * (np.abs(away) < 1e-6)]
+    return np.stack(columns, axis=-1)
 
 
 def _largest_shapes(stimuli: Sequence[Stimuli]) -> dict[str, tuple[int, ...]]:

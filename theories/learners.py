@@ -102,7 +102,8 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
         cell, available = np.arange(len(trial)), shown[trial]
     else:
         columns = relative(np.concatenate(trial_columns(domain, trials), axis=-1))
-        cell, available = trial, np.ones(columns.shape[:2], dtype=bool)
+        cell = trial
+        available = np.concatenate([_free(item) for item in trials])
         # Equal answers of a person to a trial are one row.
         key = (person * len(columns) + cell) * columns.shape[1] + response
         kept, place = np.unique(key, return_index=True, return_inverse=True)[1:]
@@ -120,6 +121,12 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
         experiment=experiment,
         trials=tuple(trials),
     )
+
+
+def _free(trials: Trials) -> NDArray[np.bool_]:
+    """``(n_trials, n_options)`` which options can be chosen: all, unless the stimuli say ``available``."""
+    everything = np.ones((len(trials.stimuli), trials.n_options))
+    return np.asarray(trials.stimuli.arrays.get("available", everything)) > 0
 
 
 def _units(cell: Rows, person: Rows, is_pooled: NDArray[np.bool_]) -> Rows:

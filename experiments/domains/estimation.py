@@ -220,6 +220,11 @@ class EstimationDomain(OneShot):
             "mean_y": y.sum(axis=1) / shown.sum(axis=1),
         }
 
+    def landmarks(self, stimuli: Stimuli) -> dict[str, Array]:
+        """See `experiments.answer_scale.HasLandmarks`: what simple accounts would say."""
+        features = self.features(stimuli)
+        return {name: features[name] for name in ("nearest_y", "line_y", "mean_y")}
+
     def swap_sides(self, stimuli: Stimuli) -> Stimuli:
         """The same trials upside down, which turns the order of the outcomes."""
         return Stimuli(dict(stimuli.arrays) | {"points_y": 0.0 - stimuli["points_y"]})

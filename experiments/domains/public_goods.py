@@ -287,6 +287,11 @@ class PublicGoodsDomain(OneShot):
             "ahead": stimuli["ahead"].clip(-2.0, 2.0),
         }
 
+    def landmarks(self, stimuli: Stimuli) -> dict[str, Array]:
+        """See `experiments.answer_scale.HasLandmarks`: coins that oneself and the others gave."""
+        names = ("own", "own_average", "others", "others_lowest", "others_highest")
+        return {name: ENDOWMENT * stimuli[name] for name in names}
+
     def variations(
         self, stimuli: Stimuli, rng: np.random.Generator
     ) -> Mapping[str, TrialVariation]:
