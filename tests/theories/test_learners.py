@@ -10,11 +10,13 @@ from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.learners import (
     PEOPLE,
     ceiling_of_people,
+    fit_learners,
     log_answers,
     log_choices,
     predict_left_out,
     predict_others,
     read_rows,
+    strengths,
 )
 
 DOMAIN = DOMAINS["multiattribute"]
@@ -169,3 +171,20 @@ def test_learners_of_a_task_with_steps_use_what_was_done_and_got():
     (own,) = predict_left_out(domain, [trials]).scores
     best = 0.9 * np.log(0.9) + 0.1 * np.log(0.1)
     assert own.mean > -np.log(2) + 0.8 * (best + np.log(2))
+
+
+def test_on_a_scale_they_see_where_outcomes_lie_and_which_there_are():
+    """People give what the others gave; where only all or nothing is allowed, what is nearer."""
+    domain = DOMAINS["public_goods"]
+    stimuli = domain.space({"n_trials": 200})
+    far = np.abs(np.arange(21) - 20 * stimuli["others"][:, None]) + 100 * (1 - stimuli["available"])
+    n_trials = len(stimuli)
+    people, trial = np.repeat(np.arange(2), n_trials), np.tile(np.arange(n_trials), 2)
+    given = Trials(
+        "e", stimuli, people, trial, far.argmin(axis=1)[trial], np.ones(2 * n_trials), n_options=21
+    )
+    rows = read_rows(domain, [given])
+    np.testing.assert_array_equal(rows.available, stimuli["available"] > 0)
+    learned = strengths(fit_learners(rows.columns, rows.counts(rows.cell >= 0), 0), rows.columns)
+    guessed = np.where(rows.available, learned, -np.inf).argmax(axis=1)
+    assert np.abs(guessed - far.argmin(axis=1)).mean() < 1

@@ -345,3 +345,11 @@ class TestSealedPeople:
     def test_people_who_cannot_be_told_apart_cannot_be_sealed(self):
         with pytest.raises(SourceError, match="cannot be told apart"):
             ArchivalParticipants([pooled()], sealed_people=0.2)
+
+    def test_those_who_played_together_are_sealed_together(self):
+        groups = np.repeat([7.0, 3.0, 5.0, 9.0], 3)
+        played = replace(archive(n_people=12), attributes={"group": groups})
+        (people,) = ArchivalParticipants([played], sealed_people=0.5, seed=3).sealed_people()
+        numbers, sizes = np.unique(people.attributes["group"], return_counts=True)
+        assert len(numbers) == 2
+        assert sizes.tolist() == [3, 3]
