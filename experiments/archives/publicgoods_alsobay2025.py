@@ -134,7 +134,7 @@ def _rules(text: str, where: str) -> dict[str, float]:
 def _rounds(game: str, multiplier: float, where: str) -> list[_PlayedRound]:
     """The rounds in which the person gave, nothing or something."""
     parts = _ROUND.split(game)[1:]
-    found = []
+    found: list[_PlayedRound] = []
     for number, n_rounds, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         gift = _GIFT.search(text)
         if gift is None:

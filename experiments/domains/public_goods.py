@@ -28,6 +28,9 @@ ENDOWMENT = 20
 """Coins that everybody has in each round."""
 SCALE = levels(range(ENDOWMENT + 1), "coins")
 LARGEST_SPACE = 20_000
+TrialChanges = dict[str, tuple[Any, str, Any]]
+"""By name, where a variation is possible, what is done, and how (see `experiments.variation.varied`)."""
+SANCTIONS = ("deduction_cost", "deduction_effect", "reward_cost", "reward_effect")
 
 
 class TrialNumber(NamedTuple):
@@ -142,7 +145,7 @@ def check(stimuli: Stimuli) -> None:
         shape = (n_trials, ENDOWMENT + 1) if name == "available" else (n_trials,)
         if stimuli[name].shape != shape:
             raise StimuliError(f"array {name!r} has shape {stimuli[name].shape}, not {shape}.")
-    rules = [
+    rules: list[tuple[Any, str]] = [
         (_in_range(stimuli[name], number), f"{name} is {_range_in_words(number)}")
         for name, number in NUMBERS.items()
     ]
@@ -301,53 +304,39 @@ class PublicGoodsDomain(OneShot):
         shares = rng.integers(0, ENDOWMENT + 1, (n_trials, 3)) / ENDOWMENT
         lowest, others, highest = np.sort(shares, axis=1).T
         amount = rng.integers(1, ENDOWMENT + 1, n_trials) / ENDOWMENT
-        everywhere = np.ones(n_trials, dtype=bool)
-        return {
-            "own_past": varied(
-                stimuli, later, "what oneself gave in earlier rounds is another amount",
+        changes: TrialChanges = {
+            "own_past": (
+                later, "what oneself gave in earlier rounds is another amount",
                 lambda before, rows: {"own": shares[rows, 0], "own_average": shares[rows, 1]},
             ),
-            "others_past": varied(
-                stimuli, later, "what the others gave in the last round is another amount",
+            "others_past": (
+                later, "what the others gave in the last round is another amount",
                 lambda before, rows: {
                     "others_lowest": lowest[rows], "others": others[rows], "others_highest": highest[rows],
                 },
             ),
-            "deducted": varied(
-                stimuli, later & (stimuli["deduction_effect"] > 0), "others have taken away more",
+            "deducted": (
+                later & (stimuli["deduction_effect"] > 0), "others have taken away more",
                 lambda before, rows: {"deducted": np.minimum(before["deducted"] + amount[rows], 1000.0)},
             ),
-            "rewarded": varied(
-                stimuli, later & (stimuli["reward_effect"] > 0), "others have given more as a reward",
-                lambda before, rows: {"rewarded": before["rewarded"] + amount[rows]},
+            "rewarded": (
+                later & (stimuli["reward_effect"] > 0), "others have given more as a reward",
+                lambda before, rows: {"rewarded": np.minimum(before["rewarded"] + amount[rows], 1000.0)},
             ),
-            "ahead": varied(
-                stimuli, later, "one has gained more than the others by another amount",
+            "ahead": (
+                later, "one has gained more than the others by another amount",
                 lambda before, rows: {"ahead": 4.0 * amount[rows] - 2.0},
             ),
-            "multiplier": varied(
-                stimuli, everywhere, "the fund is multiplied by another number",
-                lambda before, rows: {"multiplier": 0.5 + 4.0 * amount[rows]},
-            ),
-            "talk": varied(
-                stimuli, everywhere, "people can talk where they could not, or the other way round",
-                lambda before, rows: {"talk": 1.0 - before["talk"]},
-            ),
-            "sanctions": varied(
-                stimuli, stimuli["deduction_effect"] + stimuli["reward_effect"] == 0,
-                "people can take coins away from one another, and give rewards",
-                lambda before, rows: dict.fromkeys(
-                    ("deduction_cost", "deduction_effect", "reward_cost", "reward_effect"), np.ones(len(rows))
-                ),
-            ),
-            "time": varied(
-                stimuli, later & (stimuli["end_known"] == 1),
+            "time": (
+                later & (stimuli["end_known"] == 1),
                 "it is another round of the game, and another number of rounds are left",
                 lambda before, rows: {
                     "round": 1.0 + np.ceil(9 * amount[rows]), "rounds_left": np.ceil(9 * shares[rows, 2]),
                 },
             ),
         }  # fmt: skip
+        changes |= _changes_of_rules(stimuli, amount)
+        return {name: varied(stimuli, *change) for name, change in changes.items()}
 
     def swap_sides(self, stimuli: Stimuli) -> Stimuli:
         """The same trials with the coins in the other fund to begin with."""
@@ -368,6 +357,25 @@ class PublicGoodsDomain(OneShot):
     def describe(self, stimuli: Stimuli, row: int) -> str:
         """For example ``Round: 3 of 10, Players: 4, ..., You gave: 20``."""
         return ", ".join(f"{words}: {value}" for words, value in _shown(stimuli.take([row])))
+
+
+def _changes_of_rules(stimuli: Stimuli, amount: Array) -> TrialChanges:
+    """Variations of what holds for the whole game."""
+    return {
+        "multiplier": (
+            np.ones(len(stimuli), dtype=bool), "the fund is multiplied by another number",
+            lambda before, rows: {"multiplier": 0.5 + 4.0 * amount[rows]},
+        ),
+        "talk": (
+            np.ones(len(stimuli), dtype=bool), "people can talk where they could not, or the other way round",
+            lambda before, rows: {"talk": 1.0 - before["talk"]},
+        ),
+        "sanctions": (
+            stimuli["deduction_effect"] + stimuli["reward_effect"] == 0,
+            "people can take coins away from one another, and give rewards",
+            lambda before, rows: dict.fromkeys(SANCTIONS, np.ones(len(rows))),
+        ),
+    }  # fmt: skip
 
 
 def _shown(trial: Stimuli) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Whole small campaigns find hidden rules in games, and where answers are numbers: estimates of functions, and gifts."""
+"""Whole small campaigns find hidden rules in games, and where answers are numbers: estimates and gifts."""
 
 from __future__ import annotations
 
