@@ -57,7 +57,7 @@ def search_compositions(
     if more is not few:
         fits = FittedCompositions(laboratory, grammar, more, FITTING_DRAWS)
         found = advocate.confirmed(found, brief, fits.evaluate, N_CONFIRMED)
-    found = advocate.pruned(found, brief, fits.evaluate, fits.validate, rng)
+    found = advocate.pruned(found, brief, fits.evaluate, fits.validate, rng, same=fits.same)
     if more is not trials:
         fits = FittedCompositions(laboratory, grammar, trials, FITTING_DRAWS)
         last = replace(found, attempts=found.submitted)
