@@ -660,6 +660,8 @@ class TestInduce:
         (found,) = induce(domain, [data], rng, n_most=1)
         load_theory(TheoryProgram(found.source, "induction"), domain, sandbox)
         assert found.error < 0.01
+        assert "option" in found.claim
+        assert "product" not in found.claim
 
     @pytest.mark.slow
     def test_works_for_domains_without_a_vocabulary_of_their_own(self, sandbox):
