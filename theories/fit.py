@@ -89,14 +89,10 @@ def idle_parameters(view: TheoryView) -> frozenset[str]:
 
     Each parameter in turn is exchanged for another of its range in a few people, and in more where nothing moved.
     """
-    theory, found = view.theory, frozenset[str]()
-    if theory.learns:
-        return found
-    found = frozenset(theory.priors)
+    found = frozenset() if view.theory.learns else frozenset(view.theory.priors)
     for n_people in (FEW_EXCHANGED, MORE_EXCHANGED):
-        found &= _unmoved(view, sorted(found), n_people)
-        if not found:
-            break
+        if found:
+            found = _unmoved(view, sorted(found), n_people)
     return found
 
 

@@ -26,6 +26,7 @@ from lakatos.flows.run.state import RunState
 from lakatos.theories.completeness import guessing
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.prior import learned_ends
 from lakatos.theories.record import UnitLogPredictives
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.transfer import N_DRAWS, TransferLine, TransferResult, transfer
@@ -164,16 +165,15 @@ def measure_transfer(
         result = transfer(
             theory, published, trials, laboratory, form=travelling.form, n_draws=n_draws, seed=seed
         )
-    known = {} if theory is travelling.form else theory.priors
-    learned = {name: prior for name, prior in known.items() if not prior.idle}
+    people = {} if theory is travelling.form else learned_ends(theory.priors)
     return TransferMeasured(
         name=theory.name,
         claim=theory.claim,
         source=theory.program.source,
         author=theory.program.author,
         origin=travelling.origin,
-        people={name: (prior.center, prior.spread) for name, prior in learned.items()},
-        doubts={name: prior.doubt for name, prior in learned.items()},
+        people=people,
+        doubts={name: theory.priors[name].doubt for name in people},
         pooled=theory.pooled,
         domain=domain,
         data=data,

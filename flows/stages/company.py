@@ -28,7 +28,7 @@ from lakatos.theories.learners import (
     predict_left_out,
     predict_others,
 )
-from lakatos.theories.prior import Prior
+from lakatos.theories.prior import Prior, learned_ends
 from lakatos.theories.record import (
     CompletenessMeasured,
     LearnerBetter,
@@ -258,7 +258,7 @@ def _line(
         score_error=score.standard_error,
         completeness=share.value if share else None,
         completeness_error=share.standard_error if share else None,
-        people={key: (prior.center, prior.spread) for key, prior in people.items()},
+        people=learned_ends(people),
     )
 
 
