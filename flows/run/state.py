@@ -20,13 +20,6 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
-from lakatos.flows.run.memory_records import (
-    InquiryMade,
-    LessonsRecalled,
-    LibraryLookedAt,
-    LibraryTaken,
-    WinnersTaken,
-)
 from lakatos.flows.run.records import (
     CampaignConcluded,
     CampaignStarted,
@@ -65,6 +58,13 @@ from lakatos.judges.transition import (
 from lakatos.judges.transition import advance as advance_epoch
 from lakatos.memory.library import RECORDS as LESSON_RECORDS
 from lakatos.memory.library import Library
+from lakatos.memory.record import (
+    InquiryMade,
+    LessonsRecalled,
+    LibraryLookedAt,
+    LibraryTaken,
+    WinnersTaken,
+)
 from lakatos.theories.record import (
     CompletenessMeasured,
     Diagnosis,
@@ -85,8 +85,8 @@ from lakatos.theories.roles.record import (
     SuccessorTried,
     TrialsProposed,
 )
-from lakatos.theories.score import ScoreEstimate, paired_difference
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage, scoreboard
+from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
 

@@ -21,15 +21,6 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
-from lakatos.flows.run.memory_records import (
-    InquiryMade,
-    LessonsRecalled,
-    LessonsWritten,
-    LibraryLookedAt,
-    LibraryTaken,
-    ToolTried,
-    WinnersTaken,
-)
 from lakatos.flows.run.records import (
     RECORD_TYPES,
     CampaignConcluded,
@@ -75,6 +66,15 @@ from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.library import RECORDS as LESSON_RECORDS
 from lakatos.memory.library import Pitfall
+from lakatos.memory.record import (
+    InquiryMade,
+    LessonsRecalled,
+    LessonsWritten,
+    LibraryLookedAt,
+    LibraryTaken,
+    ToolTried,
+    WinnersTaken,
+)
 from lakatos.theories.record import (
     ENGINE,
     CompletenessMeasured,
@@ -341,25 +341,41 @@ def test_an_epoch_of_judges_ends_as_its_records_say_and_takes_the_verdicts_of_a_
     )
     verdict = ONE_OF_EACH["verdicts"]
     state = fold(*seats, said, verdict)
-    assert (state.n_measured, len(state.measured), len(state.verdicts)) == (1, 1, 1)
-    frozen = freeze_epoch(state.judging, ANY, 1)
+    assert (state.seats.n_measured, len(state.seats.measured), len(state.judging.verdicts)) == (
+        1,
+        1,
+        1,
+    )
+    frozen = freeze_epoch(state.seats.epoch, ANY, 1)
     state = advance(state, recorded(frozen))
     decided = GateDecided(
         registration=ANY, slot="program", epoch=0, incumbent=old, challenger=new,
         verdict="replace", reason="better", n_excluded=0, level=0.05, minimum_detectable=0.1, number=1,
     )  # fmt: skip
     state = advance(state, recorded(decided))
-    assert state.verdicts
-    committed = commit(state.judging, {slot: item.digest for slot, item in state.seats.items()})
+    assert state.judging.verdicts
+    committed = commit(
+        state.seats.epoch, {slot: item.digest for slot, item in state.seats.held.items()}
+    )
     state = advance(state, recorded(committed))
-    assert state.displaced == {recorded(seats[0]).digest}
+    assert state.seats.displaced == {recorded(seats[0]).digest}
     assert committed.erases == (recorded(seats[0]).digest,)
-    assert not any((state.measured, state.verdicts, state.resolved, state.decided))
-    state = advance(state, recorded(refill(state.judging, [ANY])))
-    assert (state.judging.number, state.judging.slots) == (1, {"program": new, "rule": fixed})
+    assert not any(
+        (
+            state.seats.measured,
+            state.judging.verdicts,
+            state.judging.resolved,
+            state.judging.decided,
+        )
+    )
+    state = advance(state, recorded(refill(state.seats.epoch, [ANY])))
+    assert (state.seats.epoch.number, state.seats.epoch.slots) == (
+        1,
+        {"program": new, "rule": fixed},
+    )
     again = said.model_copy(update={"seat": digest_of("seat"), "epoch": 1})
     state = advance(state, recorded(again))
-    assert (state.n_measured, state.n_rescored) == (2, 1)
+    assert (state.seats.n_measured, state.seats.n_rescored) == (2, 1)
 
 
 def test_a_persons_answers_count_once_however_often_they_are_found_again():
@@ -373,7 +389,7 @@ def test_every_record_reads_back_from_its_body(record):
 
 
 def test_the_study_reads_back_from_the_first_record():
-    assert fold(ONE_OF_EACH["started"]).config == parse_study(STUDY, "demo")
+    assert fold(ONE_OF_EACH["started"]).campaign.config == parse_study(STUDY, "demo")
 
 
 def test_a_theory_that_failed_on_answers_is_out_of_the_pool():
@@ -384,19 +400,19 @@ def test_a_theory_that_failed_on_answers_is_out_of_the_pool():
         admitted(B),
         TheoryFailed(theory=B, experiment="e", reason="slow"),
     )
-    assert set(state.theories) == set(state.pool) == {A}
+    assert set(state.theories.checked) == set(state.theories.pool) == {A}
 
 
 def test_a_refused_theory_is_kept_apart():
     state = fold(checked(A), checked(B, passed=False))
-    assert list(state.theories) == [A]
-    assert [item.record.theory for item in state.refused] == [B]
+    assert list(state.theories.checked) == [A]
+    assert [item.record.theory for item in state.theories.refused] == [B]
 
 
 def test_verdicts_are_kept_by_the_digest_of_their_record():
     first, second = verdict(1), verdict(2)
     state = fold(first, second)
-    assert [state.verdicts[recorded(item).digest].record for item in (first, second)] == [
+    assert [state.judging.verdicts[recorded(item).digest].record for item in (first, second)] == [
         first,
         second,
     ]
@@ -404,8 +420,8 @@ def test_verdicts_are_kept_by_the_digest_of_their_record():
 
 def test_a_second_score_of_the_same_theory_and_experiment_takes_the_place_of_the_first():
     state = fold(scored(score=-0.5), scored(score=-0.4))
-    assert len(state.scores) == 1
-    assert state.scores[A, "e"].record.left_out.log_predictive[0] == -0.4
+    assert len(state.theories.scores) == 1
+    assert state.theories.scores[A, "e"].record.left_out.log_predictive[0] == -0.4
 
 
 @pytest.mark.slow
@@ -417,13 +433,16 @@ def test_records_of_different_places_can_arrive_in_any_order(order):
 def test_advancing_leaves_the_earlier_state_as_it_was():
     before = fold(checked(A))
     advance(before, recorded(checked(B)))
-    assert list(before.theories) == [A]
+    assert list(before.theories.checked) == [A]
 
 
 def test_namesakes_are_told_apart_by_their_digests():
-    assert fold(checked(A)).name(A) == "Adding"
+    assert fold(checked(A)).theories.name(A) == "Adding"
     state = fold(checked(A), checked(B))
-    assert (state.name(A), state.name(B)) == (f"Adding ({A[:6]})", f"Adding ({B[:6]})")
+    assert (state.theories.name(A), state.theories.name(B)) == (
+        f"Adding ({A[:6]})",
+        f"Adding ({B[:6]})",
+    )
 
 
 def test_seeds_are_the_rivals_admitted_before_the_first_cycle():
