@@ -85,13 +85,17 @@ def errors(folder: Path) -> list[float]:
     """Of the leader after each experiment."""
     state, trace = read_state(folder)
     with trace:
-        assert state.config is not None
-        leaders = [item.record.leader for item in state.cycles]
+        assert state.campaign.config is not None
+        leaders = [item.record.leader for item in state.campaign.cycles]
         theories = {name: theory_of(trace, state, name) for name in set(leaders)}
-    domain, rng = DOMAINS[state.config.domain], np.random.default_rng(0)
-    sample = with_random_sides(domain, domain.candidates(state.config.space, rng, N_SAMPLED), rng)
+    domain, rng = DOMAINS[state.campaign.config.domain], np.random.default_rng(0)
+    sample = with_random_sides(
+        domain, domain.candidates(state.campaign.config.space, rng, N_SAMPLED), rng
+    )
     with Laboratory(domain, n_workers=1) as laboratory:
-        truth = laboratory.proportions(hidden_theory(state.config), sample, 512, lapse=False)
+        truth = laboratory.proportions(
+            hidden_theory(state.campaign.config), sample, 512, lapse=False
+        )
         missed = {
             name: float(
                 np.mean((laboratory.proportions(theory, sample, 512, lapse=False) - truth) ** 2)

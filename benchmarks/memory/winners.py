@@ -221,21 +221,23 @@ def measured(folder: Path, config: CampaignConfig) -> dict[str, Any]:
     with trace:
         truth = laboratory.proportions(hidden, stimuli, 512)
         errors: dict[str, float] = {}
-        for item in state.cycles:
+        for item in state.campaign.cycles:
             leader = item.record.leader
             if leader not in errors:
                 found = laboratory.proportions(theory_of(trace, state, leader), stimuli, 512)
                 errors[leader] = float(np.sqrt(np.mean((found - truth) ** 2)))
-    there = {item.record.experiment: item.record.cycle for item in state.designs.values()}
-    leaders = [item.record.leader for item in state.cycles]
+    there = {
+        item.record.experiment: item.record.cycle for item in state.experiments.designs.values()
+    }
+    leaders = [item.record.leader for item in state.campaign.cycles]
     return {
         "errors": [round(errors[name], 4) for name in leaders],
         "experiments": [
-            sum(there[name] <= item.record.cycle for name in state.collected)
-            for item in state.cycles
+            sum(there[name] <= item.record.cycle for name in state.experiments.collected)
+            for item in state.campaign.cycles
         ],
-        "from_library": len(state.from_library),
-        "library_leads": leaders[-1] in state.from_library,
+        "from_library": len(state.memory.theories),
+        "library_leads": leaders[-1] in state.memory.theories,
     }
 
 

@@ -121,14 +121,14 @@ def enter(run: Run, cycle: int, program: TheoryProgram) -> None:
 def admit_ornate(run: Run, cycle: int, truth: str) -> None:
     """Let in the elaborations that fit best so far, as a search without a price for parts would."""
     rng = np.random.default_rng([run.config.seed, cycle])
-    trials = [run.trials(name) for name in run.state.collected]
+    trials = [run.trials(name) for name in run.state.experiments.collected]
     asked = [(item, None) for item in elaborations(run.config.domain, truth, rng)]
     tried = run.laboratory.evaluate(run.family.grammar, asked, trials, n_draws=128)
     fitted = sorted(
         (item for item in tried if isinstance(item, EvaluatedComposition)),
         key=lambda item: -item.mean,
     )
-    known = {form_of_source(run.form(name).program.source) for name in run.state.theories}
+    known = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
     new = [item for item in fitted if form_of_source(item.theory.program.source) not in known]
     for item in new[:N_ADMITTED]:
         enter(run, cycle, TheoryProgram(item.theory.program.source, "ornate"))
@@ -144,7 +144,7 @@ async def campaign(run: Run, truth: str) -> None:
         assert asked is not None
         collected = await collect(run, cycle, asked.plan, asked.recruited)
         assert not isinstance(collected, AnswersAwaited)
-        await score(run, cycle, list(run.state.theories))
+        await score(run, cycle, list(run.state.theories.checked))
         if cycle < N_CYCLES:
             admit_ornate(run, cycle, truth)
 
@@ -167,11 +167,11 @@ def cell(domain: str, truth: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "leads": board.leader.theory == own,
         "best_on_average": max(board.standings, key=lambda line: line.score.value).theory == own,
-        "leader": state.name(board.leader.theory),
+        "leader": state.theories.name(board.leader.theory),
         "n_theories": len(board.standings),
         "truth_behind": behind.value,
         "truth_behind_error": behind.standard_error,
-        "most_draws": max(item.record.n_draws for item in state.scores.values()),
+        "most_draws": max(item.record.n_draws for item in state.theories.scores.values()),
         "seconds": round(time.perf_counter() - begun, 1),
     }
 

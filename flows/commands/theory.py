@@ -242,15 +242,16 @@ def posterior(
     console = Console()
     state, trace = read_state(find_run(run, runs))
     with trace:
-        names = [experiment] if experiment else list(state.collected)
-        if not names or any(name not in state.collected for name in names):
+        names = [experiment] if experiment else list(state.experiments.collected)
+        if not names or any(name not in state.experiments.collected for name in names):
             raise RunMissingError(
-                f"the run has no answers of {experiment or 'any experiment'}; it has: {', '.join(state.collected)}."
+                f"the run has no answers of {experiment or 'any experiment'}; "
+                f"it has: {', '.join(state.experiments.collected)}."
             )
         trials = [trials_in(trace, state, name) for name in names]
         chosen = {name: theory_of(trace, state, name) for name in theories}
-    assert state.config is not None
-    domain = domain_of(state.config)
+    assert state.campaign.config is not None
+    domain = domain_of(state.campaign.config)
     fitted = {}
     with Sandbox() as sandbox, TracerSandbox() as tracer:
         for name, theory in chosen.items():

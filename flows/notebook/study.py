@@ -46,8 +46,8 @@ class StudyOutcome:
         """The verdict in words with its uncertainty, or what is waited for; empty while it goes on."""
         state, trace = self._open()
         with trace:
-            if state.concluded is not None:
-                return state.concluded.record.text
+            if state.campaign.concluded is not None:
+                return state.campaign.concluded.record.text
         return look(self.folder).text
 
     @cached_property
@@ -60,7 +60,7 @@ class StudyOutcome:
         with trace:
             rows = [
                 {
-                    "theory": state.name(line.theory),
+                    "theory": state.theories.name(line.theory),
                     **interval_columns("score", line.score),
                     **interval_columns("behind", line.behind),
                     "tied": line.tied,
@@ -76,9 +76,9 @@ class StudyOutcome:
         """The answers of all experiments so far; `.frame` is the table."""
         state, trace = self._open()
         with trace:
-            trials = tuple(trials_in(trace, state, name) for name in state.collected)
-            assert state.config is not None
-            return PeoplesAnswers(domain_of(state.config), trials)
+            trials = tuple(trials_in(trace, state, name) for name in state.experiments.collected)
+            assert state.campaign.config is not None
+            return PeoplesAnswers(domain_of(state.campaign.config), trials)
 
     def theory(self, name: str = "") -> FittedTheory:
         """A theory of the run with the people that it learned: by name or digest, the leader by default.
@@ -92,8 +92,8 @@ class StudyOutcome:
             wanted = name or _leader(state)
             if not wanted:
                 raise StudyError(f"no theory of {self.folder} was scored yet; resume the run.")
-            assert state.config is not None
-            return FittedTheory(theory_of(trace, state, wanted), domain_of(state.config))
+            assert state.campaign.config is not None
+            return FittedTheory(theory_of(trace, state, wanted), domain_of(state.campaign.config))
 
     def report(self, file: Path | None = None) -> Path:
         """Write the report, one HTML file; returns its place."""
@@ -222,8 +222,8 @@ def _kept(data: Any, runs: Path) -> Path:
 
 
 def _leader(state: RunState) -> str:
-    if state.concluded is not None:
-        return state.concluded.record.leader
+    if state.campaign.concluded is not None:
+        return state.campaign.concluded.record.leader
     standings = state.board().standings
     return standings[0].theory if standings else ""
 

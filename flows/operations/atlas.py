@@ -151,7 +151,7 @@ def _ended(run: Path) -> bool:
     with contextlib.suppress(RunMissingError):
         state, trace = read_state(run)
         trace.close()
-        return state.concluded is not None
+        return state.campaign.concluded is not None
     return False
 
 
@@ -162,20 +162,23 @@ def read_entry(folder: Path, name: str) -> AtlasEntry | None:
     except RunMissingError:
         return None
     with trace:
-        if state.concluded is None or state.config is None:
+        if state.campaign.concluded is None or state.campaign.config is None:
             return None
-        verdict = state.concluded.record
+        verdict = state.campaign.concluded.record
         theory = with_fit(form_of(trace, state, str(verdict.leader)), state)
         times = [datetime.fromisoformat(event.time_utc) for event in trace.journal.events()]
-    told, collected = theory.account(), [item.record for item in state.collected.values()]
+    told, collected = (
+        theory.account(),
+        [item.record for item in state.experiments.collected.values()],
+    )
     steps = [(after - before).total_seconds() for before, after in pairwise(times)]
     return AtlasEntry(
         name=name,
-        config=state.config,
+        config=state.campaign.config,
         folder=folder / name,
         verdict=verdict,
-        company=state.completeness.record if state.completeness else None,
-        sealed=state.sealed.record if state.sealed else None,
+        company=state.theories.completeness.record if state.theories.completeness else None,
+        sealed=state.experiments.sealed.record if state.experiments.sealed else None,
         leader=told.name,
         claim=told.claim,
         n_clauses=len(told.clauses),

@@ -281,19 +281,19 @@ def find_target(
         ) from None
     state, trace = read_state(folder)
     with trace:
-        assert state.config is not None
-        chosen = [own for own in state.collected if fnmatchcase(own, experiments)]
+        assert state.campaign.config is not None
+        chosen = [own for own in state.experiments.collected if fnmatchcase(own, experiments)]
         trials = tuple(trials_in(trace, state, own) for own in chosen)
     if not trials:
-        there = ", ".join(state.collected) or "none yet"
+        there = ", ".join(state.experiments.collected) or "none yet"
         raise DataMissingError(
             f"no experiment of the run {name} is called {experiments!r}; it collected: {there}."
         )
     archived = None
-    if state.config.participants.source == "archival":
-        names = frozenset(state.designs[own].record.archive for own in chosen)
-        archived = (state.config.participants.archive, names)
-    return TransferTarget(folder.name, state.config.domain, trials, archived)
+    if state.campaign.config.participants.source == "archival":
+        names = frozenset(state.experiments.designs[own].record.archive for own in chosen)
+        archived = (state.campaign.config.participants.archive, names)
+    return TransferTarget(folder.name, state.campaign.config.domain, trials, archived)
 
 
 def find_theory(
@@ -341,15 +341,17 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
     """A run's leader, or another theory of it, with the people that its newest fit found."""
     state, trace = read_state(folder)
     with trace:
-        assert state.config is not None
+        assert state.campaign.config is not None
         leader = _leader(state)
         if not (of or leader):
             raise TransferError(
                 f"the run {folder.name} has no theory yet: nothing was scored. `lakatos resume {folder}` goes on."
             )
         form = form_of(trace, state, of or str(leader))
-        answers = frozenset(trials_in(trace, state, name).digest for name in state.collected)
-    config = state.config
+        answers = frozenset(
+            trials_in(trace, state, name).digest for name in state.experiments.collected
+        )
+    config = state.campaign.config
     found_on, where = None, config.participants.source
     if config.participants.source == "archival":
         names = {item.experiment for item in archive_trials(config, data)}
@@ -362,8 +364,8 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
 
 
 def _leader(state: RunState) -> Digest | None:
-    if state.concluded is not None:
-        return state.concluded.record.leader
+    if state.campaign.concluded is not None:
+        return state.campaign.concluded.record.leader
     standings = state.board().standings
     return standings[0].theory if standings else None
 

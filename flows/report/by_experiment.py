@@ -31,10 +31,10 @@ def leader_by_experiment(run: RunReading) -> list[LeaderOnExperiment]:
     leader, rival = run.board.leader.theory, run.best_seed
     found = []
     for name in experiments:
-        own = run.state.scores[leader, name].record
+        own = run.state.theories.scores[leader, name].record
         ahead = None
         if rival is not None:
-            other = run.state.scores[rival, name].record
+            other = run.state.theories.scores[rival, name].record
             ahead = paired_difference([own.left_out.scores], [other.left_out.scores])
         found.append(
             LeaderOnExperiment(

@@ -130,7 +130,7 @@ class Run:
 
     def trials(self, experiment: str) -> Trials:
         """The answers collected in an experiment."""
-        return self.trials_of(self.state.collected[experiment].record.trials)
+        return self.trials_of(self.state.experiments.collected[experiment].record.trials)
 
     def trials_of(self, artifact: Digest) -> Trials:
         """A trial table by its artifact."""
@@ -157,7 +157,7 @@ class Run:
         """Tell the progress display how the rivals stand."""
         rows = [
             LeaderRow(
-                name=self.state.name(line.theory),
+                name=self.state.theories.name(line.theory),
                 nats=line.score.value,
                 error=line.error,
                 tied=line.tied,
@@ -296,18 +296,13 @@ def read_state(folder: Path) -> tuple[RunState, Trace]:
     for event in events:
         if event.kind != INTENT and validity.valid(event.record_digest):
             state = advance(state, trace.read(event))
-    # A table that was made anew stands late in the journal; experiments keep the order in which people were asked.
-    order = [
-        name
-        for name in dict.fromkeys([*state.recruited, *state.collected])
-        if name in state.collected
-    ]
-    return replace(state, collected={name: state.collected[name] for name in order}), trace
+    # A table that was made anew stands late in the journal.
+    return replace(state, experiments=state.experiments.in_order_of_asking()), trace
 
 
 def trials_in(trace: Trace, state: RunState, experiment: str) -> Trials:
     """The answers collected in an experiment."""
-    return get_trials(trace.artifacts, state.collected[experiment].record.trials)
+    return get_trials(trace.artifacts, state.experiments.collected[experiment].record.trials)
 
 
 def theory_of(trace: Trace, state: RunState, name: str) -> Theory:
@@ -317,7 +312,7 @@ def theory_of(trace: Trace, state: RunState, name: str) -> Theory:
 
 def with_fit(form: Theory, state: RunState) -> Theory:
     """A theory with the people that its newest fit found, where there is one."""
-    fitted = state.fits.get(form.digest)
+    fitted = state.theories.fits.get(form.digest)
     if fitted is None:
         return form
     people, doubts = fitted.record.people, fitted.record.doubts
@@ -330,7 +325,9 @@ def with_fit(form: Theory, state: RunState) -> Theory:
 
 def fits_of(run: Run, names: Iterable[Digest]) -> list[Digest]:
     """Records of the newest fits of theories, as inputs of what uses their people."""
-    return [run.state.fits[name].digest for name in names if name in run.state.fits]
+    return [
+        run.state.theories.fits[name].digest for name in names if name in run.state.theories.fits
+    ]
 
 
 def form_of(trace: Trace, state: RunState, name: str) -> Theory:
@@ -341,17 +338,17 @@ def form_of(trace: Trace, state: RunState, name: str) -> Theory:
     """
     found = [
         digest
-        for digest, known in state.theories.items()
+        for digest, known in state.theories.checked.items()
         if known.record.name == name or digest.startswith(name)
     ]
     if len(found) != 1 or not name:
         there = ", ".join(
-            f"{item.record.name} ({digest[:6]})" for digest, item in state.theories.items()
+            f"{item.record.name} ({digest[:6]})" for digest, item in state.theories.checked.items()
         )
         raise RunMissingError(
             f"{len(found)} theories of the run are called {name!r}; give the beginning of a digest. There are: {there}."
         )
-    known = state.theories[found[0]].record
+    known = state.theories.checked[found[0]].record
     source = trace.artifacts.get(found[0]).decode()
     theory = read_program(TheoryProgram(source, known.author, known.parents))
     return replace(theory, name=known.name)

@@ -36,7 +36,7 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
     if hidden is None:
         return None
     names = [run.state.board().leader.theory, *run.state.seeds]
-    names = list(dict.fromkeys([*names, *run.state.pool]))
+    names = list(dict.fromkeys([*names, *run.state.theories.pool]))
 
     def work(context: StepContext) -> TruthCompared:
         parts = _space(run, context.rng)
@@ -61,7 +61,7 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
         "compare_truth",
         work,
         returns=TruthCompared,
-        inputs=[run.state.cycles[-1].digest, *fits_of(run, names)],
+        inputs=[run.state.campaign.cycles[-1].digest, *fits_of(run, names)],
     )
 
 
@@ -146,7 +146,7 @@ def repetitions(trials: Trials) -> dict[str, float]:
 @task(name="map_theories")
 async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
     """Lay out the pool's theories by what their people choose, on trials of the space."""
-    names = list(run.state.pool)
+    names = list(run.state.theories.pool)
     if len(names) < 3:
         return None
 
@@ -164,5 +164,5 @@ async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
             n_trials=len(stimuli),
         )
 
-    inputs = [run.state.cycles[-1].digest, *fits_of(run, names)]
+    inputs = [run.state.campaign.cycles[-1].digest, *fits_of(run, names)]
     return await run.step("map", work, returns=TheoriesMapped, inputs=inputs)

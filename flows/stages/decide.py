@@ -100,9 +100,9 @@ def critics_of(run: Run) -> list[CriticProfile]:
 def _past(run: Run) -> tuple[list[CriticsHeard], list[Digest]]:
     """What critics said about earlier candidates whose fate people have settled, and the records that say so."""
     past, sources = [], []
-    for decided in run.state.decided.values():
+    for decided in run.state.judging.decided.values():
         record = decided.record
-        resolved = run.state.resolved.get(record.verdict)
+        resolved = run.state.judging.resolved.get(record.verdict)
         if resolved is None:
             continue
         past.append(
@@ -123,25 +123,25 @@ def refined(state: RunState, cycle: int) -> list[Recorded[CandidateDecided]]:
     """Decisions of a cycle to go on from the candidate in the next search instead of asking people about it."""
     return [
         item
-        for candidate, item in state.decided.items()
+        for candidate, item in state.judging.decided.items()
         if item.record.action == REFINE
         and item.record.cycle == cycle
-        and candidate in state.theories
+        and candidate in state.theories.checked
     ]
 
 
 def refining(state: RunState) -> tuple[float, float]:
     """How often a successor of a losing candidate won, and one of a winning candidate lost, as far as settled."""
     won = {
-        candidate: state.resolved[item.record.verdict].record.favoured
-        for candidate, item in state.decided.items()
-        if item.record.verdict in state.resolved
+        candidate: state.judging.resolved[item.record.verdict].record.favoured
+        for candidate, item in state.judging.decided.items()
+        if item.record.verdict in state.judging.resolved
     }
     return transitions(
         (won[parent], after)
         for candidate, after in won.items()
-        if candidate in state.theories
-        for parent in state.theories[candidate].record.parents
+        if candidate in state.theories.checked
+        for parent in state.theories.checked[candidate].record.parents
         if parent in won
     )
 
@@ -216,8 +216,8 @@ async def _recover(run: Run, verdict: Verdict, answers: dict[str, int]) -> Diges
             level=grade(share, SHARES),
         )
 
-    inputs = [run.state.theories[name].digest for name in names]
-    inputs += [item.digest for item in run.state.collected.values()]
+    inputs = [run.state.theories.checked[name].digest for name in names]
+    inputs += [item.digest for item in run.state.experiments.collected.values()]
     inputs += fits_of(run, names)
     position: dict[str, int | str] = {"cycle": verdict.cycle, "theory": verdict.candidate}
     found = await run.step(

@@ -75,7 +75,7 @@ def test_a_study_is_written_and_its_run_needs_the_file_no_more(tmp_path: Path) -
     data.unlink()
     state, trace = read_state(tmp_path / "run")
     with trace:
-        (collected,) = state.collected
+        (collected,) = state.experiments.collected
         assert trials_in(trace, state, collected).n_people == 8
     open_run(tmp_path / "run").close()
     found = audit(tmp_path / "run")

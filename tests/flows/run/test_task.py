@@ -228,10 +228,10 @@ def test_a_campaign_about_a_declared_task_recovers_the_hidden_rule(tmp_path: Pat
     state, trace = read_state(tmp_path / "run")
     trace.close()
     assert "Weighted adding" in verdict.text
-    assert state.truth is not None
+    assert state.campaign.truth is not None
     domain = domain_of(load_study(study))
-    assert state.truth.record.n_trials == len(domain.space({}))
-    assert np.sqrt(min(state.truth.record.corrected.values())) < 0.05
+    assert state.campaign.truth.record.n_trials == len(domain.space({}))
+    assert np.sqrt(min(state.campaign.truth.record.corrected.values())) < 0.05
 
 
 @pytest.mark.long
