@@ -69,10 +69,10 @@ def test_every_fold_is_a_campaign_that_never_saw_its_own_trials(folded: Path) ->
         with inner:
             seen = {
                 key
-                for collected in own.collected.values()
+                for collected in own.experiments.collected.values()
                 for key in _stimuli(inner, collected.record.trials).keys
             }
-        assert own.concluded is not None
+        assert own.campaign.concluded is not None
         sealed = {archive.stimuli.keys[row] for row in fold.rows}
         assert seen
         assert not seen & sealed

@@ -394,7 +394,7 @@ def test_every_record_reads_back_from_its_body(record):
 
 
 def test_the_study_reads_back_from_the_first_record():
-    assert fold(ONE_OF_EACH["campaign.started"]).config == parse_study(STUDY, "demo")
+    assert fold(ONE_OF_EACH["campaign.started"]).campaign.config == parse_study(STUDY, "demo")
 
 
 def test_a_theory_that_failed_on_answers_is_out_of_the_pool():
@@ -437,11 +437,11 @@ def test_records_of_different_places_can_arrive_in_any_order(order):
 def test_advancing_leaves_the_earlier_state_as_it_was():
     before = fold(checked(A))
     advance(before, recorded(checked(B)))
-    assert list(before.theories) == [A]
+    assert list(before.theories.checked) == [A]
 
 
 def test_namesakes_are_told_apart_by_their_digests():
-    assert fold(checked(A)).name(A) == "Adding"
+    assert fold(checked(A)).theories.name(A) == "Adding"
     state = fold(checked(A), checked(B))
     assert (state.theories.name(A), state.theories.name(B)) == (
         f"Adding ({A[:6]})",

@@ -182,7 +182,7 @@ def test_answers_that_arrive_in_parts_give_the_run_that_whole_ones_give(
     other, other_trace = read_state(answered)
     with trace, other_trace:
         own = {key: item.record.left_out for key, item in state.theories.scores.items()}
-        theirs = {key: item.record.left_out for key, item in other.scores.items()}
+        theirs = {key: item.record.left_out for key, item in other.theories.scores.items()}
     # Pseudonyms have keys of their own in each run, so that people stand in another order; their scores are the same.
     assert own.keys() == theirs.keys()
     for key, units in own.items():
@@ -231,9 +231,9 @@ def test_each_person_is_an_artifact_of_its_own_in_nobody_elses_table(answered: P
 def test_who_withdraws_is_gone_the_chain_is_whole_and_scores_are_computed_anew(copy: Path) -> None:
     before, trace = read_state(copy)
     with trace:
-        gone = before.answers["1.1"][3].record
-        old_scores = {item.digest for item in before.scores.values()}
-        old_concluded = before.concluded
+        gone = before.experiments.answers["1.1"][3].record
+        old_scores = {item.digest for item in before.theories.scores.values()}
+        old_concluded = before.campaign.concluded
     found = withdraw(copy, gone.person)
     assert (found.experiments, found.n_batches) == (("1.1",), 1)
     stale = findings(copy)
@@ -246,12 +246,15 @@ def test_who_withdraws_is_gone_the_chain_is_whole_and_scores_are_computed_anew(c
     findings(copy)
     after, trace = read_state(copy)
     with trace:
-        assert after.collected["1.1"].record.n_people == 11
-        assert not old_scores & {item.digest for item in after.scores.values()}
-        assert after.concluded is not None
-        assert after.concluded.digest != old_concluded.digest
+        assert after.experiments.collected["1.1"].record.n_people == 11
+        assert not old_scores & {item.digest for item in after.theories.scores.values()}
+        assert after.campaign.concluded is not None
+        assert after.campaign.concluded.digest != old_concluded.digest
         assert len(list(trace.records(TrialsCollected))) == 2
-        assert after.preregistrations["1.1"].digest == before.preregistrations["1.1"].digest
+        assert (
+            after.experiments.preregistrations["1.1"].digest
+            == before.experiments.preregistrations["1.1"].digest
+        )
     assert "1 withdrew, and their answers are erased" in write_report(copy).read_text()
     assert withdraw(copy, gone.person).n_batches == 0
     import_answers(copy, copy / "a.csv")  # the same answers do not come back
@@ -568,12 +571,12 @@ def test_what_people_were_asked_stands_when_somebody_withdraws_from_an_earlier_e
     assert isinstance(run_study(study, folder, n_workers=1), CampaignConcluded)
     before, trace = read_state(folder)
     trace.close()
-    assert list(before.collected) == ["1.1", "2.1"]
+    assert list(before.experiments.collected) == ["1.1", "2.1"]
     withdraw(
         folder,
         next(
             item.record.person
-            for item in before.answers["1.1"]
+            for item in before.experiments.answers["1.1"]
             if item.record.status == "completed"
         ),
     )
@@ -581,14 +584,22 @@ def test_what_people_were_asked_stands_when_somebody_withdraws_from_an_earlier_e
     after, trace = read_state(folder)
     with trace:
         assert len(list(trace.records(PeopleRecruited))) == 2
-    assert list(after.collected) == ["1.1", "2.1"]
-    for name in before.recruited:
-        assert after.designs[name].digest == before.designs[name].digest
-        assert after.preregistrations[name].digest == before.preregistrations[name].digest
-    assert after.collected["1.1"].record.n_people == before.collected["1.1"].record.n_people - 1
-    assert after.collected["2.1"].digest == before.collected["2.1"].digest
-    assert len(after.cycles) == 2
-    assert not {item.digest for item in before.cycles} & {item.digest for item in after.cycles}
+    assert list(after.experiments.collected) == ["1.1", "2.1"]
+    for name in before.experiments.recruited:
+        assert after.experiments.designs[name].digest == before.experiments.designs[name].digest
+        assert (
+            after.experiments.preregistrations[name].digest
+            == before.experiments.preregistrations[name].digest
+        )
+    assert (
+        after.experiments.collected["1.1"].record.n_people
+        == before.experiments.collected["1.1"].record.n_people - 1
+    )
+    assert after.experiments.collected["2.1"].digest == before.experiments.collected["2.1"].digest
+    assert len(after.campaign.cycles) == 2
+    assert not {item.digest for item in before.campaign.cycles} & {
+        item.digest for item in after.campaign.cycles
+    }
     assert findings(folder)["withdrawn"]
 
 
