@@ -26,7 +26,7 @@ from lakatos.flows.stages.epoch import seat_judges
 from lakatos.flows.stages.inherit import admit_winners
 from lakatos.flows.stages.revise import seed_pool
 from lakatos.flows.stages.sensitivity import compare_exclusions
-from lakatos.theories.score import telling
+from lakatos.theories.scoring.score import telling
 from lakatos.traces.digest import Digest
 from lakatos.traces.fold import canonical_digest
 from lakatos.traces.step import Recorded, StepContext

@@ -43,7 +43,7 @@ from lakatos.flows.stages.anchor import read_anchor  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.judges.erasure import JudgeMeasured  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.score import log_predictive  # noqa: E402
+from lakatos.theories.scoring.score import log_predictive  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "loop.json"
 STUDIES = ("multiattribute-binary", "intertemporal")

@@ -28,7 +28,7 @@ from lakatos.flows.run.run import form_of, read_state, with_fit  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.score import squared_errors  # noqa: E402
+from lakatos.theories.scoring.score import squared_errors  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "games.json"

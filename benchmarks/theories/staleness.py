@@ -32,9 +32,9 @@ from lakatos.flows.run.run import Run, begin, create_run  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.stages.collect import AnswersAwaited, collect  # noqa: E402
 from lakatos.flows.stages.score import score  # noqa: E402
-from lakatos.theories.complexity import code_length, form_of_source  # noqa: E402
-from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.checks.complexity import code_length, form_of_source  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.record import TheoryAdmitted, TheoryChecked  # noqa: E402
 from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402

@@ -23,8 +23,8 @@ from lakatos.flows.run.places import find_run
 from lakatos.flows.run.run import form_of, read_state, trials_in, with_fit
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
-from lakatos.theories.completeness import guessing
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.generic_learners.completeness import guessing
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.record import UnitLogPredictives
 from lakatos.theories.theory import Theory, TheoryProgram, read_program

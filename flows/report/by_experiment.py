@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lakatos.flows.report.reader import RunReading
-from lakatos.theories.completeness import guessing
-from lakatos.theories.score import ScoreEstimate, mean_over_units, paired_difference
+from lakatos.theories.generic_learners.completeness import guessing
+from lakatos.theories.scoring.score import ScoreEstimate, mean_over_units, paired_difference
 
 
 @dataclass(frozen=True)

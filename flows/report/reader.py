@@ -21,8 +21,8 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
 from lakatos.theories.record import TheoryChecked, TheoryScored
-from lakatos.theories.score import ScoreEstimate, is_tie
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage
+from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import INTENT

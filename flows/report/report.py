@@ -49,8 +49,8 @@ from lakatos.judges.errors import GateError
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.theories.account import at_limit
 from lakatos.theories.prior import Prior
-from lakatos.theories.score import ScoreEstimate, is_tie
 from lakatos.theories.scoreboard import prequential_advantage
+from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded

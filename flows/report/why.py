@@ -25,7 +25,7 @@ from lakatos.flows.run.records import ACTS, CampaignConcluded, CycleClosed
 from lakatos.flows.run.run import read_state, theory_of
 from lakatos.judges.judge import Verdict
 from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
-from lakatos.theories.score import ScoreEstimate, paired_difference
+from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record

@@ -32,10 +32,10 @@ from lakatos.memory.record import (
 from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.winner import TheoryWon, rank_winners, shared_mechanisms, starts_of_winners
-from lakatos.theories.advocate import SearchStart
 from lakatos.theories.grammar import composition_of
+from lakatos.theories.grammar_search.advocate import SearchStart
 from lakatos.theories.record import Diagnosis
-from lakatos.theories.score import is_tie
+from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError, TraceError
 from lakatos.traces.journal import INTENT, Event

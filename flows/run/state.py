@@ -28,8 +28,8 @@ from lakatos.memory.state import MemoryState
 from lakatos.theories import state as theories_state
 from lakatos.theories.roles import state as roles_state
 from lakatos.theories.roles.state import RolesState
-from lakatos.theories.score import ScoreEstimate, paired_difference
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage, scoreboard
+from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
 from lakatos.theories.state import TheoriesState
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record

@@ -8,7 +8,7 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures, diagnose
 from lakatos.theories.record import Diagnosis
-from lakatos.theories.score import learn_population
+from lakatos.theories.scoring.score import learn_population
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 

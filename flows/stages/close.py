@@ -7,8 +7,8 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.records import CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import DISTINCT, distance
-from lakatos.theories.score import is_tie
 from lakatos.theories.scoreboard import Scoreboard
+from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
 

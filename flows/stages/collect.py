@@ -51,7 +51,7 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.preregister import frozen_theory
-from lakatos.theories.score import log_predictive, noise_ceiling
+from lakatos.theories.scoring.score import log_predictive, noise_ceiling
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone

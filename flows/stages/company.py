@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from lakatos.experiments.task import Trials
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run, fits_of
-from lakatos.theories.completeness import (
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.generic_learners.completeness import (
     completeness,
     guessing,
     mean_score,
     regretted_trials,
 )
-from lakatos.theories.errors import TheoryError
-from lakatos.theories.learners import (
+from lakatos.theories.generic_learners.learners import (
     LearnerPrediction,
     ceiling_of_people,
     left_out_kind,
@@ -35,7 +35,12 @@ from lakatos.theories.record import (
     TheoryCompleteness,
     UnitLogPredictives,
 )
-from lakatos.theories.score import ScoreEstimate, UnitScores, log_predictive, paired_difference
+from lakatos.theories.scoring.score import (
+    ScoreEstimate,
+    UnitScores,
+    log_predictive,
+    paired_difference,
+)
 from lakatos.theories.theory import Theory, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext

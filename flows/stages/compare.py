@@ -13,7 +13,7 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.records import TheoriesMapped, TruthCompared
 from lakatos.flows.run.run import Run, fits_of
 from lakatos.flows.stages.design import sample_of_space
-from lakatos.theories.distance import theory_map
+from lakatos.theories.scoring.distance import theory_map
 from lakatos.theories.theory import LAPSE, Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext

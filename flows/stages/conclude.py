@@ -17,7 +17,12 @@ from lakatos.flows.stages.company import measure_completeness
 from lakatos.flows.stages.compare import compare_truth, map_theories
 from lakatos.flows.stages.inherit import say_of_library
 from lakatos.theories.record import SealedScored, UnitLogPredictives
-from lakatos.theories.score import ScoreEstimate, log_predictive, paired_difference, squared_errors
+from lakatos.theories.scoring.score import (
+    ScoreEstimate,
+    log_predictive,
+    paired_difference,
+    squared_errors,
+)
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 

@@ -20,7 +20,7 @@ from lakatos.flows.stages.collect import AnswersAwaited, AskedPeople, collect, r
 from lakatos.flows.stages.design import DESIGN_DRAWS, differing
 from lakatos.flows.stages.preregister import CONFIRMATION, preregister
 from lakatos.flows.stages.score import score
-from lakatos.theories.score import paired_difference
+from lakatos.theories.scoring.score import paired_difference
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 

@@ -33,8 +33,8 @@ from lakatos.memory.tool import LEAST_STUDIES, ToolDraft, draft_tool, validate_t
 from lakatos.memory.tools import TOOLS
 from lakatos.theories.grammar import Grammar
 from lakatos.theories.roles.record import MatterInvestigated
-from lakatos.theories.score import is_tie
 from lakatos.theories.scoreboard import advantage_on
+from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest, canonical_json
 from lakatos.traces.step import Recorded, StepContext
 

@@ -26,7 +26,7 @@ from lakatos.judges.critic import (
 )
 from lakatos.judges.decision import ASK, FEWEST, REFINE, CandidateDecided, DecisionPayoffs, decide
 from lakatos.judges.judge import Verdict
-from lakatos.theories.score import ScoreEstimate
+from lakatos.theories.scoring.score import ScoreEstimate
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 

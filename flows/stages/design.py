@@ -42,7 +42,7 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.record import UnitLogPredictives
-from lakatos.theories.score import is_tie
+from lakatos.theories.scoring.score import is_tie
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext

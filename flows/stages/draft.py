@@ -12,8 +12,8 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import people_of_study, trials_of_study
-from lakatos.theories.advocate import GrammarAdvocate
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.roles.analysis import AnalysisRefusedError, analysis_tables, run_analysis
 from lakatos.theories.roles.answer import Successor
 from lakatos.theories.roles.draft_report import draft_report

@@ -13,8 +13,8 @@ from lakatos.flows.stages.arbitrate import features_of_trials, predictions_of, s
 from lakatos.flows.stages.close import holds
 from lakatos.theories.diagnosis.case_file import examine
 from lakatos.theories.diagnosis.rule import words
-from lakatos.theories.exactness import error_beyond_chance
-from lakatos.theories.score import ScoreEstimate, average
+from lakatos.theories.scoring.exactness import error_beyond_chance
+from lakatos.theories.scoring.score import ScoreEstimate, average
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 

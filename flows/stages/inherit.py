@@ -22,9 +22,15 @@ from lakatos.memory.winner import (
     author_from_library,
     form_of_winner,
 )
-from lakatos.theories.complexity import form_of_source
+from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.record import TheoryAdmitted
-from lakatos.theories.score import UnitScores, average, is_tie, mean_over_units, paired_difference
+from lakatos.theories.scoring.score import (
+    UnitScores,
+    average,
+    is_tie,
+    mean_over_units,
+    paired_difference,
+)
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import Digest
 

@@ -24,14 +24,14 @@ from lakatos.flows.stages.score import score
 from lakatos.judges.decision import VERIFY
 from lakatos.judges.epoch import rank
 from lakatos.judges.judge import Verdict
-from lakatos.theories.complexity import form_of_source
+from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.record import (
     SearchFinished,
     SuccessorSubmitted,
     TheoryAdmitted,
     TheoryCompared,
 )
-from lakatos.theories.score import ScoreEstimate, is_tie
+from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext

@@ -18,13 +18,15 @@ from lakatos.flows.stages.epoch import lasting
 from lakatos.flows.stages.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
 from lakatos.memory.record import InquiryMade
-from lakatos.theories.advocate import AdvocateBrief, SearchProposal, SearchStart
-from lakatos.theories.complexity import code_length, why_unreadable
-from lakatos.theories.composition_search import search_compositions
+from lakatos.theories.checks.complexity import code_length, why_unreadable
+from lakatos.theories.checks.naming import name_in_company
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.grammar import composition_of
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchProposal, SearchStart
+from lakatos.theories.grammar_search.composition_search import search_compositions
+from lakatos.theories.grammar_search.search_tree import ArchiveMap
+from lakatos.theories.grammar_search.subset import some_people
 from lakatos.theories.induction.induce import induce, looks_back
-from lakatos.theories.naming import name_in_company
 from lakatos.theories.record import (
     Diagnosis,
     SearchFinished,
@@ -33,8 +35,6 @@ from lakatos.theories.record import (
     TheoryChecked,
 )
 from lakatos.theories.roles.record import SuccessorsProposed
-from lakatos.theories.search import ArchiveMap
-from lakatos.theories.subset import some_people
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext

@@ -13,7 +13,7 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.preregister import frozen_theory
 from lakatos.judges.judge import VerdictResolved, resolve
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.fit import Scored
+from lakatos.theories.fitting.fit import Scored
 from lakatos.theories.prior import Prior
 from lakatos.theories.record import (
     ENGINE,
@@ -22,8 +22,8 @@ from lakatos.theories.record import (
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.score import UnitScores, log_predictive, proportion_error, telling
 from lakatos.theories.scoreboard import Scoreboard, advantage_on
+from lakatos.theories.scoring.score import UnitScores, log_predictive, proportion_error, telling
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.step import Recorded, StepContext

@@ -13,7 +13,7 @@ from lakatos.flows.run.records import ExclusionSensitivity
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.collect import answers_of, before_stop, erased
 from lakatos.theories.record import TheoryScored
-from lakatos.theories.score import (
+from lakatos.theories.scoring.score import (
     ScoreEstimate,
     UnitScores,
     log_predictive,

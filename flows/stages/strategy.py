@@ -21,8 +21,8 @@ from lakatos.judges.strategy import (
     recombine,
     vary,
 )
-from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate
 from lakatos.theories.grammar import Grammar
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.validity import Validity

@@ -6,13 +6,13 @@ import pytest
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Trials
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import evaluate
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.fitting.evaluate import evaluate
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.laboratory import FittedCompositions, Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.score import learn_population, log_predictive
+from lakatos.theories.scoring.score import learn_population, log_predictive
 from lakatos.theories.theory import read_program
 
 CASES = {

@@ -13,8 +13,8 @@ from lakatos.theories.record import (
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.score import UnitScores
 from lakatos.theories.scoreboard import prequential_advantage, scoreboard
+from lakatos.theories.scoring.score import UnitScores
 from lakatos.traces.digest import digest_of
 
 A, B, C = (digest_of(name) for name in "abc")

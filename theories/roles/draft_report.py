@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.fit import Scored
+from lakatos.theories.fitting.fit import Scored
 from lakatos.theories.prior import Prior
 from lakatos.theories.roles.exhibit import rounded
 from lakatos.theories.roles.overview import deviations
-from lakatos.theories.score import UnitScores, paired_difference, proportion_error
+from lakatos.theories.scoring.score import UnitScores, paired_difference, proportion_error
 from lakatos.theories.theory import Theory
 
 MOST_MISSED: Final = 6

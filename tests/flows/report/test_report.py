@@ -59,7 +59,7 @@ from lakatos.theories.record import (
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.score import UnitScores, noise_ceiling, proportion_error
+from lakatos.theories.scoring.score import UnitScores, noise_ceiling, proportion_error
 from lakatos.theories.theory import TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record

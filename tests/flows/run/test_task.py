@@ -99,9 +99,9 @@ def test_the_fingerprint_of_a_declared_domain_is_part_of_its_studies_only(tmp_pa
         "experiments/domains/declared_task.py": b"",
         "experiments/domains/risky.py": b"",
         "theories/families/declared.py": b"",
-        "theories/check.py": b"from lakatos.theories.families import find_family",
+        "theories/checks/check.py": b"from lakatos.theories.families import find_family",
     }
-    risky = {"experiments/domains/risky.py", "theories/check.py"}
+    risky = {"experiments/domains/risky.py", "theories/checks/check.py"}
     assert set(used_by(texts, "risky")) == risky
     assert set(used_by(texts, "declared")) == set(texts) - {"experiments/domains/risky.py"}
     plain = CampaignConfig.model_validate(

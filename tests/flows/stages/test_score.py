@@ -30,8 +30,8 @@ from lakatos.flows.stages.score import (
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import ENGINE, TheoryAdmitted, TheoryChecked, TheoryScored
-from lakatos.theories.score import ScoreEstimate, log_predictive, proportion_error
 from lakatos.theories.scoreboard import Scoreboard, TheoryStanding
+from lakatos.theories.scoring.score import ScoreEstimate, log_predictive, proportion_error
 from lakatos.theories.theory import TheoryProgram, read_program
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.step import Recorded

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.calibrate import calibrate, leave_groups_out, leave_one_out
+from lakatos.theories.fitting.calibrate import calibrate, leave_groups_out, leave_one_out
 from lakatos.theories.prior import Prior
-from lakatos.theories.score import ExperimentEvidence, UnitScores, log_predictive
+from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores, log_predictive
+from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory
-from lakatos.theories.view import TheoryView
 
 Array = NDArray[np.float64]
 POOLED_DRAWS = 64
