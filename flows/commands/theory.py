@@ -233,8 +233,9 @@ def posterior(
     `theories.fitting.posterior_check.compare(...)`.
     """
     from lakatos.flows.errors import RunMissingError
+    from lakatos.flows.run.evidence import theory_of, trials_in
     from lakatos.flows.run.places import find_run
-    from lakatos.flows.run.run import read_state, theory_of, trials_in
+    from lakatos.flows.run.run import read_state
     from lakatos.flows.run.task import domain_of
     from lakatos.theories.fitting.posterior import fit
     from lakatos.theories.fitting.posterior_check import compare, posterior_predictive
@@ -250,8 +251,8 @@ def posterior(
                 f"the run has no answers of {experiment or 'any experiment'}; "
                 f"it has: {', '.join(state.experiments.collected)}."
             )
-        trials = [trials_in(trace, state, name) for name in names]
-        chosen = {name: theory_of(trace, state, name) for name in theories}
+        trials = [trials_in(trace.artifacts, state, name) for name in names]
+        chosen = {name: theory_of(trace.artifacts, state, name) for name in theories}
     assert state.campaign.config is not None
     domain = domain_of(state.campaign.config)
     fitted = {}

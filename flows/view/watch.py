@@ -15,8 +15,9 @@ from typing import Any, Final, TypeVar, cast
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.reader import JournalPlace, RunReading
+from lakatos.flows.run.evidence import trials_in
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
-from lakatos.flows.run.run import check_run, has_run, trials_in
+from lakatos.flows.run.run import check_run, has_run
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
@@ -179,7 +180,7 @@ class RunMoment(RunReading):
         """Read the answers of an experiment; they are kept for the next reader."""
         artifact = self.state.experiments.collected[experiment].record.trials
         return self.watch.kept(
-            ("trials", artifact), lambda: trials_in(self.trace, self.state, experiment)
+            ("trials", artifact), lambda: trials_in(self.trace.artifacts, self.state, experiment)
         )
 
     def library(self) -> Library:
