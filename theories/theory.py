@@ -73,7 +73,7 @@ class TheoryProgram:
 
 @dataclass(frozen=True)
 class Theory:
-    """A program that was read; one that may enter has passed all checks. Make it with `theories.checks.check.load_theory`."""
+    """A program that was read; to enter, it passes all checks: see `theories.checks.check.load_theory`."""
 
     program: TheoryProgram
     name: str

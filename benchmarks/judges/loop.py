@@ -37,7 +37,8 @@ from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.table import get_trials  # noqa: E402
-from lakatos.flows.run.run import read_state, theory_of  # noqa: E402
+from lakatos.flows.run.evidence import theory_of  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, load_study, parse_study  # noqa: E402
 from lakatos.flows.stages.anchor import read_anchor  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
@@ -103,7 +104,7 @@ def measured(folder: Path, config: CampaignConfig) -> dict[str, Any]:
         def score(digest: str) -> float:
             if digest not in scores:
                 (found,) = laboratory.evidence_of(
-                    [theory_of(trace, state, digest)], sealed, config.theories.draws
+                    [theory_of(trace.artifacts, state, digest)], sealed, config.theories.draws
                 )
                 parts = [log_predictive(evidence) for evidence in found]
                 total = sum(float(part.log_predictive.sum()) for part in parts)

@@ -37,8 +37,9 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.flows.run.evidence import theory_of  # noqa: E402
 from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
-from lakatos.flows.run.run import read_state, theory_of  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.memory.winner import TheoryTried, TheoryWon  # noqa: E402
@@ -224,7 +225,9 @@ def measured(folder: Path, config: CampaignConfig) -> dict[str, Any]:
         for item in state.campaign.cycles:
             leader = item.record.leader
             if leader not in errors:
-                found = laboratory.proportions(theory_of(trace, state, leader), stimuli, 512)
+                found = laboratory.proportions(
+                    theory_of(trace.artifacts, state, leader), stimuli, 512
+                )
                 errors[leader] = float(np.sqrt(np.mean((found - truth) ** 2)))
     there = {
         item.record.experiment: item.record.cycle for item in state.experiments.designs.values()

@@ -24,7 +24,8 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.table import get_trials  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.flows.run.run import form_of, read_state, with_fit  # noqa: E402
+from lakatos.flows.run.evidence import form_of, with_fit  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
@@ -60,7 +61,9 @@ def main() -> None:
     with trace:
         assert state.campaign.concluded is not None
         assert state.experiments.sealed is not None
-        leader = with_fit(form_of(trace, state, str(state.campaign.concluded.record.leader)), state)
+        leader = with_fit(
+            form_of(trace.artifacts, state, str(state.campaign.concluded.record.leader)), state
+        )
         artifacts = trace.artifacts
         opened = [
             get_trials(artifacts, item.record.trials)

@@ -24,7 +24,8 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
     """
     from lakatos.experiments.design import design_from_json
     from lakatos.experiments.registration import registration
-    from lakatos.flows.run.run import read_state, theory_of
+    from lakatos.flows.run.evidence import theory_of
+    from lakatos.flows.run.run import read_state
     from lakatos.flows.run.task import domain_of
 
     state, trace = read_state(folder)
@@ -48,7 +49,8 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
             source=state.campaign.config.participants.source,
             asked=_began(folder, state, trace, name),
             said={
-                digest: theory_of(trace, state, digest).claim for digest in state.theories.checked
+                digest: theory_of(trace.artifacts, state, digest).claim
+                for digest in state.theories.checked
             },
         )
 

@@ -68,7 +68,8 @@ def bring_in(
 ) -> None:
     """Print a theory written for AutoCog or GeCCo as a theory of this laboratory; a study names it in theories.files.
 
-    In Python: `theories.exchange.autocog.import_autocog(text, sandbox)` and `theories.exchange.gecco.import_gecco(text, sandbox)`.
+    In Python: `theories.exchange.autocog.import_autocog(text, sandbox)` and
+    `theories.exchange.gecco.import_gecco(text, sandbox)`.
     """
     from lakatos.theories.exchange.autocog import import_autocog
     from lakatos.theories.exchange.gecco import import_gecco
@@ -228,11 +229,13 @@ def posterior(
 ) -> None:
     """Fit theories to a run's answers by Bayesian inference; with several, compare them by leave-one-out.
 
-    In Python: `theories.fitting.posterior.fit(theory, trials, sandbox, ...)` and `theories.fitting.posterior_check.compare(...)`.
+    In Python: `theories.fitting.posterior.fit(theory, trials, sandbox, ...)` and
+    `theories.fitting.posterior_check.compare(...)`.
     """
     from lakatos.flows.errors import RunMissingError
+    from lakatos.flows.run.evidence import theory_of, trials_in
     from lakatos.flows.run.places import find_run
-    from lakatos.flows.run.run import read_state, theory_of, trials_in
+    from lakatos.flows.run.run import read_state
     from lakatos.flows.run.task import domain_of
     from lakatos.theories.fitting.posterior import fit
     from lakatos.theories.fitting.posterior_check import compare, posterior_predictive
@@ -245,10 +248,11 @@ def posterior(
         names = [experiment] if experiment else list(state.experiments.collected)
         if not names or any(name not in state.experiments.collected for name in names):
             raise RunMissingError(
-                f"the run has no answers of {experiment or 'any experiment'}; it has: {', '.join(state.experiments.collected)}."
+                f"the run has no answers of {experiment or 'any experiment'}; "
+                f"it has: {', '.join(state.experiments.collected)}."
             )
-        trials = [trials_in(trace, state, name) for name in names]
-        chosen = {name: theory_of(trace, state, name) for name in theories}
+        trials = [trials_in(trace.artifacts, state, name) for name in names]
+        chosen = {name: theory_of(trace.artifacts, state, name) for name in theories}
     assert state.campaign.config is not None
     domain = domain_of(state.campaign.config)
     fitted = {}

@@ -20,11 +20,12 @@ from lakatos.flows.notebook.frames import as_pandas, interval_columns
 from lakatos.flows.notebook.theory import FittedTheory
 from lakatos.flows.operations.adopt import new_study, new_study_place
 from lakatos.flows.report.report import write_report
+from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.logs import progress
 from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.places import find_run, new_folder
 from lakatos.flows.run.progress import CampaignProgress, SilentProgress
-from lakatos.flows.run.run import read_state, theory_of, trials_in
+from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.task import domain_of
@@ -76,7 +77,9 @@ class StudyOutcome:
         """The answers of all experiments so far; `.frame` is the table."""
         state, trace = self._open()
         with trace:
-            trials = tuple(trials_in(trace, state, name) for name in state.experiments.collected)
+            trials = tuple(
+                trials_in(trace.artifacts, state, name) for name in state.experiments.collected
+            )
             assert state.campaign.config is not None
             return PeoplesAnswers(domain_of(state.campaign.config), trials)
 
@@ -93,7 +96,9 @@ class StudyOutcome:
             if not wanted:
                 raise StudyError(f"no theory of {self.folder} was scored yet; resume the run.")
             assert state.campaign.config is not None
-            return FittedTheory(theory_of(trace, state, wanted), domain_of(state.campaign.config))
+            return FittedTheory(
+                theory_of(trace.artifacts, state, wanted), domain_of(state.campaign.config)
+            )
 
     def report(self, file: Path | None = None) -> Path:
         """Write the report, one HTML file; returns its place."""

@@ -29,8 +29,9 @@ from lakatos.experiments.participants.web.store import (
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
 from lakatos.experiments.task import Design, Domain
 from lakatos.flows.errors import FlowError
+from lakatos.flows.run.evidence import trials_in
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.run import check_run, read_state, trials_in
+from lakatos.flows.run.run import check_run, read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
@@ -513,7 +514,7 @@ def _answer_rows(trace: Trace, state: RunState, domain: Domain) -> Iterator[dict
     for name in state.experiments.collected:
         if name in state.experiments.answers:
             continue
-        trials = trials_in(trace, state, name)
+        trials = trials_in(trace.artifacts, state, name)
         columns = stimulus_columns(trials.stimuli)
         for row, trial in enumerate(trials.trial.tolist()):
             yield {

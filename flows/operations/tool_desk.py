@@ -12,8 +12,9 @@ from typing import Any
 
 from lakatos.flows.roles.remember import desk_path, keep_library, recorded_calls, shared_library
 from lakatos.flows.roles.tools import BENCH_DRAWS
+from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.run import read_state, theory_of, trials_in
+from lakatos.flows.run.run import read_state
 from lakatos.flows.run.task import domain_of, family_of
 from lakatos.flows.stages.consolidate import caller_of, one_of_each_study, outcome_of, tried
 from lakatos.language_models.errors import ToolError
@@ -157,9 +158,12 @@ def run_by_hand(runs: Path, folder: Path, name: str, arguments: Mapping[str, Any
     ):
         bench = TheoryBench(
             laboratory,
-            {digest: theory_of(trace, state, digest) for digest in state.theories.checked},
             {
-                experiment: trials_in(trace, state, experiment)
+                digest: theory_of(trace.artifacts, state, digest)
+                for digest in state.theories.checked
+            },
+            {
+                experiment: trials_in(trace.artifacts, state, experiment)
                 for experiment in state.experiments.collected
             },
             JoinedShelves(desk.artifacts, (trace.artifacts,)),

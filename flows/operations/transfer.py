@@ -19,8 +19,9 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.audit.recompute import difference
 from lakatos.flows.errors import RunMissingError, TransferError
 from lakatos.flows.run.code import science
+from lakatos.flows.run.evidence import form_of, trials_in, with_fit
 from lakatos.flows.run.places import find_run
-from lakatos.flows.run.run import form_of, read_state, trials_in, with_fit
+from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
 from lakatos.theories.families import FAMILIES
@@ -284,7 +285,7 @@ def find_target(
     with trace:
         assert state.campaign.config is not None
         chosen = [own for own in state.experiments.collected if fnmatchcase(own, experiments)]
-        trials = tuple(trials_in(trace, state, own) for own in chosen)
+        trials = tuple(trials_in(trace.artifacts, state, own) for own in chosen)
     if not trials:
         there = ", ".join(state.experiments.collected) or "none yet"
         raise DataMissingError(
@@ -348,9 +349,9 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
             raise TransferError(
                 f"the run {folder.name} has no theory yet: nothing was scored. `lakatos resume {folder}` goes on."
             )
-        form = form_of(trace, state, of or str(leader))
+        form = form_of(trace.artifacts, state, of or str(leader))
         answers = frozenset(
-            trials_in(trace, state, name).digest for name in state.experiments.collected
+            trials_in(trace.artifacts, state, name).digest for name in state.experiments.collected
         )
     config = state.campaign.config
     found_on, where = None, config.participants.source

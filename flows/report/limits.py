@@ -168,7 +168,7 @@ def _limits_of_search(run: RunReading) -> list[str]:
         )
     found += [
         f"No trial that was asked shows whether people {text}; the winner's program has a place for it."
-        for text in ([] if run.leader is None else _idle_clauses(run))
+        for text in _idle_clauses(run)
     ]
     if run.leader and (why := run.checked[run.leader].record.unreadable):
         found.append(f"The winner is a predictor, not an explanation: {why}.")
@@ -181,6 +181,8 @@ def _limits_of_search(run: RunReading) -> list[str]:
 
 def _idle_clauses(run: RunReading) -> list[str]:
     """What the winner's program could say, and no trial that was asked depends on."""
+    if run.leader is None:
+        return []
     return [told.text for told in run.theory(run.leader).account().clauses if told.idle]
 
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Trials
+from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded
-from lakatos.flows.run.run import theory_of, trials_in
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
@@ -193,11 +193,11 @@ class RunReading:
 
     def theory(self, digest: Digest) -> Theory:
         """A checked theory, read from its source; it is not run."""
-        return theory_of(self.trace, self.state, digest)
+        return theory_of(self.trace.artifacts, self.state, digest)
 
     def trials(self, experiment: str) -> Trials:
         """Read the answers of an experiment."""
-        return trials_in(self.trace, self.state, experiment)
+        return trials_in(self.trace.artifacts, self.state, experiment)
 
     def design(self, chosen: DesignChosen) -> Design:
         """Read the trials that a design search chose."""

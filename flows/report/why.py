@@ -21,8 +21,9 @@ from lakatos.experiments.record import (
 from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.reader import RunReading, shortened
+from lakatos.flows.run.evidence import theory_of
 from lakatos.flows.run.records import ACTS, CampaignConcluded, CycleClosed
-from lakatos.flows.run.run import read_state, theory_of
+from lakatos.flows.run.run import read_state
 from lakatos.judges.judge import Verdict
 from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
 from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
@@ -167,7 +168,7 @@ def _chosen(reading: RunReading, events: list[Event], claim: str) -> Event:
         )
         and claim
     ):
-        theory = theory_of(reading.trace, state, claim).digest
+        theory = theory_of(reading.trace.artifacts, state, claim).digest
         return by_digest[(state.theories.pool.get(theory) or state.theories.checked[theory]).digest]
     try:
         return find_record(events, claim)

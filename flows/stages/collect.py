@@ -499,8 +499,9 @@ def stop_early(
     if found.winner is None or found.n_participants == chosen.looks[-1]:
         return None
     reason = (
-        f"at the look after {found.n_participants} people {run.state.theories.name(rivals[found.winner])} had a Bayes factor of "
-        f"at least {chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
+        f"at the look after {found.n_participants} people "
+        f"{run.state.theories.name(rivals[found.winner])} had a Bayes factor of at least "
+        f"{chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
     )
     return close_collection(run, waiting, reason, n_decided=found.n_participants)
 
@@ -526,21 +527,15 @@ def before_stop(
 
 def waiting_in(state: RunState) -> AnswersAwaited | None:
     """What a run waits for, by its records."""
-    for name, asked in state.experiments.recruited.items():
-        people = state.experiments.answers.get(name, ())
+    config, known = state.campaign.config, state.experiments
+    if config is None or not config.by_person:
+        return None
+    for name, asked in known.recruited.items():
+        people = known.answers.get(name, ())
         n_completed = sum(item.record.status == "completed" for item in people)
-        stale = (
-            name in state.experiments.collected
-            or name in state.experiments.closed
-            or name in state.experiments.withdrawn
-        )
-        wanted = state.experiments.wanted.get(name, asked.record.n_participants)
-        if (
-            state.campaign.config
-            and state.campaign.config.by_person
-            and not stale
-            and n_completed < wanted
-        ):
+        stale = name in known.collected or name in known.closed or name in known.withdrawn
+        wanted = known.wanted.get(name, asked.record.n_participants)
+        if not stale and n_completed < wanted:
             return AnswersAwaited(name, asked.record.source, n_completed, len(people), wanted)
     return None
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.run import Run
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.generic_learners.completeness import (
     completeness,
@@ -111,7 +112,7 @@ async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | Non
         for name in names
         if name in run.state.theories.sealed_scores
     ]
-    inputs += fits_of(run, names)
+    inputs += fits_of(run.state, names)
 
     def work(context: StepContext) -> CompletenessMeasured:
         answers = answers_of_company(run)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from lakatos.experiments.errors import ExperimentError
 from lakatos.experiments.task import Stimuli, Trials, with_random_sides
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import fits_of
 from lakatos.flows.run.records import TheoriesMapped, TruthCompared
-from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import sample_of_space
 from lakatos.theories.scoring.distance import theory_map
 from lakatos.theories.theory import LAPSE, Theory
@@ -61,7 +62,7 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
         "compare_truth",
         work,
         returns=TruthCompared,
-        inputs=[run.state.campaign.cycles[-1].digest, *fits_of(run, names)],
+        inputs=[run.state.campaign.cycles[-1].digest, *fits_of(run.state, names)],
     )
 
 
@@ -164,5 +165,5 @@ async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
             n_trials=len(stimuli),
         )
 
-    inputs = [run.state.campaign.cycles[-1].digest, *fits_of(run, names)]
+    inputs = [run.state.campaign.cycles[-1].digest, *fits_of(run.state, names)]
     return await run.step("map", work, returns=TheoriesMapped, inputs=inputs)

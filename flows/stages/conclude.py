@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import fits_of
 from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded, CrossValidated, ErrorOnTrials
-from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.run.run import Run
 from lakatos.flows.stages.company import measure_completeness
 from lakatos.flows.stages.compare import compare_truth, map_theories
 from lakatos.flows.stages.inherit import say_of_library
@@ -79,7 +80,11 @@ async def score_sealed(run: Run) -> None:
         )
 
     for name in run.state.theories.pool:
-        inputs = [opened.digest, run.state.theories.checked[name].digest, *fits_of(run, [name])]
+        inputs = [
+            opened.digest,
+            run.state.theories.checked[name].digest,
+            *fits_of(run.state, [name]),
+        ]
         await run.step("score_sealed", partial(score, name), returns=SealedScored, inputs=inputs)
 
 

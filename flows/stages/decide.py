@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lakatos.experiments.power import power_of_people
-from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.design import PEOPLE, sample_of_space
 from lakatos.flows.stages.epoch import epoch_of, rescored
@@ -218,7 +219,7 @@ async def _recover(run: Run, verdict: Verdict, answers: dict[str, int]) -> Diges
 
     inputs = [run.state.theories.checked[name].digest for name in names]
     inputs += [item.digest for item in run.state.experiments.collected.values()]
-    inputs += fits_of(run, names)
+    inputs += fits_of(run.state, names)
     position: dict[str, int | str] = {"cycle": verdict.cycle, "theory": verdict.candidate}
     found = await run.step(
         "recover", work, returns=CriticAnswered, inputs=inputs, position=position

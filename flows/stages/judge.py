@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from lakatos.flows.roles.read_pairs import read_pairs
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.run import Run
 from lakatos.flows.stages.decide import decide_on
 from lakatos.flows.stages.design import DISTINCT, distance, sample_of_space
 from lakatos.flows.stages.epoch import (
@@ -161,7 +162,7 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
         )
 
     inputs = [run.state.theories.checked[name].digest for name in (candidate, *near)]
-    inputs += fits_of(run, (candidate, *near))
+    inputs += fits_of(run.state, (candidate, *near))
     return await run.step(
         "compare", work, returns=TheoryCompared, inputs=inputs, position={"cycle": cycle}
     )

@@ -13,7 +13,8 @@ from lakatos.experiments.preregistration import Preregistration, summarise_desig
 from lakatos.experiments.record import DesignChosen
 from lakatos.flows.roles.interview import words_of_missing_answers
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.run import Run
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -31,7 +32,7 @@ async def preregister(
     run.progress.stage(cycle, "preregister", chosen.record.experiment)
     inputs = [chosen.digest, *(item.digest for item in run.state.theories.pool.values())]
     inputs += [item.digest for item in run.state.experiments.collected.values()]
-    inputs += fits_of(run, run.state.theories.pool)
+    inputs += fits_of(run.state, run.state.theories.pool)
     return await run.step(
         "preregister",
         lambda context: freeze_predictions(run, context, chosen.record),

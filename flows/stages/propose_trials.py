@@ -116,7 +116,8 @@ def _question(
         role="advocate",
         prompt=read_prompt("experiment"),
         subject=own,
-        task=f"You are the advocate of {run.state.theories.name(own)}; its rival is {run.state.theories.name(rival)}. Propose trials.",
+        task=f"You are the advocate of {run.state.theories.name(own)}; "
+        f"its rival is {run.state.theories.name(rival)}. Propose trials.",
         exhibits=(
             Exhibit("arrays of a trial", ranges),
             Exhibit(

@@ -15,8 +15,9 @@ from typing import Any, Final, TypeVar, cast
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.reader import JournalPlace, RunReading
+from lakatos.flows.run.evidence import trials_in
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
-from lakatos.flows.run.run import check_run, has_run, trials_in
+from lakatos.flows.run.run import check_run, has_run
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
@@ -158,7 +159,8 @@ class RunMoment(RunReading):
 
         found = self.of(TheoryScored, **values) if values else self.records(TheoryScored)
         scores = {(item.record.theory, item.record.experiment): item for item in found}
-        return RunMoment(self.watch, replace(self.state, scores=scores))
+        theories = replace(self.state.theories, scores=scores)
+        return RunMoment(self.watch, replace(self.state, theories=theories))
 
     def with_people(self, experiment: str) -> RunMoment:
         """With the answers of the people of one experiment."""
@@ -166,14 +168,19 @@ class RunMoment(RunReading):
 
         arrived = self.of(AnswersArrived, experiment=experiment)
         excluded = self.of(PersonExcluded, experiment=experiment)
-        state = replace(self.state, answers={experiment: tuple(arrived)}, excluded=tuple(excluded))
+        people = replace(
+            self.state.experiments,
+            answers={experiment: tuple(arrived)},
+            excluded=tuple(excluded),
+        )
+        state = replace(self.state, experiments=people)
         return RunMoment(self.watch, state)
 
     def trials(self, experiment: str) -> Trials:
         """Read the answers of an experiment; they are kept for the next reader."""
         artifact = self.state.experiments.collected[experiment].record.trials
         return self.watch.kept(
-            ("trials", artifact), lambda: trials_in(self.trace, self.state, experiment)
+            ("trials", artifact), lambda: trials_in(self.trace.artifacts, self.state, experiment)
         )
 
     def library(self) -> Library:
@@ -361,12 +368,7 @@ class RunWatch:
     def _ordered(self) -> RunState:
         """Experiments in the order in which people were asked, as `lakatos.flows.run.run.read_state` has them."""
         state = self._state
-        order = [
-            name
-            for name in dict.fromkeys([*state.experiments.recruited, *state.experiments.collected])
-            if name in state.experiments.collected
-        ]
-        return replace(state, collected={name: state.experiments.collected[name] for name in order})
+        return replace(state, experiments=state.experiments.in_order_of_asking())
 
 
 class RunObservatory:

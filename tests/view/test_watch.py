@@ -39,8 +39,10 @@ def same_state(folder: Path, watch: RunWatch) -> None:
     trace.close()
     look = watch.look()
     for part in fields(state):
-        if part.name not in FOLDED_LATER:
-            assert getattr(look.state, part.name) == getattr(state, part.name), part.name
+        own, other = getattr(look.state, part.name), getattr(state, part.name)
+        for item in fields(own):
+            if item.name not in FOLDED_LATER:
+                assert getattr(own, item.name) == getattr(other, item.name), item.name
     assert look.with_scores().state.theories.scores == state.theories.scores
 
 

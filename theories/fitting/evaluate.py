@@ -58,7 +58,8 @@ def evaluate(
 ) -> EvaluatedComposition:
     """Fit and score one composition on all experiments.
 
-    With ``shared``, a process with the stimuli of ``trials``, it is asked there; see `theories.scoring.view.TheoryView`.
+    With ``shared``, a process with the stimuli of ``trials``, it is asked there; see
+    `theories.scoring.view.TheoryView`.
 
     Raises:
         TheoryError: The source cannot be run.

@@ -169,7 +169,8 @@ def learn_population(
 ) -> Array:
     """Weights of a population's draws that experiments teach, by expectation maximisation, for a diagnosis of them.
 
-    Other than `theories.fitting.fit.learn_people`, it finds groups of people apart, within the people that are there already.
+    Other than `theories.fitting.fit.learn_people`, it finds groups of people apart, within the
+    people that are there already.
 
     Args:
         evidence: Earlier experiments, all with the same draws.

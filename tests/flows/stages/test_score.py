@@ -258,7 +258,9 @@ def test_draws_are_raised_up_to_the_limit_and_for_those_who_have_fewer(done, mon
             for experiment in experiments
             for item in [run.state.theories.scores[names[0], experiment]]
         }
-        state = replace(run.state, scores={**run.state.theories.scores, **many})
+        known = run.state.theories
+        theories = replace(known, scores={**known.scores, **many})
+        state = replace(run.state, theories=theories)
         monkeypatch.setattr(run, "state", state)
         n_draws, more = too_few_draws(run)
         assert (n_draws, sorted(more)) == (wanted_draws, wanted)
