@@ -139,6 +139,10 @@ def groups(
         list[str] | None,
         typer.Argument(help="Names of published theories, or files; all published by default."),
     ] = None,
+    cuts: Annotated[
+        list[float] | None,
+        typer.Option("--cut", help="Where a range of a number begins; may be given again."),
+    ] = None,
     domain: GuessedDomain = "",
     out: Out = None,
 ) -> None:
@@ -148,7 +152,7 @@ def groups(
     """
     from lakatos.flows.notebook.groups import by_group
 
-    found = by_group(str(answers), theories or None, by=by, domain=domain)
+    found = by_group(str(answers), theories or None, by=by, cuts=cuts or (), domain=domain)
     Console(stderr=True, soft_wrap=True).print(escape(found.verdict))
     _show(found.scores, out)
 

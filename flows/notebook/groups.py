@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
 
 MOST_GROUPS = 6
-"""Of an attribute in numbers; where there are more, its lower and upper half are compared."""
+"""Different numbers that are groups as they are."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ def by_group(
     theories: TheoryLike | Sequence[TheoryLike] | None = None,
     *,
     by: str,
+    cuts: Sequence[float] = (),
     n_workers: int = 2,
     **adopting: Any,
 ) -> GroupComparison:
@@ -126,8 +129,9 @@ def by_group(
     Args:
         answers: As `adopt` returned them, or what `adopt` takes.
         theories: One or several; all published ones of the domain by default.
-        by: What is known of people and divides them, such as ``group`` or ``age``. Of numbers with more than six values
-            the lower and the upper half are compared.
+        by: What is known of people and divides them, such as ``group`` or ``age``.
+        cuts: Where ranges of a number begin, as in ``[12, 18]``; by default the lower and the upper half are compared
+            where there are more than six values.
         n_workers: Theories that run at the same time; does not change results.
         adopting: Arguments of `adopt`.
 
@@ -139,7 +143,7 @@ def by_group(
         >>> print(lakatos.by_group("answers.csv", ["hyperbolic"], by="age"))  # doctest: +SKIP
     """
     known = adopted(answers, **adopting)
-    members = members_of(known, by)
+    members = members_of(known, by, cuts)
     compared = {}
     with Laboratory(known.domain, n_workers) as laboratory:
         forms = forms_of(theories, known, laboratory)
@@ -153,7 +157,9 @@ def by_group(
     return GroupComparison(by, n_people, compared)
 
 
-def members_of(answers: PeoplesAnswers, by: str) -> dict[str, list[NDArray[np.bool_]]]:
+def members_of(
+    answers: PeoplesAnswers, by: str, cuts: Sequence[float] = ()
+) -> dict[str, list[NDArray[np.bool_]]]:
     """Who belongs to which group, in each experiment.
 
     Raises:
@@ -173,8 +179,7 @@ def members_of(answers: PeoplesAnswers, by: str) -> dict[str, list[NDArray[np.bo
                 else 'say columns={"attributes": [...]} to `adopt`.'
             )
         )
-    labels = [np.array(known[by]) for known in answers.people]
-    labels = _halves(labels)
+    labels = _in_ranges([np.array(known[by]) for known in answers.people], cuts)
     names = sorted({label for column in labels for label in column.tolist()} - {""}, key=_in_order)
     members = {name: [column == name for column in labels] for name in names}
     if len(names) < 2:
@@ -189,32 +194,35 @@ def members_of(answers: PeoplesAnswers, by: str) -> dict[str, list[NDArray[np.bo
     return members
 
 
-def _halves(labels: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Numbers with many values as below, and from, their median on; anything else as it is."""
+def _in_ranges(labels: list[NDArray[Any]], cuts: Sequence[float]) -> list[NDArray[Any]]:
+    """Numbers as the range between cuts that they lie in, by default the halves around their median.
+
+    Words, and few different numbers without cuts, stay as they are.
+    """
     said = np.concatenate(labels)
-    told = said[said != ""]
     try:
-        numbers = told.astype(float)
+        numbers = said[said != ""].astype(float)
     except ValueError:
         return labels
-    if len(set(numbers.tolist())) <= MOST_GROUPS:
+    if not cuts and len(set(numbers.tolist())) <= MOST_GROUPS:
         return labels
-    middle = float(np.median(numbers))
-    words = np.array([f"below {middle:g}", f"{middle:g} and above"])
-    return [
-        np.array(
-            [str(words[int(float(cell) >= middle)]) if cell else "" for cell in column.tolist()]
-        )
-        for column in labels
-    ]
+    at = sorted(cuts) or [float(np.median(numbers))]
+    between = [f"{low:g} to below {high:g}" for low, high in pairwise(at)]
+    words = [f"below {at[0]:g}", *between, f"{at[-1]:g} and above"]
+
+    def word(cell: str) -> str:
+        return words[bisect_right(at, float(cell))] if cell else ""
+
+    return [np.array([word(cell) for cell in column.tolist()]) for column in labels]
 
 
 def _in_order(label: str) -> tuple[int, float, str]:
-    """Numbers by size, before words; "below" comes first."""
+    """Numbers and ranges of numbers by size, before words."""
+    first = label.split()[0]
     try:
-        return 0, float(label), ""
+        return 0, -np.inf if first == "below" else float(first), label
     except ValueError:
-        return 1, 0.0 if label.startswith("below ") else 1.0, label
+        return 1, 0.0, label
 
 
 def _of_numbers(gain: ScoreEstimate) -> str:

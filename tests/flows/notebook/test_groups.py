@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import lakatos
 from lakatos.experiments.errors import TrialsError
 from lakatos.flows.commands.main import app
+from lakatos.flows.notebook.groups import members_of
 
 SHOWN = [
     (soon, soon * more, days) for soon in (5, 20) for more in (1.1, 1.5, 2.2) for days in (7, 90)
@@ -72,8 +73,10 @@ def test_groups_that_are_alike_gain_nothing() -> None:
 
 def test_numbers_with_many_values_are_halved(differing: lakatos.GroupComparison) -> None:
     answers = lakatos.adopt(two_groups(0.1), columns={"attributes": ["group", "age"]})
-    found = lakatos.by_group(answers, "hyperbolic", by="age")
-    assert list(found.n_people) == ["below 35.5", "35.5 and above"]
+    assert list(members_of(answers, "age")) == ["below 35.5", "35.5 and above"]
+    ranges = members_of(answers, "age", [40, 27])
+    assert list(ranges) == ["below 27", "27 to below 40", "40 and above"]
+    assert [int(who.sum()) for (who,) in ranges.values()] == [7, 13, 12]
 
 
 def test_what_is_not_known_of_people_divides_nobody() -> None:
