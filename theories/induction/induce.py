@@ -8,6 +8,7 @@ each fold of trials. What wins is fitted to all answers and written as source.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -172,7 +173,7 @@ def induce(
             [item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]],
             key=explained,
         )
-        source, claim = form.write(model)
+        source, claim = (_in_words_of(domain, text) for text in form.write(model))
         if form.by_row and "def learn" not in source:  # found without memory too
             continue
         price = model.price / total
@@ -194,6 +195,13 @@ def induce(
     for item in found:
         kinds.setdefault(item.kind, item)
     return list(kinds.values())[:n_most]
+
+
+def _in_words_of(domain: Domain, text: str) -> str:
+    """Terms are worded for rated products; elsewhere there are options."""
+    if domain.name == "multiattribute":
+        return text
+    return re.sub(r"\bproduct(?=s?\b)(?! of)", "option", text)
 
 
 def looks_back(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> bool:

@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchProposal
-from lakatos.theories.fit import FITTING_DRAWS
+from lakatos.theories.fitting.fit import FITTING_DRAWS
 from lakatos.theories.grammar import Grammar
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate, SearchProposal
+from lakatos.theories.grammar_search.subset import some_people, some_trials
 from lakatos.theories.laboratory import FittedCompositions, Laboratory
-from lakatos.theories.subset import some_people, some_trials
 
 MOST_TRIALS = (600, 1200)
 """Distinct trials, drawn by lot, on which a search looks for candidates, and on which it eliminates their parts; what
@@ -57,7 +57,7 @@ def search_compositions(
     if more is not few:
         fits = FittedCompositions(laboratory, grammar, more, FITTING_DRAWS)
         found = advocate.confirmed(found, brief, fits.evaluate, N_CONFIRMED)
-    found = advocate.pruned(found, brief, fits.evaluate, fits.validate, rng)
+    found = advocate.pruned(found, brief, fits.evaluate, fits.validate, rng, same=fits.same)
     if more is not trials:
         fits = FittedCompositions(laboratory, grammar, trials, FITTING_DRAWS)
         last = replace(found, attempts=found.submitted)
