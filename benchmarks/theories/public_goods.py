@@ -30,10 +30,10 @@ from lakatos.experiments.participants.archival import ArchivalParticipants, rest
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.generic_learners.learners import predict_others  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.learners import predict_others  # noqa: E402
-from lakatos.theories.score import UnitScores, log_predictive  # noqa: E402
+from lakatos.theories.scoring.score import UnitScores, log_predictive  # noqa: E402
 from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "public_goods.json"
@@ -64,9 +64,11 @@ def some_people(trials: Trials, n_most: int, rng: np.random.Generator) -> Trials
 
 def open_trials(source: ArchivalParticipants) -> list[Trials]:
     """Answers of everybody who is not in a sealed group."""
-    hidden = {item.experiment: set(item.attributes["group"]) for item in source.sealed_people()}
+    hidden = {
+        item.experiment: set(item.attributes["playing_group"]) for item in source.sealed_people()
+    }
     return [
-        item.of_people(~np.isin(item.attributes["group"], list(hidden[name])))
+        item.of_people(~np.isin(item.attributes["playing_group"], list(hidden[name])))
         for name, item in source.trials.items()
     ]
 
@@ -83,7 +85,7 @@ def summary(
     """Nats for each contribution by which people are predicted better than by ``base``; standard error over groups."""
     gain = np.concatenate([a - b for a, b in zip(own, base, strict=True)])
     n_answers = np.concatenate([item.n_choices for item in tried])
-    group = np.concatenate([item.attributes["group"] for item in tried]).astype(int)
+    group = np.concatenate([item.attributes["playing_group"] for item in tried]).astype(int)
     place = np.unique(group, return_inverse=True)[1]
     sums, sizes = np.bincount(place, gain), np.bincount(place, n_answers)
     mean, n_groups = sums.sum() / sizes.sum(), len(sums)
@@ -155,7 +157,9 @@ def write_down(
         "n_people_taught": sum(item.n_participants for item in taught),
         "n_contributions_taught": sum(item.n_responses for item in taught),
         "n_people_sealed": sum(item.n_participants for item in tried),
-        "n_groups_sealed": len({group for item in tried for group in item.attributes["group"]}),
+        "n_groups_sealed": len(
+            {group for item in tried for group in item.attributes["playing_group"]}
+        ),
         "n_contributions_sealed": sum(item.n_responses for item in tried),
         "above_chance": above,
         "best_theory": best,

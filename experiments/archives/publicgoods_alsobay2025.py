@@ -2,9 +2,9 @@
 
 Groups of 2 to 20 people played up to 30 rounds. Read is how much each gave in each round, with what they knew before.
 Four experiments, by whether people could take coins from one another or give rewards; in half of the games of each
-only all coins or none could be given. The attribute ``group`` numbers groups, whose members' answers depend on each
-other. What was written in chats, and what people took or gave as rewards, is not read. The folder holds four fifths
-of the groups.
+only all coins or none could be given. The attribute ``playing_group`` numbers groups, whose members' answers depend
+on each other. What was written in chats, and what people took or gave as rewards, is not read. The folder holds four
+fifths of the groups.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def _trials(name: str, people: list[GroupMember], number_of: Mapping[str, int]) 
         count=np.ones(len(rows), dtype=np.int64),
         n_options=SCALE.n_outcomes,
         n_people=len(there),
-        attributes={"group": groups},
+        attributes={"playing_group": groups},
     )
 
 

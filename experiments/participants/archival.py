@@ -15,6 +15,9 @@ from lakatos.experiments.preregistration import Preregistration, check_preregist
 from lakatos.experiments.task import Design, Stimuli, StimulusOffer, Trials, identities
 from lakatos.traces.digest import Digest, digest_of
 
+PLAYING_GROUP = "playing_group"
+"""Attribute of people that numbers those who played together."""
+
 
 class ArchivalParticipants:
     """Answers of archived experiments, released without replacement and only as preregistered.
@@ -48,7 +51,7 @@ class ArchivalParticipants:
             sealed_share: Share of all distinct trials that are sealed, spread evenly over the experiments. Trials that
                 are equal in several experiments are sealed in all of them or in none.
             sealed_people: Share of each experiment's people all of whose answers are sealed; where people have an
-                attribute ``group``, of its groups, since those who play together tell of each other.
+                attribute ``playing_group``, of its groups, since those who play together tell of each other.
             seed: Chooses the sealed trials and people, and the people where a design asks for fewer than there are.
             sealed_rows: Rows of the stimuli to seal by experiment, exactly these, instead of a share.
             identify: A key for every trial; trials with equal keys, such as mirror images, are sealed together. The
@@ -268,7 +271,7 @@ class ArchivalParticipants:
 def _draw_people(trials: Trials, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """``(n_participants,)`` a share of the people by lot, or of their groups."""
     alone = np.arange(trials.n_participants)
-    group = np.unique(trials.attributes.get("group", alone), return_inverse=True)[1]
+    group = np.unique(trials.attributes.get(PLAYING_GROUP, alone), return_inverse=True)[1]
     n_groups = int(group.max(initial=-1)) + 1
     order = rng.permutation(n_groups)
     return np.isin(group, order[: round(share * n_groups)])

@@ -498,8 +498,8 @@ class ValidationConfig(_ConfigSection):
     sealed_share: float = Field(0.0, ge=0, lt=1)
     """Archival: share of distinct trials that are sealed until the verdict; of people, where trials are steps."""
     sealed_people: float = Field(0.0, ge=0, lt=1)
-    """Archival: share of each experiment's people (of its groups, where people have the attribute ``group``) all of
-    whose answers are sealed until the verdict."""
+    """Archival: share of each experiment's people all of whose answers are sealed until the verdict; of their groups,
+    where people have the attribute ``playing_group``."""
     folds: int = Field(0, ge=0)
     """Archival: run the whole loop once for each of so many folds of trials, each sealed in turn."""
     company: bool = True

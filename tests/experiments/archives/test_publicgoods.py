@@ -110,7 +110,7 @@ def test_published_gifts_are_read_and_whole_groups_are_sealed(data_folder, requi
     require((data_folder / READER.name).is_dir(), f"the data set {READER.name} is missing")
     experiments = load_archive(READER.name, data_folder)
     assert sum(trials.n_responses for trials in experiments) == 46_228
-    assert sum(len(set(trials.attributes["group"])) for trials in experiments) == 294
+    assert sum(len(set(trials.attributes["playing_group"])) for trials in experiments) == 294
     for trials in experiments:
         DOMAINS[READER.domain].check(trials.stimuli)
         assert (trials.stimuli["available"][trials.trial, trials.response] == 1).all()
@@ -120,7 +120,9 @@ def test_published_gifts_are_read_and_whole_groups_are_sealed(data_folder, requi
         assert np.corrcoef(gift, trials.stimuli["own"][trials.trial][later])[0, 1] > 0.5
     source = ArchivalParticipants(experiments, sealed_people=0.2, seed=1)
     for hidden in source.sealed_people():
-        groups = set(hidden.attributes["group"])
+        groups = set(hidden.attributes["playing_group"])
         (whole,) = (item for item in experiments if item.experiment == hidden.experiment)
-        assert np.isin(whole.attributes["group"], list(groups)).sum() == hidden.n_participants
-        assert len(groups) == round(0.2 * len(set(whole.attributes["group"])))
+        assert (
+            np.isin(whole.attributes["playing_group"], list(groups)).sum() == hidden.n_participants
+        )
+        assert len(groups) == round(0.2 * len(set(whole.attributes["playing_group"])))

@@ -348,8 +348,8 @@ class TestSealedPeople:
 
     def test_those_who_played_together_are_sealed_together(self):
         groups = np.repeat([7.0, 3.0, 5.0, 9.0], 3)
-        played = replace(archive(n_people=12), attributes={"group": groups})
+        played = replace(archive(n_people=12), attributes={"playing_group": groups})
         (people,) = ArchivalParticipants([played], sealed_people=0.5, seed=3).sealed_people()
-        numbers, sizes = np.unique(people.attributes["group"], return_counts=True)
+        numbers, sizes = np.unique(people.attributes["playing_group"], return_counts=True)
         assert len(numbers) == 2
         assert sizes.tolist() == [3, 3]

@@ -5,7 +5,7 @@ import pytest
 
 from lakatos.experiments.domains.public_goods import PublicGoodsDomain, situations
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.families.public_goods import FAMILY, GRAMMAR, SEEDS
 from lakatos.theories.grammar import Composition
 from lakatos.theories.points import check_points
