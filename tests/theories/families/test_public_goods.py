@@ -6,10 +6,14 @@ import pytest
 from lakatos.experiments.domains.public_goods import PublicGoodsDomain, situations
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.checks.check import load_theory
+from lakatos.theories.families.parameter import log_uniform, uniform
 from lakatos.theories.families.public_goods import FAMILY, GRAMMAR, SEEDS
 from lakatos.theories.grammar import Composition
+from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
+from lakatos.theories.scoring.score import log_predictive
+from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = PublicGoodsDomain()
 LEVEL = np.arange(21) / 20
@@ -150,3 +154,32 @@ def test_every_mechanism_has_a_citation_units_and_answers_that_the_domain_knows(
         assert mechanism.citation, mechanism.name
         assert all(prior["unit"] and prior["meaning"] for prior in mechanism.parameters.values())
         assert set(mechanism.answers) <= features, mechanism.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", ["matching_and_habit", "inequity_aversion", "altruism"])
+def test_the_published_rule_that_people_follow_predicts_new_people_best(hidden):
+    rng = np.random.default_rng(1)
+    space = DOMAIN.candidates({"n_trials": 120}, rng, 40)
+    composition = SEEDS[hidden][1]
+    pronounced = {
+        name: log_uniform(3.0, 9.0, prior["unit"], prior["meaning"])
+        for name, prior in GRAMMAR.parameters(composition).items()
+        if prior["prior"] == "log_uniform"
+    }
+    # who cares for others must do so, or the theory is that of the return alone
+    pronounced |= {
+        name: uniform(1.0, 2.0, prior["unit"], prior["meaning"])
+        for name, prior in GRAMMAR.parameters(composition).items()
+        if prior["prior"] == "normal"
+    }
+    source = GRAMMAR.write(Composition(composition.slots, pronounced), "Hidden")
+    forms = {name: read_program(FAMILY.program(name)) for name in SEEDS}
+    with Laboratory(DOMAIN, 1) as laboratory:
+        truth = read_program(TheoryProgram(source, "test"))
+        taught, new = laboratory.simulate([truth, truth], space, 32, rng)
+        people = laboratory.people_of(list(forms.values()), [{}] * len(forms), [taught])
+        fitted = [form.with_people(own) for form, own in zip(forms.values(), people, strict=True)]
+        evidence = [laboratory.evidence(theory, [new], 256)[0] for theory in fitted]
+    scores = {name: log_predictive(own) for name, own in zip(forms, evidence, strict=True)}
+    assert max(scores, key=lambda name: scores[name].per_choice.mean()) == hidden
