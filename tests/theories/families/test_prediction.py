@@ -19,7 +19,7 @@ FALSE = {
     "learning": ("rescorla_wagner", {"property": "ignores", "in": "last_reward"}),
     "offers": ("logit", {"property": "ignores", "in": "sides"}),
     "estimation": ("exam", {"property": "ignores", "in": "sides"}),
-    "public_goods": ("habit", {"property": "ignores", "in": "own_past"}),
+    "public_goods": ("habit", {"property": "depends_on", "in": "talk"}),
     "games": ("level_1", {"property": "ignores", "in": "payoff"}),
 }
 """For a published theory of each domain something that it does not predict."""
