@@ -9,8 +9,8 @@ from lakatos.experiments.power import power_of_people
 from lakatos.flows.run.run import Run, fits_of
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.design import sample_of_space
-from lakatos.flows.stages.plan import PEOPLE
 from lakatos.flows.stages.epoch import epoch_of, rescored
+from lakatos.flows.stages.plan import PEOPLE
 from lakatos.judges.critic import (
     PROBABILITIES,
     SHARES,

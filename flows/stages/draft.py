@@ -115,6 +115,11 @@ def _own_work(run: Run, item: WorkbenchState) -> tuple[Exhibit, ...]:
         if best is not None and best.digest != last.digest:
             shown += _told(run, best.record, "your best draft")
         shown += _told(run, last.record, "your last draft")
+    if len(item.analyses) > 1:
+        lines = [
+            f"round {made.record.attempt + 1}: {made.record.told}" for made in item.analyses[:-1]
+        ]
+        shown.append(Exhibit("what your earlier analyses showed", lines))
     if item.analyses:
         made = item.analyses[-1].record
         code = run.trace.artifacts.get(made.code).decode()
