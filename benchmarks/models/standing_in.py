@@ -3,7 +3,7 @@
     lakatos models bridge FOLDER --port 8411 --who NAME
     python benchmarks/models/standing_in.py model --base-url http://127.0.0.1:8411/v1 --out A.json
     python benchmarks/models/standing_in.py search --out B.json
-    python benchmarks/models/standing_in.py model --archive --out C.json    # people's published answers in place of a rule
+    python benchmarks/models/standing_in.py model --archive --out C.json    # published answers of people
 
 The rule is drawn by ``--seed`` from the sets of plain rules that others wrote (`benchmarks.theories.discovery`), those
 about products, and is named in the result only. The mind behind the bridge may not read these files, nor the run.
