@@ -63,6 +63,7 @@ def study(
         },
         "stop": {"cycles": CYCLES, "least_cycles": CYCLES},
         "validation": {"company": False},
+        "memory": {"winners": False},
         **(ARCHIVE if archive else _hidden(seed)),
     }
     if archive:

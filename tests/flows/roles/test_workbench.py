@@ -62,7 +62,7 @@ class Worker:
         shown = [
             json.loads(line)["trial"] for line in text.split("\n") if line.startswith('{"trial": {')
         ]
-        again = "why they were refused" in text
+        again = "why it was refused" in text
         return json.dumps({"reason": "x", "trials": [better, *(shown if again else [better])]})
 
 
@@ -156,7 +156,7 @@ def test_of_proposed_trials_the_bad_are_named_and_the_others_tried(worked: Any) 
     assert mended.left_out[0].startswith("trial 1 lies outside the ranges")
     assert mended.trials is not None
     assert mended.power is not None
-    asked = [said(body) for body in worker.bodies if "why they were refused" in said(body)]
+    asked = [said(body) for body in worker.bodies if "why it was refused" in said(body)]
     assert "trial 2 lies outside" in asked[0]
 
 
