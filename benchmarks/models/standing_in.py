@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -108,7 +109,8 @@ def campaign(
     """Run one campaign and say how close it came, and what it took."""
     begun = time.perf_counter()
     config = study(seed, base_url, archive=archive, advocate=advocate)
-    verdict = run_study(parse_study(config, "standing in"), folder, n_workers=1)
+    data = Path(os.environ.get("LAKATOS_DATA", "data"))
+    verdict = run_study(parse_study(config, "standing in"), folder, data=data, n_workers=1)
     state, trace = read_state(folder)
     trace.close()
     assert isinstance(verdict, CampaignConcluded)

@@ -107,9 +107,7 @@ class TestProposals:
             costs_of(self.DOMAIN, space, per_response=1.0, features={"n_discriminating_cues": -0.5})
 
     def test_ranges_hold_their_ends_and_all_of_them_must_hold(self):
-        trials = self.trials(
-            [[2, 0, 1], [0, 1, 1]], [[2, 0, 0], [0, 1, 1]], [[0, 1, 2], [1, 1, 0]]
-        )
+        trials = self.trials([[2, 0, 1], [0, 1, 1]], [[2, 0, 0], [0, 1, 1]], [[0, 1, 2], [1, 1, 0]])
         conflict = self.DOMAIN.features(trials)["conflict"]
         assert conflict.tolist() == [0, -1, 0]
         within = are_within(self.DOMAIN, trials, [("conflict", -1, -1)])
