@@ -14,7 +14,12 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.theories.advocate import GrammarAdvocate
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.roles.analysis import AnalysisRefusedError, analysis_tables, run_analysis
+from lakatos.theories.roles.analysis import (
+    LIMITS,
+    AnalysisRefusedError,
+    analysis_tables,
+    run_analysis,
+)
 from lakatos.theories.roles.answer import Successor
 from lakatos.theories.roles.draft_report import draft_report
 from lakatos.theories.roles.exhibit import Exhibit
@@ -279,7 +284,7 @@ async def _analyse(
     predicted = _predicted(run, item, trials)
 
     def sandboxed(source: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
-        with ProgramSandbox() as sandbox:
+        with ProgramSandbox(limits=LIMITS) as sandbox:
             ran = sandbox.run(source, arguments)
         return ran.returned, ran.failure
 

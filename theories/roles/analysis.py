@@ -7,6 +7,7 @@ refused, so that it shows the same when an audit runs it again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -14,12 +15,17 @@ import numpy as np
 
 from lakatos.experiments.task import Trials
 from lakatos.theories.errors import TheoryLintError
+from lakatos.theories.sandbox.client import SandboxLimits
 from lakatos.theories.sandbox.lint import check_source
 
 MOST_SHOWN: Final = 4000
 """Characters that come back from an analysis."""
 MOST_ANSWERS: Final = 200_000
 """Of all experiments together; of larger ones the newest are handed over."""
+
+LIMITS: Final = SandboxLimits(wall_seconds=60.0, cpu_seconds=10.0)
+"""Of the hour more than of the processor, so that a busy machine does not decide what an analysis shows."""
+_ADVICE_TO_OPERATORS: Final = re.compile(r",? or raise `\w+\.\w+`")
 
 RunProgram = Callable[[str, Mapping[str, Any]], tuple[Any, str]]
 """Runs ``run(arguments)`` of a source in the sandbox: what it returned, and why there is nothing."""
@@ -86,7 +92,8 @@ def run_analysis(code: str, tables: Mapping[str, Any], run: RunProgram) -> str:
 def _shown(source: str, tables: Mapping[str, Any], run: RunProgram) -> str:
     returned, failure = run(source, {"tables": tables, "most": MOST_SHOWN})
     if failure:
-        raise AnalysisRefusedError(failure.replace("the program", "the analysis")[:1000])
+        told = _ADVICE_TO_OPERATORS.sub("", failure.replace("the program", "the analysis"))
+        raise AnalysisRefusedError(told[:1000])
     if not isinstance(returned, str) or not returned.strip():
         raise AnalysisRefusedError("it showed nothing; call show(...), or return a text")
     return returned[:MOST_SHOWN]

@@ -109,6 +109,13 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
         "leader": names[diagnosis.leader],
         "behind_nats_per_choice": rounded(diagnosis.difference),
         "standard_error": rounded(diagnosis.standard_error),
+    }
+    if abs(diagnosis.difference) < 2 * diagnosis.standard_error:
+        value["settled"] = (
+            "no: the two are tied, as the difference is below two standard errors; the leader is the simplest theory "
+            "that is not behind the best by more than that"
+        )
+    value |= {
         "where": diagnosis.location,
         "hypothesis": diagnosis.hypothesis,
     }

@@ -90,6 +90,14 @@ def test_what_gives_nothing_is_told_why(sandbox: ProgramSandbox, code: str, prob
         run(sandbox, code)
 
 
+def test_advice_to_whoever_runs_the_laboratory_is_not_told_to_a_model(
+    sandbox: ProgramSandbox,
+) -> None:
+    with pytest.raises(AnalysisRefusedError) as refused:
+        run(sandbox, body("while True:", "    pass"))
+    assert "Limits" not in str(refused.value)
+
+
 def test_a_megabyte_comes_back_as_a_page(sandbox: ProgramSandbox) -> None:
     found = run(sandbox, body("for _ in range(1000):", "    show('x' * 1000)"))
     assert len(found) <= MOST_SHOWN
