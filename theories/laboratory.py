@@ -20,15 +20,15 @@ from scipy.special import logsumexp
 
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
-from lakatos.theories.behave import behave
-from lakatos.theories.check import load_theory
-from lakatos.theories.claim import ClaimPrediction, ClaimReport, check_claim
-from lakatos.theories.distance import DuplicateTheory, find_duplicate
+from lakatos.theories.checks.check import load_theory
+from lakatos.theories.checks.claim import ClaimPrediction, ClaimReport, check_claim
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import EvaluatedComposition, evaluate, evaluate_program
-from lakatos.theories.fit import (
+from lakatos.theories.fitting.evaluate import EvaluatedComposition, evaluate, evaluate_program
+from lakatos.theories.fitting.fit import (
+    MORE_EXCHANGED,
     N_LATER_ROUNDS,
     N_ROUNDS,
+    NOTHING,
     Scored,
     fitting_draws,
     learn_people,
@@ -36,10 +36,12 @@ from lakatos.theories.fit import (
 )
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.prior import Prior
+from lakatos.theories.running.behave import behave
 from lakatos.theories.sandbox.client import Sandbox, SandboxLimits, TheorySession
-from lakatos.theories.score import ExperimentEvidence, UnitScores
-from lakatos.theories.theory import Theory, TheoryProgram
-from lakatos.theories.view import TheoryView
+from lakatos.theories.scoring.distance import DuplicateTheory, find_duplicate
+from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores
+from lakatos.theories.scoring.view import TheoryView
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
@@ -103,7 +105,7 @@ class Laboratory:
         return self._pool.submit(work).result()
 
     def check_claim(self, theory: Theory, predictions: Sequence[ClaimPrediction]) -> ClaimReport:
-        """Try predictions on a theory's code; see `theories.claim.check_claim`."""
+        """Try predictions on a theory's code; see `theories.checks.claim.check_claim`."""
         return self._pool.submit(
             lambda: check_claim(theory, self.domain, self._sandbox(), predictions=predictions)
         ).result()
@@ -338,6 +340,39 @@ class Laboratory:
 
         return self._map(_or_error(one), items)
 
+    def same_predictions(
+        self,
+        grammar: Grammar,
+        whole: Composition,
+        parts: Sequence[Composition],
+        trials: Sequence[Trials],
+    ) -> list[bool]:
+        """Which compositions, with some of a whole's parameters, predict for every trial what the whole does.
+
+        Nothing is said so of a theory that learns from trial to trial, or that cannot be run.
+        """
+        stimuli = [item.stimuli for item in trials]
+        theory = read_program(TheoryProgram(grammar.write(Composition(whole.slots)), "grammar"))
+        population = theory.population(MORE_EXCHANGED)
+
+        def predicted(composition: Composition) -> Array | None:
+            other = read_program(
+                TheoryProgram(grammar.write(Composition(composition.slots)), "grammar")
+            )
+            own = {name: population[name] for name in other.priors} or population
+            with TheoryView(
+                other, self.domain, self._sandbox(), stimuli, self._composing(stimuli)
+            ) as view:
+                return None if other.learns else np.concatenate(view.probabilities(own), axis=1)
+
+        first, *others = self._map(_or_error(predicted), [whole, *parts])
+        if not isinstance(first, np.ndarray):
+            return [False] * len(others)
+        return [
+            isinstance(other, np.ndarray) and bool(np.abs(other - first).max() <= NOTHING)
+            for other in others
+        ]
+
     def evaluate_program(
         self, program: TheoryProgram, trials: Sequence[Trials], *, n_draws: int = 256
     ) -> EvaluatedComposition | TheoryError:
@@ -413,7 +448,7 @@ class FittedCompositions:
     def evaluate(
         self, items: Sequence[tuple[Composition, Digest | None]]
     ) -> list[EvaluatedComposition | TheoryError]:
-        """Fits of compositions, each given with its parent; see `theories.advocate.Evaluate`."""
+        """Fits of compositions, each given with its parent; see `theories.grammar_search.advocate.Evaluate`."""
         new = {item.key: (item, parent) for item, parent in items if item.key not in self._known}
         found = self._laboratory.evaluate(
             self._grammar, list(new.values()), self._trials, n_draws=self._n_draws
@@ -421,8 +456,12 @@ class FittedCompositions:
         self._known.update(zip(new, found, strict=True))
         return [_made_from(self._known[item.key], parent) for item, parent in items]
 
+    def same(self, whole: Composition, parts: Sequence[Composition]) -> list[bool]:
+        """Parts that predict what the whole does; see `theories.grammar_search.prune.Same`."""
+        return self._laboratory.same_predictions(self._grammar, whole, parts, self._trials)
+
     def validate(self, items: Sequence[Composition]) -> list[tuple[UnitScores, ...] | TheoryError]:
-        """Scores on answers that taught a composition nothing; see `theories.prune.Validate`."""
+        """Scores on answers that taught a composition nothing; see `theories.grammar_search.prune.Validate`."""
         found = self.evaluate([(item, None) for item in items])
         return [item if isinstance(item, TheoryError) else item.left_out for item in found]
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from lakatos.theories.score import UnitScores
+from lakatos.theories.scoring.score import UnitScores
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 
@@ -33,7 +33,7 @@ class TheoryChecked(Record):
     cycle: int
     n_parameters: int
     code_length: int = 0
-    """Of what its code says, see `theories.complexity.code_length`; 0 where it was not counted."""
+    """Of what its code says, see `theories.checks.complexity.code_length`; 0 where it was not counted."""
     unreadable: str = ""
     """Why it predicts but explains nothing, in words; empty for a theory that can be read."""
     checks: tuple[str, ...]
@@ -108,7 +108,8 @@ class TheoryFitted(Record):
     pooled: bool
     """Whether people could not be told apart, so that spreads are what is uncertain about all of them."""
     people: dict[str, tuple[float, float]]
-    """By parameter the center and the spread of a normal, on the scale of the declared prior and within its limits."""
+    """By parameter the center and the spread of a normal, on the scale of the declared prior and within its limits;
+    without those on which no trial depends."""
     doubts: dict[str, float] = Field(default_factory=dict)
     """By parameter the standard error of the logarithm of its spread; empty where earlier versions wrote none."""
 
@@ -160,7 +161,7 @@ class SealedScored(Record):
     scores: tuple[UnitLogPredictives, ...]
     """One of each experiment."""
     squared: tuple[tuple[float, ...], ...]
-    """Squared error of the proportions on each answered trial; see `theories.score.squared_errors`."""
+    """Squared error of the proportions on each answered trial; see `theories.scoring.score.squared_errors`."""
 
 
 class TheoryCompleteness(Record):

@@ -1,7 +1,7 @@
 """A theory: a claim about behaviour that can be run.
 
 A `TheoryProgram` is text. `read_program` reads its claim and its declared parameters without running it, and
-`theories.check.load_theory` then proves in the sandbox that it behaves as a theory must. The source looks like
+`theories.checks.check.load_theory` then proves in the sandbox that it behaves as a theory must. The source looks like
 this::
 
     \"\"\"Weighted additive: people add up the ratings, each weighted by the validity of its cue.\"\"\"
@@ -73,7 +73,7 @@ class TheoryProgram:
 
 @dataclass(frozen=True)
 class Theory:
-    """A program that was read; one that may enter has passed all checks. Make it with `theories.check.load_theory`."""
+    """A program that was read; to enter, it passes all checks: see `theories.checks.check.load_theory`."""
 
     program: TheoryProgram
     name: str
@@ -115,6 +115,22 @@ class Theory:
         priors = {name: people.get(name, prior) for name, prior in self.priors.items()}
         fitted = replace(self, priors=priors, pooled=pooled)
         return replace(fitted, claim=fitted.account().claim)
+
+    def with_recorded(
+        self,
+        people: Mapping[str, tuple[float, float]],
+        doubts: Mapping[str, float],
+        *,
+        pooled: bool = False,
+    ) -> Theory:
+        """The same theory of the people of a `TheoryFitted`; on parameters that it leaves out no trial depended."""
+        learned = {
+            name: prior.narrowed(*people[name], doubts.get(name, 0.0))
+            if name in people
+            else replace(prior, idle=True)
+            for name, prior in self.priors.items()
+        }
+        return self.with_people(learned, pooled=pooled)
 
     def account(self, priors: Mapping[str, Prior] | None = None) -> TheoryAccount:
         """What it says, at its declared distributions or at those of a newer fit."""

@@ -117,8 +117,8 @@ def campaign(
     leader = verdict.leader
     line = state.board().of(leader)
     reached: dict[str, Any] = {"errors": [item.model_dump(mode="json") for item in verdict.errors]}
-    if state.truth is not None:
-        truth = state.truth.record
+    if state.campaign.truth is not None:
+        truth = state.campaign.truth.record
         reached = {
             "error_against_the_rule": truth.corrected[leader],
             "error_with_lapses": truth.uncorrected[leader],
@@ -132,25 +132,25 @@ def campaign(
         "who_writes": config["theories"]["advocates"],
         "roles": sorted(set(config.get("roles", {})) & {"arbiter", "advocate", "reviser"}),
         "cycles": CYCLES,
-        "leader": state.theories[leader].record.name,
-        "claim": state.theories[leader].record.claim,
-        "author": state.theories[leader].record.author,
+        "leader": state.theories.checked[leader].record.name,
+        "claim": state.theories.checked[leader].record.claim,
+        "author": state.theories.checked[leader].record.author,
         **reached,
         "score": [line.score.value, 2 * line.score.standard_error],
         "n_tried": state.n_tried,
         "drafts": [
             [item.record.cycle, item.record.attempt, item.record.outcome, item.record.name]
-            for item in state.tried
+            for item in state.roles.tried
         ],
-        "n_analyses": len(state.analyses),
-        "n_admitted": sum(item.record.cycle > 0 for item in state.pool.values()),
+        "n_analyses": len(state.roles.analyses),
+        "n_admitted": sum(item.record.cycle > 0 for item in state.theories.pool.values()),
         "experiments": [
             [item.record.passed, item.record.reason, item.record.contrast]
-            for item in state.trials_proposed
+            for item in state.roles.trials_proposed
         ],
         "gains": [
             [item.how, item.n_taken, item.gain, item.gain_error, item.adopted]
-            for chosen in state.designs.values()
+            for chosen in state.experiments.designs.values()
             for item in chosen.record.weighed
         ],
         "answers": answers_in(folder) if base_url else None,

@@ -51,10 +51,10 @@ def model_judge(
     wording = rubric.wording
 
     def find(submission: JudgeSubmission) -> Found | None:
-        settled = now().settled_read.get((digest_of(submission.to_json()), wording))
+        settled = now().judging.settled_read.get((digest_of(submission.to_json()), wording))
         if settled is not None:
             return settled.record
-        read = now().readings.get((submission.candidate, submission.incumbent))
+        read = now().judging.readings.get((submission.candidate, submission.incumbent))
         return (
             read.record
             if read is not None and (read.record.wording or RUBRIC.wording) == wording
@@ -88,14 +88,16 @@ async def read_pairs(
     """
     if not run.config.roles.judge:
         return []
-    diagnosis = run.state.diagnoses[-1]
+    diagnosis = run.state.theories.diagnoses[-1]
     claims = [claim.text for claim in diagnosis.record.claims if claim.feature]
     further = [Exhibit("what the diagnosis of an earlier theory found", claims)] if claims else []
 
     def cited(submission: JudgeSubmission) -> tuple[Digest, ...]:
         pair = (submission.candidate, submission.incumbent)
         scores = [
-            run.state.scores[name, item].digest for name in pair for item in run.state.collected
+            run.state.theories.scores[name, item].digest
+            for name in pair
+            for item in run.state.experiments.collected
         ]
         return (*scores, diagnosis.digest)
 
@@ -147,7 +149,9 @@ async def read_settled(
     wording = rubric.wording
     wanted = {digest_of(item.to_json()): item for item in submissions}
     wanted = {
-        name: item for name, item in wanted.items() if (name, wording) not in run.state.settled_read
+        name: item
+        for name, item in wanted.items()
+        if (name, wording) not in run.state.judging.settled_read
     }
     heard = await _ask(run, cycle, stage, wanted, rubric, [], lambda _: (anchor,), number)
     for name in wanted:

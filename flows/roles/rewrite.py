@@ -104,7 +104,7 @@ def _cases(run: Run, rubric: Rubric, items: Sequence[AnchorItem], how: str) -> l
     found = []
     for number, item in enumerate(items, start=1):
         shown = dict(exhibits(item.submission))
-        reading = run.state.settled_read[
+        reading = run.state.judging.settled_read[
             digest_of(item.submission.to_json()), rubric.wording
         ].record
         value = {
@@ -154,7 +154,7 @@ async def screened(
         answers = ask(reader, [own.submission])
         asking.hear(bool(correct(answers, [own])[0]))  # what cannot be read is not right
         if not answers.failures:
-            reading = run.state.settled_read[
+            reading = run.state.judging.settled_read[
                 digest_of(own.submission.to_json()), rubric.wording
             ].record
             levels.append(reading.levels)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lakatos.experiments.power import power_of_people
-from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.design import sample_of_space
 from lakatos.flows.stages.epoch import epoch_of, rescored
@@ -27,7 +28,7 @@ from lakatos.judges.critic import (
 )
 from lakatos.judges.decision import ASK, FEWEST, REFINE, CandidateDecided, DecisionPayoffs, decide
 from lakatos.judges.judge import Verdict
-from lakatos.theories.score import ScoreEstimate
+from lakatos.theories.scoring.score import ScoreEstimate
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -101,9 +102,9 @@ def critics_of(run: Run) -> list[CriticProfile]:
 def _past(run: Run) -> tuple[list[CriticsHeard], list[Digest]]:
     """What critics said about earlier candidates whose fate people have settled, and the records that say so."""
     past, sources = [], []
-    for decided in run.state.decided.values():
+    for decided in run.state.judging.decided.values():
         record = decided.record
-        resolved = run.state.resolved.get(record.verdict)
+        resolved = run.state.judging.resolved.get(record.verdict)
         if resolved is None:
             continue
         past.append(
@@ -124,25 +125,25 @@ def refined(state: RunState, cycle: int) -> list[Recorded[CandidateDecided]]:
     """Decisions of a cycle to go on from the candidate in the next search instead of asking people about it."""
     return [
         item
-        for candidate, item in state.decided.items()
+        for candidate, item in state.judging.decided.items()
         if item.record.action == REFINE
         and item.record.cycle == cycle
-        and candidate in state.theories
+        and candidate in state.theories.checked
     ]
 
 
 def refining(state: RunState) -> tuple[float, float]:
     """How often a successor of a losing candidate won, and one of a winning candidate lost, as far as settled."""
     won = {
-        candidate: state.resolved[item.record.verdict].record.favoured
-        for candidate, item in state.decided.items()
-        if item.record.verdict in state.resolved
+        candidate: state.judging.resolved[item.record.verdict].record.favoured
+        for candidate, item in state.judging.decided.items()
+        if item.record.verdict in state.judging.resolved
     }
     return transitions(
         (won[parent], after)
         for candidate, after in won.items()
-        if candidate in state.theories
-        for parent in state.theories[candidate].record.parents
+        if candidate in state.theories.checked
+        for parent in state.theories.checked[candidate].record.parents
         if parent in won
     )
 
@@ -217,9 +218,9 @@ async def _recover(run: Run, verdict: Verdict, answers: dict[str, int]) -> Diges
             level=grade(share, SHARES),
         )
 
-    inputs = [run.state.theories[name].digest for name in names]
-    inputs += [item.digest for item in run.state.collected.values()]
-    inputs += fits_of(run, names)
+    inputs = [run.state.theories.checked[name].digest for name in names]
+    inputs += [item.digest for item in run.state.experiments.collected.values()]
+    inputs += fits_of(run.state, names)
     position: dict[str, int | str] = {"cycle": verdict.cycle, "theory": verdict.candidate}
     found = await run.step(
         "recover", work, returns=CriticAnswered, inputs=inputs, position=position

@@ -109,7 +109,7 @@ async def seat_judges(run: Run) -> None:
     """
     if not run.config.judges.seated:
         return
-    assert run.state.started is not None
+    assert run.state.campaign.started is not None
     run.progress.stage(0, "seat the judges", "an anchor set of settled comparisons")
     taken = await take_anchor(run)
     anchor = anchor_of(run.trace.artifacts, taken.record)
@@ -130,8 +130,8 @@ async def seat_judges(run: Run) -> None:
         bred = await _bring_up(run, NAME, 0, taken, first, None, 0)
         _seat(run, NAME, 0, first.digest, bred.digest)
     for judge in epoch_of(run).judges:
-        if judge.name not in run.state.seats:
-            _seat(run, judge.name, 0, judge.digest, run.state.started.digest)
+        if judge.name not in run.state.seats.held:
+            _seat(run, judge.name, 0, judge.digest, run.state.campaign.started.digest)
     empanel(run)
 
 
@@ -156,16 +156,16 @@ def panel(run: Run) -> JudgeEpoch:
     judges: list[Judge] = [*(make() for make in RUBRICS.values()), *seated(run)]
     if run.config.roles.judge and not run.config.judges.rubric:
         judges.append(model_judge(run.config, lambda: run.state, RUBRIC))
-    return freeze(run.state.judging.number if run.state.judging else 0, judges)
+    return freeze(run.state.seats.epoch.number if run.state.seats.epoch else 0, judges)
 
 
 def seated(run: Run) -> list[Judge]:
     """The judges that were made on the anchor set and have a seat, by name."""
-    slots = run.state.judging.slots if run.state.judging else {}
+    slots = run.state.seats.epoch.slots if run.state.seats.epoch else {}
     made = {
-        slot: run.state.bred[judge].record
+        slot: run.state.seats.bred[judge].record
         for slot, judge in sorted(slots.items())
-        if judge in run.state.bred
+        if judge in run.state.seats.bred
     }
     return [judge_from(run.trace.artifacts, record, lambda: run.state) for record in made.values()]
 
@@ -185,7 +185,7 @@ def judge_from(
     if "rule" in value:
         return RuleJudge.from_json(value)
     if "rubric" in value:
-        config = now().config
+        config = now().campaign.config
         assert config is not None
         return model_judge(config, now, Rubric.from_json(value["rubric"]), must=must)
     return ProgramJudge(JudgeProgram.from_json(value["program"]), record.slot)
@@ -249,9 +249,10 @@ def _seat(run: Run, slot: str, epoch: int, judge: Digest, cited: Digest) -> Reco
 def submission_of(run: Run, candidate: Digest, incumbent: Digest) -> JudgeSubmission:
     """A candidate against the incumbent as judges see them, on all answers so far."""
     own, other = (
-        [scored(run, name, item) for item in run.state.collected] for name in (candidate, incumbent)
+        [scored(run, name, item) for item in run.state.experiments.collected]
+        for name in (candidate, incumbent)
     )
-    machine = [run.state.theories[name].record.cycle > 0 for name in (candidate, incumbent)]
+    machine = [run.state.theories.checked[name].record.cycle > 0 for name in (candidate, incumbent)]
     return describe(
         run.theory(candidate),
         run.theory(incumbent),
@@ -263,7 +264,7 @@ def submission_of(run: Run, candidate: Digest, incumbent: Digest) -> JudgeSubmis
 
 def scored(run: Run, theory: Digest, experiment: str) -> ScoredExperiment:
     """What a theory made of an experiment, from its record."""
-    record = run.state.scores[theory, experiment].record
+    record = run.state.theories.scores[theory, experiment].record
     shares = np.asarray(record.proportions).reshape(
         -1, 1 if record.n_options == 2 else record.n_options
     )
@@ -300,7 +301,11 @@ def measure(
         _measure(run, slot, artifact, submission, pair.digest).digest
         for slot in evolving(run.config)
     ]
-    return [pair.digest, *said, *(run.state.seats[slot].digest for slot in sorted(run.state.seats))]
+    return [
+        pair.digest,
+        *said,
+        *(run.state.seats.held[slot].digest for slot in sorted(run.state.seats.held)),
+    ]
 
 
 def lasting(run: Run, candidate: Digest, cycle: int, otherwise: Sequence[Digest]) -> list[Digest]:
@@ -309,14 +314,14 @@ def lasting(run: Run, candidate: Digest, cycle: int, otherwise: Sequence[Digest]
     A theory that was let in stays in the pool, and what was learned from data stays learned, when the judge is
     displaced under whom it was selected: that it was selected is history. Without seats no judge is displaced.
     """
-    pair = run.state.pairs.get((candidate, cycle))
+    pair = run.state.judging.pairs.get((candidate, cycle))
     return [pair.digest] if pair is not None else list(otherwise)
 
 
 def _measure(
     run: Run, slot: str, artifact: Digest, submission: JudgeSubmission, pair: Digest
 ) -> Recorded[JudgeMeasured]:
-    seat, epoch = run.state.seats[slot], epoch_of(run).number
+    seat, epoch = run.state.seats.held[slot], epoch_of(run).number
     (judge,) = (judge for judge in epoch_of(run).judges if judge.name == slot)
     said = JudgeMeasured(
         subject=artifact, task=TASK, seat=seat.digest, epoch=epoch, value=judge.judge(submission)
@@ -342,15 +347,18 @@ def outcome(run: Run, pair: PairDescribed) -> VerdictOutcome | None:
     """What people's data have said about a pair since; None while they have not spoken."""
     later = [
         name
-        for name, item in run.state.designs.items()
-        if item.record.cycle > pair.cycle and name in run.state.collected
+        for name, item in run.state.experiments.designs.items()
+        if item.record.cycle > pair.cycle and name in run.state.experiments.collected
     ]
     names = (pair.candidate, pair.incumbent)
-    if not later or any((name, later[0]) not in run.state.scores for name in names):
+    if not later or any((name, later[0]) not in run.state.theories.scores for name in names):
         return None
     value, in_errors = favoured(*([scored(run, name, later[0])] for name in names))
     return VerdictOutcome(
-        later[0], value, in_errors, tuple(run.state.scores[name, later[0]].digest for name in names)
+        later[0],
+        value,
+        in_errors,
+        tuple(run.state.theories.scores[name, later[0]].digest for name in names),
     )
 
 
@@ -362,11 +370,11 @@ def rescored(run: Run, versions: Mapping[str, Digest]) -> tuple[list[CriticsHear
         versions: Of the critics, by name.
     """
     state = run.state
-    by_subject = {item.record.subject: item for item in state.measured.values()}
-    asked = {(item.record.candidate, item.record.cycle): item for item in state.asked}
-    told = {(item.record.candidate, item.record.cycle) for item in state.decided.values()}
+    by_subject = {item.record.subject: item for item in state.seats.measured.values()}
+    asked = {(item.record.candidate, item.record.cycle): item for item in state.judging.asked}
+    told = {(item.record.candidate, item.record.cycle) for item in state.judging.decided.values()}
     found, sources = [], []
-    for place, pair in state.pairs.items():
+    for place, pair in state.judging.pairs.items():
         said, then = by_subject.get(pair.record.submission), outcome(run, pair.record)
         if place in told or said is None or then is None:
             continue
@@ -397,7 +405,7 @@ def submission_in(artifacts: ArtifactStore, pair: PairDescribed) -> JudgeSubmiss
 @task(name="epoch")
 async def turn_epoch(run: Run, cycle: int) -> None:
     """End the epoch where enough was judged in it, put challengers to the gate, and open the next one."""
-    settings, epoch = run.config.judges, run.state.judging
+    settings, epoch = run.config.judges, run.state.seats.epoch
     if settings.panel != "evolving" or epoch is None:
         return
     if ended := _on_record(run, epoch.number):
@@ -408,16 +416,16 @@ async def turn_epoch(run: Run, cycle: int) -> None:
                 run.recall(run.trace.read(event))
             empanel(run)
             return
-    last = run.state.frozen[-1].record.n_evaluations if run.state.frozen else 0
-    if run.state.n_measured < next_checkpoint(last, settings.first, settings.ratio):
+    last = run.state.seats.frozen[-1].record.n_evaluations if run.state.seats.frozen else 0
+    if run.state.seats.n_measured < next_checkpoint(last, settings.first, settings.ratio):
         return
     position = {"epoch": epoch.number}
     run.progress.stage(cycle, "epoch", f"judge epoch {epoch.number} ends")
-    taken = run.state.anchors[-1]
+    taken = run.state.seats.anchors[-1]
     frozen = run.record(
-        freeze_epoch(epoch, taken.record.confirm, run.state.n_measured),
+        freeze_epoch(epoch, taken.record.confirm, run.state.seats.n_measured),
         name="freeze epoch",
-        inputs=[taken.digest, *(seat.digest for _, seat in sorted(run.state.seats.items()))],
+        inputs=[taken.digest, *(seat.digest for _, seat in sorted(run.state.seats.held.items()))],
         position=position | {"cycle": cycle},
     )
     asked = await _ask_again(run, cycle, frozen, taken) if NAME in evolving(run.config) else None
@@ -433,9 +441,12 @@ async def turn_epoch(run: Run, cycle: int) -> None:
         )
         if bred is not None and bred.record.judge != epoch.slots[slot]:
             decisions.append(await _challenge(run, cycle, slot, bred, trapped))
-    assert run.state.judging is not None
+    assert run.state.seats.epoch is not None
     committed = run.record(
-        commit(run.state.judging, {slot: seat.digest for slot, seat in run.state.seats.items()}),
+        commit(
+            run.state.seats.epoch,
+            {slot: seat.digest for slot, seat in run.state.seats.held.items()},
+        ),
         name="commit epoch",
         inputs=[
             frozen.digest,
@@ -446,11 +457,11 @@ async def turn_epoch(run: Run, cycle: int) -> None:
     )
     for slot in committed.record.changed:
         judge = committed.record.slots[slot]
-        _seat(run, slot, epoch.number + 1, judge, run.state.bred[judge].digest)
+        _seat(run, slot, epoch.number + 1, judge, run.state.seats.bred[judge].digest)
 
     def work(context: StepContext) -> EpochRefilled:
-        assert run.state.judging is not None
-        return refill(run.state.judging, _to_rescore(run))
+        assert run.state.seats.epoch is not None
+        return refill(run.state.seats.epoch, _to_rescore(run))
 
     await run.step(
         "refill epoch", work, returns=EpochRefilled, inputs=[committed.digest], position=position
@@ -487,11 +498,11 @@ def open_epoch(run: Run) -> None:
         EpochMismatchError: The run was begun with judges of another version.
     """
     number = epoch_of(run).number
-    if any(item.record.number == number for item in run.state.epochs):
+    if any(item.record.number == number for item in run.state.judging.epochs):
         return
-    assert run.state.started is not None
-    inputs, position = [run.state.started.digest], {"epoch": number}
-    inputs += [run.state.refilled[-1].digest] if number else []
+    assert run.state.campaign.started is not None
+    inputs, position = [run.state.campaign.started.digest], {"epoch": number}
+    inputs += [run.state.seats.refilled[-1].digest] if number else []
     before = run.trace.recorded("open_epoch", inputs, position)
     if before is not None and before.record != epoch_of(run).opened():
         assert isinstance(before.record, EpochOpened)
@@ -506,24 +517,30 @@ def open_epoch(run: Run) -> None:
 async def rescore(run: Run, cycle: int) -> None:
     """Judge again, most wanted first, as far as the share of verdicts allows that may go into it."""
     state = run.state
-    if state.judging is None or not state.judging.queue:
+    if state.seats.epoch is None or not state.seats.epoch.queue:
         return
-    pairs = {item.record.submission: item for item in state.pairs.values()}
-    for subject in state.judging.queue:
+    pairs = {item.record.submission: item for item in state.judging.pairs.values()}
+    for subject in state.seats.epoch.queue:
         if not may_rescore(
-            run.state.n_measured, run.state.n_rescored, run.config.judges.rescore_share
+            run.state.seats.n_measured, run.state.seats.n_rescored, run.config.judges.rescore_share
         ):
             return
         if subject not in pairs or any(
-            item.record.subject == subject for item in run.state.measured.values()
+            item.record.subject == subject for item in run.state.seats.measured.values()
         ):
             continue
         pair = pairs[subject]
         submission = submission_in(run.trace.artifacts, pair.record)
         if NAME in evolving(run.config):
-            taken = run.state.anchors[-1].digest
+            taken = run.state.seats.anchors[-1].digest
             await read_settled(
-                run, cycle, "judge again", [submission], rubric_of(run), taken, run.state.n_rescored
+                run,
+                cycle,
+                "judge again",
+                [submission],
+                rubric_of(run),
+                taken,
+                run.state.seats.n_rescored,
             )
         for slot in evolving(run.config):
             _measure(run, slot, subject, submission, pair.digest)
@@ -532,12 +549,12 @@ async def rescore(run: Run, cycle: int) -> None:
 def settled_items(run: Run) -> list[tuple[AnchorItem, Digest]]:
     """Pairs of the campaign that people's data have settled, as anchor items, each with its record."""
     found: dict[Digest, tuple[AnchorItem, Digest]] = {}
-    for pair in run.state.pairs.values():
+    for pair in run.state.judging.pairs.values():
         then = outcome(run, pair.record)
         if then is None or abs(then.in_errors) < SETTLED:
             continue
         label = then.advantage > 0
-        machine = run.state.theories[pair.record.candidate].record.cycle > 0
+        machine = run.state.theories.checked[pair.record.candidate].record.cycle > 0
         trials = run.trials(then.experiment)
         keys = [] if run.domain.sequential else identities(run.domain, trials.stimuli)
         item = AnchorItem(
@@ -554,7 +571,7 @@ def settled_items(run: Run) -> list[tuple[AnchorItem, Digest]]:
 
 async def _trap(run: Run, slot: str, frozen: Recorded[EpochFrozen]) -> Recorded[AnchorTaken]:
     """The anchor set with what fooled the incumbent, where people's data have settled it, in dev."""
-    before = run.state.anchors[-1]
+    before = run.state.seats.anchors[-1]
     settled = settled_items(run)
     if not settled:
         return before
@@ -617,7 +634,9 @@ async def _ask_again(
         for item in anchor_of(run.trace.artifacts, taken.record).submissions("dev")
     }
     names = [
-        name for name, wording in run.state.settled_read if wording == old.wording and name in dev
+        name
+        for name, wording in run.state.judging.settled_read
+        if wording == old.wording and name in dev
     ][:N_ITEMS]
     if not names:
         return None
@@ -643,7 +662,9 @@ async def _ask_again(
         successor=judges[1].digest if found.drifted else None,
     )
     read = [
-        run.state.settled_read.get((name, rubric.wording)) for name in names for rubric in readers
+        run.state.judging.settled_read.get((name, rubric.wording))
+        for name in names
+        for rubric in readers
     ]
     inputs = [
         frozen.digest,
@@ -710,8 +731,8 @@ async def _challenge(
 
 
 def _incumbent(run: Run, slot: str) -> Judge:
-    assert run.state.judging is not None
-    record = run.state.bred[run.state.judging.slots[slot]].record
+    assert run.state.seats.epoch is not None
+    record = run.state.seats.bred[run.state.seats.epoch.slots[slot]].record
     return judge_from(run.trace.artifacts, record, lambda: run.state, must=True)
 
 
@@ -719,12 +740,12 @@ def _to_rescore(run: Run) -> list[Digest]:
     """Submissions that lost what was said about them; where candidates are still rivals, first."""
     validity = Validity(run.trace.journal.events(), roots=run.trace.artifacts.has, acts=ACTS)
     known = JudgeMeasurements(validity)
-    assert run.state.judging is not None
+    assert run.state.seats.epoch is not None
     for item in run.trace.records(JudgeMeasured):
-        known.add(item.digest, item.record, run.state.judging.number)
+        known.add(item.digest, item.record, run.state.seats.epoch.number)
     wanted = {
-        item.record.submission: float(item.record.candidate in run.state.pool)
-        for item in run.state.pairs.values()
+        item.record.submission: float(item.record.candidate in run.state.theories.pool)
+        for item in run.state.judging.pairs.values()
     }
     return known.to_rescore(wanted)
 
@@ -745,8 +766,12 @@ def present_judges(state: RunState, artifacts: ArtifactStore) -> dict[str, Judge
 
     A language model says what is on record; one whose rubric is not rewritten is left out.
     """
-    slots = state.judging.slots if state.judging else {}
-    made = {slot: state.bred[judge].record for slot, judge in slots.items() if judge in state.bred}
+    slots = state.seats.epoch.slots if state.seats.epoch else {}
+    made = {
+        slot: state.seats.bred[judge].record
+        for slot, judge in slots.items()
+        if judge in state.seats.bred
+    }
     found = {name: make() for name, make in RUBRICS.items()}
     found |= {
         slot: judge_from(artifacts, record, lambda: state, must=True)
@@ -759,16 +784,16 @@ def accuracy_by_epoch(
     state: RunState, artifacts: ArtifactStore
 ) -> dict[str, dict[int, dict[str, Any]]]:
     """Right answers of the judge in each evolving slot, by epoch, on the dev part as it was taken."""
-    if not state.anchors or state.judging is None or state.config is None:
+    if not state.seats.anchors or state.seats.epoch is None or state.campaign.config is None:
         return {}
-    items = anchor_of(artifacts, state.anchors[0].record).parts["dev"]
-    by_epoch = {item.record.epoch: item.record.slots for item in state.frozen} | {
-        state.judging.number: state.judging.slots
+    items = anchor_of(artifacts, state.seats.anchors[0].record).parts["dev"]
+    by_epoch = {item.record.epoch: item.record.slots for item in state.seats.frozen} | {
+        state.seats.epoch.number: state.seats.epoch.slots
     }
     found: dict[str, dict[int, dict[str, Any]]] = {}
-    for slot in evolving(state.config):
+    for slot in evolving(state.campaign.config):
         for number, slots in sorted(by_epoch.items()):
-            record = state.bred[slots[slot]].record
+            record = state.seats.bred[slots[slot]].record
             right = anchor_accuracy(judge_from(artifacts, record, lambda: state, must=True), items)
             if right is not None:
                 found.setdefault(slot, {})[number] = right
@@ -792,4 +817,4 @@ def bias_of(judge: Judge, items: Sequence[AnchorItem]) -> BiasReport:
 
 def dev_items(state: RunState, artifacts: ArtifactStore) -> tuple[AnchorItem, ...]:
     """The dev part as it is now; no other part is shown."""
-    return anchor_of(artifacts, state.anchors[-1].record).dev if state.anchors else ()
+    return anchor_of(artifacts, state.seats.anchors[-1].record).dev if state.seats.anchors else ()

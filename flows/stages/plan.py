@@ -237,7 +237,7 @@ def plan_design(
         information=information,
         archive=offer.archive,
     )
-    names = [run.state.name(rival.digest) for rival in question.rivals]
+    names = [run.state.theories.name(rival.digest) for rival in question.rivals]
     every = list(combinations(range(len(names)), 2))
     pairs = tuple(
         PairPower(

@@ -63,7 +63,9 @@ async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[Tri
     names = leading_rivals(run)
     first, second = names[:2]
     run.progress.stage(
-        cycle, "propose trials", f"{run.state.name(first)}, {run.state.name(second)}"
+        cycle,
+        "propose trials",
+        f"{run.state.theories.name(first)}, {run.state.theories.name(second)}",
     )
     rng = np.random.default_rng([run.config.seed, cycle, number])
     askable = askable_trials(run, [run.theory(first), run.theory(second)], rng)
@@ -135,19 +137,21 @@ def _question(
     theories = [run.theory(own), run.theory(rival)]
     space = {name: str(value) for name, value in sorted(run.config.space.items())}
     others = [
-        f"{run.state.name(name)}: {run.state.theories[name].record.claim}"
+        f"{run.state.theories.name(name)}: {run.state.theories.checked[name].record.claim}"
         for name in names
         if name != own
     ]
-    inputs = [run.state.pool[name].digest for name in names]
+    inputs = [run.state.theories.pool[name].digest for name in names]
     inputs += [
-        run.state.scores[name, item].digest for name in names for item in run.state.collected
+        run.state.theories.scores[name, item].digest
+        for name in names
+        for item in run.state.experiments.collected
     ]
     return RoleQuestion(
         role="advocate",
         prompt=read_prompt("experiment"),
         subject=own,
-        task=f"You are the advocate of {run.state.name(own)}; its rival is {run.state.name(rival)}. "
+        task=f"You are the advocate of {run.state.theories.name(own)}; its rival is {run.state.theories.name(rival)}. "
         "Propose an experiment.",
         exhibits=(
             *askable_exhibits(run, askable, theories),
@@ -208,10 +212,10 @@ def _rival_named(run: Run, name: str, turn: AdvocateTurn, names: Sequence[Digest
     """
     if not name.strip():
         return turn.rival
-    known = {run.state.name(item).lower(): item for item in names if item != turn.own}
+    known = {run.state.theories.name(item).lower(): item for item in names if item != turn.own}
     found = known.get(" ".join(name.lower().split()))
     if found is None:
-        told = ", ".join(run.state.name(item) for item in known.values())
+        told = ", ".join(run.state.theories.name(item) for item in known.values())
         raise DesignError(f"there is no rival {name!r} to tell yours from. Known: {told}")
     return found
 

@@ -91,7 +91,7 @@ def test_a_model_that_changed_is_found_by_what_it_read_before_and_loses_the_seat
 ) -> None:
     state, trace = read_state(turned[0])
     trace.close()
-    found = state.asked_again[0].record
+    found = state.seats.asked_again[0].record
     assert (found.by_chance, found.n_items, found.n_changed, found.drifted) == (
         True,
         N_DEV,
@@ -99,15 +99,21 @@ def test_a_model_that_changed_is_found_by_what_it_read_before_and_loses_the_seat
         True,
     )
     assert found.p_value == pytest.approx(3.0**-N_DEV)
-    committed = next(item.record for item in state.committed if item.record.epoch == found.epoch)
+    committed = next(
+        item.record for item in state.seats.committed if item.record.epoch == found.epoch
+    )
     assert committed.without_gate == (NAME,)
     assert "language model" in committed.reason
     assert "without a gate" in committed.reason
     assert not [
-        item for item in state.gates if (item.record.slot, item.record.epoch) == (NAME, found.epoch)
+        item
+        for item in state.seats.gates
+        if (item.record.slot, item.record.epoch) == (NAME, found.epoch)
     ]
-    assert committed.slots[NAME] == found.successor == state.bred[found.successor].record.judge
-    assert state.bred[found.successor].record.parent == found.judge
+    assert (
+        committed.slots[NAME] == found.successor == state.seats.bred[found.successor].record.judge
+    )
+    assert state.seats.bred[found.successor].record.parent == found.judge
 
 
 @pytest.mark.long
@@ -122,7 +128,7 @@ def test_what_it_said_before_is_erased_and_what_it_says_afterwards_is_read_anew(
         ended = ended_epochs(trace)
     state, trace = read_state(folder)
     trace.close()
-    found, seat = state.asked_again[0].record, state.seats[NAME]
+    found, seat = state.seats.asked_again[0].record, state.seats.held[NAME]
     assert seat.record.epoch > found.epoch
     own = [item for item in measured if item.record.seat == seat.digest]
     lost = [item for item in measured if not validity.valid(item.digest)]
@@ -133,7 +139,7 @@ def test_what_it_said_before_is_erased_and_what_it_says_afterwards_is_read_anew(
     assert not validity.valid(verdicts[0].digest)
     assert "without a gate" in ended[found.epoch].reason
     # Pairs of the campaign are read by the judge that there is now, under its own edition.
-    wordings = {item.record.wording for item in state.readings.values()}
+    wordings = {item.record.wording for item in state.judging.readings.values()}
     assert len(wordings) == 2
     assert None in wordings
 
@@ -161,13 +167,13 @@ def test_a_model_that_stays_the_same_keeps_its_seat(tmp_path: Path) -> None:
     folder = campaign(tmp_path, Reader(turns=False), 0.0)
     state, trace = read_state(folder)
     trace.close()
-    (found,) = (item.record for item in state.asked_again)
+    (found,) = (item.record for item in state.seats.asked_again)
     assert (found.by_chance, found.n_items, found.n_changed, found.drifted) == (
         False,
         N_DEV,
         0,
         False,
     )
-    assert state.seats[NAME].record.epoch == 0
-    assert not [item for item in state.committed if item.record.without_gate]
+    assert state.seats.held[NAME].record.epoch == 0
+    assert not [item for item in state.seats.committed if item.record.without_gate]
     assert audit(folder, recompute="none").passed

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories import score
-from lakatos.theories.score import (
+from lakatos.theories.scoring import score
+from lakatos.theories.scoring.score import (
     TINY,
     UNKNOWN,
     ExperimentEvidence,
@@ -241,6 +241,13 @@ class TestPairedDifference:
         found = paired_difference([units([-1.0])], [units([-9.0])])
         assert found == ScoreEstimate(8.0, UNKNOWN)
         assert is_tie(found)
+
+    def test_of_units_that_all_tell_the_same_has_no_error_and_is_a_tie(self):
+        all_alike = paired_difference([units([-1.0] * 5)], [units([-1.5] * 5)])
+        assert all_alike == ScoreEstimate(0.5, UNKNOWN)
+        assert is_tie(all_alike)
+        two = [units([-1.0] * 5), units([-1.0] * 5)]
+        assert not paired_difference(two, [units([-1.5] * 5), units([-1.2] * 5)]).is_known
 
     def test_refuses_theories_scored_on_different_numbers_of_experiments(self):
         with pytest.raises(ValueError, match="zip"):

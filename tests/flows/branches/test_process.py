@@ -29,8 +29,8 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.language_models.client import ChatMessage, ModelRequest
 from lakatos.language_models.clients.scripted import ScriptedModel
 from lakatos.language_models.fence import fence
-from lakatos.theories.advocate import GrammarAdvocate
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -116,6 +116,7 @@ def uncited(folder: Path, *, on_the_board: bool) -> int:
     return chosen.seq
 
 
+@pytest.mark.slow
 def test_a_score_behind_a_line_of_the_leaderboard_was_used_and_one_of_a_theory_that_stayed_out_is_observed(
     tmp_path: Path,
 ) -> None:

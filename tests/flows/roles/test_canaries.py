@@ -114,10 +114,12 @@ def pried(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Prying]:
 def sealed_stimuli(folder: Path) -> tuple[Any, list[Stimuli]]:
     state, trace = read_state(folder)
     with trace:
-        assert state.sealed is not None
-        assert state.config is not None
-        tables = [trace.artifacts.get_json(item) for item in state.sealed.record.trials]
-        return domain_of(state.config), [Stimuli.from_json(table["stimuli"]) for table in tables]
+        assert state.experiments.sealed is not None
+        assert state.campaign.config is not None
+        tables = [trace.artifacts.get_json(item) for item in state.experiments.sealed.record.trials]
+        return domain_of(state.campaign.config), [
+            Stimuli.from_json(table["stimuli"]) for table in tables
+        ]
 
 
 def test_no_sealed_trial_is_ever_shown(pried: Any) -> None:
@@ -155,7 +157,7 @@ def test_analyses_tools_and_reports_hold_open_trials_only(pried: Any) -> None:
         ]
         asked = [
             Stimuli.from_json(trace.artifacts.get_json(item.record.design)["stimuli"])
-            for item in state.designs.values()
+            for item in state.experiments.designs.values()
         ]
     for table in (*offered, *asked):
         for row in range(len(table)):

@@ -78,15 +78,17 @@ def test_a_rubric_written_from_mistakes_is_screened_on_few_items_and_passes_the_
 ) -> None:
     state, trace = read_state(evolved)
     with trace:
-        first = state.screened[0].record
+        first = state.seats.screened[0].record
         assert first.slot == NAME
         assert 10 <= first.n_asked <= 0.4 * first.n_dev
         assert first.verdict == "better"
-        decided = next(item.record for item in state.gates if item.record.slot == NAME)
+        decided = next(item.record for item in state.seats.gates if item.record.slot == NAME)
         assert decided.verdict == "replace"
-        assert decided.n == state.anchors[0].record.n_items["confirm"]
-        assert decided.challenger == state.seats[NAME].record.judge
-        rubric = trace.artifacts.get_json(state.bred[decided.challenger].record.made)["rubric"]
+        assert decided.n == state.seats.anchors[0].record.n_items["confirm"]
+        assert decided.challenger == state.seats.held[NAME].record.judge
+        rubric = trace.artifacts.get_json(state.seats.bred[decided.challenger].record.made)[
+            "rubric"
+        ]
     (dimension,) = rubric["dimensions"]
     assert dimension["name"] == "the_lead"
     assert dimension["weight"] > 0
@@ -101,7 +103,7 @@ def test_the_gate_reads_all_of_confirm_by_either_rubric_in_both_orders(evolved: 
     assert {item.n_readings for item in read} == {2}
     state, trace = read_state(evolved)
     trace.close()
-    n_confirm = state.anchors[0].record.n_items["confirm"]
+    n_confirm = state.seats.anchors[0].record.n_items["confirm"]
     assert all(
         sum(item.wording == wording for item in read) > n_confirm
         for wording in {item.wording for item in read}
@@ -113,12 +115,12 @@ def test_the_gate_reads_all_of_confirm_by_either_rubric_in_both_orders(evolved: 
 def test_candidates_are_judged_by_the_new_rubric_and_the_run_can_be_audited(evolved: Path) -> None:
     state, trace = read_state(evolved)
     trace.close()
-    assert {item.record.wording for item in state.readings.values()} > {None}
-    assert all(NAME in item.record.opinions for item in state.verdicts.values())
+    assert {item.record.wording for item in state.judging.readings.values()} > {None}
+    assert all(NAME in item.record.opinions for item in state.judging.verdicts.values())
     assert audit(evolved, recompute=False).passed
-    decided = next(item for item in state.gates if item.record.slot == NAME)
+    decided = next(item for item in state.seats.gates if item.record.slot == NAME)
     assert replay_decision(evolved, decided.digest) == decided.record
-    assert explain(evolved, next(iter(state.verdicts))).broken == ()
+    assert explain(evolved, next(iter(state.judging.verdicts))).broken == ()
     shown = CliRunner().invoke(app, ["judges", "show", str(evolved)], env={"COLUMNS": "200"})
     assert "the_lead: Which one predicts the answers so far better?" in shown.output
     resume_run(evolved, n_workers=1)

@@ -48,9 +48,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_verdict_is_followed_by_a_decision_that_says_why(finished: Path) -> None:
     state, trace = read_state(finished)
     trace.close()
-    assert state.verdicts
-    assert {item.record.verdict for item in state.decided.values()} == set(state.verdicts)
-    for candidate, item in state.decided.items():
+    assert state.judging.verdicts
+    assert {item.record.verdict for item in state.judging.decided.values()} == set(
+        state.judging.verdicts
+    )
+    for candidate, item in state.judging.decided.items():
         record = item.record
         assert record.candidate == candidate
         assert 0 < record.belief < 1
@@ -64,8 +66,8 @@ def test_every_verdict_is_followed_by_a_decision_that_says_why(finished: Path) -
 def test_only_what_is_worth_asking_people_about_enters_the_pool(finished: Path) -> None:
     state, trace = read_state(finished)
     trace.close()
-    entered = {name for name, item in state.pool.items() if item.record.cycle > FROM_SEEDS}
-    worth = {name for name, item in state.decided.items() if item.record.action == VERIFY}
+    entered = {name for name, item in state.theories.pool.items() if item.record.cycle > FROM_SEEDS}
+    worth = {name for name, item in state.judging.decided.items() if item.record.action == VERIFY}
     assert entered <= worth
     twins = worth - entered
     assert len(twins) < len(worth)
@@ -77,13 +79,13 @@ def test_the_best_that_answers_do_not_speak_against_have_a_place_in_the_next_exp
 ) -> None:
     state, trace = read_state(finished)
     trace.close()
-    assert state.config is not None
-    most = state.config.theories.rivals - 1
-    for search in state.searches:
+    assert state.campaign.config is not None
+    most = state.campaign.config.theories.rivals - 1
+    for search in state.theories.searches:
         criteria = {item.source: item.criterion for item in search.record.submissions}
         judged = [
             item.record
-            for item in state.decided.values()
+            for item in state.judging.decided.values()
             if item.record.cycle == search.record.cycle
         ]
         judged.sort(key=lambda record: -criteria[record.candidate])
@@ -101,7 +103,7 @@ def test_a_decision_comes_out_again_from_the_records_that_it_cites(finished: Pat
             event.record_digest: event for event in trace.journal.events() if event.kind != INTENT
         }
         n_past = []
-        for item in state.decided.values():
+        for item in state.judging.decided.values():
             record = item.record
             cited = [
                 trace.read(events[digest])

@@ -5,13 +5,13 @@ import pytest
 
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.families.multiattribute import FAMILY
 from lakatos.theories.grammar import Composition
 from lakatos.theories.points import check_points
+from lakatos.theories.running.sequence import follow
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sequence import follow
 from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = MultiattributeDomain()
@@ -102,6 +102,7 @@ def weighted_additive(sandbox):
     return along_one_person(sandbox, {})[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism", GRAMMAR.mechanisms, ids=lambda item: f"{item.slot}-{item.name}"
 )

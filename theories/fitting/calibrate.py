@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.normals import SMALLEST_SPREAD, log_density, maximise
+from lakatos.theories.fitting.normals import SMALLEST_SPREAD, log_density, maximise
 from lakatos.theories.prior import Prior
-from lakatos.theories.score import UnitScores, likelihood_of_answers
-from lakatos.theories.sequence import TINY
+from lakatos.theories.running.sequence import TINY
+from lakatos.theories.scoring.score import UnitScores, likelihood_of_answers
 
 Array = NDArray[np.float64]
 Predict = Callable[[Mapping[str, Array]], Sequence[Array]]
@@ -410,8 +410,9 @@ class _SharedRegression:
         return points[deviance.argmin()]  # type: ignore[no-any-return]
 
     def point(self) -> Array:
-        """``(n_parameters,)`` the centers of the priors, as a point."""
-        latent = np.array([prior.center for prior in self.priors.values()])
+        """``(n_parameters,)`` the centers of the priors, as a point; the middle of a range that nothing narrowed."""
+        centers = np.array([prior.center for prior in self.priors.values()])
+        latent = np.where(np.isnan(centers), (self.low + self.high) / 2, centers)
         return np.asarray(np.clip((latent - self.low) / (self.high - self.low), 0.0, 1.0))
 
     def population(self, point: Array) -> dict[str, Prior]:
