@@ -148,7 +148,7 @@ def essential_source(source: str) -> str:
         return source
     functions = {item.name: item for item in body if isinstance(item, ast.FunctionDef)}
     called: set[str] = set()
-    waiting = [name for name in ("choose", "start", "learn") if name in functions]
+    waiting: list[str] = [name for name in ("choose", "start", "learn") if name in functions]
     while waiting:
         name = waiting.pop()
         called.add(name)
