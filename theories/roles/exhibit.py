@@ -24,6 +24,8 @@ from lakatos.traces.digest import Digest
 MOST_OF_TITLE = 60
 _GRAMMAR_NAMES = re.compile(r"^try (?:\w+:\w+(?:, )?)+: ")
 """Of mechanisms, which mean nothing to who does not know the grammar."""
+LEAST_GAIN = 0.0005
+"""Nats per choice below which it is not worth a line to say how a finding could be mended."""
 _OF_THE_GRAMMAR = {"COMPOSITION", "CLAUSES"}
 
 
@@ -110,10 +112,10 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
         "behind_nats_per_choice": rounded(diagnosis.difference),
         "standard_error": rounded(diagnosis.standard_error),
     }
-    if abs(diagnosis.difference) < 2 * diagnosis.standard_error:
+    if diagnosis.tie:
         value["settled"] = (
-            "no: the two are tied, as the difference is below two standard errors; the leader is the simplest theory "
-            "that is not behind the best by more than that"
+            "no: the difference is below two standard errors; the leader is the simplest theory that is not behind the "
+            "best by more than one"
         )
     value |= {
         "where": diagnosis.location,
@@ -130,7 +132,7 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
     for number, claim in enumerate(claims, start=1):
         value[f"claim_{number}"] = claim.text
         facts.append(ClaimFact(f"claim_{number}", claim.effect))
-        if claim.recommendation:
+        if claim.recommendation and (claim.gain is None or claim.gain >= LEAST_GAIN):
             value[f"advice_{number}"] = _GRAMMAR_NAMES.sub("", claim.recommendation)
     return Exhibit("case file", value, digest, tuple(facts))
 

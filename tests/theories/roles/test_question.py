@@ -9,9 +9,11 @@ from lakatos.language_models.context import count_tokens
 from lakatos.language_models.errors import ContextTooLongError, PinsAlteredError
 from lakatos.language_models.pins import CLOSE, OPEN, active, render
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.record import Diagnosis, DiagnosisClaim
 from lakatos.theories.roles.answer import CaseReading
 from lakatos.theories.roles.exhibit import (
     Exhibit,
+    case_exhibit,
     essential_source,
     records_of,
     trials_exhibit,
@@ -141,3 +143,25 @@ def test_authors_are_told_which_trials_the_checks_ask_about():
     learning = DOMAINS["learning"]
     told = trials_exhibit(learning, learning.probes(np.random.default_rng(0))[0]).value
     assert "payoff" not in str(told)  # what nobody sees
+
+
+@pytest.mark.parametrize("tie", [True, False])
+def test_the_case_file_says_of_a_tie_that_it_is_one_and_gives_no_advice_that_is_worth_nothing(tie):
+    loser, leader = "a" * 64, "b" * 64
+    findings = [
+        DiagnosisClaim(
+            text=text, feature="conflict", effect=0.2, z=3.0, q=0.01, cites=(), gain=gain, recommendation=f"mend {text}",
+        )
+        for text, gain in (("much", 0.03), ("nothing", 0.00001), ("unknown", None))
+    ]  # fmt: skip
+    diagnosis = Diagnosis(
+        cycle=1, loser=loser, leader=leader, difference=-0.03, standard_error=0.04, tie=tie, claims=tuple(findings),
+        location="conflict", hypothesis="", proposal="", remedies=(), test="",
+    )  # fmt: skip
+    value = case_exhibit(diagnosis, "c" * 64, {loser: "Tallying", leader: "Take the best"}).value
+    assert ("settled" in value) == tie
+    assert [value.get(f"advice_{number}") for number in (1, 2, 3)] == [
+        "mend much",
+        None,
+        "mend unknown",
+    ]
