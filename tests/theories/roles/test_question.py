@@ -150,7 +150,8 @@ def test_the_case_file_says_of_a_tie_that_it_is_one_and_gives_no_advice_that_is_
     loser, leader = "a" * 64, "b" * 64
     findings = [
         DiagnosisClaim(
-            text=text, feature="conflict", effect=0.2, z=3.0, q=0.01, cites=(), gain=gain, recommendation=f"mend {text}",
+            text=text, feature="conflict", effect=0.2, z=3.0, q=0.01, cites=(), gain=gain,
+            recommendation=f"mend {text}",
         )
         for text, gain in (("much", 0.03), ("nothing", 0.00001), ("unknown", None))
     ]  # fmt: skip
