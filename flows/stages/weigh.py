@@ -37,7 +37,7 @@ class DesignWithProposal:
 
     how: HowTaken
     n_taken: int
-    """Of the proposed trials."""
+    """Of the proposed trials, those that the search had not chosen by itself."""
     offer: StimulusOffer
     chosen: ChosenTrials
     people: Array | None = None
@@ -185,7 +185,7 @@ def _exchanged(
         information = (*(gains.get(row, 0.0) for row in rows), *[float("nan")] * len(random))
         places = tuple(range(len(rows), len(trials)))
         n_taken = sum(row >= n_searched for row in rows)
-        designs.append(
-            DesignWithProposal(how, n_taken, offer, ChosenTrials(trials, information, places))
-        )
+        if n_taken:
+            made = ChosenTrials(trials, information, places)
+            designs.append(DesignWithProposal(how, n_taken, offer, made))
     return designs
