@@ -66,12 +66,16 @@ class ProposedSet:
     left_out: tuple[str, ...]
 
 
-def askable_trials(run: Run, pair: Sequence[Theory], rng: np.random.Generator) -> AskableTrials:
-    """What can be proposed for the next experiment to tell two theories apart."""
+def askable_trials(
+    run: Run, pair: Sequence[Theory], rng: np.random.Generator
+) -> AskableTrials | None:
+    """What can be proposed for the next experiment to tell two theories apart; None where no answers are left."""
     archival = run.config.participants.source == "archival"
     if not (archival or run.domain.sequential):
         return AskableTrials(sample_of_space(run, rng, SAMPLED), ())
     offers = open_offers(run, rng)
+    if not offers:
+        return None
     if run.domain.sequential:
         return AskableTrials(offers[0].stimuli, tuple(map(ListedTrials, offers)))
     single = [
@@ -101,8 +105,6 @@ def open_offers(run: Run, rng: np.random.Generator) -> list[StimulusOffer]:
             for offer, rows in zip(offers, allowed, strict=True)
             if len(rows)
         ]
-    if not offers:
-        raise DesignError("nothing is left that could be asked.")
     return offers
 
 
@@ -187,8 +189,8 @@ def _in_ranges(
     ranges = [(item.feature, item.low, item.high) for item in value.where]
     offers = [item for item in open_offers(run, rng) if not archive or item.archive == archive]
     inside = [np.flatnonzero(are_within(run.domain, item.stimuli, ranges)) for item in offers]
-    best = max(range(len(offers)), key=lambda place: len(inside[place]))
-    if not len(inside[best]):
+    best = max(range(len(offers)), key=lambda place: len(inside[place]), default=0)
+    if not any(map(len, inside)):
         raise DesignError(
             f"no trial of the space lies in all ranges ({'; '.join(ranges_in_words(value))})"
         )

@@ -69,6 +69,8 @@ async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[Tri
     )
     rng = np.random.default_rng([run.config.seed, cycle, number])
     askable = askable_trials(run, [run.theory(first), run.theory(second)], rng)
+    if askable is None:
+        return []
     turns = {
         own: AdvocateTurn(own, rival, askable, _question(run, own, rival, names, askable))
         for own, rival in ((first, second), (second, first))
