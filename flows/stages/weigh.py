@@ -29,6 +29,7 @@ from lakatos.traces.step import Recorded, StepContext
 
 Array = NDArray[Any]
 HowTaken = Literal["whole", "mixed", "schedule", "the same"]
+HOW_SAME: HowTaken = "the same"
 
 
 @dataclass(frozen=True)
@@ -60,28 +61,29 @@ def weigh_proposals(
         own: What it chose without any proposal.
         proposals: That passed their checks.
     """
-    best, adopted = own, -1
     weighed: list[ProposalWeighed] = []
-    for place, item in enumerate(proposals):
-        designs = _designs_with(run, context, question, offers, own, item.record)
+    designs: list[PlannedDesign] = []
+    for item in proposals:
         planned = [
             (
                 plan_design(run, context, own.name, question, made.offer, made.chosen, made.people),
                 made,
             )
-            for made in designs
+            for made in _designs_with(run, context, question, offers, own, item.record)
         ]
-        if not planned:
-            weighed.append(_weighed(item, own, own, "the same", 0))
-            continue
-        other, made = max(planned, key=lambda pair: pair[0].information.value)
-        weighed.append(_weighed(item, own, other, made.how, made.n_taken))
-        if is_better(other, best):
-            best, adopted = other, place
-    told = [
-        item.model_copy(update={"adopted": place == adopted}) for place, item in enumerate(weighed)
-    ]
-    return best, tuple(told)
+        design, how, n_taken = own, HOW_SAME, 0
+        if planned:
+            design, made = max(planned, key=lambda pair: pair[0].information.value)
+            how, n_taken = made.how, made.n_taken
+        designs.append(design)
+        weighed.append(_weighed(item, own, design, how, n_taken))
+    if not designs:
+        return own, ()
+    best = max(range(len(designs)), key=lambda place: designs[place].information.value)
+    if not is_better(designs[best], own):
+        return own, tuple(weighed)
+    weighed[best] = weighed[best].model_copy(update={"adopted": True})
+    return designs[best], tuple(weighed)
 
 
 def is_better(design: PlannedDesign, other: PlannedDesign) -> bool:
