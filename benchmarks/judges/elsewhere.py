@@ -9,7 +9,7 @@ for ornaments. Elsewhere are the other people of the same experiments, other exp
 
 - *cardinal*, *binary* (AutoCog): two experiments; the others of the kind; the other kind.
 - *framing* (Ericson et al., 2015): two framings, 40 people each; the others.
-- *gambles* (Spektor et al., 2024): two sets; the others; the choice prediction data and Kahneman and Tversky's problems.
+- *gambles* (Spektor et al., 2024): two sets; the others; the choice prediction data, and problems of Kahneman and Tversky's.
 - *simulated multiattribute*, *risky*, *intertemporal*, *offers*: people follow a rule drawn from the grammar. Other
   experiments have other trials, the other data set other people, half of whose parameters have another center.
 
@@ -39,9 +39,8 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
-from benchmarks.cells import complete, mean_interval  # noqa: E402
+from benchmarks.cells import complete  # noqa: E402
 from benchmarks.memory.winners import SPACES, drawn  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials, with_random_sides  # noqa: E402

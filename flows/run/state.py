@@ -39,7 +39,6 @@ from lakatos.flows.run.records import (
 )
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.judges.anchor import LabelsExposed
-from lakatos.judges.critic import CriticAnswered
 from lakatos.judges.decision import CandidateDecided
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
@@ -48,18 +47,16 @@ from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.ledger import LevelDrawn
 from lakatos.judges.record import (
     AnchorTaken,
-    ChallengerScreened,
     JudgeBred,
     PairDescribed,
     StrategyChosen,
 )
-from lakatos.judges.rubrics.language_model import PairRead, SettledRead
+from lakatos.judges.rubrics.language_model import PairRead
 from lakatos.judges.transition import (
     Epoch,
     EpochCommitted,
     EpochFrozen,
     EpochRefilled,
-    JudgeAskedAgain,
     JudgeSeated,
 )
 from lakatos.judges.transition import advance as advance_epoch
@@ -140,18 +137,11 @@ class RunState:
     """By advocates that are language models."""
     readings: Mapping[tuple[Digest, Digest], Recorded[PairRead]] = field(default_factory=dict)
     """Of candidate and incumbent, by a judge that is a language model."""
-    settled_read: Mapping[tuple[Digest, Digest], Recorded[SettledRead]] = field(
-        default_factory=dict
-    )
-    """Of settled comparisons, by submission and wording of the rubric."""
-    screened: tuple[Recorded[ChallengerScreened], ...] = ()
     epochs: tuple[Recorded[EpochOpened], ...] = ()
     verdicts: Mapping[Digest, Recorded[Verdict]] = field(default_factory=dict)
     """By the digest of their record."""
     resolved: Mapping[Digest, Recorded[VerdictResolved]] = field(default_factory=dict)
     """By the digest of the verdict's record."""
-    asked: tuple[Recorded[CriticAnswered], ...] = ()
-    """Answers of critics that cost something."""
     decided: Mapping[Digest, Recorded[CandidateDecided]] = field(default_factory=dict)
     """By candidate, the last decision about it."""
     judging: Epoch | None = None
@@ -172,8 +162,6 @@ class RunState:
     n_rescored: int = 0
     """Those of them that only judge again what a displaced judge had judged."""
     frozen: tuple[Recorded[EpochFrozen], ...] = ()
-    asked_again: tuple[Recorded[JudgeAskedAgain], ...] = ()
-    """Whether judges that are served are still what they were."""
     drawn: tuple[Recorded[LevelDrawn], ...] = ()
     """Levels of tests on the anchor set."""
     gates: tuple[Recorded[GateDecided], ...] = ()
@@ -340,19 +328,12 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(
                 state, readings={**state.readings, (record.candidate, record.incumbent): item}
             )
-        case SettledRead():
-            key = (record.submission, record.wording)
-            return replace(state, settled_read={**state.settled_read, key: item})
-        case ChallengerScreened():
-            return replace(state, screened=(*state.screened, item))
         case EpochOpened():
             return replace(state, epochs=(*state.epochs, item))
         case Verdict():
             return replace(state, verdicts={**state.verdicts, item.digest: item})
         case VerdictResolved():
             return replace(state, resolved={**state.resolved, record.verdict: item})
-        case CriticAnswered():
-            return replace(state, asked=(*state.asked, item))
         case CandidateDecided():
             return replace(state, decided={**state.decided, record.candidate: item})
         case AnchorTaken():
@@ -385,10 +366,6 @@ def advance(state: RunState, item: Recorded[Any]) -> RunState:
             return replace(
                 state, judging=advance_epoch(judging, record), frozen=(*state.frozen, item)
             )
-        case JudgeAskedAgain():
-            assert state.judging is not None
-            judging = advance_epoch(state.judging, record)
-            return replace(state, judging=judging, asked_again=(*state.asked_again, item))
         case LevelDrawn():
             return replace(state, drawn=(*state.drawn, item))
         case GateDecided():
