@@ -36,8 +36,8 @@ class CandidateDecided(Record):
     """Probability that the candidate will win."""
     action: str
     """Verify or quit; in version 1 also what was done in between."""
-    rule: Literal["odds", "place", "plan", "start", "forced"]
-    """Its odds, or a place in the next experiment that costs nothing; the others in version 1 only."""
+    rule: str
+    """Its odds, or a place in the next experiment that costs nothing; in version 1 others."""
     text: str
 
     @model_validator(mode="before")
