@@ -47,6 +47,8 @@ class Prior:
     meaning: str = ""
     doubt: float = 0.0
     """Standard error of the logarithm of a spread that was learned from people; 0 for a spread that was declared."""
+    idle: bool = False
+    """Whether no trial that people were asked depends on it, so that nothing was learned and nothing can be said."""
 
     @property
     def is_log(self) -> bool:

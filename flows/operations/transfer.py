@@ -164,7 +164,8 @@ def measure_transfer(
         result = transfer(
             theory, published, trials, laboratory, form=travelling.form, n_draws=n_draws, seed=seed
         )
-    learned = {} if theory is travelling.form else theory.priors
+    known = {} if theory is travelling.form else theory.priors
+    learned = {name: prior for name, prior in known.items() if not prior.idle}
     return TransferMeasured(
         name=theory.name,
         claim=theory.claim,
@@ -444,11 +445,7 @@ def check_transfer(
     form = read_program(TheoryProgram(measured.source, measured.author))
     theory = form
     if measured.people:
-        people = {
-            name: form.priors[name].narrowed(*ends, measured.doubts.get(name, 0.0))
-            for name, ends in measured.people.items()
-        }
-        theory = form.with_people(people, pooled=measured.pooled)
+        theory = form.with_recorded(measured.people, measured.doubts, pooled=measured.pooled)
     travelling = TravellingTheory(theory, form, measured.origin, measured.domain)
     again = measure_transfer(
         travelling,

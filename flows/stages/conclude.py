@@ -264,7 +264,12 @@ def _text(
     else:
         low, high = advantage.interval_of_chosen(n_compared)
         chosen = f", corrected for the choice among {n_compared} theories" if n_compared > 1 else ""
-        how = f"{advantage.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}{chosen}; {basis})"
+        interval = (
+            f"95% interval {low:+.4f} to {high:+.4f}{chosen}"
+            if advantage.is_known
+            else "no interval: everybody who answered gains the same by it"
+        )
+        how = f"{advantage.value:+.4f} nats per choice ({interval}; {basis})"
         claim = (
             "predicts choices better than"
             if holds

@@ -82,14 +82,15 @@ async def fit(run: Run, theories: Sequence[Digest]) -> None:
         inputs += [last.digest] if last else []
 
         def work(context: StepContext, name: Digest = name) -> TheoryFitted:
-            people = {key: (prior.center, prior.spread) for key, prior in together.of(name).items()}
+            learned = {key: prior for key, prior in together.of(name).items() if not prior.idle}
+            people = {key: (prior.center, prior.spread) for key, prior in learned.items()}
             return TheoryFitted(
                 theory=name,
                 trials=tables,
                 engine=ENGINE,
                 pooled=pooled,
                 people=people,
-                doubts={key: prior.doubt for key, prior in together.of(name).items()},
+                doubts={key: prior.doubt for key, prior in learned.items()},
             )
 
         await _step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)

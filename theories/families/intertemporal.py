@@ -896,6 +896,7 @@ LAPSE = (
 
 GRAMMAR = Grammar(
     domain="intertemporal",
+    silence="choose at random",
     slots=(
         SkeletonSlot("utility", least=0),
         SkeletonSlot("time", least=0),

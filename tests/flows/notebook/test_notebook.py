@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from typer.testing import CliRunner
 
@@ -80,13 +81,7 @@ def test_what_can_become_pandas_is_read(people: pd.DataFrame) -> None:
     assert isinstance(in_kind(people, ForeignFrame()), pd.DataFrame)
 
 
-@pytest.mark.skipif(
-    not __import__("importlib.util", fromlist=["util"]).find_spec("polars"),
-    reason="polars is not installed, nor needed",
-)
 def test_polars_in_polars_out(people: pd.DataFrame) -> None:
-    import polars
-
     given = polars.from_pandas(people)
     assert isinstance(lakatos.score(given, ["hyperbolic"]), polars.DataFrame)
 
