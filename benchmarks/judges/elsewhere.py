@@ -1,7 +1,7 @@
 """Can a judge say which of nearly tied theories predicts better elsewhere? The choice of a leader, with and without.
 
     python benchmarks/judges/elsewhere.py            # resumes; benchmarks/results/judges/elsewhere.json
-    python benchmarks/judges/elsewhere.py --judge    # what a judge makes of the worlds that are there
+    python benchmarks/judges/elsewhere.py --judge    # sums up the worlds that are there
 
 In every world two or three experiments with half of the people teach some thirty theories who their people are:
 published ones, and two generations of elaborations of those that fit best, one half of them chosen without any price
@@ -9,15 +9,16 @@ for ornaments. Elsewhere are the other people of the same experiments, other exp
 
 - *cardinal*, *binary* (AutoCog): two experiments; the others of the kind; the other kind.
 - *framing* (Ericson et al., 2015): two framings, 40 people each; the others.
-- *gambles* (Spektor et al., 2024): two sets; the others; the choice prediction data, and problems of Kahneman and Tversky's.
+- *gambles* (Spektor et al., 2024): two sets; the others; the choice prediction data, and Kahneman and Tversky's.
 - *simulated multiattribute*, *risky*, *intertemporal*, *offers*: people follow a rule drawn from the grammar. Other
   experiments have other trials, the other data set other people, half of whose parameters have another center.
 
 One theory is named: *score* takes the best by experiments predicted from the others; *simplest* the simplest within one
 paired standard error of it, which is the laboratory's rule; *judge* one of the same by features of all of them
-(`FEATURES`). The judge's weights are learned on the other groups only: every group is a domain, an archive or a kind
-of people that it has never seen. *Any* is the best elsewhere of all theories, *near* of those within one standard
-error. Regret is how far a named theory is behind *near* elsewhere, in nats per choice.
+(`FEATURES`); *middle* the one whose choices on untried trials are nearest to the mean of those within two standard
+errors; *by lot* any of the same. The judge's weights are learned on the other groups only: every group is a domain, an
+archive or a kind of people that it has never seen. Regret is how far a named theory is behind the best elsewhere of
+those within one standard error, in nats per choice; *any* is the same for the best of all theories, which is negative.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,10 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
+from scipy.optimize import minimize  # noqa: E402
+from scipy.special import expit  # noqa: E402
 
-from benchmarks.cells import complete  # noqa: E402
+from benchmarks.cells import complete, mean_interval  # noqa: E402
 from benchmarks.memory.winners import SPACES, drawn  # noqa: E402
 from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
@@ -74,6 +77,27 @@ SIMULATED = ("multiattribute", "risky", "intertemporal", "offers")
 GROUPS = (*ARCHIVES, *(f"simulated {name}" for name in SIMULATED))
 N_TAUGHT, N_OTHERS, N_SIMULATED_TRIALS, N_SIMULATED_PEOPLE = 2, 3, 16, 60
 MOST_PEOPLE, N_PUBLISHED, N_ELABORATED, N_DRAWS, N_OUTSIDE = 80, 10, (10, 8), 128, 120
+PLACES = ("people", "experiments", "data")
+FEATURES = (
+    "behind",
+    "behind error",
+    "uneven",
+    "worst",
+    "optimism",
+    "error",
+    "code length",
+    "parameters",
+    "mechanisms",
+    "generation",
+    "at limits",
+    "apart inside",
+    "apart outside",
+    "further",
+    "more extreme",
+    "unstable",
+)
+PENALTY = 3.0
+"""Of the squared weights on standardised features; it was not varied."""
 NEAR_LIMIT = 0.05
 """Share of a parameter's range at either end of which its center counts as at a limit."""
 
@@ -236,10 +260,16 @@ def cell(group: str, seed: int, data: Path) -> dict[str, Any]:
         ]
         lines = described(laboratory, world, kept, rng)
         for line, (item, _, _) in zip(lines, kept, strict=True):
-            for place, trials in world.elsewhere.items():
-                evidence = laboratory.evidence(item.theory, trials, N_DRAWS)
-                means = [log_predictive(own).mean for own in evidence]
-                line[f"elsewhere {place}"] = round(float(np.mean(means)), 6)
+            parts = [trials for found in world.elsewhere.values() for trials in found]
+            means = iter(
+                [
+                    log_predictive(own).mean
+                    for own in laboratory.evidence(item.theory, parts, N_DRAWS)
+                ]
+            )
+            for place, found in world.elsewhere.items():
+                own_means = [next(means) for _ in found]
+                line[f"elsewhere {place}"] = round(float(np.mean(own_means)), 6)
     return {
         "group": group,
         "seed": seed,
@@ -351,6 +381,131 @@ def instability(laboratory: Laboratory, theory: Theory, taught: Sequence[Trials]
     return float(np.mean(moved))
 
 
+def features_of(theory: dict[str, Any]) -> Array:
+    """What the judge looks at, one number each; all were chosen before any weight was learned."""
+    derived = {
+        "optimism": theory["within"] - theory["left out"],
+        "further": theory["apart outside"] - theory["apart inside"],
+        "more extreme": theory["extreme outside"] - theory["extreme inside"],
+        "unstable": theory["unstable"] or 0.0,
+    }
+    return np.array([(theory | derived)[name] for name in FEATURES], dtype=np.float64)
+
+
+def near_best(cell: dict[str, Any], errors: float) -> list[dict[str, Any]]:
+    """Theories within so many standard errors of the best by experiments left out."""
+    return [
+        item
+        for item in cell["theories"]
+        if item["behind"] <= errors * item["behind error"] or item["behind"] == 0
+    ]
+
+
+def reached(theory: dict[str, Any], places: Sequence[str]) -> float:
+    """Nats per choice elsewhere, averaged over those of the places that there are."""
+    found = [theory[name] for name in (f"elsewhere {place}" for place in places) if name in theory]
+    return float(np.mean(found)) if found else float("nan")
+
+
+@dataclass(frozen=True)
+class SettledPairs:
+    """Pairs of theories of the same world, and which of the two did better elsewhere."""
+
+    differences: Array
+    """``(n_pairs, n_features)``, the first theory's less the second's."""
+    first_better: Array
+    weights: Array
+    """``(n_pairs,)``; every world counts the same."""
+
+
+def settled_pairs(cells: Sequence[dict[str, Any]]) -> SettledPairs:
+    """All pairs within two standard errors of the best, each in every place elsewhere."""
+    rows = []
+    for cell in cells:
+        theories = near_best(cell, 2)
+        for first, second in combinations(theories, 2):
+            for name in (f"elsewhere {place}" for place in PLACES):
+                if name in first:
+                    better = float(first[name] > second[name])
+                    weight = 1 / (len(theories) * (len(theories) - 1))
+                    rows.append((features_of(first) - features_of(second), better, weight))
+    differences, better, weights = (np.array(column) for column in zip(*rows, strict=True))
+    return SettledPairs(differences, better, weights / weights.mean())
+
+
+def learned_weights(pairs: SettledPairs) -> Array:
+    """Weights of a logistic regression without intercept, penalised on the scale of the pairs' differences."""
+    scale = pairs.differences.std(axis=0) + 1e-12
+    scaled = pairs.differences / scale
+
+    def loss(beta: Array) -> tuple[float, Array]:
+        odds = scaled @ beta
+        lost = pairs.weights * (np.logaddexp(0, odds) - pairs.first_better * odds)
+        slope = scaled.T @ (pairs.weights * (expit(odds) - pairs.first_better))
+        return float(lost.sum() + PENALTY * beta @ beta / 2), slope + PENALTY * beta
+
+    found = minimize(loss, np.zeros(scaled.shape[1]), jac=True)
+    return np.asarray(found.x / scale)
+
+
+def named_by(weights: Array, near: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The theory that each rule names among those within one standard error."""
+    return {
+        "score": min(near, key=lambda item: item["behind"]),
+        "simplest": min(near, key=lambda item: item["code length"]),
+        "judge": max(near, key=lambda item: float(features_of(item) @ weights)),
+        "middle": min(near, key=lambda item: item["apart outside"]),
+    }
+
+
+def right_share(weights: Array, pairs: SettledPairs) -> float:
+    """Share of pairs of which a judge with these weights names the one that did better elsewhere."""
+    right = (pairs.differences @ weights > 0) == (pairs.first_better > 0)
+    return float(np.average(right, weights=pairs.weights))
+
+
+def summary(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Regret of every rule, by place, with the judge's weights learned on all groups but the world's own."""
+    alone = {
+        "score": -np.eye(len(FEATURES))[FEATURES.index("behind")],
+        "simplest": -np.eye(len(FEATURES))[FEATURES.index("code length")],
+    }
+    regrets: dict[str, list[dict[str, float]]] = {name: [] for name in ("all", *PLACES)}
+    pairwise: dict[str, dict[str, float]] = {}
+    for group in dict.fromkeys(cell["group"] for cell in cells):
+        own = [cell for cell in cells if cell["group"] == group]
+        weights = learned_weights(settled_pairs([cell for cell in cells if cell not in own]))
+        pairs = settled_pairs(own)
+        pairwise[group] = {
+            name: right_share(value, pairs) for name, value in (alone | {"judge": weights}).items()
+        }
+        for cell in own:
+            near = near_best(cell, 1)
+            named = named_by(weights, near)
+            for place in regrets:
+                places = PLACES if place == "all" else (place,)
+                best = max(reached(item, places) for item in near)
+                line = {name: best - reached(item, places) for name, item in named.items()}
+                line["by lot"] = best - float(np.mean([reached(item, places) for item in near]))
+                line["any"] = best - max(reached(item, places) for item in cell["theories"])
+                if np.isfinite(best):
+                    regrets[place].append(line | {"n near": float(len(near))})
+    return {
+        "regret": {place: regret_lines(rows) for place, rows in regrets.items()},
+        "right pairs": pairwise,
+    }
+
+
+def regret_lines(rows: Sequence[dict[str, float]]) -> dict[str, Any]:
+    """Means over worlds with 95% intervals, and what each rule gains over the laboratory's."""
+    names = list(rows[0])
+    found: dict[str, Any] = {name: mean_interval([row[name] for row in rows]) for name in names}
+    for name in ("score", "judge", "middle"):
+        gains = [row["simplest"] - row[name] for row in rows]
+        found[f"{name} less than simplest"] = mean_interval(gains)
+    return found | {"n": len(rows)}
+
+
 def main() -> None:
     """Run some of the worlds that are missing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -359,15 +514,25 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=1000, help="worlds at most, this time")
     parser.add_argument("--groups", nargs="*", default=GROUPS)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("LAKATOS_DATA", "data")))
+    parser.add_argument(
+        "--judge", action="store_true", help="only sum up the worlds that are there"
+    )
     options = parser.parse_args()
     wanted = [(group, seed) for seed, group in product(range(*options.seeds), options.groups)]
     done = json.loads(options.out.read_text())["cells"] if options.out.exists() else []
     have = {(item["group"], item["seed"]) for item in done}
-    todo = [item for item in wanted if item not in have][: options.most]
-    complete(
+    todo = [item for item in wanted if item not in have][: 0 if options.judge else options.most]
+    cells = complete(
         options.out, cell, todo, ("group", "seed"), 1,
         order=lambda item: (GROUPS.index(item["group"]), item["seed"]), extra=(options.data,),
     )  # fmt: skip
+    before = json.loads(options.out.read_text())
+    found = summary(cells)
+    options.out.write_text(
+        json.dumps({**before, "summary": found, "cells": cells}, indent=1) + "\n"
+    )
+    for name, line in {**found["regret"], **found["right pairs"]}.items():
+        print(name, line)
 
 
 if __name__ == "__main__":
