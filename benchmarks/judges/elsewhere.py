@@ -259,7 +259,9 @@ def cell(group: str, seed: int, data: Path) -> dict[str, Any]:
             if not isinstance(own, TheoryError)
         ]
         lines = described(laboratory, world, kept, rng)
-        for line, (item, _, _) in zip(lines, kept, strict=True):
+        unfitted = unfitted_scores(laboratory, family.grammar, world.taught, kept)
+        for line, (item, _, _), score in zip(lines, kept, unfitted, strict=True):
+            line["unfitted"] = score
             parts = [trials for found in world.elsewhere.values() for trials in found]
             means = iter(
                 [
@@ -276,6 +278,22 @@ def cell(group: str, seed: int, data: Path) -> dict[str, Any]:
         "theories": lines,
         "seconds": round(time.time() - began, 1),
     }
+
+
+def unfitted_scores(
+    laboratory: Laboratory,
+    grammar: Grammar,
+    trials: Sequence[Trials],
+    kept: Sequence[tuple[EvaluatedComposition, int, Sequence[Scored]]],
+) -> list[float]:
+    """What each theory says of the answers before anybody's people were learned, nats per choice."""
+    sources = [grammar.write(Composition(item.composition.slots)) for item, _, _ in kept]
+    declared = [read_program(TheoryProgram(source, "grammar")) for source in sources]
+    found = laboratory.evidence_of(declared, trials, N_DRAWS)
+    return [
+        round(float(np.mean([log_predictive(item).mean for item in evidence])), 6)
+        for evidence in found
+    ]
 
 
 def described(
