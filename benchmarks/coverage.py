@@ -32,7 +32,8 @@ from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.discovery import RULES, SEEDS, SPACES  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import with_random_sides  # noqa: E402
-from lakatos.flows.run.run import read_state, theory_of  # noqa: E402
+from lakatos.flows.run.evidence import theory_of  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.source import hidden_theory  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
@@ -85,13 +86,17 @@ def errors(folder: Path) -> list[float]:
     """Of the leader after each experiment."""
     state, trace = read_state(folder)
     with trace:
-        assert state.config is not None
-        leaders = [item.record.leader for item in state.cycles]
-        theories = {name: theory_of(trace, state, name) for name in set(leaders)}
-    domain, rng = DOMAINS[state.config.domain], np.random.default_rng(0)
-    sample = with_random_sides(domain, domain.candidates(state.config.space, rng, N_SAMPLED), rng)
+        assert state.campaign.config is not None
+        leaders = [item.record.leader for item in state.campaign.cycles]
+        theories = {name: theory_of(trace.artifacts, state, name) for name in set(leaders)}
+    domain, rng = DOMAINS[state.campaign.config.domain], np.random.default_rng(0)
+    sample = with_random_sides(
+        domain, domain.candidates(state.campaign.config.space, rng, N_SAMPLED), rng
+    )
     with Laboratory(domain, n_workers=1) as laboratory:
-        truth = laboratory.proportions(hidden_theory(state.config), sample, 512, lapse=False)
+        truth = laboratory.proportions(
+            hidden_theory(state.campaign.config), sample, 512, lapse=False
+        )
         missed = {
             name: float(
                 np.mean((laboratory.proportions(theory, sample, 512, lapse=False) - truth) ** 2)

@@ -190,10 +190,10 @@ def outcome_of(run: Path) -> dict[str, Any]:
     """Who leads in the end, and how far the leader is from the hidden rule."""
     state, trace = read_state(run)
     trace.close()
-    assert state.concluded is not None
-    assert state.truth is not None
-    verdict, truth = state.concluded.record, state.truth.record
-    leader = state.theories[verdict.leader].record
+    assert state.campaign.concluded is not None
+    assert state.campaign.truth is not None
+    verdict, truth = state.campaign.concluded.record, state.campaign.truth.record
+    leader = state.theories.checked[verdict.leader].record
     return {
         "leader": leader.name,
         "author": leader.author,

@@ -247,7 +247,7 @@ def part_power() -> dict[str, Any]:
     from lakatos.experiments.power import find_n_participants, recovery_power, wilson_interval
     from lakatos.theories.families import FAMILIES
     from lakatos.theories.laboratory import Laboratory
-    from lakatos.theories.score import log_predictive
+    from lakatos.theories.scoring.score import log_predictive
     from lakatos.theories.theory import read_program
 
     names = ("diminishing_returns", "weighted_additive", "exemplar")

@@ -86,7 +86,7 @@ TARGETS = {
         ),
     ),
     "score": MutationTarget(
-        ("theories/score.py",),
+        ("theories/scoring/score.py",),
         ("tests/theories/test_score.py", "tests/theories/test_scoreboard.py"),
     ),
     "prolific": MutationTarget(
@@ -111,17 +111,17 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "strict=True",
     ): "lengths that differ are refused before: items and answers are those registered",
     (
-        "theories/score.py",
+        "theories/scoring/score.py",
         "2 ** 22 -> 2 * 22",
         "MOST_AT_ONCE",
     ): "only smaller parts: the same figures with less memory, slower",
     (
-        "theories/score.py",
+        "theories/scoring/score.py",
         "1 -> 2",
         "MOST_AT_ONCE //",
     ): "only the size of parts: the same figures",
     (
-        "theories/score.py",
+        "theories/scoring/score.py",
         "1 -> 2",
         "reshape(len(log_p), -1)",
     ): "NumPy takes any negative length for what is left over",

@@ -59,14 +59,14 @@ def cell(rule: str, noise: float, seed: int) -> dict[str, object]:
         verdict = run_study(study(rule, noise, seed), Path(folder) / "run", n_workers=1)
         state, trace = read_state(Path(folder) / "run")
         trace.close()
-    assert state.truth is not None
-    truth = state.truth.record
+    assert state.campaign.truth is not None
+    truth = state.campaign.truth.record
     return {
         "commit": provenance()["commit"],
         "rule": rule,
         "noise": noise,
         "seed": seed,
-        "leader": state.theories[verdict.leader].record.name,
+        "leader": state.theories.checked[verdict.leader].record.name,
         "corrected": truth.corrected[verdict.leader],
         "uncorrected": truth.uncorrected[verdict.leader],
         "holds": verdict.holds,

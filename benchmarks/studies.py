@@ -53,12 +53,13 @@ def carry_out(study: str, seed: int, data: Path, folder: Path) -> dict[str, obje
         "study": study,
         "seed": seed,
         "seconds": round(seconds, 1),
-        "leader": state.theories[verdict.leader].record.name,
-        "claim": state.theories[verdict.leader].record.claim,
+        "leader": state.theories.checked[verdict.leader].record.name,
+        "claim": state.theories.checked[verdict.leader].record.claim,
         "holds": verdict.holds,
         "text": verdict.text,
         "errors": {
-            state.name(item.theory): item.model_dump(mode="json") for item in verdict.errors
+            state.theories.name(item.theory): item.model_dump(mode="json")
+            for item in verdict.errors
         },
         "cross_validated": {
             item.name: {"error": item.error, "standard_error": item.standard_error}
@@ -70,11 +71,11 @@ def carry_out(study: str, seed: int, data: Path, folder: Path) -> dict[str, obje
                 "leader": item.record.leader_name,
                 "n_trials": len(item.record.rows),
             }
-            for item in state.folds
+            for item in state.campaign.folds
         ],
-        "n_experiments": len(state.collected),
-        "n_theories": len(state.theories),
-        "n_attempts": sum(item.record.n_attempts for item in state.searches),
+        "n_experiments": len(state.experiments.collected),
+        "n_theories": len(state.theories.checked),
+        "n_attempts": sum(item.record.n_attempts for item in state.theories.searches),
         "audit": audit(folder).passed,
     }
 

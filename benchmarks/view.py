@@ -57,7 +57,7 @@ from lakatos.theories.record import (  # noqa: E402
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.score import UnitScores  # noqa: E402
+from lakatos.theories.scoring.score import UnitScores  # noqa: E402
 from lakatos.traces.digest import Digest, digest_of  # noqa: E402
 from lakatos.traces.journal import INTENT, EventEntry, step_key  # noqa: E402
 from lakatos.traces.record import Record, body_of, kind_of  # noqa: E402

@@ -26,7 +26,7 @@ from lakatos.flows.stages.epoch import seat_judges
 from lakatos.flows.stages.inherit import admit_winners
 from lakatos.flows.stages.revise import seed_pool
 from lakatos.flows.stages.sensitivity import compare_exclusions
-from lakatos.theories.score import telling
+from lakatos.theories.scoring.score import telling
 from lakatos.traces.digest import Digest
 from lakatos.traces.fold import canonical_digest
 from lakatos.traces.step import Recorded, StepContext
@@ -84,7 +84,7 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
     """Run the whole loop with one fold of trials sealed, in a run of its own, and test what it ends with on them."""
     settings = run.config
     n_folds = settings.validation.folds
-    run.progress.stage(len(run.state.cycles), "fold", f"{fold + 1} of {n_folds}")
+    run.progress.stage(len(run.state.campaign.cycles), "fold", f"{fold + 1} of {n_folds}")
     folder = f"folds/{fold + 1:02d}"
 
     async def work(context: StepContext) -> FoldFinished:
@@ -116,12 +116,12 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
                 examine_fold, child, concluded.record.leader, fold, folder, rows
             )
 
-    assert run.state.started is not None
+    assert run.state.campaign.started is not None
     return await run.step(
         "fold",
         work,
         returns=FoldFinished,
-        inputs=[run.state.started.digest],
+        inputs=[run.state.campaign.started.digest],
         position={"fold": fold},
     )
 
@@ -130,8 +130,8 @@ def examine_fold(
     child: Run, leader: Digest, fold: int, folder: str, rows: Sequence[int]
 ) -> FoldFinished:
     """Predict the sealed trials: by the theory the loop ended with, and by published ones fitted to what it saw."""
-    assert child.state.sealed is not None
-    (sealed,) = [child.trials_of(digest) for digest in child.state.sealed.record.trials]
+    assert child.state.experiments.sealed is not None
+    (sealed,) = [child.trials_of(digest) for digest in child.state.experiments.sealed.record.trials]
     theories, n_draws = child.config.theories, child.config.theories.draws
     programs = {name: child.family.program(name).digest for name in theories.seeds}
     found = {
@@ -139,7 +139,7 @@ def examine_fold(
             child.laboratory.proportions(child.theory(digest), sealed.stimuli, n_draws)
         ).ravel()
         for name, digest in programs.items()
-        if digest in child.state.fits
+        if digest in child.state.theories.fits
     }
     winner = child.theory(leader)
     return FoldFinished(

@@ -44,9 +44,9 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwai
         collected = await collect(run, cycle, asked.plan, asked.recruited)
         if isinstance(collected, AnswersAwaited):
             return collected
-        await score(run, cycle, list(run.state.theories))
+        await score(run, cycle, list(run.state.theories.checked))
         run.show_leaderboard()
-    if not run.state.collected:
+    if not run.state.experiments.collected:
         await reflect(run, cycle)
         return await close_cycle(run, cycle, stop)
     settled = await settle(run, cycle)

@@ -86,11 +86,15 @@ def resume_run(
         enough: Go on with the people who have answered, although fewer than planned have.
     """
     state, trace = read_state(folder)
-    joined = state.config is not None and state.config.by_person and bool(trace.inbox.pending())
+    joined = (
+        state.campaign.config is not None
+        and state.campaign.config.by_person
+        and bool(trace.inbox.pending())
+    )
     trace.close()
     # Without the mark, the pass that concluded did not come to its end: lessons or the signature may be missing.
-    if state.concluded is not None and not joined and look(folder).ended == "concluded":
-        return state.concluded.record
+    if state.campaign.concluded is not None and not joined and look(folder).ended == "concluded":
+        return state.campaign.concluded.record
     shown = progress or SilentProgress()
     with shown, open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
         if enough:

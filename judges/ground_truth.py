@@ -23,7 +23,7 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.families.family import Family
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.score import log_predictive
+from lakatos.theories.scoring.score import log_predictive
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import digest_bytes
 

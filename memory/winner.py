@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
-from lakatos.theories.advocate import SearchStart
-from lakatos.theories.complexity import form_of_source
+from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.grammar import Grammar, composition_of
+from lakatos.theories.grammar_search.advocate import SearchStart
 from lakatos.theories.theory import TheoryProgram, read_program
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record

@@ -11,7 +11,7 @@ A source lists its clauses beside its parameters::
 
 A clause continues "people ...". Where it names a parameter, that parameter's learned distribution over people decides
 which side of the clause is true, how strongly, and of how many people; no string of the source says so by itself.
-`theories.claim` tries each clause on the code, with the same numbers.
+`theories.checks.claim` tries each clause on the code, with the same numbers.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from lakatos.theories.diagnosis.rule import words
 from lakatos.theories.errors import BenchError
 from lakatos.theories.grammar import Grammar
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.score import (
+from lakatos.theories.scoring.score import (
     average,
     is_tie,
     learn_population,

@@ -20,13 +20,11 @@ from scipy.special import logsumexp
 
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
-from lakatos.theories.behave import behave
-from lakatos.theories.check import load_theory
-from lakatos.theories.claim import ClaimPrediction, ClaimReport, check_claim
-from lakatos.theories.distance import DuplicateTheory, find_duplicate
+from lakatos.theories.checks.check import load_theory
+from lakatos.theories.checks.claim import ClaimPrediction, ClaimReport, check_claim
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import EvaluatedComposition, evaluate, evaluate_program
-from lakatos.theories.fit import (
+from lakatos.theories.fitting.evaluate import EvaluatedComposition, evaluate, evaluate_program
+from lakatos.theories.fitting.fit import (
     MORE_EXCHANGED,
     N_LATER_ROUNDS,
     N_ROUNDS,
@@ -38,10 +36,12 @@ from lakatos.theories.fit import (
 )
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.prior import Prior
+from lakatos.theories.running.behave import behave
 from lakatos.theories.sandbox.client import Sandbox, SandboxLimits, TheorySession
-from lakatos.theories.score import ExperimentEvidence, UnitScores
+from lakatos.theories.scoring.distance import DuplicateTheory, find_duplicate
+from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores
+from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
-from lakatos.theories.view import TheoryView
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
@@ -105,7 +105,7 @@ class Laboratory:
         return self._pool.submit(work).result()
 
     def check_claim(self, theory: Theory, predictions: Sequence[ClaimPrediction]) -> ClaimReport:
-        """Try predictions on a theory's code; see `theories.claim.check_claim`."""
+        """Try predictions on a theory's code; see `theories.checks.claim.check_claim`."""
         return self._pool.submit(
             lambda: check_claim(theory, self.domain, self._sandbox(), predictions=predictions)
         ).result()
@@ -448,7 +448,7 @@ class FittedCompositions:
     def evaluate(
         self, items: Sequence[tuple[Composition, Digest | None]]
     ) -> list[EvaluatedComposition | TheoryError]:
-        """Fits of compositions, each given with its parent; see `theories.advocate.Evaluate`."""
+        """Fits of compositions, each given with its parent; see `theories.grammar_search.advocate.Evaluate`."""
         new = {item.key: (item, parent) for item, parent in items if item.key not in self._known}
         found = self._laboratory.evaluate(
             self._grammar, list(new.values()), self._trials, n_draws=self._n_draws
@@ -457,11 +457,11 @@ class FittedCompositions:
         return [_made_from(self._known[item.key], parent) for item, parent in items]
 
     def same(self, whole: Composition, parts: Sequence[Composition]) -> list[bool]:
-        """Parts that predict what the whole does; see `theories.prune.Same`."""
+        """Parts that predict what the whole does; see `theories.grammar_search.prune.Same`."""
         return self._laboratory.same_predictions(self._grammar, whole, parts, self._trials)
 
     def validate(self, items: Sequence[Composition]) -> list[tuple[UnitScores, ...] | TheoryError]:
-        """Scores on answers that taught a composition nothing; see `theories.prune.Validate`."""
+        """Scores on answers that taught a composition nothing; see `theories.grammar_search.prune.Validate`."""
         found = self.evaluate([(item, None) for item in items])
         return [item if isinstance(item, TheoryError) else item.left_out for item in found]
 

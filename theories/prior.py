@@ -103,6 +103,11 @@ class Prior:
         )
 
 
+def learned_ends(priors: Mapping[str, Prior]) -> dict[str, tuple[float, float]]:
+    """Center and spread of each distribution that answers taught, as records keep them; without idle parameters."""
+    return {name: (prior.center, prior.spread) for name, prior in priors.items() if not prior.idle}
+
+
 def parse_prior(name: str, literal: Any) -> Prior:
     """Read one entry of ``PARAMETERS``.
 

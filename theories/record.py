@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from lakatos.theories.score import UnitScores
+from lakatos.theories.scoring.score import UnitScores
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 
@@ -33,7 +33,7 @@ class TheoryChecked(Record):
     cycle: int
     n_parameters: int
     code_length: int = 0
-    """Of what its code says, see `theories.complexity.code_length`; 0 where it was not counted."""
+    """Of what its code says, see `theories.checks.complexity.code_length`; 0 where it was not counted."""
     unreadable: str = ""
     """Why it predicts but explains nothing, in words; empty for a theory that can be read."""
     checks: tuple[str, ...]
@@ -161,7 +161,7 @@ class SealedScored(Record):
     scores: tuple[UnitLogPredictives, ...]
     """One of each experiment."""
     squared: tuple[tuple[float, ...], ...]
-    """Squared error of the proportions on each answered trial; see `theories.score.squared_errors`."""
+    """Squared error of the proportions on each answered trial; see `theories.scoring.score.squared_errors`."""
 
 
 class TheoryCompleteness(Record):

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from lakatos.theories.record import SealedScored, TheoryChecked, TheoryScored
-from lakatos.theories.score import (
+from lakatos.theories.scoring.score import (
     ScoreEstimate,
     UnitScores,
     average,

@@ -1,7 +1,7 @@
 """A theory: a claim about behaviour that can be run.
 
 A `TheoryProgram` is text. `read_program` reads its claim and its declared parameters without running it, and
-`theories.check.load_theory` then proves in the sandbox that it behaves as a theory must. The source looks like
+`theories.checks.check.load_theory` then proves in the sandbox that it behaves as a theory must. The source looks like
 this::
 
     \"\"\"Weighted additive: people add up the ratings, each weighted by the validity of its cue.\"\"\"
@@ -73,7 +73,7 @@ class TheoryProgram:
 
 @dataclass(frozen=True)
 class Theory:
-    """A program that was read; one that may enter has passed all checks. Make it with `theories.check.load_theory`."""
+    """A program that was read; to enter, it passes all checks: see `theories.checks.check.load_theory`."""
 
     program: TheoryProgram
     name: str

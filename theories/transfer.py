@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from lakatos.experiments.task import Trials, check_unmixed
-from lakatos.theories.completeness import completeness, mean_score
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.generic_learners.completeness import completeness, mean_score
+from lakatos.theories.generic_learners.learners import ceiling_of_people, predict_left_out
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.learners import ceiling_of_people, predict_left_out
-from lakatos.theories.score import (
+from lakatos.theories.scoring.score import (
     ExperimentEvidence,
     ScoreEstimate,
     UnitScores,

@@ -26,13 +26,13 @@ from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.flows.branches.situations import FOLDER, N_DRAWS, EvaluationSituation, write_set  # noqa: E402
 from lakatos.flows.roles.shapes import role_shapes  # noqa: E402
 from lakatos.language_models.client import ChatMessage  # noqa: E402
-from lakatos.theories.advocate import GrammarAdvocate  # noqa: E402
-from lakatos.theories.behave import behave  # noqa: E402
-from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.prior import draw_population  # noqa: E402
+from lakatos.theories.running.behave import behave  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
 from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
 

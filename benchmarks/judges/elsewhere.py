@@ -47,21 +47,21 @@ from benchmarks.memory.winners import SPACES, drawn  # noqa: E402
 from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials, with_random_sides  # noqa: E402
-from lakatos.theories.complexity import code_length  # noqa: E402
+from lakatos.theories.checks.complexity import code_length  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
-from lakatos.theories.fit import Scored  # noqa: E402
+from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.fitting.fit import Scored  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
+from lakatos.theories.grammar_search.search_tree import ArchiveMap  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.prior import Prior  # noqa: E402
-from lakatos.theories.score import (  # noqa: E402
+from lakatos.theories.scoring.score import (  # noqa: E402
     UnitScores,
     log_predictive,
     paired_difference,
     telling,
 )
-from lakatos.theories.search import ArchiveMap  # noqa: E402
 from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
 
 Array = NDArray[np.float64]

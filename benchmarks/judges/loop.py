@@ -37,13 +37,14 @@ from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.table import get_trials  # noqa: E402
-from lakatos.flows.run.run import read_state, theory_of  # noqa: E402
+from lakatos.flows.run.evidence import theory_of  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, load_study, parse_study  # noqa: E402
 from lakatos.flows.stages.anchor import read_anchor  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.judges.erasure import JudgeMeasured  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.score import log_predictive  # noqa: E402
+from lakatos.theories.scoring.score import log_predictive  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "loop.json"
 STUDIES = ("multiattribute-binary", "intertemporal")
@@ -94,14 +95,16 @@ def measured(folder: Path, config: CampaignConfig) -> dict[str, Any]:
     """What a finished run cost and came to."""
     state, trace = read_state(folder)
     with trace, Laboratory(DOMAINS[config.domain], 1) as laboratory:
-        assert state.sealed is not None
-        sealed = [get_trials(trace.artifacts, digest) for digest in state.sealed.record.trials]
+        assert state.experiments.sealed is not None
+        sealed = [
+            get_trials(trace.artifacts, digest) for digest in state.experiments.sealed.record.trials
+        ]
         scores: dict[str, float] = {}
 
         def score(digest: str) -> float:
             if digest not in scores:
                 (found,) = laboratory.evidence_of(
-                    [theory_of(trace, state, digest)], sealed, config.theories.draws
+                    [theory_of(trace.artifacts, state, digest)], sealed, config.theories.draws
                 )
                 parts = [log_predictive(evidence) for evidence in found]
                 total = sum(float(part.log_predictive.sum()) for part in parts)
@@ -109,21 +112,24 @@ def measured(folder: Path, config: CampaignConfig) -> dict[str, Any]:
             return scores[digest]
 
         start = max(map(score, state.seeds))
-        gains = [score(item.record.leader) - start for item in state.cycles]
-        n_answers = [state.collected[name].record.n_responses for name in state.collected]
+        gains = [score(item.record.leader) - start for item in state.campaign.cycles]
+        n_answers = [
+            state.experiments.collected[name].record.n_responses
+            for name in state.experiments.collected
+        ]
         said = list(trace.records(JudgeMeasured))
     return {
         "gains": [round(gain, 6) for gain in gains],
-        "n_experiments": len(state.collected),
+        "n_experiments": len(state.experiments.collected),
         "n_answers": int(sum(n_answers)),
-        "n_rivals": len(state.pool),
+        "n_rivals": len(state.theories.pool),
         "n_measured": len(said),
         "n_rescored": len(said) - len({item.record.subject for item in said}),
         "gates": [
             [item.record.epoch, item.record.verdict, round(item.record.gain, 4)]
-            for item in state.gates
+            for item in state.seats.gates
         ],
-        "n_replaced": sum(len(item.record.changed) for item in state.committed),
+        "n_replaced": sum(len(item.record.changed) for item in state.seats.committed),
     }
 
 

@@ -37,8 +37,9 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.flows.run.evidence import theory_of  # noqa: E402
 from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
-from lakatos.flows.run.run import read_state, theory_of  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.memory.winner import TheoryTried, TheoryWon  # noqa: E402
@@ -221,21 +222,25 @@ def measured(folder: Path, config: CampaignConfig) -> dict[str, Any]:
     with trace:
         truth = laboratory.proportions(hidden, stimuli, 512)
         errors: dict[str, float] = {}
-        for item in state.cycles:
+        for item in state.campaign.cycles:
             leader = item.record.leader
             if leader not in errors:
-                found = laboratory.proportions(theory_of(trace, state, leader), stimuli, 512)
+                found = laboratory.proportions(
+                    theory_of(trace.artifacts, state, leader), stimuli, 512
+                )
                 errors[leader] = float(np.sqrt(np.mean((found - truth) ** 2)))
-    there = {item.record.experiment: item.record.cycle for item in state.designs.values()}
-    leaders = [item.record.leader for item in state.cycles]
+    there = {
+        item.record.experiment: item.record.cycle for item in state.experiments.designs.values()
+    }
+    leaders = [item.record.leader for item in state.campaign.cycles]
     return {
         "errors": [round(errors[name], 4) for name in leaders],
         "experiments": [
-            sum(there[name] <= item.record.cycle for name in state.collected)
-            for item in state.cycles
+            sum(there[name] <= item.record.cycle for name in state.experiments.collected)
+            for item in state.campaign.cycles
         ],
-        "from_library": len(state.from_library),
-        "library_leads": leaders[-1] in state.from_library,
+        "from_library": len(state.memory.theories),
+        "library_leads": leaders[-1] in state.memory.theories,
     }
 
 

@@ -120,18 +120,18 @@ def campaign(config: CampaignConfig, folder: Path, *, patience: int) -> dict[str
     state, trace = read_state(folder)
     trace.close()
     found = audit(folder, n_workers=1)
-    assert state.concluded is not None
-    leader = state.theories[state.concluded.record.leader].record
+    assert state.campaign.concluded is not None
+    leader = state.theories.checked[state.campaign.concluded.record.leader].record
     return {
         "seed": config.seed,
-        "cycles": len(state.cycles),
+        "cycles": len(state.campaign.cycles),
         "seconds": round(seconds, 1),
         "passes": len(stops) + 1,
         "stopped_for": stops,
         "audit_passed": found.passed,
         "leader": leader.name,
         "leader_author": leader.author,
-        "verdict": state.concluded.record.text,
+        "verdict": state.campaign.concluded.record.text,
         **answers_in(folder),
     }
 

@@ -82,8 +82,8 @@ def campaign(seed: int, base_url: str, folder: Path) -> dict[str, Any]:
     state, trace = read_state(folder)
     trace.close()
     assert isinstance(verdict, CampaignConcluded)
-    assert state.truth is not None
-    truth, leader = state.truth.record, verdict.leader
+    assert state.campaign.truth is not None
+    truth, leader = state.campaign.truth.record, verdict.leader
     line = state.board().of(leader)
     return {
         **provenance(),
@@ -91,9 +91,9 @@ def campaign(seed: int, base_url: str, folder: Path) -> dict[str, Any]:
         "rule": drawn_rule(seed),
         "who_writes": study(seed, base_url)["theories"]["advocates"],
         "cycles": CYCLES,
-        "leader": state.theories[leader].record.name,
-        "claim": state.theories[leader].record.claim,
-        "author": state.theories[leader].record.author,
+        "leader": state.theories.checked[leader].record.name,
+        "claim": state.theories.checked[leader].record.claim,
+        "author": state.theories.checked[leader].record.author,
         "error_against_the_rule": truth.corrected[leader],
         "error_with_lapses": truth.uncorrected[leader],
         "best_in_pool": min(truth.pool.values()),
@@ -102,10 +102,10 @@ def campaign(seed: int, base_url: str, folder: Path) -> dict[str, Any]:
         "n_tried": state.n_tried,
         "drafts": [
             [item.record.cycle, item.record.attempt, item.record.outcome, item.record.name]
-            for item in state.tried
+            for item in state.roles.tried
         ],
-        "n_analyses": len(state.analyses),
-        "n_admitted": sum(item.record.cycle > 0 for item in state.pool.values()),
+        "n_analyses": len(state.roles.analyses),
+        "n_admitted": sum(item.record.cycle > 0 for item in state.theories.pool.values()),
         "answers": answers_in(folder) if base_url else None,
         "seconds": round(time.perf_counter() - begun, 1),
     }

@@ -76,7 +76,7 @@ def golden_case() -> Iterator[tuple[Any, CycleCase]]:
             for item in run.trace.journal.events():
                 if item.kind != "intent":
                     run.recall(run.trace.read(item))
-            yield run, case_of(run, run.state.diagnoses[-1])
+            yield run, case_of(run, run.state.theories.diagnoses[-1])
 
 
 def world() -> World:
@@ -84,12 +84,13 @@ def world() -> World:
     with golden_case() as (run, case):
         exhibits = (case.file, *case.background, *case.evidence)
         marks = {item.title.partition(",")[0]: f"#{item.reference[:12]}" for item in exhibits}
-        names = {theory: run.state.name(theory) for theory in (case.loser, case.leader)}
-        known = list(_of_case(run.state.diagnoses[-1].record, names, marks["case file"]))
-        for experiment in run.state.collected:
+        names = {theory: run.state.theories.name(theory) for theory in (case.loser, case.leader)}
+        known = list(_of_case(run.state.theories.diagnoses[-1].record, names, marks["case file"]))
+        for experiment in run.state.experiments.collected:
             trials = run.trials(experiment)
             scores = {
-                name: run.state.scores[theory, experiment].record for theory, name in names.items()
+                name: run.state.theories.scores[theory, experiment].record
+                for theory, name in names.items()
             }
             cited = dict.fromkeys([PEOPLE, *scores], marks[f"experiment {experiment}"])
             known += _of_experiment(experiment, trials, scores, cited, _rows(case, experiment))

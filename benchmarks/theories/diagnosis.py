@@ -49,7 +49,7 @@ from lakatos.theories.diagnosis.case_file import (  # noqa: E402
     examine,
 )
 from lakatos.theories.diagnosis.rule import RULES, DiagnosisCheck  # noqa: E402
-from lakatos.theories.score import ExperimentEvidence, learn_population  # noqa: E402
+from lakatos.theories.scoring.score import ExperimentEvidence, learn_population  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 
 Array = NDArray[np.float64]

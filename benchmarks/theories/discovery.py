@@ -248,16 +248,16 @@ def cell(name: str, seed: int) -> dict[str, Any]:
         state, trace = read_state(Path(folder) / "run")
         trace.close()
     assert isinstance(verdict, CampaignConcluded)
-    assert state.truth is not None
-    truth = state.truth.record
+    assert state.campaign.truth is not None
+    truth = state.campaign.truth.record
     return {
         "commit": provenance()["commit"],
         "rule": name,
         "set": next(label for label, names in SETS.items() if name in names),
         "domain": ALL[name].domain,
         "seed": seed,
-        "leader": state.theories[verdict.leader].record.name,
-        "author": state.theories[verdict.leader].record.author,
+        "leader": state.theories.checked[verdict.leader].record.name,
+        "author": state.theories.checked[verdict.leader].record.author,
         "named": truth.corrected[verdict.leader],
         "named_with_lapses": truth.uncorrected[verdict.leader],
         "named_on_pool_sample": truth.pool[verdict.leader],

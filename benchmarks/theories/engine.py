@@ -40,11 +40,11 @@ from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.prior import Prior  # noqa: E402
+from lakatos.theories.running.sequence import TINY  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox, SandboxLimits  # noqa: E402
-from lakatos.theories.score import log_likelihood, log_predictive  # noqa: E402
-from lakatos.theories.sequence import TINY  # noqa: E402
+from lakatos.theories.scoring.score import log_likelihood, log_predictive  # noqa: E402
+from lakatos.theories.scoring.view import TheoryView  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
-from lakatos.theories.view import TheoryView  # noqa: E402
 
 DOMAIN = DOMAINS["multiattribute"]
 SETTINGS = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3, 4]}

@@ -27,10 +27,10 @@ from lakatos.flows.run.study import load_study  # noqa: E402
 from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures  # noqa: E402
 from lakatos.theories.diagnosis.case_file import examine  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.exactness import error_beyond_chance  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.score import learn_population  # noqa: E402
+from lakatos.theories.scoring.exactness import error_beyond_chance  # noqa: E402
+from lakatos.theories.scoring.score import learn_population  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
 
 STUDY = load_study(ROOT / "studies" / "demo.toml")

@@ -33,9 +33,9 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 from lakatos.theories.account import ToldClause  # noqa: E402
-from lakatos.theories.check import check_clauses, check_theory  # noqa: E402
-from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.checks.check import check_clauses, check_theory  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar, Mechanism  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.prior import Prior, parse_prior  # noqa: E402

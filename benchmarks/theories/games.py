@@ -24,11 +24,12 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.table import get_trials  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.flows.run.run import form_of, read_state, with_fit  # noqa: E402
+from lakatos.flows.run.evidence import form_of, with_fit  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.score import squared_errors  # noqa: E402
+from lakatos.theories.scoring.score import squared_errors  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "games.json"
@@ -58,12 +59,17 @@ def main() -> None:
     folder = parser.parse_args().run
     state, trace = read_state(folder)
     with trace:
-        assert state.concluded is not None
-        assert state.sealed is not None
-        leader = with_fit(form_of(trace, state, str(state.concluded.record.leader)), state)
+        assert state.campaign.concluded is not None
+        assert state.experiments.sealed is not None
+        leader = with_fit(
+            form_of(trace.artifacts, state, str(state.campaign.concluded.record.leader)), state
+        )
         artifacts = trace.artifacts
-        opened = [get_trials(artifacts, item.record.trials) for item in state.collected.values()]
-        (sealed,) = (get_trials(artifacts, name) for name in state.sealed.record.trials)
+        opened = [
+            get_trials(artifacts, item.record.trials)
+            for item in state.experiments.collected.values()
+        ]
+        (sealed,) = (get_trials(artifacts, name) for name in state.experiments.sealed.record.trials)
     told = leader.account()
     family = FAMILIES["games"]
     forms = {name: read_program(family.program(name)) for name in family.seeds}
@@ -79,7 +85,7 @@ def main() -> None:
         print(f"{name:30s} {own['error']:.2f} +- {2 * own['standard_error']:.2f}")
     result = {
         "provenance": provenance(),
-        "seed": state.config.seed if state.config else None,
+        "seed": state.campaign.config.seed if state.campaign.config else None,
         "n_sealed_games": len(sealed.stimuli),
         "n_sealed_answers": sealed.n_responses,
         "noise": noise_of(sealed),

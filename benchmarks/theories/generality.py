@@ -34,19 +34,19 @@ from benchmarks.theories.discovery import ALL, SPACES  # noqa: E402
 from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
-from lakatos.theories.advocate import CompositionAttempt, GrammarAdvocate, ranked  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
+from lakatos.theories.grammar_search.advocate import CompositionAttempt, GrammarAdvocate, ranked  # noqa: E402
+from lakatos.theories.grammar_search.search_tree import ArchiveMap  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.score import (  # noqa: E402
+from lakatos.theories.scoring.score import (  # noqa: E402
     UnitScores,
     log_predictive,
     paired_difference,
     proportion_error,
 )
-from lakatos.theories.search import ArchiveMap  # noqa: E402
 from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "generality.json"

@@ -32,15 +32,15 @@ from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.archival import restrict  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.evaluate import EvaluatedComposition, evaluate  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.fitting.evaluate import EvaluatedComposition, evaluate  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
 from lakatos.theories.laboratory import LIMITS  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.score import average, log_predictive, mean_over_units  # noqa: E402
-from lakatos.theories.view import TheoryView  # noqa: E402
+from lakatos.theories.scoring.score import average, log_predictive, mean_over_units  # noqa: E402
+from lakatos.theories.scoring.view import TheoryView  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "people.json"
 N_FOLDS, N_DRAWS = 5, 128

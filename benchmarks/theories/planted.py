@@ -35,11 +35,11 @@ from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.explanations import SPACES, hanging, planted, wilson  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
-from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
+from lakatos.theories.grammar_search.prune import prune  # noqa: E402
 from lakatos.theories.laboratory import FittedCompositions, Laboratory  # noqa: E402
-from lakatos.theories.prune import prune  # noqa: E402
 from lakatos.theories.theory import Theory  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "planted.json"

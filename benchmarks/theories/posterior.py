@@ -32,8 +32,8 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Domain, Trials  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
-from lakatos.theories.posterior import PosteriorInference  # noqa: E402
-from lakatos.theories.posterior_check import simulation_based_calibration  # noqa: E402
+from lakatos.theories.fitting.posterior import PosteriorInference  # noqa: E402
+from lakatos.theories.fitting.posterior_check import simulation_based_calibration  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
 from lakatos.theories.sandbox.tracer import LIMITS, TracerSandbox  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402

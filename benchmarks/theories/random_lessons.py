@@ -27,11 +27,11 @@ from benchmarks.cells import complete  # noqa: E402
 from benchmarks.theories.random_rules import Drawn, pick, table  # noqa: E402
 from lakatos.experiments.domains.learning import LearningDomain  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.check import load_theory  # noqa: E402
+from lakatos.theories.checks.check import load_theory  # noqa: E402
 from lakatos.theories.induction.induce import induce  # noqa: E402
 from lakatos.theories.laboratory import LIMITS  # noqa: E402
+from lakatos.theories.running.sequence import follow  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.sequence import follow  # noqa: E402
 from lakatos.theories.theory import TheoryProgram  # noqa: E402
 
 DOMAIN = LearningDomain()

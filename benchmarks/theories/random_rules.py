@@ -32,7 +32,7 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.theories import rules  # noqa: E402
 from benchmarks.theories.hidden_rules import Product, Seen, logistic  # noqa: E402
-from lakatos.theories.check import load_theory  # noqa: E402
+from lakatos.theories.checks.check import load_theory  # noqa: E402
 from lakatos.theories.induction.induce import induce  # noqa: E402
 from lakatos.theories.laboratory import LIMITS  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402

@@ -26,7 +26,7 @@ from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.power import wilson_interval  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.score import log_predictive  # noqa: E402
+from lakatos.theories.scoring.score import log_predictive  # noqa: E402
 from lakatos.theories.theory import read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "recovery.json"

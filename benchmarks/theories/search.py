@@ -33,7 +33,11 @@ from benchmarks.cells import standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.advocate import (  # noqa: E402
+from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.grammar import Composition  # noqa: E402
+from lakatos.theories.grammar_search.advocate import (  # noqa: E402
     AdvocateBrief,
     CompositionAttempt,
     Evaluate,
@@ -41,10 +45,6 @@ from lakatos.theories.advocate import (  # noqa: E402
     SearchStart,
     ranked,
 )
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
-from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
 from lakatos.traces.digest import Digest  # noqa: E402

@@ -32,9 +32,9 @@ from lakatos.flows.run.run import Run, begin, create_run  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.stages.collect import AnswersAwaited, collect  # noqa: E402
 from lakatos.flows.stages.score import score  # noqa: E402
-from lakatos.theories.complexity import code_length, form_of_source  # noqa: E402
-from lakatos.theories.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.checks.complexity import code_length, form_of_source  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.record import TheoryAdmitted, TheoryChecked  # noqa: E402
 from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
@@ -121,14 +121,14 @@ def enter(run: Run, cycle: int, program: TheoryProgram) -> None:
 def admit_ornate(run: Run, cycle: int, truth: str) -> None:
     """Let in the elaborations that fit best so far, as a search without a price for parts would."""
     rng = np.random.default_rng([run.config.seed, cycle])
-    trials = [run.trials(name) for name in run.state.collected]
+    trials = [run.trials(name) for name in run.state.experiments.collected]
     asked = [(item, None) for item in elaborations(run.config.domain, truth, rng)]
     tried = run.laboratory.evaluate(run.family.grammar, asked, trials, n_draws=128)
     fitted = sorted(
         (item for item in tried if isinstance(item, EvaluatedComposition)),
         key=lambda item: -item.mean,
     )
-    known = {form_of_source(run.form(name).program.source) for name in run.state.theories}
+    known = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
     new = [item for item in fitted if form_of_source(item.theory.program.source) not in known]
     for item in new[:N_ADMITTED]:
         enter(run, cycle, TheoryProgram(item.theory.program.source, "ornate"))
@@ -144,7 +144,7 @@ async def campaign(run: Run, truth: str) -> None:
         assert asked is not None
         collected = await collect(run, cycle, asked.plan, asked.recruited)
         assert not isinstance(collected, AnswersAwaited)
-        await score(run, cycle, list(run.state.theories))
+        await score(run, cycle, list(run.state.theories.checked))
         if cycle < N_CYCLES:
             admit_ornate(run, cycle, truth)
 
@@ -167,11 +167,11 @@ def cell(domain: str, truth: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "leads": board.leader.theory == own,
         "best_on_average": max(board.standings, key=lambda line: line.score.value).theory == own,
-        "leader": state.name(board.leader.theory),
+        "leader": state.theories.name(board.leader.theory),
         "n_theories": len(board.standings),
         "truth_behind": behind.value,
         "truth_behind_error": behind.standard_error,
-        "most_draws": max(item.record.n_draws for item in state.scores.values()),
+        "most_draws": max(item.record.n_draws for item in state.theories.scores.values()),
         "seconds": round(time.perf_counter() - begun, 1),
     }
 

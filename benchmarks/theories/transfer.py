@@ -32,13 +32,13 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.archives.fetch import find_reader, load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
-from lakatos.theories.completeness import completeness, mean_score  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.generic_learners.completeness import completeness, mean_score  # noqa: E402
+from lakatos.theories.generic_learners.learners import left_out_kind, predict_others  # noqa: E402
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
 from lakatos.theories.laboratory import FittedCompositions, Laboratory  # noqa: E402
-from lakatos.theories.learners import left_out_kind, predict_others  # noqa: E402
-from lakatos.theories.score import (  # noqa: E402
+from lakatos.theories.scoring.score import (  # noqa: E402
     ScoreEstimate,
     UnitScores,
     log_predictive,

@@ -293,7 +293,7 @@ def broken_promises(folder: Path, kind: str) -> list[str]:
         wrong += _wrong_on_the_page(folder, batches)
     state, trace = read_state(folder)
     trace.close()
-    if state.concluded is None:
+    if state.campaign.concluded is None:
         wrong.append("there is no verdict")
     return wrong
 

@@ -26,7 +26,6 @@ from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.engine import execute
-from lakatos.flows.run.memory_records import LibraryLookedAt, LibraryTaken
 from lakatos.flows.run.records import CodeAccepted, FoldFinished
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.source import make_source
@@ -36,6 +35,7 @@ from lakatos.judges.errors import AnchorError
 from lakatos.judges.ledger import LevelDrawn
 from lakatos.language_models.client import ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
+from lakatos.memory.record import LibraryLookedAt, LibraryTaken
 from lakatos.theories.errors import SandboxUnavailableError
 from lakatos.theories.roles.record import MatterInvestigated, ModelsChosen
 from lakatos.traces.artifact import ArtifactStore

@@ -63,23 +63,27 @@ MOST_STEPS = 400
 
 
 def _same_leader(state: RunState, origin: RunState) -> bool | None:
-    if state.concluded is None or origin.concluded is None:
+    if state.campaign.concluded is None or origin.campaign.concluded is None:
         return None
-    return state.concluded.record.leader == origin.concluded.record.leader
+    return state.campaign.concluded.record.leader == origin.campaign.concluded.record.leader
 
 
 def _holds(state: RunState, origin: RunState) -> bool | None:
-    return None if state.concluded is None else state.concluded.record.holds
+    return None if state.campaign.concluded is None else state.campaign.concluded.record.holds
 
 
 def _new_leader(state: RunState, origin: RunState) -> bool | None:
-    return None if state.concluded is None else state.concluded.record.leader not in state.seeds
+    return (
+        None
+        if state.campaign.concluded is None
+        else state.campaign.concluded.record.leader not in state.seeds
+    )
 
 
 def _recovered(state: RunState, origin: RunState) -> bool | None:
-    if state.concluded is None or state.truth is None:
+    if state.campaign.concluded is None or state.campaign.truth is None:
         return None
-    error = state.truth.record.corrected.get(state.concluded.record.leader)
+    error = state.campaign.truth.record.corrected.get(state.campaign.concluded.record.leader)
     return None if error is None else error <= RECOVERED
 
 

@@ -32,10 +32,10 @@ from lakatos.language_models.errors import LanguageModelError
 from lakatos.language_models.quotes import check_answer, sentences
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.structured import MisreadAnswerError, answer_schema, parse
-from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchStart
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import EvaluatedComposition
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.fitting.evaluate import EvaluatedComposition
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate, SearchStart
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.roles.answer import Audit, CaseReading, Steelman, Successor
 from lakatos.theories.roles.record import RoleAnswered

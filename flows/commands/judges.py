@@ -74,10 +74,10 @@ def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     console = Console(soft_wrap=True)
     state, trace = read_state(_find(run, runs))
     with trace:
-        if not state.epochs:
+        if not state.judging.epochs:
             console.print("no panel has been frozen yet")
             return
-        opened = state.epochs[-1].record
+        opened = state.judging.epochs[-1].record
         console.print(f"judge epoch {opened.number}, panel {opened.epoch[:10]}")
         dev, present = dev_items(state, trace.artifacts), present_judges(state, trace.artifacts)
         for name, version in sorted(opened.judges.items()):
@@ -93,7 +93,7 @@ def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
             if isinstance(judge, RuleJudge):
                 console.print("  " + ", ".join(f"{value:.2f}" for value in judge.table))
             if judge is not None and (found := anchor_accuracy(judge, dev)) is not None:
-                how = ", on which it was made" if version in state.bred else ""
+                how = ", on which it was made" if version in state.seats.bred else ""
                 console.print(
                     f"  right on {found['right']:.1%} of {found['n']} items of dev{how} "
                     f"(95% interval {found['low']:.1%} to {found['high']:.1%})"
@@ -150,7 +150,7 @@ def judges_gate(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     console = Console(soft_wrap=True)
     state, trace = read_state(_find(run, runs))
     trace.close()
-    for item in state.gates:
+    for item in state.seats.gates:
         decided = item.record
         console.print(
             f"[bold]{decided.verdict}[/bold]  {item.digest[:10]}  epoch {decided.epoch}, slot {escape(decided.slot)}: "
@@ -165,7 +165,7 @@ def judges_gate(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
         for row in decided.strata:
             console.print(f"  {escape(row.stratum)}: {row.wins} won, {row.losses} lost of {row.n}; "
                           f"at most {row.bound:+.3f} lost{'' if row.safe else ', not safe'}")  # fmt: skip
-    if not state.gates:
+    if not state.seats.gates:
         console.print("no challenger has been put to the gate")
 
 

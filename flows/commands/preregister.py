@@ -24,30 +24,34 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
     """
     from lakatos.experiments.design import design_from_json
     from lakatos.experiments.registration import registration
-    from lakatos.flows.run.run import read_state, theory_of
+    from lakatos.flows.run.evidence import theory_of
+    from lakatos.flows.run.run import read_state
     from lakatos.flows.run.task import domain_of
 
     state, trace = read_state(folder)
     with trace:
-        names = list(state.preregistrations)
+        names = list(state.experiments.preregistrations)
         name = experiment or (names[-1] if names else "")
-        if state.config is None or name not in state.preregistrations:
+        if state.campaign.config is None or name not in state.experiments.preregistrations:
             known = ", ".join(names) or "none yet; `lakatos resume` designs the first"
             raise FlowError(
                 f"the run {folder} has preregistered no experiment {name!r}; there are: {known}."
             )
-        plan = state.preregistrations[name]
+        plan = state.experiments.preregistrations[name]
         return registration(
             plan.record,
             design_from_json(trace.artifacts.get_json(plan.record.design)),
-            domain_of(state.config),
+            domain_of(state.campaign.config),
             trace.artifacts.get_arrays(plan.record.predictions),
             record=plan.digest,
-            study=state.config.name,
-            question=state.config.question,
-            source=state.config.participants.source,
+            study=state.campaign.config.name,
+            question=state.campaign.config.question,
+            source=state.campaign.config.participants.source,
             asked=_began(folder, state, trace, name),
-            said={digest: theory_of(trace, state, digest).claim for digest in state.theories},
+            said={
+                digest: theory_of(trace.artifacts, state, digest).claim
+                for digest in state.theories.checked
+            },
         )
 
 
@@ -55,7 +59,7 @@ def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:
     """Whether somebody has begun to answer an experiment."""
     from lakatos.experiments.participants.web.store import COLLECTION_FILE, SessionStore
 
-    if name in state.answers or name in state.collected:
+    if name in state.experiments.answers or name in state.experiments.collected:
         return True
     if any(batch.json().get("experiment") == name for batch in trace.inbox.stored()):
         return True

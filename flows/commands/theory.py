@@ -30,10 +30,10 @@ def check(
 ) -> None:
     """Try everything that a theory must prove before it enters; exit status 1 when it may not.
 
-    In Python: `theories.check.check_theory(program, domain, sandbox)`.
+    In Python: `theories.checks.check.check_theory(program, domain, sandbox)`.
     """
     from lakatos.experiments.domains import open_domain
-    from lakatos.theories.check import check_theory
+    from lakatos.theories.checks.check import check_theory
     from lakatos.theories.sandbox.client import Sandbox
     from lakatos.theories.theory import TheoryProgram
 
@@ -68,10 +68,11 @@ def bring_in(
 ) -> None:
     """Print a theory written for AutoCog or GeCCo as a theory of this laboratory; a study names it in theories.files.
 
-    In Python: `theories.peer.import_autocog(text, sandbox)` and `theories.generated.import_gecco(text, sandbox)`.
+    In Python: `theories.exchange.autocog.import_autocog(text, sandbox)` and
+    `theories.exchange.gecco.import_gecco(text, sandbox)`.
     """
-    from lakatos.theories.generated import import_gecco
-    from lakatos.theories.peer import import_autocog
+    from lakatos.theories.exchange.autocog import import_autocog
+    from lakatos.theories.exchange.gecco import import_gecco
     from lakatos.theories.sandbox.client import Sandbox
 
     text = _text(file)
@@ -167,12 +168,12 @@ def export(
 ) -> None:
     """Write a theory as a plain Python function with bounds and a start, which anyone can fit.
 
-    In Python: `lakatos.theories.standalone.write_function(theory, arrays)`.
+    In Python: `lakatos.theories.exchange.standalone.write_function(theory, arrays)`.
     """
     from lakatos.flows.notebook.study import read_run
     from lakatos.flows.notebook.theory import find_theory, shapes_of
+    from lakatos.theories.exchange.standalone import write_function
     from lakatos.theories.laboratory import Laboratory
-    from lakatos.theories.standalone import write_function
 
     if run:
         fitted = read_run(run, runs=runs).theory(theory)
@@ -228,29 +229,32 @@ def posterior(
 ) -> None:
     """Fit theories to a run's answers by Bayesian inference; with several, compare them by leave-one-out.
 
-    In Python: `theories.posterior.fit(theory, trials, sandbox, ...)` and `theories.posterior_check.compare(...)`.
+    In Python: `theories.fitting.posterior.fit(theory, trials, sandbox, ...)` and
+    `theories.fitting.posterior_check.compare(...)`.
     """
     from lakatos.flows.errors import RunMissingError
+    from lakatos.flows.run.evidence import theory_of, trials_in
     from lakatos.flows.run.places import find_run
-    from lakatos.flows.run.run import read_state, theory_of, trials_in
+    from lakatos.flows.run.run import read_state
     from lakatos.flows.run.task import domain_of
-    from lakatos.theories.posterior import fit
-    from lakatos.theories.posterior_check import compare, posterior_predictive
+    from lakatos.theories.fitting.posterior import fit
+    from lakatos.theories.fitting.posterior_check import compare, posterior_predictive
     from lakatos.theories.sandbox.client import Sandbox
     from lakatos.theories.sandbox.tracer import TracerSandbox
 
     console = Console()
     state, trace = read_state(find_run(run, runs))
     with trace:
-        names = [experiment] if experiment else list(state.collected)
-        if not names or any(name not in state.collected for name in names):
+        names = [experiment] if experiment else list(state.experiments.collected)
+        if not names or any(name not in state.experiments.collected for name in names):
             raise RunMissingError(
-                f"the run has no answers of {experiment or 'any experiment'}; it has: {', '.join(state.collected)}."
+                f"the run has no answers of {experiment or 'any experiment'}; "
+                f"it has: {', '.join(state.experiments.collected)}."
             )
-        trials = [trials_in(trace, state, name) for name in names]
-        chosen = {name: theory_of(trace, state, name) for name in theories}
-    assert state.config is not None
-    domain = domain_of(state.config)
+        trials = [trials_in(trace.artifacts, state, name) for name in names]
+        chosen = {name: theory_of(trace.artifacts, state, name) for name in theories}
+    assert state.campaign.config is not None
+    domain = domain_of(state.campaign.config)
     fitted = {}
     with Sandbox() as sandbox, TracerSandbox() as tracer:
         for name, theory in chosen.items():

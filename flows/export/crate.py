@@ -67,7 +67,7 @@ def write_crate(folder: Path, out: Path, *, author: str = "", licence: str = "")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ExportError(f"{out} is there already and not empty; name a new folder for the crate.")
     with selected(folder) as chosen:
-        answered = bool(chosen.reading.state.collected)
+        answered = bool(chosen.reading.state.experiments.collected)
         for name, data in _files(chosen):
             write_whole(out / name, data)
         metadata = _metadata(chosen, author, licence)
@@ -103,7 +103,7 @@ def _files(chosen: ExportSelection) -> Iterator[tuple[str, bytes]]:
     yield "prov.json", json.dumps(prov_json(chosen), ensure_ascii=False).encode()
     yield "report.html", page.encode()
     yield "report.md", as_markdown(page).encode()
-    for digest in chosen.reading.state.theories:
+    for digest in chosen.reading.state.theories.checked:
         yield (
             f"theories/{chosen.reading.label(digest).tag}.py",
             chosen.reading.trace.artifacts.get(digest),

@@ -24,10 +24,10 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.flows.notebook.answers import PeoplesAnswers, adopt
 from lakatos.flows.notebook.frames import as_pandas
 from lakatos.flows.notebook.theory import FittedTheory, people_s_choices, predict
-from lakatos.theories.advocate import AdvocateBrief, SearchStart
-from lakatos.theories.composition_search import search_compositions
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import find_family
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchStart
+from lakatos.theories.grammar_search.composition_search import search_compositions
 from lakatos.theories.laboratory import Laboratory
 
 Array = NDArray[np.float64]

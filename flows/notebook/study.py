@@ -20,11 +20,12 @@ from lakatos.flows.notebook.frames import as_pandas, interval_columns
 from lakatos.flows.notebook.theory import FittedTheory
 from lakatos.flows.operations.adopt import new_study, new_study_place
 from lakatos.flows.report.report import write_report
+from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.logs import progress
 from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.places import find_run, new_folder
 from lakatos.flows.run.progress import CampaignProgress, SilentProgress
-from lakatos.flows.run.run import read_state, theory_of, trials_in
+from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.task import domain_of
@@ -46,8 +47,8 @@ class StudyOutcome:
         """The verdict in words with its uncertainty, or what is waited for; empty while it goes on."""
         state, trace = self._open()
         with trace:
-            if state.concluded is not None:
-                return state.concluded.record.text
+            if state.campaign.concluded is not None:
+                return state.campaign.concluded.record.text
         return look(self.folder).text
 
     @cached_property
@@ -60,7 +61,7 @@ class StudyOutcome:
         with trace:
             rows = [
                 {
-                    "theory": state.name(line.theory),
+                    "theory": state.theories.name(line.theory),
                     **interval_columns("score", line.score),
                     **interval_columns("behind", line.behind),
                     "tied": line.tied,
@@ -76,9 +77,11 @@ class StudyOutcome:
         """The answers of all experiments so far; `.frame` is the table."""
         state, trace = self._open()
         with trace:
-            trials = tuple(trials_in(trace, state, name) for name in state.collected)
-            assert state.config is not None
-            return PeoplesAnswers(domain_of(state.config), trials)
+            trials = tuple(
+                trials_in(trace.artifacts, state, name) for name in state.experiments.collected
+            )
+            assert state.campaign.config is not None
+            return PeoplesAnswers(domain_of(state.campaign.config), trials)
 
     def theory(self, name: str = "") -> FittedTheory:
         """A theory of the run with the people that it learned: by name or digest, the leader by default.
@@ -92,8 +95,10 @@ class StudyOutcome:
             wanted = name or _leader(state)
             if not wanted:
                 raise StudyError(f"no theory of {self.folder} was scored yet; resume the run.")
-            assert state.config is not None
-            return FittedTheory(theory_of(trace, state, wanted), domain_of(state.config))
+            assert state.campaign.config is not None
+            return FittedTheory(
+                theory_of(trace.artifacts, state, wanted), domain_of(state.campaign.config)
+            )
 
     def report(self, file: Path | None = None) -> Path:
         """Write the report, one HTML file; returns its place."""
@@ -222,8 +227,8 @@ def _kept(data: Any, runs: Path) -> Path:
 
 
 def _leader(state: RunState) -> str:
-    if state.concluded is not None:
-        return state.concluded.record.leader
+    if state.campaign.concluded is not None:
+        return state.campaign.concluded.record.leader
     standings = state.board().standings
     return standings[0].theory if standings else ""
 

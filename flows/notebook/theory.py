@@ -21,12 +21,12 @@ from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.errors import TransferError
 from lakatos.flows.notebook.answers import PeoplesAnswers, adopt, table_of
 from lakatos.flows.notebook.frames import in_kind, interval_columns
-from lakatos.theories.completeness import mean_score
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import find_family
+from lakatos.theories.generic_learners.completeness import mean_score
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
-from lakatos.theories.score import UnitScores, paired_difference
+from lakatos.theories.scoring.score import UnitScores, paired_difference
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 
 Array = NDArray[np.float64]
@@ -241,8 +241,8 @@ def posterior(
         PosteriorError: The answers or settings cannot be used.
         TheoryError: The theory fails on them.
     """
-    from lakatos.theories.posterior import fit as fit_posterior
-    from lakatos.theories.posterior_check import posterior_predictive
+    from lakatos.theories.fitting.posterior import fit as fit_posterior
+    from lakatos.theories.fitting.posterior_check import posterior_predictive
     from lakatos.theories.sandbox.client import Sandbox
 
     known = adopted(answers, **adopting)

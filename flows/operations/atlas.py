@@ -26,8 +26,9 @@ from lakatos.flows.operations.transfer import (
     read_transfer,
     write_transfer,
 )
+from lakatos.flows.run.evidence import form_of, with_fit
 from lakatos.flows.run.records import CampaignConcluded
-from lakatos.flows.run.run import form_of, read_state, with_fit
+from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.record import CompletenessMeasured
@@ -151,7 +152,7 @@ def _ended(run: Path) -> bool:
     with contextlib.suppress(RunMissingError):
         state, trace = read_state(run)
         trace.close()
-        return state.concluded is not None
+        return state.campaign.concluded is not None
     return False
 
 
@@ -162,20 +163,23 @@ def read_entry(folder: Path, name: str) -> AtlasEntry | None:
     except RunMissingError:
         return None
     with trace:
-        if state.concluded is None or state.config is None:
+        if state.campaign.concluded is None or state.campaign.config is None:
             return None
-        verdict = state.concluded.record
-        theory = with_fit(form_of(trace, state, str(verdict.leader)), state)
+        verdict = state.campaign.concluded.record
+        theory = with_fit(form_of(trace.artifacts, state, str(verdict.leader)), state)
         times = [datetime.fromisoformat(event.time_utc) for event in trace.journal.events()]
-    told, collected = theory.account(), [item.record for item in state.collected.values()]
+    told, collected = (
+        theory.account(),
+        [item.record for item in state.experiments.collected.values()],
+    )
     steps = [(after - before).total_seconds() for before, after in pairwise(times)]
     return AtlasEntry(
         name=name,
-        config=state.config,
+        config=state.campaign.config,
         folder=folder / name,
         verdict=verdict,
-        company=state.completeness.record if state.completeness else None,
-        sealed=state.sealed.record if state.sealed else None,
+        company=state.theories.completeness.record if state.theories.completeness else None,
+        sealed=state.experiments.sealed.record if state.experiments.sealed else None,
         leader=told.name,
         claim=told.claim,
         n_clauses=len(told.clauses),

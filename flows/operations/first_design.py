@@ -106,7 +106,7 @@ def preview_design(
             return (await design(run, 1, 1)).record
 
         chosen = execute("none", first)
-        names = {name: run.state.name(name) for name in chosen.rivals}
+        names = {name: run.state.theories.name(name) for name in chosen.rivals}
         return DesignPreview(
             config, chosen, design_from_json(run.trace.artifacts.get_json(chosen.design)), names
         )

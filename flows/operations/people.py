@@ -29,8 +29,9 @@ from lakatos.experiments.participants.web.store import (
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
 from lakatos.experiments.task import Design, Domain
 from lakatos.flows.errors import FlowError
+from lakatos.flows.run.evidence import trials_in
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.run import check_run, read_state, trials_in
+from lakatos.flows.run.run import check_run, read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
@@ -80,7 +81,10 @@ def import_answers(folder: Path, file: Path) -> ImportedAnswers:
                 f'{file} into a run of its own, with participants.source = "file".'
             )
         designs = _designs(trace, state)
-        keys = {item.record.experiment: key_of(trace, item) for item in state.recruited.values()}
+        keys = {
+            item.record.experiment: key_of(trace, item)
+            for item in state.experiments.recruited.values()
+        }
         before = len(trace.inbox.stored())
         if not (folder / KEY_FILE).exists() and (before or any(trace.records(AnswersArrived))):
             raise FlowError(
@@ -274,18 +278,20 @@ def holdings(folder: Path, now: datetime | None = None) -> RunHoldings:
         pending = Counter(batch.json().get("experiment") for batch in trace.inbox.pending())
         apart = Counter(item.experiment for item in _withheld(folder))
         found = []
-        for name, asked in state.recruited.items():
-            people = state.answers.get(name, ())
+        for name, asked in state.experiments.recruited.items():
+            people = state.experiments.answers.get(name, ())
             excluded = {
-                item.record.answers for item in state.excluded if item.record.experiment == name
+                item.record.answers
+                for item in state.experiments.excluded
+                if item.record.experiment == name
             }
             found.append(
                 ExperimentHolding(
                     experiment=name,
-                    n_wanted=state.wanted.get(name, asked.record.n_participants),
+                    n_wanted=state.experiments.wanted.get(name, asked.record.n_participants),
                     statuses=dict(sorted(Counter(item.record.status for item in people).items())),
                     n_excluded=len(excluded),
-                    n_withdrawn=len(set(state.withdrawn.get(name, ()))),
+                    n_withdrawn=len(set(state.experiments.withdrawn.get(name, ()))),
                     n_waiting=pending[name],
                     n_apart=apart[name],
                 )
@@ -394,12 +400,12 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
     trace.close()
     waiting = waiting_in(state)
     name = experiment or (waiting.experiment if waiting else "")
-    by_person = state.config is not None and state.config.by_person
+    by_person = state.campaign.config is not None and state.campaign.config.by_person
     if (
         not by_person
-        or name not in state.recruited
-        or name in state.collected
-        or name in state.closed
+        or name not in state.experiments.recruited
+        or name in state.experiments.collected
+        or name in state.experiments.closed
         or n_more < 1
     ):
         raise FlowError(
@@ -407,8 +413,8 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
             "ask for at least one more while it waits. People who answer later can still join by an import."
         )
     with Trace.open(folder, RECORD_TYPES) as writing:
-        asked = state.recruited[name]
-        before = state.wanted.get(name, asked.record.n_participants)
+        asked = state.experiments.recruited[name]
+        before = state.experiments.wanted.get(name, asked.record.n_participants)
         item = writing.record(
             more_asked(
                 name, before, n_more, "the researcher asked for more people", preregistered=False
@@ -456,14 +462,17 @@ def _batches(trace: Trace) -> list[tuple[InboxBatch, dict[str, Any]]]:
 
 
 def _config(state: RunState, folder: Path) -> CampaignConfig:
-    if state.config is None:
+    if state.campaign.config is None:
         raise FlowError(f"the run {folder} has not begun; `lakatos resume` begins it.")
-    return state.config
+    return state.campaign.config
 
 
 def _designs(trace: Trace, state: RunState) -> dict[str, Design]:
     """Designs of the experiments that people were asked for."""
-    plans = {name: state.preregistrations[name].record for name in state.recruited}
+    plans = {
+        name: state.experiments.preregistrations[name].record
+        for name in state.experiments.recruited
+    }
     return {
         name: design_from_json(trace.artifacts.get_json(plan.design))
         for name, plan in plans.items()
@@ -483,7 +492,7 @@ def _exports(folder: Path) -> list[str]:
 
 def _answer_rows(trace: Trace, state: RunState, domain: Domain) -> Iterator[dict[str, Any]]:
     designs = _designs(trace, state)
-    for name, people in state.answers.items():
+    for name, people in state.experiments.answers.items():
         columns = stimulus_columns(designs[name].stimuli)
         for item in people:
             answers = get_answers(trace.artifacts, item.record.answers)
@@ -502,10 +511,10 @@ def _answer_rows(trace: Trace, state: RunState, domain: Domain) -> Iterator[dict
                     **{feedback: column[place] for feedback, column in answers.feedback.items()},
                     **{column: float(values[trial]) for column, values in columns.items()},
                 }
-    for name in state.collected:
-        if name in state.answers:
+    for name in state.experiments.collected:
+        if name in state.experiments.answers:
             continue
-        trials = trials_in(trace, state, name)
+        trials = trials_in(trace.artifacts, state, name)
         columns = stimulus_columns(trials.stimuli)
         for row, trial in enumerate(trials.trial.tolist()):
             yield {
@@ -520,7 +529,7 @@ def _answer_rows(trace: Trace, state: RunState, domain: Domain) -> Iterator[dict
 
 
 def _people_rows(trace: Trace, state: RunState) -> Iterator[dict[str, Any]]:
-    for name, people in state.answers.items():
+    for name, people in state.experiments.answers.items():
         for item in people:
             answers: PersonAnswers = get_answers(trace.artifacts, item.record.answers)
             yield {
@@ -552,13 +561,13 @@ def _cell(value: Any) -> Any:
 
 def _answered_by(state: RunState) -> dict[str, str]:
     """Which language model gave the answers; nothing where none did."""
-    name = state.config.participants.model if state.config else ""
+    name = state.campaign.config.participants.model if state.campaign.config else ""
     return {"language_model": name} if name else {}
 
 
 def _session(state: RunState, item: Recorded[AnswersArrived]) -> dict[str, Any]:
     """What is known of a language model's session besides."""
-    held = state.sessions.get(item.record.experiment, ())
+    held = state.experiments.sessions.get(item.record.experiment, ())
     found = next(
         (known.record for known in held if known.record.person == item.record.person), None
     )
@@ -574,7 +583,9 @@ def _session(state: RunState, item: Recorded[AnswersArrived]) -> dict[str, Any]:
 
 def _rules(state: RunState, item: Recorded[AnswersArrived]) -> str:
     return " ".join(
-        known.record.rule for known in state.excluded if known.record.answers == item.digest
+        known.record.rule
+        for known in state.experiments.excluded
+        if known.record.answers == item.digest
     )
 
 

@@ -339,23 +339,31 @@ def _row(folder: Path, item: CellOutcome) -> dict[str, Any]:
 
     state, trace = read_state(folder / item.cell.name)
     with trace:
-        assert state.concluded is not None
-        verdict = state.concluded.record
+        assert state.campaign.concluded is not None
+        verdict = state.campaign.concluded.record
         standing = next(line for line in state.board().standings if line.theory == verdict.leader)
         times = [datetime.fromisoformat(event.time_utc) for event in trace.journal.events()]
-    truth = None if state.truth is None else state.truth.record.corrected.get(verdict.leader)
+    truth = (
+        None
+        if state.campaign.truth is None
+        else state.campaign.truth.record.corrected.get(verdict.leader)
+    )
     return row | {
-        "leader": state.name(verdict.leader),
+        "leader": state.theories.name(verdict.leader),
         "holds": verdict.holds,
         "nats_per_choice": standing.score.value,
-        "completeness": None if state.completeness is None else state.completeness.record.of_leader,
+        "completeness": None
+        if state.theories.completeness is None
+        else state.theories.completeness.record.of_leader,
         "error": standing.error,
         "error_to_truth": truth,
         "advantage": verdict.advantage,
-        "n_cycles": len(state.cycles),
-        "n_experiments": len(state.collected),
-        "n_responses": sum(item.record.n_responses for item in state.collected.values()),
-        "n_theories": len(state.theories),
+        "n_cycles": len(state.campaign.cycles),
+        "n_experiments": len(state.experiments.collected),
+        "n_responses": sum(
+            item.record.n_responses for item in state.experiments.collected.values()
+        ),
+        "n_theories": len(state.theories.checked),
         "wall_s": (max(times) - min(times)).total_seconds(),
     }
 

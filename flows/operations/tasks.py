@@ -16,7 +16,7 @@ from lakatos.experiments.domains.declared_task import MEANINGS, read_task
 from lakatos.experiments.errors import StimuliError, TaskFileError
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.judges.ground_truth import SETTINGS
-from lakatos.theories.claim import variations
+from lakatos.theories.checks.claim import variations
 from lakatos.theories.families import find_family
 from lakatos.theories.theory import read_program
 from lakatos.traces.artifact import write_whole

@@ -12,9 +12,9 @@ from typing import Any
 
 from lakatos.flows.roles.remember import desk_path, keep_library, recorded_calls, shared_library
 from lakatos.flows.roles.tools import BENCH_DRAWS
-from lakatos.flows.run.memory_records import ToolTried
+from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.run import read_state, theory_of, trials_in
+from lakatos.flows.run.run import read_state
 from lakatos.flows.run.task import domain_of, family_of
 from lakatos.flows.stages.consolidate import caller_of, one_of_each_study, outcome_of, tried
 from lakatos.language_models.errors import ToolError
@@ -24,6 +24,7 @@ from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdr
 from lakatos.memory.library import Library
 from lakatos.memory.plan import plan_text
 from lakatos.memory.recall import LexicalRecall
+from lakatos.memory.record import ToolTried
 from lakatos.memory.signature import canonical_form, follow_form
 from lakatos.memory.tool import (
     LEAST_STUDIES,
@@ -149,17 +150,27 @@ def run_by_hand(runs: Path, folder: Path, name: str, arguments: Mapping[str, Any
     """
     library = shared_library(runs)
     state, trace = read_state(folder)
-    assert state.config is not None
-    with trace, Laboratory(domain_of(state.config), 1) as laboratory, open_desk(runs) as desk:
+    assert state.campaign.config is not None
+    with (
+        trace,
+        Laboratory(domain_of(state.campaign.config), 1) as laboratory,
+        open_desk(runs) as desk,
+    ):
         bench = TheoryBench(
             laboratory,
-            {digest: theory_of(trace, state, digest) for digest in state.theories},
-            {experiment: trials_in(trace, state, experiment) for experiment in state.collected},
+            {
+                digest: theory_of(trace.artifacts, state, digest)
+                for digest in state.theories.checked
+            },
+            {
+                experiment: trials_in(trace.artifacts, state, experiment)
+                for experiment in state.experiments.collected
+            },
             JoinedShelves(desk.artifacts, (trace.artifacts,)),
-            state.config.space,
-            state.config.seed,
-            min(state.config.theories.draws, BENCH_DRAWS),
-            family_of(state.config).grammar,
+            state.campaign.config.space,
+            state.campaign.config.seed,
+            min(state.campaign.config.theories.draws, BENCH_DRAWS),
+            family_of(state.campaign.config).grammar,
         )
         call = caller_on(bench, LexicalRecall(library))
         if name in TOOLS:

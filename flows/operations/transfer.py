@@ -19,13 +19,15 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.audit.recompute import difference
 from lakatos.flows.errors import RunMissingError, TransferError
 from lakatos.flows.run.code import science
+from lakatos.flows.run.evidence import form_of, trials_in, with_fit
 from lakatos.flows.run.places import find_run
-from lakatos.flows.run.run import form_of, read_state, trials_in, with_fit
+from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
-from lakatos.theories.completeness import guessing
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.generic_learners.completeness import guessing
 from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.prior import learned_ends
 from lakatos.theories.record import UnitLogPredictives
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.transfer import N_DRAWS, TransferLine, TransferResult, transfer
@@ -164,16 +166,15 @@ def measure_transfer(
         result = transfer(
             theory, published, trials, laboratory, form=travelling.form, n_draws=n_draws, seed=seed
         )
-    known = {} if theory is travelling.form else theory.priors
-    learned = {name: prior for name, prior in known.items() if not prior.idle}
+    people = {} if theory is travelling.form else learned_ends(theory.priors)
     return TransferMeasured(
         name=theory.name,
         claim=theory.claim,
         source=theory.program.source,
         author=theory.program.author,
         origin=travelling.origin,
-        people={name: (prior.center, prior.spread) for name, prior in learned.items()},
-        doubts={name: prior.doubt for name, prior in learned.items()},
+        people=people,
+        doubts={name: theory.priors[name].doubt for name in people},
         pooled=theory.pooled,
         domain=domain,
         data=data,
@@ -282,19 +283,19 @@ def find_target(
         ) from None
     state, trace = read_state(folder)
     with trace:
-        assert state.config is not None
-        chosen = [own for own in state.collected if fnmatchcase(own, experiments)]
-        trials = tuple(trials_in(trace, state, own) for own in chosen)
+        assert state.campaign.config is not None
+        chosen = [own for own in state.experiments.collected if fnmatchcase(own, experiments)]
+        trials = tuple(trials_in(trace.artifacts, state, own) for own in chosen)
     if not trials:
-        there = ", ".join(state.collected) or "none yet"
+        there = ", ".join(state.experiments.collected) or "none yet"
         raise DataMissingError(
             f"no experiment of the run {name} is called {experiments!r}; it collected: {there}."
         )
     archived = None
-    if state.config.participants.source == "archival":
-        names = frozenset(state.designs[own].record.archive for own in chosen)
-        archived = (state.config.participants.archive, names)
-    return TransferTarget(folder.name, state.config.domain, trials, archived)
+    if state.campaign.config.participants.source == "archival":
+        names = frozenset(state.experiments.designs[own].record.archive for own in chosen)
+        archived = (state.campaign.config.participants.archive, names)
+    return TransferTarget(folder.name, state.campaign.config.domain, trials, archived)
 
 
 def find_theory(
@@ -342,15 +343,17 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
     """A run's leader, or another theory of it, with the people that its newest fit found."""
     state, trace = read_state(folder)
     with trace:
-        assert state.config is not None
+        assert state.campaign.config is not None
         leader = _leader(state)
         if not (of or leader):
             raise TransferError(
                 f"the run {folder.name} has no theory yet: nothing was scored. `lakatos resume {folder}` goes on."
             )
-        form = form_of(trace, state, of or str(leader))
-        answers = frozenset(trials_in(trace, state, name).digest for name in state.collected)
-    config = state.config
+        form = form_of(trace.artifacts, state, of or str(leader))
+        answers = frozenset(
+            trials_in(trace.artifacts, state, name).digest for name in state.experiments.collected
+        )
+    config = state.campaign.config
     found_on, where = None, config.participants.source
     if config.participants.source == "archival":
         names = {item.experiment for item in archive_trials(config, data)}
@@ -363,8 +366,8 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
 
 
 def _leader(state: RunState) -> Digest | None:
-    if state.concluded is not None:
-        return state.concluded.record.leader
+    if state.campaign.concluded is not None:
+        return state.campaign.concluded.record.leader
     standings = state.board().standings
     return standings[0].theory if standings else None
 

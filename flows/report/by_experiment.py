@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lakatos.flows.report.reader import RunReading
-from lakatos.theories.completeness import guessing
-from lakatos.theories.score import ScoreEstimate, mean_over_units, paired_difference
+from lakatos.theories.generic_learners.completeness import guessing
+from lakatos.theories.scoring.score import ScoreEstimate, mean_over_units, paired_difference
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ def leader_by_experiment(run: RunReading) -> list[LeaderOnExperiment]:
     leader, rival = run.board.leader.theory, run.best_seed
     found = []
     for name in experiments:
-        own = run.state.scores[leader, name].record
+        own = run.state.theories.scores[leader, name].record
         ahead = None
         if rival is not None:
-            other = run.state.scores[rival, name].record
+            other = run.state.theories.scores[rival, name].record
             ahead = paired_difference([own.left_out.scores], [other.left_out.scores])
         found.append(
             LeaderOnExperiment(

@@ -104,9 +104,9 @@ class ReportFigures:
 
     def map(self, run: RunReading) -> Markup:
         """Theories as points; the nearer, the more alike their people choose."""
-        if run.state.map is None:
+        if run.state.campaign.map is None:
             return Markup("")
-        found = run.state.map.record
+        found = run.state.campaign.map.record
 
         def plot(figure: Figure) -> None:
             axes = figure.subplots()
@@ -131,8 +131,8 @@ class ReportFigures:
     def scatter(self, run: RunReading, theory: Digest) -> Markup:
         """Predicted and observed shares on every trial; filled where the prediction came first."""
         sets = []
-        for name in run.state.collected:
-            score = run.state.scores.get((theory, name))
+        for name in run.state.experiments.collected:
+            score = run.state.theories.scores.get((theory, name))
             if score is not None:
                 trials = run.trials(name)
                 predicted = np.asarray(score.record.proportions).reshape(len(trials.stimuli), -1)
@@ -197,7 +197,7 @@ class ReportFigures:
 
     def history(self, run: RunReading) -> Markup:
         """Scores at the end of every cycle, with the noise ceiling."""
-        cycles = [item.record for item in run.state.cycles]
+        cycles = [item.record for item in run.state.campaign.cycles]
         lines: dict[Digest, list[tuple[int, float, float]]] = {}
         for record in cycles:
             for line in record.leaderboard:
@@ -205,8 +205,8 @@ class ReportFigures:
                     (record.cycle, line.score, 2 * line.standard_error)
                 )
         ceilings = [
-            mean_ceiling(run, [name for name, item in run.state.designs.items()
-                               if item.record.cycle <= record.cycle and name in run.state.collected])
+            mean_ceiling(run, [name for name, item in run.state.experiments.designs.items()
+                               if item.record.cycle <= record.cycle and name in run.state.experiments.collected])
             for record in cycles
         ]  # fmt: skip
         shown = [name for name in (run.leader, run.best_seed) if name in lines]
@@ -277,7 +277,7 @@ class ReportFigures:
         rows = rows[np.argsort(stack[0, 0, rows], kind="stable")]
         if not len(rows):
             return Markup(""), 0
-        random = set(run.design(run.state.designs[name].record).random_coverage)
+        random = set(run.design(run.state.experiments.designs[name].record).random_coverage)
 
         def plot(figure: Figure) -> None:
             axes = figure.add_subplot()

@@ -35,7 +35,7 @@ def _limits_of_progress(run: RunReading) -> list[str]:
         f"{item.record.science[:8]}, because: {item.record.because}"
         for item in run.trace.records(CodeAccepted)
     ]
-    stop = run.state.cycles[-1].record.stop if run.state.cycles else ""
+    stop = run.state.campaign.cycles[-1].record.stop if run.state.campaign.cycles else ""
     if stop.startswith("budget"):
         found.append(
             "The search ended because its budget was spent, not because nothing better could be found."
@@ -68,13 +68,15 @@ def _limits_of_people(run: RunReading) -> list[str]:
         f"The choices {whence}: only trials that {which} could be asked, and a trial that would have told the "
         "theories apart better may be missing."
     ]
-    collected = [item.record for item in run.state.collected.values()]
+    collected = [item.record for item in run.state.experiments.collected.values()]
     if any(item.pooled for item in collected):
         found.append(
             "Only counts were published. People cannot be told apart, so differences between persons are not "
             "tested, and uncertainty is counted over problems."
         )
-    if run.state.sealed is not None and not any(run.state.sealed.record.of_people):
+    if run.state.experiments.sealed is not None and not any(
+        run.state.experiments.sealed.record.of_people
+    ):
         found.append(
             "The sealed trials come from the same experiments, and the same people, as the trials the search has "
             "seen. They test the winner on new problems, not on new people."
@@ -86,8 +88,8 @@ def _limits_of_evidence(run: RunReading) -> list[str]:
     found = []
     standing = next((line for line in run.board.standings if line.theory == run.leader), None)
     untouched = (
-        run.state.sealed is not None
-        or bool(run.state.folds)
+        run.state.experiments.sealed is not None
+        or bool(run.state.campaign.folds)
         or (standing and standing.n_prequential)
     )
     if run.board.standings and not untouched:
@@ -125,14 +127,18 @@ def _limits_of_evidence(run: RunReading) -> list[str]:
         )
     n_trials = sum(
         item.record.n_trials
-        for name, item in run.state.designs.items()
-        if name in run.state.collected
+        for name, item in run.state.experiments.designs.items()
+        if name in run.state.experiments.collected
     )
     people = min(
-        (item.record.n_people for item in run.state.collected.values() if item.record.n_people),
+        (
+            item.record.n_people
+            for item in run.state.experiments.collected.values()
+            if item.record.n_people
+        ),
         default=0,
     )
-    sealed = run.state.sealed.record.n_trials if run.state.sealed else FEW
+    sealed = run.state.experiments.sealed.record.n_trials if run.state.experiments.sealed else FEW
     if 0 < people < FEW:
         found.append(
             f"The smallest experiment has {people} people: differences between persons are known coarsely."
@@ -145,7 +151,7 @@ def _limits_of_evidence(run: RunReading) -> list[str]:
             found.append(
                 f"Only {count} {what}: intervals are wide, and rare kinds of trials may be missing."
             )
-    if run.board.standings and mean_ceiling(run, run.state.collected) is None:
+    if run.board.standings and mean_ceiling(run, run.state.experiments.collected) is None:
         found.append(
             "No trial was repeated, so it is unknown how much of the choices could be predicted at all."
         )
@@ -162,7 +168,7 @@ def _limits_of_search(run: RunReading) -> list[str]:
         )
     found += [
         f"No trial that was asked shows whether people {text}; the winner's program has a place for it."
-        for text in ([] if run.leader is None else _idle_clauses(run))
+        for text in _idle_clauses(run)
     ]
     if run.leader and (why := run.checked[run.leader].record.unreadable):
         found.append(f"The winner is a predictor, not an explanation: {why}.")
@@ -175,11 +181,13 @@ def _limits_of_search(run: RunReading) -> list[str]:
 
 def _idle_clauses(run: RunReading) -> list[str]:
     """What the winner's program could say, and no trial that was asked depends on."""
+    if run.leader is None:
+        return []
     return [told.text for told in run.theory(run.leader).account().clauses if told.idle]
 
 
 def _limits_of_scope(run: RunReading) -> list[str]:
-    pooled = any(item.record.pooled for item in run.state.collected.values())
+    pooled = any(item.record.pooled for item in run.state.experiments.collected.values())
     advocates = run.config.theories.advocates
     ways = ["combines published mechanisms"] if "grammar" in advocates else []
     if "induction" in advocates and not pooled:

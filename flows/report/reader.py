@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Trials
+from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded
-from lakatos.flows.run.run import theory_of, trials_in
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
 from lakatos.theories.record import TheoryChecked, TheoryScored
-from lakatos.theories.score import ScoreEstimate, is_tie
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage
+from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import INTENT
@@ -64,7 +64,7 @@ class RunReading:
 
     def __init__(self, folder: Path, state: RunState, trace: Trace) -> None:
         self.folder, self.state, self.trace = folder, state, trace
-        self.config: CampaignConfig = state.config or CampaignConfig.model_validate(
+        self.config: CampaignConfig = state.campaign.config or CampaignConfig.model_validate(
             trace.journal.meta["study"]
         )
         self.domain: Domain = domain_of(self.config)
@@ -85,7 +85,7 @@ class RunReading:
     @property
     def concluded(self) -> CampaignConcluded | None:
         """The verdict, once there is one."""
-        return self.state.concluded.record if self.state.concluded else None
+        return self.state.campaign.concluded.record if self.state.campaign.concluded else None
 
     @cached_property
     def board(self) -> Scoreboard:
@@ -117,13 +117,13 @@ class RunReading:
     @property
     def missing(self) -> Counter[str]:
         """Answers that the language model did not give, by reason."""
-        held = (item.record for items in self.state.sessions.values() for item in items)
+        held = (item.record for items in self.state.experiments.sessions.values() for item in items)
         return Counter(reason for session in held for reason in session.missing_reasons)
 
     @property
     def served(self) -> tuple[str, ...]:
         """As the servers named the language model that answered."""
-        held = (item.record for items in self.state.sessions.values() for item in items)
+        held = (item.record for items in self.state.experiments.sessions.values() for item in items)
         return tuple(sorted({name for session in held for name in session.model_names}))
 
     @property
@@ -135,7 +135,7 @@ class RunReading:
     @cached_property
     def checked(self) -> dict[Digest, Recorded[TheoryChecked]]:
         """Every theory that was checked, refused ones too, in the order of the journal."""
-        items = [*self.state.refused, *self.state.theories.values()]
+        items = [*self.state.theories.refused, *self.state.theories.checked.values()]
         items.sort(key=lambda item: self.journal[item.digest].seq)
         return {item.record.theory: item for item in items}
 
@@ -145,7 +145,7 @@ class RunReading:
         numbers = Counter[str]()
         found = {}
         for digest, item in self.checked.items():
-            letter = "T" if digest in self.state.theories else "R"
+            letter = "T" if digest in self.state.theories.checked else "R"
             numbers[letter] += 1
             found[digest] = TheoryLabel(
                 f"{letter}{numbers[letter]}", " ".join(item.record.name.split())
@@ -193,11 +193,11 @@ class RunReading:
 
     def theory(self, digest: Digest) -> Theory:
         """A checked theory, read from its source; it is not run."""
-        return theory_of(self.trace, self.state, digest)
+        return theory_of(self.trace.artifacts, self.state, digest)
 
     def trials(self, experiment: str) -> Trials:
         """Read the answers of an experiment."""
-        return trials_in(self.trace, self.state, experiment)
+        return trials_in(self.trace.artifacts, self.state, experiment)
 
     def design(self, chosen: DesignChosen) -> Design:
         """Read the trials that a design search chose."""
@@ -205,7 +205,7 @@ class RunReading:
 
     def frozen(self, experiment: str) -> dict[Digest, Array]:
         """Predicted shares with lower and upper end, ``(3, n_trials)``, by theory, as they were frozen."""
-        plan = self.state.preregistrations[experiment].record
+        plan = self.state.experiments.preregistrations[experiment].record
         arrays = self.trace.artifacts.get_arrays(plan.predictions)
         return {
             name: arrays[f"{name}:proportions"]
@@ -268,7 +268,7 @@ def last_option(domain: Domain, n_options: int) -> str:
 
 def scattered_option(run: RunReading) -> str:
     """Whose shares are drawn against predictions: of two options the second's, of more every option's."""
-    numbers = {run.trials(name).n_options for name in run.state.collected}
+    numbers = {run.trials(name).n_options for name in run.state.experiments.collected}
     return "each option" if max(numbers, default=2) > 2 else last_option(run.domain, 2)
 
 
@@ -277,14 +277,14 @@ def mean_ceiling(run: RunReading, experiments: Iterable[str]) -> float | None:
     found = [
         value
         for name in experiments
-        if (value := run.state.collected[name].record.ceiling) is not None
+        if (value := run.state.experiments.collected[name].record.ceiling) is not None
     ]
     return float(np.mean(found)) if found else None
 
 
 def run_scores(run: RunReading) -> dict[tuple[Digest, str], TheoryScored]:
     """All scores without their own digests."""
-    return {key: item.record for key, item in run.state.scores.items()}
+    return {key: item.record for key, item in run.state.theories.scores.items()}
 
 
 def open_pairs(run: RunReading) -> list[tuple[PairPower, ScoreEstimate | None]]:
@@ -293,13 +293,13 @@ def open_pairs(run: RunReading) -> list[tuple[PairPower, ScoreEstimate | None]]:
     Of a pair that several designs had, the last one's power.
     """
     pairs: dict[frozenset[Digest], PairPower] = {}
-    for item in run.state.designs.values():
+    for item in run.state.experiments.designs.values():
         pairs |= {frozenset((pair.first, pair.second)): pair for pair in item.record.powers}
     scores = run_scores(run)
     found = []
     for pair in pairs.values():
         advantage = prequential_advantage(
-            pair.first, pair.second, list(run.state.collected), scores
+            pair.first, pair.second, list(run.state.experiments.collected), scores
         )
         difference = advantage[0] if advantage else None
         if difference is None or is_tie(difference):

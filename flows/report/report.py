@@ -49,8 +49,8 @@ from lakatos.judges.errors import GateError
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.theories.account import at_limit
 from lakatos.theories.prior import Prior
-from lakatos.theories.score import UNKNOWN, ScoreEstimate, is_tie
 from lakatos.theories.scoreboard import prequential_advantage
+from lakatos.theories.scoring.score import UNKNOWN, ScoreEstimate, is_tie
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
@@ -112,7 +112,7 @@ def render(run: RunReading) -> str:
         "COIN": COIN,
     }
     figures = ReportFigures()
-    company = run.state.completeness.record if run.state.completeness else None
+    company = run.state.theories.completeness.record if run.state.theories.completeness else None
     context = {
         "run": run,
         "state": run.state,
@@ -122,14 +122,16 @@ def render(run: RunReading) -> str:
         "data": data_facts(run),
         "winner": winner_facts(run, figures),
         "tree": family_tree(run),
-        "history": figures.history(run) if run.state.cycles else "",
+        "history": figures.history(run) if run.state.campaign.cycles else "",
         "map": figures.map(run),
-        "mapped": run.state.map.record if run.state.map else None,
-        "ceiling": mean_ceiling(run, list(run.state.collected)),
+        "mapped": run.state.campaign.map.record if run.state.campaign.map else None,
+        "ceiling": mean_ceiling(run, list(run.state.experiments.collected)),
         "by_experiment": leader_by_experiment(run),
         "company": company,
         "complete": {line.theory: line for line in company.theories} if company else {},
-        "experiments": [experiment_facts(run, figures, name) for name in run.state.designs],
+        "experiments": [
+            experiment_facts(run, figures, name) for name in run.state.experiments.designs
+        ],
         "failures": failure_facts(run),
         "errors": error_facts(run, figures),
         "check": check_facts(run),
@@ -182,7 +184,7 @@ def percent_more(nats: float) -> str:
 
 def data_facts(run: RunReading) -> dict[str, Any]:
     """Say whose choices the run rests on: people, answers, sources."""
-    collected = [item.record for item in run.state.collected.values()]
+    collected = [item.record for item in run.state.experiments.collected.values()]
     facts: dict[str, Any] = {
         "n_experiments": len(collected),
         "n_responses": sum(item.n_responses for item in collected),
@@ -190,7 +192,9 @@ def data_facts(run: RunReading) -> dict[str, Any]:
         "pooled": any(item.pooled for item in collected),
         "archive": None,
         "hidden": "",
-        "guess": guess(sorted({run.trials(name).n_options for name in run.state.collected})),
+        "guess": guess(
+            sorted({run.trials(name).n_options for name in run.state.experiments.collected})
+        ),
     }
     people = run.config.participants
     if run.simulated:
@@ -231,7 +235,7 @@ def winner_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any] | No
                 "high": high,
             }
         )
-    known = run.state.theories[run.leader].record
+    known = run.state.theories.checked[run.leader].record
     return {
         "digest": run.leader,
         "theory": theory,
@@ -261,9 +265,11 @@ def example_trial(run: RunReading, leader: Digest) -> dict[str, Any] | None:
     """
     rival = run.best_seed
     found: list[tuple[float, str, int, Array, Array, Array]] = []
-    for name in run.state.collected:
+    for name in run.state.experiments.collected:
         scores = [
-            run.state.scores.get((theory, name)) for theory in (leader, rival) if theory is not None
+            run.state.theories.scores.get((theory, name))
+            for theory in (leader, rival)
+            if theory is not None
         ]
         if len(scores) < 2 or None in scores:
             continue
@@ -355,9 +361,9 @@ class PairFound:
 
 def experiment_facts(run: RunReading, figures: ReportFigures, name: str) -> dict[str, Any]:
     """One experiment: choice of trials, preregistration, answers, and what they decided."""
-    chosen = run.state.designs[name].record
-    plan = run.state.preregistrations.get(name)
-    collected = run.state.collected.get(name)
+    chosen = run.state.experiments.designs[name].record
+    plan = run.state.experiments.preregistrations.get(name)
+    collected = run.state.experiments.collected.get(name)
     facts: dict[str, Any] = {
         "name": name,
         "chosen": chosen,
@@ -399,13 +405,15 @@ def experiment_facts(run: RunReading, figures: ReportFigures, name: str) -> dict
 
 def people_facts(run: RunReading, name: str) -> dict[str, Any] | None:
     """Who took part, who was excluded by which rule, who withdrew; None where people do not answer one by one."""
-    arrived = run.state.answers.get(name, ())
-    withdrawn = len(set(run.state.withdrawn.get(name, ())))
+    arrived = run.state.experiments.answers.get(name, ())
+    withdrawn = len(set(run.state.experiments.withdrawn.get(name, ())))
     if not arrived and not withdrawn:
         return None
     there = {item.digest for item in arrived}
-    broken = [item.record for item in run.state.excluded if item.record.answers in there]
-    closed = run.state.closed.get(name)
+    broken = [
+        item.record for item in run.state.experiments.excluded if item.record.answers in there
+    ]
+    closed = run.state.experiments.closed.get(name)
     return {
         "statuses": Counter(item.record.status.replace("_", " ") for item in arrived),
         "n_excluded": len({record.answers for record in broken}),
@@ -476,14 +484,14 @@ def failure_facts(run: RunReading) -> dict[str, Any]:
     state = run.state
     errors = Counter[str]()
     n_tried = 0
-    for search in state.searches:
+    for search in state.theories.searches:
         n_tried += search.record.n_attempts
         for attempt in run.trace.artifacts.get_json(search.record.attempts):
             if attempt.get("error"):
                 errors[str(attempt["error"])[:300]] += 1
     verdicts = [
-        verdict_facts(item.record, state.resolved.get(digest))
-        for digest, item in state.verdicts.items()
+        verdict_facts(item.record, state.judging.resolved.get(digest))
+        for digest, item in state.judging.verdicts.items()
     ]
     settled = [item["log_score"] for item in verdicts if item["log_score"] is not None]
     mean = float(np.mean(settled)) if settled else None
@@ -496,14 +504,14 @@ def failure_facts(run: RunReading) -> dict[str, Any]:
         "attempt_errors": errors.most_common(5),
         "n_attempt_errors": errors.total(),
         "refused_designs": [
-            item.record for item in state.designs.values() if not item.record.accepted
+            item.record for item in state.experiments.designs.values() if not item.record.accepted
         ],
         "verdicts": verdicts,
         "n_settled": len(settled),
         "overturned": [item for item in verdicts if item["overturned"]],
         "mean_log_score": mean,
         "mean_log_score_error": spread,
-        "pitfalls": [pitfall for _, pitfall in state.library.pitfalls],
+        "pitfalls": [pitfall for _, pitfall in state.memory.library.pitfalls],
     }
 
 
@@ -524,7 +532,7 @@ def verdict_facts(verdict: Verdict, resolved: Recorded[VerdictResolved] | None) 
 def judging_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any]:
     """Decisions about candidates, and how the judges changed."""
     epochs = ended_epochs(run.trace)
-    decided = [item.record for item in run.state.decided.values()]
+    decided = [item.record for item in run.state.judging.decided.values()]
     quality, accuracy = (
         quality_by_epoch(run.trace),
         accuracy_by_epoch(run.state, run.trace.artifacts),
@@ -532,14 +540,14 @@ def judging_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any]:
     return {
         "decisions": sorted(decided, key=lambda record: record.cycle),
         "panel": run.config.judges.panel,
-        "anchor": run.state.anchors[-1].record if run.state.anchors else None,
+        "anchor": run.state.seats.anchors[-1].record if run.state.seats.anchors else None,
         "epochs": epochs,
         "gates": [gate for ended in epochs for gate in ended.gates],
         "figure": figures.gates(epochs) if any(ended.gates for ended in epochs) else "",
         "quality": quality,
         "judges_figure": figures.judges(accuracy, quality) if quality or accuracy else "",
         "bias": bias_facts(run),
-        "strategies": [item.record for item in run.state.strategies],
+        "strategies": [item.record for item in run.state.judging.strategies],
     }
 
 
@@ -568,8 +576,8 @@ def error_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any]:
             for line in run.board.standings
             if line.theory == run.leader or line.theory in run.state.seeds
         ]
-    folds = [item.record for item in run.state.folds]
-    truth = run.state.truth.record if run.state.truth else None
+    folds = [item.record for item in run.state.campaign.folds]
+    truth = run.state.campaign.truth.record if run.state.campaign.truth else None
     names = (
         sorted(truth.corrected, key=lambda name: (name != run.leader, truth.corrected[name]))
         if truth
@@ -581,7 +589,7 @@ def error_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any]:
     ]
     return {
         "rows": rows,
-        "sealed": run.state.sealed.record if run.state.sealed else None,
+        "sealed": run.state.experiments.sealed.record if run.state.experiments.sealed else None,
         "figure": figures.errors(rows, cross_validated, run.config.baselines) if rows else "",
         "cross_validated": cross_validated,
         "folds": folds,
@@ -607,10 +615,12 @@ def check_facts(run: RunReading) -> dict[str, Any]:
         "report": verify(run.trace),
         "audit": f"lakatos audit {place}",
         "resume": f"lakatos resume {place}",
-        "versions": run.state.started.record.versions if run.state.started else {},
+        "versions": run.state.campaign.started.record.versions
+        if run.state.campaign.started
+        else {},
         "study": run.config.digest,
-        "epochs": [item.record for item in run.state.epochs],
-        "engines": sorted({item.record.engine for item in run.state.scores.values()}),
+        "epochs": [item.record for item in run.state.judging.epochs],
+        "engines": sorted({item.record.engine for item in run.state.theories.scores.values()}),
         "sandbox": sorted(run.layers),
     }
 
@@ -624,7 +634,7 @@ def family_tree(run: RunReading) -> dict[str, Any] | None:
         return None
     digests = list(run.checked)
     if len(digests) > MOST_NODES:
-        keep = set(run.state.pool) | run.ancestry
+        keep = set(run.state.theories.pool) | run.ancestry
         digests = [digest for digest in digests if digest in keep]
     cycles = sorted({run.checked[digest].record.cycle for digest in digests})
     step = min(34.0, 200.0 / max(len(cycles) - 1, 1))
@@ -685,6 +695,6 @@ def family_tree(run: RunReading) -> dict[str, Any] | None:
 
 def status_of(run: RunReading, digest: Digest) -> str:
     """How far a theory came."""
-    if digest not in run.state.theories:
+    if digest not in run.state.theories.checked:
         return "refused"
-    return "admitted" if digest in run.state.pool else "not admitted"
+    return "admitted" if digest in run.state.theories.pool else "not admitted"

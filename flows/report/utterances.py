@@ -59,12 +59,12 @@ class ModelSpeaker:
 def utterance_facts(run: RunReading) -> dict[str, Any] | None:
     """Everything that models said in roles, by cycle; None where no model was asked."""
     chosen = [item.record for item in run.trace.records(ModelsChosen)]
-    if not (chosen or run.state.answered):
+    if not (chosen or run.state.roles.answered):
         return None
     became = _became(run)
     looked = _looked(run)
     cycles: dict[int, list[ModelUtterance]] = defaultdict(list)
-    for digest, item in run.state.answered.items():
+    for digest, item in run.state.roles.answered.items():
         cycles[item.record.cycle].append(_utterance(run, digest, item.record, became, looked))
     spent = spending_of(run.trace.journal.events()).total
     routed = Counter(
@@ -80,7 +80,7 @@ def utterance_facts(run: RunReading) -> dict[str, Any] | None:
         "routed": sorted(routed.items()),
         "spent": spent,
         "money": spent.millionths / 1e6,
-        "n_refused": sum(item.record.answer is None for item in run.state.answered.values()),
+        "n_refused": sum(item.record.answer is None for item in run.state.roles.answered.values()),
     }
 
 
@@ -152,7 +152,9 @@ def _shown(value: Any) -> str:
 def _looked(run: RunReading) -> dict[Digest, MatterInvestigated]:
     """By the first call of a conversation with tools."""
     return {
-        item.record.calls[0]: item.record for item in run.state.investigated if item.record.calls
+        item.record.calls[0]: item.record
+        for item in run.state.roles.investigated
+        if item.record.calls
     }
 
 
@@ -180,37 +182,37 @@ def _became(run: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
     """What came of answers, by the digest of their record."""
     found: dict[Digest, list[tuple[bool, str]]] = defaultdict(list)
     state = run.state
-    for case in state.cases:
+    for case in state.roles.cases:
         for said in case.record.statements:
             found[case.record.answer].append((said.supported, _in_words(said)))
         for name in ("hypothesis", "change"):
             if text := getattr(case.record, name):
                 found[case.record.answer].append((True, f"a conjecture ({name}): {text}"))
-    for tried in state.tried:
+    for tried in state.roles.tried:
         record = tried.record
         words = f"{record.name or 'theory'} {record.outcome}" + (
             f": {record.reason}" if record.reason else ""
         )
         found[record.answer].append((record.outcome == "submitted", words))
-    for audited in state.audited:
+    for audited in state.roles.audited:
         for passed, words, texts in (
             (True, "code and words agree", audited.record.held),
             (False, "code and words differ", audited.record.contradicted),
             (False, "cannot be tried", audited.record.not_tried),
         ):
             found[audited.record.answer] += [(passed, f"{words}: {text}") for text in texts]
-    for proposed in state.trials_proposed:
+    for proposed in state.roles.trials_proposed:
         trials = proposed.record
         words = f"{trials.n_trials} trials " + (
             "can be asked" if trials.passed else f"refused: {trials.reason}"
         )
         if trials.answer is not None:
             found[trials.answer].append((trials.passed, words))
-    for pair in state.readings.values():
+    for pair in state.judging.readings.values():
         levels = ", ".join(f"{name} {level:+d}" for name, level in pair.record.levels.items())
         read = [
             digest
-            for digest, item in state.answered.items()
+            for digest, item in state.roles.answered.items()
             if item.record.cycle == pair.record.cycle
             and item.record.subject.startswith(pair.record.candidate)
         ]

@@ -34,14 +34,14 @@ def open_vault(folder: Path) -> VaultReported:
     """
     state, trace = read_state(folder)
     with trace:
-        if not state.anchors or state.config is None:
+        if not state.seats.anchors or state.campaign.config is None:
             raise AnchorError(
                 f"the judges of {folder} answer to no anchor set, so that there is no vault; name one in judges.anchor."
             )
-        anchor = anchor_of(trace.artifacts, state.anchors[0].record)
+        anchor = anchor_of(trace.artifacts, state.seats.anchors[0].record)
         judges = present_judges(state, trace.artifacts)
     beside = AnchorLedger(folder / f"anchor{SUFFIX}", anchor.digest_of("confirm"))
-    ledger = ledger_of(state.config) or beside
+    ledger = ledger_of(state.campaign.config) or beside
 
     def report(items: Sequence[AnchorItem]) -> VaultReported:
         return VaultReported(campaign=folder.name, told=_told(judges, items))

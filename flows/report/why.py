@@ -21,11 +21,12 @@ from lakatos.experiments.record import (
 from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.reader import RunReading, shortened
+from lakatos.flows.run.evidence import theory_of
 from lakatos.flows.run.records import ACTS, CampaignConcluded, CycleClosed
-from lakatos.flows.run.run import read_state, theory_of
+from lakatos.flows.run.run import read_state
 from lakatos.judges.judge import Verdict
 from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
-from lakatos.theories.score import ScoreEstimate, paired_difference
+from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record
@@ -149,26 +150,26 @@ def _chosen(reading: RunReading, events: list[Event], claim: str) -> Event:
     by_digest = {event.record_digest: event for event in events}
     state = reading.state
     if claim == "verdict":
-        if state.concluded is None:
+        if state.campaign.concluded is None:
             raise RunMissingError(
                 f"the run {reading.folder} has no verdict yet; ask about `leader`, a theory or a record."
             )
-        return by_digest[state.concluded.digest]
+        return by_digest[state.campaign.concluded.digest]
     if claim == "leader":
-        if not state.cycles:
+        if not state.campaign.cycles:
             raise RunMissingError(
                 f"no cycle of the run {reading.folder} has ended, so nobody leads yet."
             )
-        return by_digest[state.cycles[-1].digest]
+        return by_digest[state.campaign.cycles[-1].digest]
     if (
         any(
             claim in (item.record.name, digest[: len(claim)])
-            for digest, item in state.theories.items()
+            for digest, item in state.theories.checked.items()
         )
         and claim
     ):
-        theory = theory_of(reading.trace, state, claim).digest
-        return by_digest[(state.pool.get(theory) or state.theories[theory]).digest]
+        theory = theory_of(reading.trace.artifacts, state, claim).digest
+        return by_digest[(state.theories.pool.get(theory) or state.theories.checked[theory]).digest]
     try:
         return find_record(events, claim)
     except Exception as error:
@@ -344,7 +345,8 @@ def _in_brief(
     yield f"{leader} {holds}, on {record.basis}."
     yield f"Its first rival to compare with is {_theory(reading, rival)}."
     found = {
-        name: _difference(reading, record.leader, rival, name) for name in reading.state.collected
+        name: _difference(reading, record.leader, rival, name)
+        for name in reading.state.experiments.collected
     }
     known = {name: item for name, item in found.items() if item is not None}
     if known:
@@ -367,7 +369,7 @@ def _difference(
     reading: RunReading, leader: Digest, rival: Digest, experiment: str
 ) -> ScoreEstimate | None:
     """What the leader is ahead by in one experiment, predicted from the others; None where one has no score."""
-    pair = [reading.state.scores.get((theory, experiment)) for theory in (leader, rival)]
+    pair = [reading.state.theories.scores.get((theory, experiment)) for theory in (leader, rival)]
     if pair[0] is None or pair[1] is None:
         return None
     return paired_difference([pair[0].record.left_out.scores], [pair[1].record.left_out.scores])
@@ -384,8 +386,10 @@ def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[Support
     if rival is None:
         return
     found = []
-    for name in reading.state.collected:
-        pair = [reading.state.scores.get((theory, name)) for theory in (record.leader, rival)]
+    for name in reading.state.experiments.collected:
+        pair = [
+            reading.state.theories.scores.get((theory, name)) for theory in (record.leader, rival)
+        ]
         trials = reading.trials(name)
         if pair[0] is None or pair[1] is None or trials.n_options != 2:
             continue

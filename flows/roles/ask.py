@@ -358,7 +358,7 @@ def _expected_cost(price: Price, config: RolesConfig) -> float:
 
 def _version_now(run: Run, name: str) -> Digest:
     """Of what answered last under this name in a stage that is over; what is declared, before anything has."""
-    last = [item.record for item in run.state.answered.values() if item.record.model == name]
+    last = [item.record for item in run.state.roles.answered.values() if item.record.model == name]
     return last[-1].served if last else roles_of(run).settings[name].version
 
 

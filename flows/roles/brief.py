@@ -45,14 +45,17 @@ def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> CycleCase:
     """The case file and the evidence behind it, as exhibits."""
     record, state = diagnosis.record, run.state
     pair = (record.loser, record.leader)
-    experiments = list(state.collected)
-    inputs = [diagnosis.digest, *(item.digest for item in state.collected.values())]
+    experiments = list(state.experiments.collected)
+    inputs = [diagnosis.digest, *(item.digest for item in state.experiments.collected.values())]
     tables = [
         table_exhibits(
             run.domain,
             run.trials(name),
-            state.collected[name].digest,
-            {state.name(theory): state.scores[theory, name].record for theory in pair},
+            state.experiments.collected[name].digest,
+            {
+                state.theories.name(theory): state.theories.scores[theory, name].record
+                for theory in pair
+            },
             name,
         )
         for name in reversed(experiments)
@@ -63,20 +66,26 @@ def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> CycleCase:
     board = state.board()
     ranked = [line.theory for line in board.standings]
     scores = {
-        state.name(theory): {name: state.scores[theory, name].record for name in experiments}
+        state.theories.name(theory): {
+            name: state.theories.scores[theory, name].record for name in experiments
+        }
         for theory in ranked
     }
     people = people_exhibit(
         {name: run.trials(name) for name in experiments},
         scores,
-        state.collected[experiments[-1]].digest,
+        state.experiments.collected[experiments[-1]].digest,
     )
-    inputs += [state.scores[theory, name].digest for theory in ranked for name in experiments]
     inputs += [
-        item.digest for key, item in state.scores.items() if key[0] in pair and key[0] not in ranked
+        state.theories.scores[theory, name].digest for theory in ranked for name in experiments
     ]
-    names = {theory: state.name(theory) for theory in {*pair, *ranked}}
-    known = {theory: state.theories[theory].record for theory in ranked}
+    inputs += [
+        item.digest
+        for key, item in state.theories.scores.items()
+        if key[0] in pair and key[0] not in ranked
+    ]
+    names = {theory: state.theories.name(theory) for theory in {*pair, *ranked}}
+    known = {theory: state.theories.checked[theory].record for theory in ranked}
     background = [standing_exhibit(board, known, names), *([people] if people else [])]
     return CycleCase(
         leader=record.leader,
@@ -97,7 +106,7 @@ def study_of(run: Run) -> Exhibit:
 def fate_exhibit(run: Run) -> Exhibit | None:
     """What became of earlier proposals of language models, the best draft of each lens and cycle."""
     state = run.state
-    tried = [item.record for item in state.tried]
+    tried = [item.record for item in state.roles.tried]
     best = dict.fromkeys(best_drafts(tried))
     ends = {(item.cycle, item.lens): item for item in tried}
     shown = [item for item in tried if item in best or ends[item.cycle, item.lens] is item][
@@ -126,7 +135,7 @@ def _fate(run: Run, item: SuccessorTried) -> str:
                 f"entered; now place {place} of {len(board.standings)}, score "
                 f"{rounded(line.score.value)} ({rounded(low)} to {rounded(high)}); {figures}"
             )
-    decided = state.decided.get(item.fitted or "")
+    decided = state.judging.decided.get(item.fitted or "")
     if decided is not None:
         return f"judged, not admitted: {decided.record.text[:200]}; {figures}"
     return f"fitted, and did not become a rival; {figures}"
@@ -146,7 +155,7 @@ def notebook(run: Run, role: str) -> RoleNotebook:
     lines: list[str] = []
     inputs: list[Digest] = []
     room = NOTEBOOK_CHARACTERS
-    for item in reversed(list(run.state.answered.values())):
+    for item in reversed(list(run.state.roles.answered.values())):
         record = item.record
         if record.role != role or record.answer is None:
             continue

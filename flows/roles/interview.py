@@ -89,7 +89,7 @@ async def interview(
     design = design_from_json(run.trace.artifacts.get_json(plan.record.design))
     recruitment = source.recruit(plan.record, design, key)
     n_held = len(source.poll(recruitment))
-    looks = run.state.designs[name].record.looks
+    looks = run.state.experiments.designs[name].record.looks
     n_next = min([n_wanted, *(look for look in looks if look > n_held)])
     if n_next <= n_held:
         return n_held

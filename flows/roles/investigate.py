@@ -80,8 +80,8 @@ async def investigate(
     if not (question.tools and run.config.roles.tools):
         return None
     # Tools see all answers and all theories, so that what they say falls when one of these does.
-    answers = (item.digest for item in run.state.collected.values())
-    theories = (item.digest for item in run.state.theories.values())
+    answers = (item.digest for item in run.state.experiments.collected.values())
+    theories = (item.digest for item in run.state.theories.checked.values())
     inputs = tuple(dict.fromkeys((*question.inputs, *answers, *theories)))
 
     async def work(context: StepContext) -> MatterInvestigated:

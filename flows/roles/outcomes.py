@@ -41,7 +41,7 @@ def outcomes_of(state: RunState, spent: Spent) -> Iterator[ValidatedAnswer]:
     settled = _settled(state)
 
     def credit(answer: Digest, improved: bool, record: Digest) -> ValidatedAnswer:
-        answered = state.answered[answer].record
+        answered = state.roles.answered[answer].record
         return ValidatedAnswer(
             role=answered.role,
             model=answered.model,
@@ -51,20 +51,20 @@ def outcomes_of(state: RunState, spent: Spent) -> Iterator[ValidatedAnswer]:
             record=record,
         )
 
-    for digest, item in state.answered.items():
+    for digest, item in state.roles.answered.items():
         if item.record.answer is None and item.record.outcome not in UNASKED:
             yield credit(digest, False, digest)
-    for tried in state.tried:
+    for tried in state.roles.tried:
         if (improved := _favoured(tried.record, settled)) is not None:
             found = settled.get(tried.record.fitted or "")
             yield credit(tried.record.answer, improved, found.digest if found else tried.digest)
-    for case in state.cases:
+    for case in state.roles.cases:
         if (improved := _led_to_improvement(case.record, state, settled)) is not None:
             yield credit(case.record.answer, improved, case.digest)
-    for proposed in state.trials_proposed:
+    for proposed in state.roles.trials_proposed:
         if proposed.record.answer is not None:
             yield credit(proposed.record.answer, proposed.record.passed, proposed.digest)
-    for audited in state.audited:
+    for audited in state.roles.audited:
         yield credit(
             audited.record.answer,
             bool(audited.record.held or audited.record.contradicted),
@@ -75,8 +75,8 @@ def outcomes_of(state: RunState, spent: Spent) -> Iterator[ValidatedAnswer]:
 def _settled(state: RunState) -> dict[Digest, Recorded[VerdictResolved]]:
     """What new data first said of each candidate."""
     found: dict[Digest, Recorded[VerdictResolved]] = {}
-    for item in state.resolved.values():
-        if (verdict := state.verdicts.get(item.record.verdict)) is not None:
+    for item in state.judging.resolved.values():
+        if (verdict := state.judging.verdicts.get(item.record.verdict)) is not None:
             found.setdefault(verdict.record.candidate, item)
     return found
 
@@ -98,7 +98,7 @@ def _led_to_improvement(
         return False
     known = [
         _favoured(item, settled)
-        for item in best_drafts([item.record for item in state.tried])
+        for item in best_drafts([item.record for item in state.roles.tried])
         if item.cycle == case.cycle and (case.task == "arbiter" or item.lens == case.task)
     ]
     if any(known):

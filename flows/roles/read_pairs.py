@@ -35,7 +35,7 @@ def model_judge(config: CampaignConfig, now: Callable[[], RunState]) -> RubricJu
     """The language model of a study as a judge; it says what is on record in the state that ``now`` gives."""
 
     def find(submission: JudgeSubmission) -> PairRead | None:
-        read = now().readings.get((submission.candidate, submission.incumbent))
+        read = now().judging.readings.get((submission.candidate, submission.incumbent))
         return None if read is None else read.record
 
     version = {
@@ -61,14 +61,16 @@ async def read_pairs(
     """
     if not run.config.roles.judge:
         return []
-    diagnosis = run.state.diagnoses[-1]
+    diagnosis = run.state.theories.diagnoses[-1]
     claims = [claim.text for claim in diagnosis.record.claims if claim.feature]
     further = [Exhibit("what the diagnosis of an earlier theory found", claims)] if claims else []
 
     def cited(submission: JudgeSubmission) -> tuple[Digest, ...]:
         pair = (submission.candidate, submission.incumbent)
         scores = [
-            run.state.scores[name, item].digest for name in pair for item in run.state.collected
+            run.state.theories.scores[name, item].digest
+            for name in pair
+            for item in run.state.experiments.collected
         ]
         return (*scores, diagnosis.digest)
 

@@ -13,11 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakatos.flows.run.memory_records import (
-    LessonsRecalled,
-    LibraryLookedAt,
-    LibraryTaken,
-)
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.memory.errors import LibraryCorruptError
 from lakatos.memory.library import Library, Valid, library_from_bytes, load_library, rebuild
@@ -29,13 +24,18 @@ from lakatos.memory.recall import (
     RecallNothing,
     RecallSituation,
 )
+from lakatos.memory.record import (
+    LessonsRecalled,
+    LibraryLookedAt,
+    LibraryTaken,
+)
 from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.winner import TheoryWon, rank_winners, shared_mechanisms, starts_of_winners
-from lakatos.theories.advocate import SearchStart
 from lakatos.theories.grammar import composition_of
+from lakatos.theories.grammar_search.advocate import SearchStart
 from lakatos.theories.record import Diagnosis
-from lakatos.theories.score import is_tie
+from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError, TraceError
 from lakatos.traces.journal import INTENT, Event
@@ -182,9 +182,9 @@ async def take_library(run: Run) -> None:
             problem=problem,
         )
 
-    assert run.state.started is not None
+    assert run.state.campaign.started is not None
     taken = await run.step(
-        "take library", work, returns=LibraryTaken, inputs=[run.state.started.digest]
+        "take library", work, returns=LibraryTaken, inputs=[run.state.campaign.started.digest]
     )
     if taken.record.problem:
         run.progress.note(taken.record.problem)
@@ -194,14 +194,14 @@ def library_in(run: Run) -> Library:
     """All that a campaign may recall: what it took, and what it has learned itself."""
     if run.config.memory.arm == "none":
         return Library()
-    taken = run.state.taken
+    taken = run.state.memory.taken
     if taken is None:
-        return run.state.library
+        return run.state.memory.library
     library = taken_library(run, taken.record.library)
-    if run.state.looked_at is not None:
-        gone = run.state.looked_at.record
+    if run.state.memory.looked_at is not None:
+        gone = run.state.memory.looked_at.record
         library = library.without(gone.hidden, gone.doubted)
-    return library.joined(run.state.library)
+    return library.joined(run.state.memory.library)
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def gone_since(runs: Path, library: Library) -> GoneLessons:
 
 async def look_at_library(run: Run, cycle: int) -> None:
     """See once a cycle whether what was taken still counts where it came from: evidence may have been withdrawn."""
-    taken = run.state.taken
+    taken = run.state.memory.taken
     if taken is None or not taken.record.n_lessons + taken.record.n_tools:
         return
     known = taken_library(run, taken.record.library)
@@ -231,7 +231,7 @@ async def look_at_library(run: Run, cycle: int) -> None:
             cycle=cycle, doubted=tuple(sorted(gone.doubted)), hidden=tuple(sorted(gone.hidden))
         )
 
-    before = run.state.looked_at
+    before = run.state.memory.looked_at
     found = await run.step(
         "look at library",
         work,
@@ -254,16 +254,18 @@ def taken_library(run: Run, artifact: Digest) -> Library:
 
 def validity_in(run: Run) -> Valid:
     """Which records count: all but the seats of judges that were displaced."""
-    displaced = run.state.displaced
+    displaced = run.state.seats.displaced
     return lambda digest: digest not in displaced
 
 
 def cited(run: Run, *kinds: type) -> list[Digest]:
     """Records of a campaign's memory that a step which recalls is derived from."""
     own = [
-        digest for digest, item in run.state.library.entries if not kinds or isinstance(item, kinds)
+        digest
+        for digest, item in run.state.memory.library.entries
+        if not kinds or isinstance(item, kinds)
     ]
-    return own + ([run.state.taken.digest] if run.state.taken else [])
+    return own + ([run.state.memory.taken.digest] if run.state.memory.taken else [])
 
 
 def recall_in(run: Run, *kinds: str) -> LessonRecall:
@@ -348,7 +350,7 @@ def is_news(winner: TheoryWon, answers: str) -> bool:
 
 def library_fits(state: RunState) -> bool:
     """Whether the search should begin with winners: not where all that compete are clearly behind a first rival."""
-    taken = state.winners
+    taken = state.memory.winners
     if taken is None:
         return False
     scored = {line.theory for line in state.board().standings}
@@ -377,7 +379,7 @@ def recall_about(
     most: int,
 ) -> Recorded[LessonsRecalled] | None:
     """What comes back when theories are revised, on record; nothing where nothing does."""
-    names = (run.state.name(diagnosis.leader), run.state.name(diagnosis.loser))
+    names = (run.state.theories.name(diagnosis.leader), run.state.theories.name(diagnosis.loser))
     situation = RecallSituation(domain=run.config.domain, stage=stage, rivals=names, failed=failed)
     return note_recalled(run, cycle, situation, recall_in(run, *kinds).recall(situation, most))
 

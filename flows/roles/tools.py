@@ -24,8 +24,8 @@ def bench_of(run: Run) -> TheoryBench:
     """The run's theories and answers, as they are now; nothing that is sealed or hidden is on it."""
     return TheoryBench(
         laboratory=run.laboratory,
-        theories={digest: run.theory(digest) for digest in run.state.theories},
-        answers={name: run.trials(name) for name in run.state.collected},
+        theories={digest: run.theory(digest) for digest in run.state.theories.checked},
+        answers={name: run.trials(name) for name in run.state.experiments.collected},
         shelf=run.trace.artifacts,
         space=run.config.space,
         seed=run.config.seed,
@@ -56,11 +56,12 @@ def toolbox_of(run: Run) -> Toolbox:
 
 def names_exhibit(run: Run) -> Exhibit:
     """What tools can be called on: experiments, and theories by name, or by digest where another has the same name."""
-    names = [item.record.name for item in run.state.theories.values()]
+    names = [item.record.name for item in run.state.theories.checked.values()]
     theories = [
         item.record.name if names.count(item.record.name) == 1 else digest[:12]
-        for digest, item in run.state.theories.items()
+        for digest, item in run.state.theories.checked.items()
     ]
     return Exhibit(
-        "names for tools", {"theories": theories, "experiments": list(run.state.collected)}
+        "names for tools",
+        {"theories": theories, "experiments": list(run.state.experiments.collected)},
     )

@@ -21,7 +21,6 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
-from lakatos.flows.run.memory_records import MEMORY_RECORDS
 from lakatos.judges.anchor import LabelsExposed
 from lakatos.judges.decision import CandidateDecided, CriticAnswered
 from lakatos.judges.epoch import EpochOpened
@@ -45,6 +44,7 @@ from lakatos.judges.transition import (
 from lakatos.language_models.record import RECORDS as CALL_RECORDS
 from lakatos.language_models.tool_record import RECORDS as TOOL_RECORDS
 from lakatos.memory.library import RECORDS as LESSON_RECORDS
+from lakatos.memory.record import MEMORY_RECORDS
 from lakatos.theories.record import (
     CompletenessMeasured,
     Diagnosis,

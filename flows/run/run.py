@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, cast
 
 from lakatos.experiments.participants.source import ParticipantSource
-from lakatos.experiments.participants.table import get_trials
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import FlowError, RunMissingError
 from lakatos.flows.run.cluster import laboratory_of
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress
 from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignStarted, CodeAccepted
 from lakatos.flows.run.source import keep_answers, make_source
@@ -24,7 +24,7 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import check_unchanged, domain_of, family_of, science_of
 from lakatos.memory.library import Library
 from lakatos.theories.families.family import Family
-from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.theory import Theory
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.head import write_head
@@ -118,25 +118,35 @@ class Run:
         """Advance the state by a record that the trace holds."""
         self.state = advance(self.state, item)
 
+    @property
+    def evidence(self) -> RunEvidence:
+        """What the run knows now, for functions that only read."""
+        return RunEvidence(
+            self.config,
+            self.domain,
+            self.family,
+            self.laboratory,
+            self.state,
+            self.trace.artifacts,
+            self._forms,
+            self._trials,
+        )
+
     def form(self, digest: Digest) -> Theory:
         """A checked theory with its declared ranges, read from its artifact."""
-        if digest not in self._forms:
-            self._forms[digest] = form_of(self.trace, self.state, digest)
-        return self._forms[digest]
+        return self.evidence.form(digest)
 
     def theory(self, digest: Digest) -> Theory:
         """A checked theory with the people that its newest fit found."""
-        return with_fit(self.form(digest), self.state)
+        return self.evidence.theory(digest)
 
     def trials(self, experiment: str) -> Trials:
         """The answers collected in an experiment."""
-        return self.trials_of(self.state.collected[experiment].record.trials)
+        return self.evidence.trials(experiment)
 
     def trials_of(self, artifact: Digest) -> Trials:
         """A trial table by its artifact."""
-        if artifact not in self._trials:
-            self._trials[artifact] = get_trials(self.trace.artifacts, artifact)
-        return self._trials[artifact]
+        return self.evidence.trials_of(artifact)
 
     def part(self, make: Callable[[Run], P]) -> P:
         """What ``make`` makes of this run, made once: its judges and its language models belong to rooms above."""
@@ -157,7 +167,7 @@ class Run:
         """Tell the progress display how the rivals stand."""
         rows = [
             LeaderRow(
-                name=self.state.name(line.theory),
+                name=self.state.theories.name(line.theory),
                 nats=line.score.value,
                 error=line.error,
                 tied=line.tied,
@@ -296,61 +306,8 @@ def read_state(folder: Path) -> tuple[RunState, Trace]:
     for event in events:
         if event.kind != INTENT and validity.valid(event.record_digest):
             state = advance(state, trace.read(event))
-    # A table that was made anew stands late in the journal; experiments keep the order in which people were asked.
-    order = [
-        name
-        for name in dict.fromkeys([*state.recruited, *state.collected])
-        if name in state.collected
-    ]
-    return replace(state, collected={name: state.collected[name] for name in order}), trace
-
-
-def trials_in(trace: Trace, state: RunState, experiment: str) -> Trials:
-    """The answers collected in an experiment."""
-    return get_trials(trace.artifacts, state.collected[experiment].record.trials)
-
-
-def theory_of(trace: Trace, state: RunState, name: str) -> Theory:
-    """`form_of`, with the people that the theory's newest fit found."""
-    return with_fit(form_of(trace, state, name), state)
-
-
-def with_fit(form: Theory, state: RunState) -> Theory:
-    """A theory with the people that its newest fit found, where there is one."""
-    fitted = state.fits.get(form.digest)
-    if fitted is None:
-        return form
-    found = fitted.record
-    return form.with_recorded(found.people, found.doubts, pooled=found.pooled)
-
-
-def fits_of(run: Run, names: Iterable[Digest]) -> list[Digest]:
-    """Records of the newest fits of theories, as inputs of what uses their people."""
-    return [run.state.fits[name].digest for name in names if name in run.state.fits]
-
-
-def form_of(trace: Trace, state: RunState, name: str) -> Theory:
-    """A checked theory of a run with its declared ranges, by its name or by the beginning of its digest.
-
-    Raises:
-        RunMissingError: None, or more than one, is called so.
-    """
-    found = [
-        digest
-        for digest, known in state.theories.items()
-        if known.record.name == name or digest.startswith(name)
-    ]
-    if len(found) != 1 or not name:
-        there = ", ".join(
-            f"{item.record.name} ({digest[:6]})" for digest, item in state.theories.items()
-        )
-        raise RunMissingError(
-            f"{len(found)} theories of the run are called {name!r}; give the beginning of a digest. There are: {there}."
-        )
-    known = state.theories[found[0]].record
-    source = trace.artifacts.get(found[0]).decode()
-    theory = read_program(TheoryProgram(source, known.author, known.parents))
-    return replace(theory, name=known.name)
+    # A table that was made anew stands late in the journal.
+    return replace(state, experiments=state.experiments.in_order_of_asking()), trace
 
 
 def begin(run: Run) -> Recorded[CampaignStarted]:

@@ -21,11 +21,11 @@ from lakatos.experiments.task import Stimuli, Trials
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of, family_of
-from lakatos.theories.behave import behave
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.grammar import Composition
 from lakatos.theories.prior import draw_population
+from lakatos.theories.running.behave import behave
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.artifact import ArtifactStore

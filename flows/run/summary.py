@@ -63,14 +63,14 @@ def summary_of(state: RunState, head: tuple[int, str], waiting: str) -> RunSumma
         head: Number and hash of the last event that it was computed from.
         waiting: Whom the run waits for, in words.
     """
-    config = state.config
+    config = state.campaign.config
     return RunSummary(
-        "concluded" if state.concluded else _progress_of(state),
-        len(state.collected),
-        len(state.pool),
+        "concluded" if state.campaign.concluded else _progress_of(state),
+        len(state.experiments.collected),
+        len(state.theories.pool),
         *head,
         waiting=waiting,
-        verdict=state.concluded.record.text if state.concluded else "",
+        verdict=state.campaign.concluded.record.text if state.campaign.concluded else "",
         by_person=bool(config and config.by_person),
         standings=_standings(state),
     )
@@ -100,23 +100,23 @@ def read_summary(folder: Path) -> RunSummary | None:
 
 def _progress_of(state: RunState) -> str:
     """How far a run without a verdict is."""
-    n_closed = len(state.cycles)
-    n_cycles = state.config.stop.cycles if state.config else 0
-    if n_closed >= n_cycles or (state.cycles and state.cycles[-1].record.stop):
-        return f"concluding, {len(state.folds)} folds finished"
+    n_closed = len(state.campaign.cycles)
+    n_cycles = state.campaign.config.stop.cycles if state.campaign.config else 0
+    if n_closed >= n_cycles or (state.campaign.cycles and state.campaign.cycles[-1].record.stop):
+        return f"concluding, {len(state.campaign.folds)} folds finished"
     return f"cycle {n_closed + 1} of at most {n_cycles}"
 
 
 def _standings(state: RunState) -> tuple[tuple[str, ...], ...]:
     measured = {}
-    if state.completeness is not None:
-        measured = {line.theory: line for line in state.completeness.record.theories}
+    if state.theories.completeness is not None:
+        measured = {line.theory: line for line in state.theories.completeness.record.theories}
     table = []
     for line in state.board().standings[:MOST_STANDINGS]:
         known = measured.get(line.theory)
         table.append(
             (
-                state.name(line.theory),
+                state.theories.name(line.theory),
                 f"{line.score.value:.4f} ± {2 * line.score.standard_error:.4f}",
                 "" if known is None or known.completeness is None else f"{known.completeness:.2f}",
                 "" if line.prequential is None else f"{line.prequential.value:.4f}",

@@ -47,8 +47,8 @@ async def take_anchor(run: Run) -> Recorded[AnchorTaken]:
         AnchorError: The anchor file cannot be read, or too little of it is left for the gate ever to decide.
         LedgerError: The file's ledger cannot be relied on.
     """
-    assert run.state.started is not None
-    settings, inputs = run.config.judges, [run.state.started.digest]
+    assert run.state.campaign.started is not None
+    settings, inputs = run.config.judges, [run.state.campaign.started.digest]
     file = Path(settings.anchor) if settings.anchor else None
     if run.trace.recorded("take anchor", inputs, {}) is None and file:
         check_ledger(run, foreign(run, read_anchor(file)))
@@ -230,7 +230,7 @@ def read_dev(
     run: Run, anchor: AnchorSet, taken: Recorded[AnchorTaken], epoch: int
 ) -> tuple[AnchorItem, ...]:
     """The dev part with its labels; the look is recorded."""
-    items, access = LabelAccess(run.state.exposed).read(anchor, "dev", "breed", [])
+    items, access = LabelAccess(run.state.seats.exposed).read(anchor, "dev", "breed", [])
     run.record(
         access.exposed[-1], name="expose dev", inputs=[taken.digest], position={"epoch": epoch}
     )

@@ -8,7 +8,7 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures, diagnose
 from lakatos.theories.record import Diagnosis
-from lakatos.theories.score import learn_population
+from lakatos.theories.scoring.score import learn_population
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -20,7 +20,7 @@ OTHERS = 2
 async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
     """Diagnose the best theory that lost to the leader; every claim cites the scores and the answers behind it."""
     leader, loser = leader_and_loser(run)
-    run.progress.stage(cycle, "diagnose", run.state.name(loser))
+    run.progress.stage(cycle, "diagnose", run.state.theories.name(loser))
     board = run.state.board()
     names = [loser, leader]
     names += [line.theory for line in board.standings if line.theory not in names][:OTHERS]
@@ -49,18 +49,22 @@ async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
 
 def scores_behind(run: Run, names: Sequence[Digest]) -> list[Digest]:
     """Records of the scores of some theories on all experiments."""
-    return [run.state.scores[name, item].digest for name in names for item in run.state.collected]
+    return [
+        run.state.theories.scores[name, item].digest
+        for name in names
+        for item in run.state.experiments.collected
+    ]
 
 
 def predictions_of(run: Run, names: Sequence[Digest]) -> list[TheoryPredictions]:
     """What theories, with the people whom all open answers show, say of every experiment."""
-    trials = [run.trials(name) for name in run.state.collected]
+    trials = [run.trials(name) for name in run.state.experiments.collected]
     theories = [run.theory(name) for name in names]
     evidence = run.laboratory.evidence_of(theories, trials, run.config.theories.draws)
     return [
         TheoryPredictions(
             name,
-            run.state.name(name),
+            run.state.theories.name(name),
             learn_population(own),
             own,
             tuple(scores_behind(run, [name])),
@@ -73,7 +77,7 @@ def features_of_trials(run: Run) -> list[TrialFeatures]:
     """What describes the trials of each experiment, with the record of its answers."""
     return [
         TrialFeatures(run.domain.features(run.trials(name).stimuli), (collected.digest,))
-        for name, collected in run.state.collected.items()
+        for name, collected in run.state.experiments.collected.items()
     ]
 
 

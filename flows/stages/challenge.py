@@ -40,10 +40,10 @@ async def challenge(
         judges: Who sits there, and the challenger.
         taken: The anchor set.
     """
-    assert run.state.judging is not None
-    epoch, anchor = run.state.judging.number, anchor_of(run.trace.artifacts, taken.record)
+    assert run.state.seats.epoch is not None
+    epoch, anchor = run.state.seats.epoch.number, anchor_of(run.trace.artifacts, taken.record)
     position: dict[str, int | str] = {"slot": slot, "epoch": epoch}
-    made = [run.state.bred[judge.digest].record.made for judge in judges]
+    made = [run.state.seats.bred[judge.digest].record.made for judge in judges]
     pair = JudgePair(*(ask(judge, anchor.submissions("confirm")) for judge in judges))
     question = question_of(run.config.judges.gate, pair, anchor)
 
@@ -69,7 +69,7 @@ async def challenge(
     )
     items: Sequence[AnchorItem] = ()
     if not refusal_of(registered.record):
-        items, access = LabelAccess(run.state.exposed).read(
+        items, access = LabelAccess(run.state.seats.exposed).read(
             anchor, "confirm", "gate", [judge.digest for judge in judges]
         )
         run.record(
@@ -88,7 +88,7 @@ async def challenge(
 def _draw(
     run: Run, question: GateQuestion, is_worth_it: Callable[[int, float], bool]
 ) -> LevelDrawn:
-    alpha, own = run.config.judges.alpha, [item.record for item in run.state.drawn]
+    alpha, own = run.config.judges.alpha, [item.record for item in run.state.seats.drawn]
     ledger = ledger_of(run.config)
     if ledger is None:
         return draw_level(own, question.digest, alpha, is_worth_it)

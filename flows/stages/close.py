@@ -7,8 +7,8 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.records import CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import DISTINCT, distance
-from lakatos.theories.score import is_tie
 from lakatos.theories.scoreboard import Scoreboard
+from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
 
@@ -49,13 +49,13 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
         )
         for line in board.standings
     )
-    inputs = [item.digest for item in run.state.collected.values()]
+    inputs = [item.digest for item in run.state.experiments.collected.values()]
     inputs += [
-        run.state.scores[line.theory, name].digest
+        run.state.theories.scores[line.theory, name].digest
         for line in board.standings[:2]
         for name in board.experiments
     ]
-    inputs += [item.digest for item in run.state.cycles[-1:]]
+    inputs += [item.digest for item in run.state.campaign.cycles[-1:]]
     return run.record(
         CycleClosed(
             cycle=cycle, leader=board.leader.theory, leaderboard=lines, improved=improved, stop=stop
@@ -68,16 +68,16 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
 
 def _improved(run: Run, board: Scoreboard) -> bool:
     """Whether the leader is new since the last cycle and clearly better than the last leader on all data."""
-    if not run.state.cycles:
+    if not run.state.campaign.cycles:
         return True
-    last = run.state.cycles[-1].record.leader
+    last = run.state.campaign.cycles[-1].record.leader
     return board.leader.theory != last and not is_tie(board.of(last).behind)
 
 
 def _stalled(run: Run) -> int:
     """Cycles without improvement before this one."""
     count = 0
-    for item in reversed(run.state.cycles):
+    for item in reversed(run.state.campaign.cycles):
         if item.record.improved:
             break
         count += 1

@@ -51,7 +51,7 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.preregister import frozen_theory
-from lakatos.theories.score import log_predictive, noise_ceiling
+from lakatos.theories.scoring.score import log_predictive, noise_ceiling
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone
@@ -292,7 +292,7 @@ def wanted_in(run: Run, experiment: str, design: Design) -> int:
     for item in run.trace.records(MoreAsked):
         if item.record.experiment == experiment:
             run.recall(item)
-    return run.state.wanted.get(experiment, design.n_participants)
+    return run.state.experiments.wanted.get(experiment, design.n_participants)
 
 
 def replace_excluded(
@@ -474,7 +474,7 @@ def stop_early(
         waiting: How far collection is.
         kept: People whose answers count, in order of arrival.
     """
-    chosen = run.state.designs[waiting.experiment].record
+    chosen = run.state.experiments.designs[waiting.experiment].record
     rivals = [name for name in chosen.rivals if name in plan.record.rivals]
     if not chosen.looks or len(kept) < chosen.looks[0] or len(rivals) < 2:
         return None
@@ -499,8 +499,9 @@ def stop_early(
     if found.winner is None or found.n_participants == chosen.looks[-1]:
         return None
     reason = (
-        f"at the look after {found.n_participants} people {run.state.name(rivals[found.winner])} had a Bayes factor of "
-        f"at least {chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
+        f"at the look after {found.n_participants} people "
+        f"{run.state.theories.name(rivals[found.winner])} had a Bayes factor of at least "
+        f"{chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
     )
     return close_collection(run, waiting, reason, n_decided=found.n_participants)
 
@@ -526,12 +527,15 @@ def before_stop(
 
 def waiting_in(state: RunState) -> AnswersAwaited | None:
     """What a run waits for, by its records."""
-    for name, asked in state.recruited.items():
-        people = state.answers.get(name, ())
+    config, known = state.campaign.config, state.experiments
+    if config is None or not config.by_person:
+        return None
+    for name, asked in known.recruited.items():
+        people = known.answers.get(name, ())
         n_completed = sum(item.record.status == "completed" for item in people)
-        stale = name in state.collected or name in state.closed or name in state.withdrawn
-        wanted = state.wanted.get(name, asked.record.n_participants)
-        if state.config and state.config.by_person and not stale and n_completed < wanted:
+        stale = name in known.collected or name in known.closed or name in known.withdrawn
+        wanted = known.wanted.get(name, asked.record.n_participants)
+        if not stale and n_completed < wanted:
             return AnswersAwaited(name, asked.record.source, n_completed, len(people), wanted)
     return None
 
@@ -614,7 +618,9 @@ def n_counting(run: Run, state: RunState, name: str) -> int:
         name: Of the experiment.
     """
     people = answers_of(run.trace, name)
-    found = _exclusions(run, state.recruited, state.preregistrations[name], people)
+    found = _exclusions(
+        run, state.experiments.recruited, state.experiments.preregistrations[name], people
+    )
     return len(people) - len({exclusion.place for exclusion in found})
 
 
@@ -636,7 +642,10 @@ def _kept(
     run: Run, plan: Recorded[Preregistration], people: Sequence[Recorded[AnswersArrived]]
 ) -> list[Recorded[AnswersArrived]]:
     """The people whose answers count; an exclusion is a record with its rule and the number that decided."""
-    name, found = plan.record.experiment, _exclusions(run, run.state.recruited, plan, people)
+    name, found = (
+        plan.record.experiment,
+        _exclusions(run, run.state.experiments.recruited, plan, people),
+    )
     for exclusion in found:
         item = people[exclusion.place]
         run.record(

@@ -13,29 +13,35 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.run import Run, fits_of
-from lakatos.theories.completeness import (
+from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.run import Run
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.generic_learners.completeness import (
     completeness,
     guessing,
     mean_score,
     regretted_trials,
 )
-from lakatos.theories.errors import TheoryError
-from lakatos.theories.learners import (
+from lakatos.theories.generic_learners.learners import (
     LearnerPrediction,
     ceiling_of_people,
     left_out_kind,
     predict_left_out,
     predict_others,
 )
-from lakatos.theories.prior import Prior
+from lakatos.theories.prior import Prior, learned_ends
 from lakatos.theories.record import (
     CompletenessMeasured,
     LearnerBetter,
     TheoryCompleteness,
     UnitLogPredictives,
 )
-from lakatos.theories.score import ScoreEstimate, UnitScores, log_predictive, paired_difference
+from lakatos.theories.scoring.score import (
+    ScoreEstimate,
+    UnitScores,
+    log_predictive,
+    paired_difference,
+)
 from lakatos.theories.theory import Theory, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -95,14 +101,18 @@ async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | Non
     if not run.config.validation.company:
         return None
     names = [line.theory for line in run.state.board().standings]
-    inputs = [item.digest for item in run.state.collected.values()]
+    inputs = [item.digest for item in run.state.experiments.collected.values()]
     inputs += [
-        run.state.scores[name, item].digest for name in names for item in run.state.collected
+        run.state.theories.scores[name, item].digest
+        for name in names
+        for item in run.state.experiments.collected
     ]
     inputs += [
-        run.state.sealed_scores[name].digest for name in names if name in run.state.sealed_scores
+        run.state.theories.sealed_scores[name].digest
+        for name in names
+        if name in run.state.theories.sealed_scores
     ]
-    inputs += fits_of(run, names)
+    inputs += fits_of(run.state, names)
 
     def work(context: StepContext) -> CompletenessMeasured:
         answers = answers_of_company(run)
@@ -119,11 +129,11 @@ async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | Non
 
 def answers_of_company(run: Run) -> CompanyAnswers:
     """Sealed answers where there are any, else the open ones, parts of which are left out in turn."""
-    learned = [run.trials(name) for name in run.state.collected]
-    opened = run.state.sealed
+    learned = [run.trials(name) for name in run.state.experiments.collected]
+    opened = run.state.experiments.sealed
     if opened is None:
         basis = BASES[left_out_kind(learned)]
-        return CompanyAnswers(learned, [], tuple(run.state.collected), basis)
+        return CompanyAnswers(learned, [], tuple(run.state.experiments.collected), basis)
     unseen = [run.trials_of(digest) for digest in opened.record.trials]
     return CompanyAnswers(learned, unseen, opened.record.experiments, SEALED)
 
@@ -138,9 +148,12 @@ def learn_generically(run: Run, answers: CompanyAnswers) -> LearnerPrediction:
 
 
 def _scores_in_pool(run: Run, name: Digest) -> list[UnitScores]:
-    if name in run.state.sealed_scores:
-        return [item.scores for item in run.state.sealed_scores[name].record.scores]
-    return [run.state.scores[name, item].record.left_out.scores for item in run.state.collected]
+    if name in run.state.theories.sealed_scores:
+        return [item.scores for item in run.state.theories.sealed_scores[name].record.scores]
+    return [
+        run.state.theories.scores[name, item].record.left_out.scores
+        for item in run.state.experiments.collected
+    ]
 
 
 def fit_published(
@@ -152,7 +165,9 @@ def fit_published(
         By name in study files; and the reasons of those that do not run on these trials.
     """
     forms = {name: read_program(run.family.program(name)) for name in run.family.seeds}
-    forms = {name: form for name, form in forms.items() if form.digest not in run.state.pool}
+    forms = {
+        name: form for name, form in forms.items() if form.digest not in run.state.theories.pool
+    }
     people = run.laboratory.people_of(list(forms.values()), [{}] * len(forms), answers.learned)
     failed, fitted = {}, {}
     pooled = all(item.pooled for item in answers.learned)
@@ -205,8 +220,14 @@ def _measured(
     """The record of all scores side by side."""
     learner = found.learner.scores
     line = partial(_line, learner=learner, n_options=answers.n_options)
-    theories = tuple(line(run.state.name(name), name, own) for name, own in found.own.items())
-    seeds = [one for one in theories if run.state.theories[one.theory].record.author == "published"]
+    theories = tuple(
+        line(run.state.theories.name(name), name, own) for name, own in found.own.items()
+    )
+    seeds = [
+        one
+        for one in theories
+        if run.state.theories.checked[one.theory].record.author == "published"
+    ]
     others = [
         line(
             theory.name,
@@ -258,7 +279,7 @@ def _line(
         score_error=score.standard_error,
         completeness=share.value if share else None,
         completeness_error=share.standard_error if share else None,
-        people={key: (prior.center, prior.spread) for key, prior in people.items()},
+        people=learned_ends(people),
     )
 
 
@@ -279,11 +300,11 @@ def _trials_with_regret(
     if not learner.shares:
         return ()
     shares = []
-    for name, trials in zip(run.state.collected, answers.learned, strict=True):
-        told = np.asarray(run.state.scores[leader, name].record.proportions)
+    for name, trials in zip(run.state.experiments.collected, answers.learned, strict=True):
+        told = np.asarray(run.state.theories.scores[leader, name].record.proportions)
         told = told.reshape(len(trials.stimuli), -1)
         shares.append(np.hstack([1 - told, told]) if trials.n_options == 2 else told)
-    names, found = list(run.state.collected), []
+    names, found = list(run.state.experiments.collected), []
     for one in regretted_trials(answers.learned, shares, learner.shares):
         stimuli = answers.learned[one.place].stimuli
         found.append(

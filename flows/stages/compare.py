@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from lakatos.experiments.errors import ExperimentError
 from lakatos.experiments.task import Stimuli, Trials, with_random_sides
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import fits_of
 from lakatos.flows.run.records import TheoriesMapped, TruthCompared
-from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import sample_of_space
-from lakatos.theories.distance import theory_map
+from lakatos.theories.scoring.distance import theory_map
 from lakatos.theories.theory import LAPSE, Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -36,7 +37,7 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
     if hidden is None:
         return None
     names = [run.state.board().leader.theory, *run.state.seeds]
-    names = list(dict.fromkeys([*names, *run.state.pool]))
+    names = list(dict.fromkeys([*names, *run.state.theories.pool]))
 
     def work(context: StepContext) -> TruthCompared:
         parts = _space(run, context.rng)
@@ -61,7 +62,7 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
         "compare_truth",
         work,
         returns=TruthCompared,
-        inputs=[run.state.cycles[-1].digest, *fits_of(run, names)],
+        inputs=[run.state.campaign.cycles[-1].digest, *fits_of(run.state, names)],
     )
 
 
@@ -146,7 +147,7 @@ def repetitions(trials: Trials) -> dict[str, float]:
 @task(name="map_theories")
 async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
     """Lay out the pool's theories by what their people choose, on trials of the space."""
-    names = list(run.state.pool)
+    names = list(run.state.theories.pool)
     if len(names) < 3:
         return None
 
@@ -164,5 +165,5 @@ async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
             n_trials=len(stimuli),
         )
 
-    inputs = [run.state.cycles[-1].digest, *fits_of(run, names)]
+    inputs = [run.state.campaign.cycles[-1].digest, *fits_of(run.state, names)]
     return await run.step("map", work, returns=TheoriesMapped, inputs=inputs)

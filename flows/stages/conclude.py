@@ -11,13 +11,19 @@ from numpy.typing import NDArray
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import fits_of
 from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded, CrossValidated, ErrorOnTrials
-from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.run.run import Run
 from lakatos.flows.stages.company import measure_completeness
 from lakatos.flows.stages.compare import compare_truth, map_theories
 from lakatos.flows.stages.inherit import say_of_library
 from lakatos.theories.record import SealedScored, UnitLogPredictives
-from lakatos.theories.score import ScoreEstimate, log_predictive, paired_difference, squared_errors
+from lakatos.theories.scoring.score import (
+    ScoreEstimate,
+    log_predictive,
+    paired_difference,
+    squared_errors,
+)
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -47,14 +53,14 @@ async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
         )
 
     return await run.step(
-        "open_sealed", work, returns=SealedOpened, inputs=[run.state.cycles[-1].digest]
+        "open_sealed", work, returns=SealedOpened, inputs=[run.state.campaign.cycles[-1].digest]
     )
 
 
 @task(name="score_sealed")
 async def score_sealed(run: Run) -> None:
     """Score all rivals on the sealed answers, with the people that the open ones taught."""
-    opened = run.state.sealed
+    opened = run.state.experiments.sealed
     if opened is None:
         return
     trials = [run.trials_of(digest) for digest in opened.record.trials]
@@ -73,29 +79,33 @@ async def score_sealed(run: Run) -> None:
             squared=tuple(tuple(item.tolist()) for item in squared),
         )
 
-    for name in run.state.pool:
-        inputs = [opened.digest, run.state.theories[name].digest, *fits_of(run, [name])]
+    for name in run.state.theories.pool:
+        inputs = [
+            opened.digest,
+            run.state.theories.checked[name].digest,
+            *fits_of(run.state, [name]),
+        ]
         await run.step("score_sealed", partial(score, name), returns=SealedScored, inputs=inputs)
 
 
 @task(name="conclude")
 async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     """Say which theory leads, on what evidence, and by how much."""
-    run.progress.stage(len(run.state.cycles), "verdict", "")
-    opened = run.state.sealed
+    run.progress.stage(len(run.state.campaign.cycles), "verdict", "")
+    opened = run.state.experiments.sealed
     await score_sealed(run)
     company = await measure_completeness(run)
     truth = await compare_truth(run)
     await map_theories(run)
-    inputs = [run.state.cycles[-1].digest]
-    further = (company, run.state.confirmation, run.state.sensitivity)
+    inputs = [run.state.campaign.cycles[-1].digest]
+    further = (company, run.state.campaign.confirmation, run.state.campaign.sensitivity)
     inputs += [item.digest for item in (opened, truth, *further) if item is not None]
-    inputs += [item.digest for item in run.state.sealed_scores.values()]
-    inputs += [fold.digest for fold in run.state.folds]
+    inputs += [item.digest for item in run.state.theories.sealed_scores.values()]
+    inputs += [fold.digest for fold in run.state.campaign.folds]
     inputs += [
-        run.state.scores[name, item].digest
-        for name in run.state.pool
-        for item in run.state.collected
+        run.state.theories.scores[name, item].digest
+        for name in run.state.theories.pool
+        for item in run.state.experiments.collected
     ]
 
     def work(context: StepContext) -> CampaignConcluded:
@@ -108,7 +118,7 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
         interval = advantage.interval_of_chosen(n_compared) if advantage else None
         holds = basis != EXPLORATORY and interval is not None and interval[0] > 0
         cross_validated = _cross_validated(run)
-        stop = run.state.cycles[-1].record.stop
+        stop = run.state.campaign.cycles[-1].record.stop
         return CampaignConcluded(
             leader=leader,
             runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
@@ -148,15 +158,15 @@ def _errors(run: Run, name: Digest) -> ErrorOnTrials:
     """Errors on open and sealed trials; averages go over archived experiments, as published ones do."""
     groups: dict[str, list[Array]] = {}
     opened = []
-    for experiment in run.state.collected:
+    for experiment in run.state.experiments.collected:
         trials = run.trials(experiment)
-        predicted = np.asarray(run.state.scores[name, experiment].record.proportions)
+        predicted = np.asarray(run.state.theories.scores[name, experiment].record.proportions)
         squared = squared_errors(predicted.reshape(len(trials.stimuli), -1), trials)
         opened.append(squared.mean())
-        groups.setdefault(run.state.designs[experiment].record.archive or experiment, []).append(
-            squared
-        )
-    if name not in run.state.sealed_scores:
+        groups.setdefault(
+            run.state.experiments.designs[experiment].record.archive or experiment, []
+        ).append(squared)
+    if name not in run.state.theories.sealed_scores:
         return ErrorOnTrials(
             theory=name,
             open=float(np.mean(opened)),
@@ -165,7 +175,7 @@ def _errors(run: Run, name: Digest) -> ErrorOnTrials:
             all=float(np.mean(opened)),
             sealed_score=None,
         )
-    sealed = run.state.sealed_scores[name].record
+    sealed = run.state.theories.sealed_scores[name].record
     for experiment, values in zip(sealed.experiments, sealed.squared, strict=True):
         if experiment in groups:
             groups[experiment].append(np.asarray(values))
@@ -193,8 +203,8 @@ def _advantage(
         return None, None, "no first rival", 1
     n_compared = 1
     frozen = {name: run.state.frozen_advantage(leader, name) for name in rivals}
-    if run.state.sealed_scores:
-        own = {name: item.record.scores for name, item in run.state.sealed_scores.items()}
+    if run.state.theories.sealed_scores:
+        own = {name: item.record.scores for name, item in run.state.theories.sealed_scores.items()}
         scores = {name: [units.scores for units in items] for name, items in own.items()}
         found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
         basis = "sealed trials, populations learned from the open ones"
@@ -204,9 +214,11 @@ def _advantage(
         n_experiments = min(item[1] for item in frozen.values() if item is not None)
         basis = f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
         frozen_names = {
-            name for (name, _), item in run.state.scores.items() if item.record.frozen is not None
+            name
+            for (name, _), item in run.state.theories.scores.items()
+            if item.record.frozen is not None
         }
-        n_compared = len(frozen_names & set(run.state.pool))
+        n_compared = len(frozen_names & set(run.state.theories.pool))
     else:
         found = {name: run.state.board().of(name).behind for name in rivals}
         basis = EXPLORATORY
@@ -215,7 +227,7 @@ def _advantage(
 
 
 def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
-    folds = [item.record for item in run.state.folds]
+    folds = [item.record for item in run.state.campaign.folds]
     if not folds:
         return ()
     n_trials = sum(len(fold.rows) for fold in folds)
@@ -257,7 +269,7 @@ def _text(
     errors: Sequence[ErrorOnTrials],
     cross_validated: Sequence[CrossValidated],
 ) -> str:
-    name = run.state.name(leader)
+    name = run.state.theories.name(leader)
     parts = []
     if advantage is None or rival is None:
         parts.append(f"{name} leads; there is no first rival to compare it with.")
@@ -276,7 +288,7 @@ def _text(
             else "is not shown to predict choices better than"
         )
         parts.append(
-            f"{name} {claim} {run.state.name(rival)}, the first rival that comes closest: {how}."
+            f"{name} {claim} {run.state.theories.name(rival)}, the first rival that comes closest: {how}."
         )
     parts.append(f"It says: {run.theory(leader).claim}")
     own = errors[0]
@@ -285,8 +297,8 @@ def _text(
         + (f" and {own.sealed:.4f} on the sealed ones" if own.sealed is not None else "")
         + "."
     )
-    if run.state.truth is not None:
-        truth = run.state.truth.record
+    if run.state.campaign.truth is not None:
+        truth = run.state.campaign.truth.record
         parts.append(
             f"Against the hidden rule its error over all {truth.n_trials} trials of the space is "
             f"{truth.uncorrected[leader]:.2g}, and {truth.corrected[leader]:.2g} without the lapses that both declare."
@@ -294,7 +306,7 @@ def _text(
     if cross_validated:
         best = cross_validated[0]
         parts.append(
-            f"Over {len(run.state.folds)} folds of problems that the whole loop had not seen, the error is "
+            f"Over {len(run.state.campaign.folds)} folds of problems that the whole loop had not seen, the error is "
             f"{best.error:.4f} (standard error {best.standard_error:.4f})."
         )
     return " ".join(parts)

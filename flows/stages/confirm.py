@@ -20,7 +20,7 @@ from lakatos.flows.stages.collect import AnswersAwaited, AskedPeople, collect, r
 from lakatos.flows.stages.design import DESIGN_DRAWS, differing
 from lakatos.flows.stages.preregister import CONFIRMATION, preregister
 from lakatos.flows.stages.score import score
-from lakatos.theories.score import paired_difference
+from lakatos.theories.scoring.score import paired_difference
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -39,7 +39,7 @@ async def confirm(run: Run) -> Recorded[ConfirmationFinished] | AnswersAwaited |
     """
     if not run.config.confirmation.participants:
         return None
-    cycle = len(run.state.cycles) + 1
+    cycle = len(run.state.campaign.cycles) + 1
     asked = standing(run, cycle, experiment=CONFIRMATION)
     if asked is None:
         chosen = await choose(run, cycle)
@@ -48,11 +48,15 @@ async def confirm(run: Run) -> Recorded[ConfirmationFinished] | AnswersAwaited |
     collected = await collect(run, cycle, asked.plan, asked.recruited)
     if isinstance(collected, AnswersAwaited):
         return collected
-    leader, rival = run.state.designs[CONFIRMATION].record.rivals
+    leader, rival = run.state.experiments.designs[CONFIRMATION].record.rivals
     await score(
         run,
         cycle,
-        [name for name in run.state.theories if name in {*run.state.pool, leader, rival}],
+        [
+            name
+            for name in run.state.theories.checked
+            if name in {*run.state.theories.pool, leader, rival}
+        ],
     )
     return finish(run, leader, rival)
 
@@ -68,12 +72,12 @@ def winner_and_rivals(run: Run) -> tuple[Digest, list[Digest]]:
 async def choose(run: Run, cycle: int) -> Recorded[DesignChosen]:
     """Choose the best rival that can be told from the winner, and the trials on which the two differ most."""
     leader, rivals = winner_and_rivals(run)
-    run.progress.stage(cycle, "confirm", run.state.name(leader))
-    inputs = [run.state.pool[name].digest for name in (leader, *rivals)]
+    run.progress.stage(cycle, "confirm", run.state.theories.name(leader))
+    inputs = [run.state.theories.pool[name].digest for name in (leader, *rivals)]
     inputs += [
-        run.state.scores[name, item].digest
+        run.state.theories.scores[name, item].digest
         for name in (leader, *rivals)
-        for item in run.state.collected
+        for item in run.state.experiments.collected
     ]
     return await run.step(
         "choose_confirmation",
@@ -108,7 +112,7 @@ def choose_trials(
     best = max(contrasts, key=lambda item: min(item.power))
     repetitions = repetitions_of(run)
     plan = Design(CONFIRMATION, best.stimuli, repetitions, settings.participants)
-    names = [run.state.name(name) for name in (leader, best.rival)]
+    names = [run.state.theories.name(name) for name in (leader, best.rival)]
     return DesignChosen(
         cycle=cycle,
         number=0,
@@ -202,8 +206,8 @@ def most_different(run: Run, stimuli: Stimuli, answers: list[Array]) -> list[int
 
 def finish(run: Run, leader: Digest, rival: Digest) -> Recorded[ConfirmationFinished]:
     """Compare the two on predictions frozen before the first person was asked."""
-    pair = [run.state.scores.get((name, CONFIRMATION)) for name in (leader, rival)]
-    names = [run.state.name(name) for name in (leader, rival)]
+    pair = [run.state.theories.scores.get((name, CONFIRMATION)) for name in (leader, rival)]
+    names = [run.state.theories.name(name) for name in (leader, rival)]
     advantage = None
     if all(item is not None and item.record.frozen is not None for item in pair):
         own, other = (
@@ -211,7 +215,7 @@ def finish(run: Run, leader: Digest, rival: Digest) -> Recorded[ConfirmationFini
         )
         advantage = paired_difference(own, other)
     outcome, text = verdict(names[0], names[1], None if advantage is None else advantage.interval)
-    collected = run.state.collected[CONFIRMATION]
+    collected = run.state.experiments.collected[CONFIRMATION]
     return run.record(
         ConfirmationFinished(
             winner=leader,

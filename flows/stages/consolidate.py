@@ -15,7 +15,6 @@ from lakatos.flows.roles.remember import (
     validity_in,
 )
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.memory_records import InquiryMade, ToolTried
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.epoch import lasting
 from lakatos.flows.stages.inherit import leave_winners
@@ -29,12 +28,13 @@ from lakatos.memory.errors import ToolRejectedError
 from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from lakatos.memory.library import Library, Pitfall, Valid, pitfall_from_overturned
 from lakatos.memory.plan import Call, Plan, PlanStep
+from lakatos.memory.record import InquiryMade, ToolTried
 from lakatos.memory.tool import LEAST_STUDIES, ToolDraft, draft_tool, validate_tool
 from lakatos.memory.tools import TOOLS
 from lakatos.theories.grammar import Grammar
 from lakatos.theories.roles.record import MatterInvestigated
-from lakatos.theories.score import is_tie
 from lakatos.theories.scoreboard import advantage_on
+from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest, canonical_json
 from lakatos.traces.step import Recorded, StepContext
 
@@ -49,25 +49,27 @@ async def consolidate(
     """A successor that was expected to win and clearly lost on new data is a pitfall."""
     learned = []
     for item in settled:
-        verdict = run.state.verdicts[item.record.verdict].record
+        verdict = run.state.judging.verdicts[item.record.verdict].record
         pair = [
-            run.state.scores[name, item.record.experiment]
+            run.state.theories.scores[name, item.record.experiment]
             for name in (verdict.candidate, verdict.incumbent)
         ]
         advantage = advantage_on(*(score.record for score in pair))
         if verdict.probability < 0.5 or advantage.value > 0 or is_tie(advantage):
             continue
-        checked = run.state.theories[verdict.candidate].record
+        checked = run.state.theories.checked[verdict.candidate].record
         trigger = next(
             (
                 known.record.location
-                for known in run.state.diagnoses
+                for known in run.state.theories.diagnoses
                 if known.record.cycle == verdict.cycle
             ),
             "",
         )
         sources = tuple(
-            known.digest for known in run.state.diagnoses if known.record.cycle == verdict.cycle
+            known.digest
+            for known in run.state.theories.diagnoses
+            if known.record.cycle == verdict.cycle
         )
         rests_on = lasting(
             run, verdict.candidate, verdict.cycle, [item.record.verdict, item.digest]
@@ -81,7 +83,10 @@ async def consolidate(
             advantage.value,
             item.record.experiment,
             evidence,
-            (item.record.verdict, *(seat.digest for _, seat in sorted(run.state.seats.items()))),
+            (
+                item.record.verdict,
+                *(seat.digest for _, seat in sorted(run.state.seats.held.items())),
+            ),
         )
         learned.append(
             run.record(
@@ -95,9 +100,9 @@ async def consolidate(
 async def reflect(run: Run, cycle: int) -> None:
     """What a cycle leaves behind: plans that were followed, designs that were refused, checks that failed."""
     domain, state = run.config.domain, run.state
-    for item in state.designs.values():
+    for item in state.experiments.designs.values():
         if item.record.cycle == cycle and not item.record.accepted:
-            names = ", ".join(state.name(name) for name in item.record.rivals)
+            names = ", ".join(state.theories.name(name) for name in item.record.rivals)
             asked = f"ask {item.record.n_participants} people {item.record.n_trials} trials to tell them apart"
             _learn(
                 run,
@@ -105,9 +110,10 @@ async def reflect(run: Run, cycle: int) -> None:
                 pitfall(domain, f"design {names}", asked, item.record.reason, (item.digest,)),
             )
     location = next(
-        (item.record.location for item in state.diagnoses if item.record.cycle == cycle), ""
+        (item.record.location for item in state.theories.diagnoses if item.record.cycle == cycle),
+        "",
     )
-    for checked in state.refused:
+    for checked in state.theories.refused:
         if checked.record.cycle == cycle and cycle:
             change = checked.record.change or f"write {checked.record.name}"
             trigger = f"{location}; revise"
@@ -116,10 +122,12 @@ async def reflect(run: Run, cycle: int) -> None:
                 cycle,
                 pitfall(domain, trigger, change, checked.record.reason, (checked.digest,)),
             )
-    for made in state.inquiries:
+    for made in state.memory.inquiries:
         if made.record.cycle == cycle and (plan := plan_of(run, made)) is not None:
             _learn(run, cycle, plan)
-    for looked in sorted(state.investigated, key=lambda item: item.digest):  # they end in any order
+    for looked in sorted(
+        state.roles.investigated, key=lambda item: item.digest
+    ):  # they end in any order
         if looked.record.cycle == cycle:
             _learn_of_role(run, cycle, looked)
     await write_lessons(run, cycle)
@@ -163,7 +171,7 @@ def plan_of(run: Run, made: Recorded[InquiryMade]) -> Plan | None:
     if not record.complete or record.plan is None:
         return None
     study = study_of(run.config.name, run.config.seed)
-    names = sorted(run.state.name(name) for name in run.state.pool)
+    names = sorted(run.state.theories.name(name) for name in run.state.theories.pool)
     situation = f"{'design' if record.name == SOUND_OUT else 'revise'}, {record.name}: {', '.join(names[:6])}"
     paid = _paid(run, made)
     calls = [Recorded(run.trace.get(digest, ToolCalled), digest) for digest in record.calls]
@@ -193,13 +201,13 @@ def _paid(run: Run, made: Recorded[InquiryMade]) -> tuple[Digest, ...]:
     if record.name == SOUND_OUT:
         chosen = [
             item
-            for item in state.designs.values()
+            for item in state.experiments.designs.values()
             if (item.record.cycle, item.record.number) == (record.cycle, record.number)
             and item.record.accepted
         ]
         proposed = {
             key
-            for item in state.proposals(record.cycle, record.number)
+            for item in state.roles.proposals(record.cycle, record.number)
             for key in _asked(run, item.record.trials)
         }
         designs = [item for item in chosen if proposed & set(_trials_of(run, item.record.design))]
@@ -213,15 +221,17 @@ def _paid(run: Run, made: Recorded[InquiryMade]) -> tuple[Digest, ...]:
     wanted = set(record.remedies) - before
     rivals = [
         item.digest
-        for name, item in state.pool.items()
+        for name, item in state.theories.pool.items()
         if item.record.cycle == record.cycle and wanted & _mechanisms(run, name, grammar)
     ]
-    seats = [seat.digest for _, seat in sorted(state.seats.items())] if rivals else []
+    seats = [seat.digest for _, seat in sorted(state.seats.held.items())] if rivals else []
     return (*rivals, *seats)
 
 
 def _leader(run: Run, cycle: int) -> Mapping[str, Sequence[str]] | None:
-    diagnosed = [item.record.leader for item in run.state.diagnoses if item.record.cycle == cycle]
+    diagnosed = [
+        item.record.leader for item in run.state.theories.diagnoses if item.record.cycle == cycle
+    ]
     return run.theory(diagnosed[-1]).composition if diagnosed else None
 
 
@@ -251,7 +261,7 @@ MOST_DRAFTS = 2
 @task(name="crystallise")
 async def crystallise(run: Run) -> None:
     """At the end of a campaign: keep what it learned, and have plans that recur often enough become tools."""
-    assert run.state.concluded is not None
+    assert run.state.campaign.concluded is not None
     leave_winners(run)
     if run.config.memory.arm == "tools":
         await make_tools(run)
@@ -267,7 +277,7 @@ async def crystallise(run: Run) -> None:
 
 async def make_tools(run: Run) -> None:
     """Draft and validate tools for plans that recur; withdraw those whose dependencies changed."""
-    assert run.state.concluded is not None
+    assert run.state.campaign.concluded is not None
     library, valid = library_in(run), validity_in(run)
     for name in library.drafts():
         changed = library.changed_dependency(name, TOOLS)
@@ -275,7 +285,10 @@ async def make_tools(run: Run) -> None:
             reason = f"{changed}, which it calls, is not the version it was validated with"
             gone = ToolWithdrawn(name=name, reason=reason, until_validated=True)
             run.record(
-                gone, name="withdraw", inputs=[run.state.concluded.digest], position={"tool": name}
+                gone,
+                name="withdraw",
+                inputs=[run.state.campaign.concluded.digest],
+                position={"tool": name},
             )
     library = library_in(run)
     wanted = [*outdated(library, valid), *recurring(library, valid)]
@@ -304,8 +317,8 @@ def outdated(library: Library, valid: Valid) -> list[Digest]:
 
 
 async def _make(run: Run, library: Library, plans: Sequence[Plan], signature: Digest) -> None:
-    assert run.state.concluded is not None
-    inputs: list[Digest] = [run.state.concluded.digest]
+    assert run.state.campaign.concluded is not None
+    inputs: list[Digest] = [run.state.campaign.concluded.digest]
     position: dict[str, int | str] = {"signature": signature}
     known = recorded_calls(run.folder.parent, plans)
     if any(digest not in known for plan in plans for digest in plan.evidence):

@@ -42,7 +42,7 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.record import UnitLogPredictives
-from lakatos.theories.score import is_tie
+from lakatos.theories.scoring.score import is_tie
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -75,13 +75,15 @@ async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
     """Search a design for the leading rivals and check by simulation that it can tell them apart."""
     names = leading_rivals(run)
     run.progress.stage(cycle, "design", f"experiment {number} for {len(names)} rivals")
-    run.progress.rivals([run.state.name(name) for name in names])
-    inputs = [run.state.pool[name].digest for name in names]
-    inputs += [item.digest for item in run.state.collected.values()]
+    run.progress.rivals([run.state.theories.name(name) for name in names])
+    inputs = [run.state.theories.pool[name].digest for name in names]
+    inputs += [item.digest for item in run.state.experiments.collected.values()]
     inputs += [
-        run.state.scores[name, item].digest for name in names for item in run.state.collected
+        run.state.theories.scores[name, item].digest
+        for name in names
+        for item in run.state.experiments.collected
     ]
-    inputs += [item.digest for item in run.state.proposals(cycle, number)]
+    inputs += [item.digest for item in run.state.roles.proposals(cycle, number)]
     return await run.step(
         "design",
         lambda context: search_design(run, context, cycle, number, names),
@@ -96,7 +98,7 @@ def leading_rivals(run: Run) -> list[Digest]:
     most = run.config.theories.rivals
     board = run.state.board()
     if not board.standings:
-        return list(run.state.pool)[:most]
+        return list(run.state.theories.pool)[:most]
     ranked = [line.theory for line in board.standings]
     chosen: list[Digest] = []
     differ = differing(run)
@@ -148,7 +150,7 @@ def differing(run: Run) -> Callable[[Digest, Digest], bool]:
 def distance(run: Run, first: Digest, second: Digest) -> float:
     """Root mean square difference of two theories' choice proportions on the trials so far."""
     own, other = (
-        [run.state.scores[theory, name].record for name in run.state.collected]
+        [run.state.theories.scores[theory, name].record for name in run.state.experiments.collected]
         for theory in (first, second)
     )
     gaps = [np.subtract(a.proportions, b.proportions) for a, b in zip(own, other, strict=True)]
@@ -185,7 +187,7 @@ def sample_of_space(run: Run, rng: np.random.Generator, n_most: int) -> Stimuli:
         return with_random_sides(
             run.domain, run.domain.candidates(run.config.space, rng, n_most), rng
         )
-    largest = max((run.trials(name).stimuli for name in run.state.collected), key=len)
+    largest = max((run.trials(name).stimuli for name in run.state.experiments.collected), key=len)
     return (
         largest
         if run.domain.sequential
@@ -196,7 +198,7 @@ def sample_of_space(run: Run, rng: np.random.Generator, n_most: int) -> Stimuli:
 def trials_of_study(run: Run, n_most: int = 200) -> Stimuli:
     """Trials of the study on which a theory must keep its word: those asked so far, and others that may be asked."""
     rng = np.random.default_rng(run.config.seed)
-    parts = [run.trials(name).stimuli for name in reversed(list(run.state.collected))]
+    parts = [run.trials(name).stimuli for name in reversed(list(run.state.experiments.collected))]
     if run.config.participants.source != "archival":
         parts.append(sample_of_space(run, rng, n_most))
     elif not parts:
@@ -361,7 +363,7 @@ def _with_proposals(
     run: Run, context: StepContext, offer: StimulusOffer, cycle: int, number: int
 ) -> StimulusOffer:
     """An offer to new people with the trials that advocates proposed and simulation bore out."""
-    proposals = run.state.proposals(cycle, number)
+    proposals = run.state.roles.proposals(cycle, number)
     if offer.archive or not proposals:
         return offer
     tables = [item.record.trials for item in proposals if item.record.trials]
@@ -516,7 +518,7 @@ def _plan(
         information=information,
         archive=offer.archive,
     )
-    names = [run.state.name(rival.digest) for rival in question.rivals]
+    names = [run.state.theories.name(rival.digest) for rival in question.rivals]
     every = list(combinations(range(len(names)), 2))
     pairs = tuple(
         PairPower(

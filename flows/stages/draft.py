@@ -12,8 +12,8 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import people_of_study, trials_of_study
-from lakatos.theories.advocate import GrammarAdvocate
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.roles.analysis import AnalysisRefusedError, analysis_tables, run_analysis
 from lakatos.theories.roles.answer import Successor
 from lakatos.theories.roles.draft_report import draft_report
@@ -173,10 +173,10 @@ async def _try_one(
     assert answer is not None
     lens = heard.question.subject
     program = program_of(answer, f"language model {answered.record.model}", _parents(run, lens))
-    experiments = list(run.state.collected)
-    known = set(run.state.theories) | {
+    experiments = list(run.state.experiments.collected)
+    known = set(run.state.theories.checked) | {
         digest
-        for item in run.state.tried
+        for item in run.state.roles.tried
         for digest in (item.record.source, item.record.fitted)
         if digest is not None
     }
@@ -197,7 +197,10 @@ async def _try_one(
         "try",
         work,
         returns=SuccessorTried,
-        inputs=[answered.digest, *(run.state.collected[name].digest for name in experiments)],
+        inputs=[
+            answered.digest,
+            *(run.state.experiments.collected[name].digest for name in experiments),
+        ],
         position={"cycle": cycle, "lens": lens, "attempt": attempt},
     )
 
@@ -208,10 +211,10 @@ def _report(run: Run, theory: Theory, experiments: Sequence[str]) -> dict[str, A
     (scored,) = run.laboratory.scores_of([theory], list(trials.values()), run.config.theories.draws)
     if isinstance(scored, TheoryError):
         return None
-    diagnosis = run.state.diagnoses[-1].record
+    diagnosis = run.state.theories.diagnoses[-1].record
     rivals = {
-        f"{title} {run.state.name(rival)}": [
-            run.state.scores[rival, name].record.left_out.scores for name in experiments
+        f"{title} {run.state.theories.name(rival)}": [
+            run.state.theories.scores[rival, name].record.left_out.scores for name in experiments
         ]
         for title, rival in (("leader", diagnosis.leader), ("loser", diagnosis.loser))
     }
@@ -257,7 +260,7 @@ def _tried_record(
 
 
 def _parents(run: Run, lens: str) -> tuple[Digest, ...]:
-    diagnosis = run.state.diagnoses[-1].record
+    diagnosis = run.state.theories.diagnoses[-1].record
     parent = LENSES[lens].parent
     return (
         () if parent == "none" else (diagnosis.leader if parent == "leader" else diagnosis.loser,)
@@ -270,7 +273,7 @@ async def _analyse(
     """Run the code of an answer on the open answers, and on nothing else."""
     answer, lens = heard.value, heard.question.subject
     assert answer is not None
-    trials = {name: run.trials(name) for name in run.state.collected}
+    trials = {name: run.trials(name) for name in run.state.experiments.collected}
     predicted = _predicted(run, item, trials)
 
     def sandboxed(source: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
@@ -295,7 +298,7 @@ async def _analyse(
         )
 
     made = [draft.digest for draft in (item.best,) if draft is not None]
-    collected = [known.digest for known in run.state.collected.values()]
+    collected = [known.digest for known in run.state.experiments.collected.values()]
     return await run.step(
         "analyse",
         work,
@@ -309,10 +312,10 @@ def _predicted(
     run: Run, item: WorkbenchState, trials: Mapping[str, Trials]
 ) -> dict[str, dict[str, Any]]:
     """Shares predicted by leader, loser and the best draft, by experiment."""
-    diagnosis = run.state.diagnoses[-1].record
+    diagnosis = run.state.theories.diagnoses[-1].record
     found: dict[str, dict[str, Any]] = {
         name: {
-            title: predicted_shares(run.state.scores[rival, name].record)
+            title: predicted_shares(run.state.theories.scores[rival, name].record)
             for title, rival in (("leader", diagnosis.leader), ("loser", diagnosis.loser))
         }
         for name in trials

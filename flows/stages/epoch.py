@@ -96,7 +96,7 @@ async def seat_judges(run: Run) -> None:
     """
     if not run.config.judges.seated:
         return
-    assert run.state.started is not None
+    assert run.state.campaign.started is not None
     run.progress.stage(0, "seat the judges", "an anchor set of settled comparisons")
     taken = await take_anchor(run)
     anchor = anchor_of(run.trace.artifacts, taken.record)
@@ -113,8 +113,8 @@ async def seat_judges(run: Run) -> None:
         bred = await _bring_up(run, slot, 0, taken, made(slot), None, len(dev))
         _seat(run, slot, 0, bred.record.judge, bred.digest)
     for judge in epoch_of(run).judges:
-        if judge.name not in run.state.seats:
-            _seat(run, judge.name, 0, judge.digest, run.state.started.digest)
+        if judge.name not in run.state.seats.held:
+            _seat(run, judge.name, 0, judge.digest, run.state.campaign.started.digest)
     empanel(run)
 
 
@@ -134,16 +134,16 @@ def panel(run: Run) -> JudgeEpoch:
     judges: list[Judge] = [*(make() for make in RUBRICS.values()), *seated(run)]
     if run.config.roles.judge:
         judges.append(model_judge(run.config, lambda: run.state))
-    return freeze(run.state.judging.number if run.state.judging else 0, judges)
+    return freeze(run.state.seats.epoch.number if run.state.seats.epoch else 0, judges)
 
 
 def seated(run: Run) -> list[Judge]:
     """The judges that were made on the anchor set and have a seat, by name."""
-    slots = run.state.judging.slots if run.state.judging else {}
+    slots = run.state.seats.epoch.slots if run.state.seats.epoch else {}
     made = {
-        slot: run.state.bred[judge].record
+        slot: run.state.seats.bred[judge].record
         for slot, judge in sorted(slots.items())
-        if judge in run.state.bred
+        if judge in run.state.seats.bred
     }
     return [judge_from(run.trace.artifacts, record) for record in made.values()]
 
@@ -206,9 +206,10 @@ def _seat(run: Run, slot: str, epoch: int, judge: Digest, cited: Digest) -> Reco
 def submission_of(run: Run, candidate: Digest, incumbent: Digest) -> JudgeSubmission:
     """A candidate against the incumbent as judges see them, on all answers so far."""
     own, other = (
-        [scored(run, name, item) for item in run.state.collected] for name in (candidate, incumbent)
+        [scored(run, name, item) for item in run.state.experiments.collected]
+        for name in (candidate, incumbent)
     )
-    machine = [run.state.theories[name].record.cycle > 0 for name in (candidate, incumbent)]
+    machine = [run.state.theories.checked[name].record.cycle > 0 for name in (candidate, incumbent)]
     return describe(
         run.theory(candidate),
         run.theory(incumbent),
@@ -220,7 +221,7 @@ def submission_of(run: Run, candidate: Digest, incumbent: Digest) -> JudgeSubmis
 
 def scored(run: Run, theory: Digest, experiment: str) -> ScoredExperiment:
     """What a theory made of an experiment, from its record."""
-    record = run.state.scores[theory, experiment].record
+    record = run.state.theories.scores[theory, experiment].record
     shares = np.asarray(record.proportions).reshape(
         -1, 1 if record.n_options == 2 else record.n_options
     )
@@ -254,7 +255,11 @@ def measure(
         position={"cycle": cycle},
     )
     said = _measure(run, artifact, submission, pair.digest).digest
-    return [pair.digest, said, *(run.state.seats[slot].digest for slot in sorted(run.state.seats))]
+    return [
+        pair.digest,
+        said,
+        *(run.state.seats.held[slot].digest for slot in sorted(run.state.seats.held)),
+    ]
 
 
 def lasting(run: Run, candidate: Digest, cycle: int, otherwise: Sequence[Digest]) -> list[Digest]:
@@ -263,14 +268,14 @@ def lasting(run: Run, candidate: Digest, cycle: int, otherwise: Sequence[Digest]
     A theory that was let in stays in the pool, and what was learned from data stays learned, when the judge is
     displaced under whom it was selected: that it was selected is history. Without seats no judge is displaced.
     """
-    pair = run.state.pairs.get((candidate, cycle))
+    pair = run.state.judging.pairs.get((candidate, cycle))
     return [pair.digest] if pair is not None else list(otherwise)
 
 
 def _measure(
     run: Run, artifact: Digest, submission: JudgeSubmission, pair: Digest
 ) -> Recorded[JudgeMeasured]:
-    seat, epoch = run.state.seats[PROGRAM], epoch_of(run).number
+    seat, epoch = run.state.seats.held[PROGRAM], epoch_of(run).number
     (judge,) = (judge for judge in epoch_of(run).judges if judge.name == PROGRAM)
     said = JudgeMeasured(
         subject=artifact, task=TASK, seat=seat.digest, epoch=epoch, value=judge.judge(submission)
@@ -296,15 +301,18 @@ def outcome(run: Run, pair: PairDescribed) -> VerdictOutcome | None:
     """What people's data have said about a pair since; None while they have not spoken."""
     later = [
         name
-        for name, item in run.state.designs.items()
-        if item.record.cycle > pair.cycle and name in run.state.collected
+        for name, item in run.state.experiments.designs.items()
+        if item.record.cycle > pair.cycle and name in run.state.experiments.collected
     ]
     names = (pair.candidate, pair.incumbent)
-    if not later or any((name, later[0]) not in run.state.scores for name in names):
+    if not later or any((name, later[0]) not in run.state.theories.scores for name in names):
         return None
     value, in_errors = favoured(*([scored(run, name, later[0])] for name in names))
     return VerdictOutcome(
-        later[0], value, in_errors, tuple(run.state.scores[name, later[0]].digest for name in names)
+        later[0],
+        value,
+        in_errors,
+        tuple(run.state.theories.scores[name, later[0]].digest for name in names),
     )
 
 
@@ -319,7 +327,7 @@ def submission_in(artifacts: ArtifactStore, pair: PairDescribed) -> JudgeSubmiss
 @task(name="epoch")
 async def turn_epoch(run: Run, cycle: int) -> None:
     """End the epoch where enough was judged in it, put challengers to the gate, and open the next one."""
-    settings, epoch = run.config.judges, run.state.judging
+    settings, epoch = run.config.judges, run.state.seats.epoch
     if settings.panel != "evolving" or epoch is None:
         return
     if ended := _on_record(run, epoch.number):
@@ -330,16 +338,16 @@ async def turn_epoch(run: Run, cycle: int) -> None:
                 run.recall(run.trace.read(event))
             empanel(run)
             return
-    last = run.state.frozen[-1].record.n_evaluations if run.state.frozen else 0
-    if run.state.n_measured < next_checkpoint(last, settings.first, settings.ratio):
+    last = run.state.seats.frozen[-1].record.n_evaluations if run.state.seats.frozen else 0
+    if run.state.seats.n_measured < next_checkpoint(last, settings.first, settings.ratio):
         return
     position = {"epoch": epoch.number}
     run.progress.stage(cycle, "epoch", f"judge epoch {epoch.number} ends")
-    taken = run.state.anchors[-1]
+    taken = run.state.seats.anchors[-1]
     frozen = run.record(
-        freeze_epoch(epoch, taken.record.confirm, run.state.n_measured),
+        freeze_epoch(epoch, taken.record.confirm, run.state.seats.n_measured),
         name="freeze epoch",
-        inputs=[taken.digest, *(seat.digest for _, seat in sorted(run.state.seats.items()))],
+        inputs=[taken.digest, *(seat.digest for _, seat in sorted(run.state.seats.held.items()))],
         position=position | {"cycle": cycle},
     )
     trapped = await _trap(run, frozen)
@@ -347,20 +355,23 @@ async def turn_epoch(run: Run, cycle: int) -> None:
     decisions = []
     if bred.record.judge != epoch.slots[PROGRAM]:
         decisions.append(await _challenge(run, bred, trapped))
-    assert run.state.judging is not None
+    assert run.state.seats.epoch is not None
     committed = run.record(
-        commit(run.state.judging, {slot: seat.digest for slot, seat in run.state.seats.items()}),
+        commit(
+            run.state.seats.epoch,
+            {slot: seat.digest for slot, seat in run.state.seats.held.items()},
+        ),
         name="commit epoch",
         inputs=[frozen.digest, *(item.digest for item in decisions)],
         position=position,
     )
     for slot in committed.record.changed:
         judge = committed.record.slots[slot]
-        _seat(run, slot, epoch.number + 1, judge, run.state.bred[judge].digest)
+        _seat(run, slot, epoch.number + 1, judge, run.state.seats.bred[judge].digest)
 
     def work(context: StepContext) -> EpochRefilled:
-        assert run.state.judging is not None
-        return refill(run.state.judging, _to_rescore(run))
+        assert run.state.seats.epoch is not None
+        return refill(run.state.seats.epoch, _to_rescore(run))
 
     await run.step(
         "refill epoch", work, returns=EpochRefilled, inputs=[committed.digest], position=position
@@ -397,11 +408,11 @@ def open_epoch(run: Run) -> None:
         EpochMismatchError: The run was begun with judges of another version.
     """
     number = epoch_of(run).number
-    if any(item.record.number == number for item in run.state.epochs):
+    if any(item.record.number == number for item in run.state.judging.epochs):
         return
-    assert run.state.started is not None
-    inputs, position = [run.state.started.digest], {"epoch": number}
-    inputs += [run.state.refilled[-1].digest] if number else []
+    assert run.state.campaign.started is not None
+    inputs, position = [run.state.campaign.started.digest], {"epoch": number}
+    inputs += [run.state.seats.refilled[-1].digest] if number else []
     before = run.trace.recorded("open_epoch", inputs, position)
     if before is not None and before.record != epoch_of(run).opened():
         assert isinstance(before.record, EpochOpened)
@@ -416,16 +427,16 @@ def open_epoch(run: Run) -> None:
 async def rescore(run: Run, cycle: int) -> None:
     """Judge again, most wanted first, as far as the share of verdicts allows that may go into it."""
     state = run.state
-    if state.judging is None or not state.judging.queue:
+    if state.seats.epoch is None or not state.seats.epoch.queue:
         return
-    pairs = {item.record.submission: item for item in state.pairs.values()}
-    for subject in state.judging.queue:
+    pairs = {item.record.submission: item for item in state.judging.pairs.values()}
+    for subject in state.seats.epoch.queue:
         if not may_rescore(
-            run.state.n_measured, run.state.n_rescored, run.config.judges.rescore_share
+            run.state.seats.n_measured, run.state.seats.n_rescored, run.config.judges.rescore_share
         ):
             return
         if subject not in pairs or any(
-            item.record.subject == subject for item in run.state.measured.values()
+            item.record.subject == subject for item in run.state.seats.measured.values()
         ):
             continue
         pair = pairs[subject]
@@ -436,12 +447,12 @@ async def rescore(run: Run, cycle: int) -> None:
 def settled_items(run: Run) -> list[tuple[AnchorItem, Digest]]:
     """Pairs of the campaign that people's data have settled, as anchor items, each with its record."""
     found: dict[Digest, tuple[AnchorItem, Digest]] = {}
-    for pair in run.state.pairs.values():
+    for pair in run.state.judging.pairs.values():
         then = outcome(run, pair.record)
         if then is None or abs(then.in_errors) < SETTLED:
             continue
         label = then.advantage > 0
-        machine = run.state.theories[pair.record.candidate].record.cycle > 0
+        machine = run.state.theories.checked[pair.record.candidate].record.cycle > 0
         trials = run.trials(then.experiment)
         keys = [] if run.domain.sequential else identities(run.domain, trials.stimuli)
         item = AnchorItem(
@@ -458,7 +469,7 @@ def settled_items(run: Run) -> list[tuple[AnchorItem, Digest]]:
 
 async def _trap(run: Run, frozen: Recorded[EpochFrozen]) -> Recorded[AnchorTaken]:
     """The anchor set with what fooled the incumbent, where people's data have settled it, in dev."""
-    before = run.state.anchors[-1]
+    before = run.state.seats.anchors[-1]
     settled = settled_items(run)
     if not settled:
         return before
@@ -515,8 +526,8 @@ async def _challenge(
 
 
 def _incumbent(run: Run) -> Judge:
-    assert run.state.judging is not None
-    record = run.state.bred[run.state.judging.slots[PROGRAM]].record
+    assert run.state.seats.epoch is not None
+    record = run.state.seats.bred[run.state.seats.epoch.slots[PROGRAM]].record
     return judge_from(run.trace.artifacts, record)
 
 
@@ -524,12 +535,12 @@ def _to_rescore(run: Run) -> list[Digest]:
     """Submissions that lost what was said about them; where candidates are still rivals, first."""
     validity = Validity(run.trace.journal.events(), roots=run.trace.artifacts.has, acts=ACTS)
     known = JudgeMeasurements(validity)
-    assert run.state.judging is not None
+    assert run.state.seats.epoch is not None
     for item in run.trace.records(JudgeMeasured):
-        known.add(item.digest, item.record, run.state.judging.number)
+        known.add(item.digest, item.record, run.state.seats.epoch.number)
     wanted = {
-        item.record.submission: float(item.record.candidate in run.state.pool)
-        for item in run.state.pairs.values()
+        item.record.submission: float(item.record.candidate in run.state.theories.pool)
+        for item in run.state.judging.pairs.values()
     }
     return known.to_rescore(wanted)
 
@@ -548,8 +559,12 @@ def anchor_accuracy(judge: Judge, items: Sequence[AnchorItem]) -> dict[str, Any]
 
 def present_judges(state: RunState, artifacts: ArtifactStore) -> dict[str, Judge]:
     """The judges of a run's panel as it is now, by name, read from the trace alone; without a language model."""
-    slots = state.judging.slots if state.judging else {}
-    made = {slot: state.bred[judge].record for slot, judge in slots.items() if judge in state.bred}
+    slots = state.seats.epoch.slots if state.seats.epoch else {}
+    made = {
+        slot: state.seats.bred[judge].record
+        for slot, judge in slots.items()
+        if judge in state.seats.bred
+    }
     found = {name: make() for name, make in RUBRICS.items()}
     found |= {slot: judge_from(artifacts, record) for slot, record in made.items()}
     return dict(sorted(found.items()))
@@ -559,15 +574,15 @@ def accuracy_by_epoch(
     state: RunState, artifacts: ArtifactStore
 ) -> dict[str, dict[int, dict[str, Any]]]:
     """Right answers of the judge that evolves, by slot and epoch, on the dev part as it was taken."""
-    if not state.anchors or state.judging is None or state.config is None:
+    if not state.seats.anchors or state.seats.epoch is None or state.campaign.config is None:
         return {}
-    items = anchor_of(artifacts, state.anchors[0].record).parts["dev"]
-    by_epoch = {item.record.epoch: item.record.slots for item in state.frozen} | {
-        state.judging.number: state.judging.slots
+    items = anchor_of(artifacts, state.seats.anchors[0].record).parts["dev"]
+    by_epoch = {item.record.epoch: item.record.slots for item in state.seats.frozen} | {
+        state.seats.epoch.number: state.seats.epoch.slots
     }
     found: dict[int, dict[str, Any]] = {}
     for number, slots in sorted(by_epoch.items()):
-        judge = judge_from(artifacts, state.bred[slots[PROGRAM]].record)
+        judge = judge_from(artifacts, state.seats.bred[slots[PROGRAM]].record)
         if (right := anchor_accuracy(judge, items)) is not None:
             found[number] = right
     return {PROGRAM: found} if found else {}
@@ -590,4 +605,4 @@ def bias_of(judge: Judge, items: Sequence[AnchorItem]) -> BiasReport:
 
 def dev_items(state: RunState, artifacts: ArtifactStore) -> tuple[AnchorItem, ...]:
     """The dev part as it is now; no other part is shown."""
-    return anchor_of(artifacts, state.anchors[-1].record).dev if state.anchors else ()
+    return anchor_of(artifacts, state.seats.anchors[-1].record).dev if state.seats.anchors else ()

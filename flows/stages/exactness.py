@@ -13,8 +13,8 @@ from lakatos.flows.stages.arbitrate import features_of_trials, predictions_of, s
 from lakatos.flows.stages.close import holds
 from lakatos.theories.diagnosis.case_file import examine
 from lakatos.theories.diagnosis.rule import words
-from lakatos.theories.exactness import error_beyond_chance
-from lakatos.theories.score import ScoreEstimate, average
+from lakatos.theories.scoring.exactness import error_beyond_chance
+from lakatos.theories.scoring.score import ScoreEstimate, average
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -47,7 +47,7 @@ async def weigh_exactness(run: Run, cycle: int) -> Recorded[ExactnessWeighed] | 
         return weighed(run, cycle, leader, frozen, average(known), len(seen.checks), misfits)
 
     inputs = scores_behind(run, names)
-    inputs += [run.state.preregistrations[name].digest for name in frozen]
+    inputs += [run.state.experiments.preregistrations[name].digest for name in frozen]
     return await run.step(
         "weigh", work, returns=ExactnessWeighed, inputs=inputs, position={"cycle": cycle}
     )
@@ -55,18 +55,18 @@ async def weigh_exactness(run: Run, cycle: int) -> Recorded[ExactnessWeighed] | 
 
 def foretold(run: Run, theory: Digest) -> list[str]:
     """Experiments before which a theory's predictions were frozen, once it had learned who people are."""
-    first = next(iter(run.state.collected))
+    first = next(iter(run.state.experiments.collected))
     return [
         name
-        for name in run.state.collected
-        if name != first and theory in run.state.preregistrations[name].record.rivals
+        for name in run.state.experiments.collected
+        if name != first and theory in run.state.experiments.preregistrations[name].record.rivals
     ]
 
 
 def error_of_frozen(run: Run, theory: Digest, experiment: str) -> ScoreEstimate | None:
     """Error beyond chance of what was frozen for a theory before an experiment."""
     frozen = run.trace.artifacts.get_arrays(
-        run.state.preregistrations[experiment].record.predictions
+        run.state.experiments.preregistrations[experiment].record.predictions
     )
     several = frozen.get(f"{theory}:shares")
     shares = frozen[f"{theory}:proportions"][0][:, None] if several is None else several[0]
@@ -94,9 +94,9 @@ def weighed(
         else f"none of {n_checks} checks of its people's answers finds a misfit"
     )
     text = (
-        f"exact: {run.state.name(leader)} cannot be told from the truth"
+        f"exact: {run.state.theories.name(leader)} cannot be told from the truth"
         if exact
-        else f"{run.state.name(leader)} may still be improved"
+        else f"{run.state.theories.name(leader)} may still be improved"
     )
     return ExactnessWeighed(
         cycle=cycle,

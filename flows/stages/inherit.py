@@ -13,18 +13,24 @@ from lakatos.flows.roles.remember import (
     winners_in,
 )
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.memory_records import WinnersTaken
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.revise import check_program
+from lakatos.memory.record import WinnersTaken
 from lakatos.memory.winner import (
     TheoryTried,
     TheoryWon,
     author_from_library,
     form_of_winner,
 )
-from lakatos.theories.complexity import form_of_source
+from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.record import TheoryAdmitted
-from lakatos.theories.score import UnitScores, average, is_tie, mean_over_units, paired_difference
+from lakatos.theories.scoring.score import (
+    UnitScores,
+    average,
+    is_tie,
+    mean_over_units,
+    paired_difference,
+)
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import Digest
 
@@ -39,12 +45,12 @@ SEALED = "sealed answers"
 @task(name="admit winners")
 async def admit_winners(run: Run) -> None:
     """Check the best theories of earlier campaigns like any stranger's; those that pass compete from the beginning."""
-    taken = run.state.taken
+    taken = run.state.memory.taken
     if taken is None or not run.config.memory.takes_winners:
         return
     everything = library_in(run).winners(run.config.domain, validity_in(run))
     ranked, answers = winners_in(run), answers_of(run.config.participants)
-    forms = {form_of_source(run.form(name).program.source) for name in run.state.theories}
+    forms = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
     waiting = [winner for winner in ranked if form_of_winner(winner) not in forms]
     theories: list[Digest] = []
     studies, refused, inputs = [], [], [taken.digest]
@@ -83,15 +89,17 @@ async def admit_winners(run: Run) -> None:
 
 def leave_winners(run: Run) -> None:
     """Write down the best theories of a concluded campaign: what leads, and what is tied with it."""
-    concluded = run.state.concluded
+    concluded = run.state.campaign.concluded
     assert concluded is not None
     leader = concluded.record.leader
     lines = [line for line in run.state.board().standings if line.theory != leader and line.tied]
     known = {item.theory: item for item in library_in(run).winners(run.config.domain)}
     for name in (leader, *(line.theory for line in lines))[:MOST_LEFT]:
-        checked, theory = run.state.theories[name], run.theory(name)
+        checked, theory = run.state.theories.checked[name], run.theory(name)
         author = known[name].author if name in known else checked.record.author
-        scores = [run.state.scores[name, item].digest for item in run.state.collected]
+        scores = [
+            run.state.theories.scores[name, item].digest for item in run.state.experiments.collected
+        ]
         evidence = (checked.digest, concluded.digest, *scores)
         winner = TheoryWon(
             domain=run.config.domain,
@@ -115,17 +123,17 @@ def leave_winners(run: Run) -> None:
 def _tried_on(run: Run, name: Digest) -> list[TheoryTried]:
     """How a theory did on every experiment, beside the best theory there."""
     found = []
-    for experiment in run.state.collected:
+    for experiment in run.state.experiments.collected:
         scores = {
-            other: run.state.scores[other, experiment].record.left_out.scores
-            for other in run.state.pool
-            if (other, experiment) in run.state.scores
+            other: run.state.theories.scores[other, experiment].record.left_out.scores
+            for other in run.state.theories.pool
+            if (other, experiment) in run.state.theories.scores
         }
         found.append(_tried(experiment, name, {key: [item] for key, item in scores.items()}))
-    if run.state.sealed_scores:
+    if run.state.theories.sealed_scores:
         sealed = {
             key: [units.scores for units in item.record.scores]
-            for key, item in run.state.sealed_scores.items()
+            for key, item in run.state.theories.sealed_scores.items()
         }
         found.append(_tried(SEALED, name, sealed))
     return found
@@ -148,9 +156,9 @@ def _tried(data: str, name: Digest, scores: Mapping[Digest, Sequence[UnitScores]
 
 
 def _completeness(run: Run, name: Digest) -> tuple[float, float] | None:
-    if run.state.completeness is None:
+    if run.state.theories.completeness is None:
         return None
-    for item in run.state.completeness.record.theories:
+    for item in run.state.theories.completeness.record.theories:
         if item.theory == name and item.completeness is not None:
             return item.completeness, item.completeness_error or 0.0
     return None
@@ -158,7 +166,7 @@ def _completeness(run: Run, name: Digest) -> tuple[float, float] | None:
 
 def say_of_library(run: Run, leader: Digest) -> list[str]:
     """What became of the theories of earlier campaigns, for the verdict; nothing where none was taken."""
-    taken = run.state.winners
+    taken = run.state.memory.winners
     if taken is None or not (taken.record.theories or taken.record.refused):
         return []
     n, refused = len(taken.record.theories), len(taken.record.refused)
@@ -166,7 +174,7 @@ def say_of_library(run: Run, leader: Digest) -> list[str]:
     if leader in taken.record.theories:
         study = taken.record.studies[taken.record.theories.index(leader)]
         return [f"It won in {study} before, and competed here from the first experiment on.", *said]
-    there = [name for name in taken.record.theories if name in run.state.pool]
+    there = [name for name in taken.record.theories if name in run.state.theories.pool]
     behind = [run.state.board().of(name).behind for name in there]
     if behind and all(item.value > 0 and not is_tie(item) for item in behind):
         low, high = min(behind, key=lambda item: item.value).interval

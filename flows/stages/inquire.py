@@ -15,7 +15,6 @@ from lakatos.experiments.task import Stimuli, with_random_sides
 from lakatos.flows.roles.remember import library_in, offers_in, recall_in, study_of, validity_in
 from lakatos.flows.roles.tools import bench_of
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.memory_records import InquiryMade
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import leading_rivals
 from lakatos.language_models.errors import ToolError
@@ -24,6 +23,7 @@ from lakatos.memory.errors import PlanError, ToolFailedError
 from lakatos.memory.item import PlanUsed
 from lakatos.memory.library import Library, Valid, weight_of
 from lakatos.memory.plan import Plan, PlanStep, StepArgument, fill
+from lakatos.memory.record import InquiryMade
 from lakatos.memory.signature import PlanForm, canonical_form
 from lakatos.memory.tool import ToolDraft, run_tool
 from lakatos.memory.tools import TOOLS, caller_on
@@ -88,7 +88,7 @@ def sounding(run: Run, names: Sequence[Digest]) -> list[PlanStep]:
 
 def examining(run: Run, leader: Digest) -> list[PlanStep]:
     """Write the plan of `EXAMINE`: look where the leader's predictions fail."""
-    experiments = list(run.state.collected)
+    experiments = list(run.state.experiments.collected)
     n_people = max(run.trials(experiments[-1]).n_participants, 16)
     simulated = {"step": 0, "place": ["answers"]}
     return [
@@ -110,9 +110,11 @@ async def sound_out(run: Run, cycle: int, number: int) -> None:
     if any(run.theory(name).learns for name in names):
         return
     run.progress.stage(cycle, "sound out", f"experiment {number}")
-    inputs = [run.state.pool[name].digest for name in names]
+    inputs = [run.state.theories.pool[name].digest for name in names]
     inputs += [
-        run.state.scores[name, item].digest for name in names for item in run.state.collected
+        run.state.theories.scores[name, item].digest
+        for name in names
+        for item in run.state.experiments.collected
     ]
     found = await inquire(run, cycle, number, SOUND_OUT, sounding(run, names), inputs)
     if found is None:
@@ -168,8 +170,8 @@ async def examine_leader(
     """Mechanisms that answer what the leader gets wrong, though its own simulated people do not show it."""
     if not run.config.memory.inquiries:
         return None
-    run.progress.stage(cycle, "examine", run.state.name(diagnosis.record.leader))
-    inputs = [diagnosis.digest, *(item.digest for item in run.state.collected.values())]
+    run.progress.stage(cycle, "examine", run.state.theories.name(diagnosis.record.leader))
+    inputs = [diagnosis.digest, *(item.digest for item in run.state.experiments.collected.values())]
     found = await inquire(run, cycle, 0, EXAMINE, examining(run, diagnosis.record.leader), inputs)
     return None if found is None else found.made
 

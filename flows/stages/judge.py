@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from lakatos.flows.roles.read_pairs import read_pairs
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import DISTINCT, distance, sample_of_space
 from lakatos.flows.stages.epoch import (
     epoch_of,
@@ -22,14 +23,14 @@ from lakatos.flows.stages.score import score
 from lakatos.judges.decision import VERIFY, decide
 from lakatos.judges.epoch import rank
 from lakatos.judges.judge import Verdict
-from lakatos.theories.complexity import form_of_source
+from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.record import (
     SearchFinished,
     SuccessorSubmitted,
     TheoryAdmitted,
     TheoryCompared,
 )
-from lakatos.theories.score import ScoreEstimate, is_tie
+from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -47,7 +48,7 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     await rescore(run, cycle)
     incumbent = run.state.board().leader.theory
     fresh: list[Digest] = []
-    forms = {form_of_source(run.form(name).program.source) for name in run.state.theories}
+    forms = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
     for submission in found.record.submissions:
         source = run.trace.artifacts.get(submission.source).decode()
         if form_of_source(source) in forms:
@@ -67,11 +68,13 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
                 cycle,
                 name,
                 "nobody is asked whether it is worth it",
-                [run.state.theories[name].digest],
+                [run.state.theories.checked[name].digest],
             )
         return []
     shown = {
-        name: submission_of(run, name, incumbent) for name in fresh if name in run.state.theories
+        name: submission_of(run, name, incumbent)
+        for name in fresh
+        if name in run.state.theories.checked
     }
     await read_pairs(run, cycle, shown)
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
@@ -92,7 +95,7 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
             position={"cycle": cycle, "theory": name},
         )
         if decided.record.action != VERIFY:
-            run.progress.note(f"{run.state.name(name)}: {decided.record.text}")
+            run.progress.note(f"{run.state.theories.name(name)}: {decided.record.text}")
             continue
         reason = f"judged to beat the leader with probability {verdict.probability:.2f}; {decided.record.text}"
         await _admit(run, cycle, name, reason, lasting(run, name, cycle, [decided.digest]))
@@ -114,11 +117,13 @@ def _placed(
 
 async def _admit(run: Run, cycle: int, name: Digest, reason: str, inputs: Sequence[Digest]) -> None:
     """Let a theory into the pool, unless it is a duplicate that is no simpler."""
-    if name not in run.state.theories:  # it failed on answers
+    if name not in run.state.theories.checked:  # it failed on answers
         return
     compared = await compare(run, cycle, name)
     if compared is not None and compared.record.twin is not None and not compared.record.simpler:
-        run.progress.note(f"{run.state.name(name)} is a duplicate: it {compared.record.text}")
+        run.progress.note(
+            f"{run.state.theories.name(name)} is a duplicate: it {compared.record.text}"
+        )
         return
     run.record(
         TheoryAdmitted(theory=name, cycle=cycle, reason=reason),
@@ -152,7 +157,9 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
             )
         if found is not None and found.distance.declared < DISTINCT:
             twin = found.theory.digest
-        size = {name: run.state.theories[name].record.code_length for name in (candidate, *near)}
+        size = {
+            name: run.state.theories.checked[name].record.code_length for name in (candidate, *near)
+        }
         return TheoryCompared(
             theory=candidate,
             cycle=cycle,
@@ -162,8 +169,8 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
             text=found.sentence if found else "predicts otherwise on trials that were not asked.",
         )
 
-    inputs = [run.state.theories[name].digest for name in (candidate, *near)]
-    inputs += fits_of(run, (candidate, *near))
+    inputs = [run.state.theories.checked[name].digest for name in (candidate, *near)]
+    inputs += fits_of(run.state, (candidate, *near))
     return await run.step(
         "compare", work, returns=TheoryCompared, inputs=inputs, position={"cycle": cycle}
     )
@@ -172,15 +179,15 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
 def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Recorded[Verdict]:
     submission = submission_of(run, candidate, incumbent)
     scores = [
-        run.state.scores[name, item].digest
+        run.state.theories.scores[name, item].digest
         for name in (candidate, incumbent)
-        for item in run.state.collected
+        for item in run.state.experiments.collected
     ]
     behind = [
         *scores,
         *(
             item.digest
-            for pair, item in run.state.readings.items()
+            for pair, item in run.state.judging.readings.items()
             if pair == (candidate, incumbent)
         ),
     ]
@@ -188,5 +195,9 @@ def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Re
         epoch_of(run).judge(submission, cycle),
         name="judge",
         position={"cycle": cycle},
-        inputs=[run.state.epochs[-1].digest, *behind, *measure(run, cycle, submission, behind)],
+        inputs=[
+            run.state.judging.epochs[-1].digest,
+            *behind,
+            *measure(run, cycle, submission, behind),
+        ],
     )

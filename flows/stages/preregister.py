@@ -13,7 +13,8 @@ from lakatos.experiments.preregistration import Preregistration, summarise_desig
 from lakatos.experiments.record import DesignChosen
 from lakatos.flows.roles.interview import words_of_missing_answers
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.run import Run, fits_of
+from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.run import Run
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -29,9 +30,9 @@ async def preregister(
 ) -> Recorded[Preregistration]:
     """Freeze every rival's predictions for every trial, the exclusion rules and the analysis."""
     run.progress.stage(cycle, "preregister", chosen.record.experiment)
-    inputs = [chosen.digest, *(item.digest for item in run.state.pool.values())]
-    inputs += [item.digest for item in run.state.collected.values()]
-    inputs += fits_of(run, run.state.pool)
+    inputs = [chosen.digest, *(item.digest for item in run.state.theories.pool.values())]
+    inputs += [item.digest for item in run.state.experiments.collected.values()]
+    inputs += fits_of(run.state, run.state.theories.pool)
     return await run.step(
         "preregister",
         lambda context: freeze_predictions(run, context, chosen.record),
@@ -44,14 +45,14 @@ async def preregister(
 def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> Preregistration:
     """Freeze proportions with 95% intervals, and who their people are, of all theories in the pool."""
     plan = design_from_json(context.artifacts.get_json(chosen.design))
-    names = list(run.state.pool)
+    names = list(run.state.theories.pool)
     theories = [run.theory(name) for name in names]
     n_draws = run.config.theories.draws
     answers = run.laboratory.answers_of(theories, [plan.stimuli], n_draws)
     arrays: dict[str, Array] = {}
     for theory, name, (answer,) in zip(theories, names, answers, strict=True):
         shares = answer.mean(axis=0)
-        if name in run.state.fits and theory.priors:
+        if name in run.state.theories.fits and theory.priors:
             people = [(prior.center, prior.spread) for prior in theory.priors.values()]
             arrays[f"{name}:people"] = np.array(people)
         arrays[f"{name}:proportions"] = with_interval(shares[:, -1], plan.n_participants)
@@ -61,7 +62,7 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
         experiment=chosen.experiment,
         design=chosen.design,
         design_summary=summarise_design(plan),
-        rivals={name: run.state.name(name) for name in names},
+        rivals={name: run.state.theories.name(name) for name in names},
         predictions=context.artifacts.put_arrays(arrays),
         n_draws=n_draws,
         n_participants=plan.n_participants,
@@ -70,7 +71,7 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
         powers=chosen.powers,
         analysis=ANALYSIS
         + (
-            confirmation_text(*map(run.state.name, chosen.rivals))
+            confirmation_text(*map(run.state.theories.name, chosen.rivals))
             if chosen.experiment == CONFIRMATION
             else ""
         ),
@@ -85,7 +86,11 @@ def frozen_theory(run: Run, name: Digest, frozen: Mapping[str, Array]) -> Theory
     people = frozen.get(f"{name}:people", ())
     own = zip(form.priors.items(), people, strict=False)
     return form.with_people(
-        {key: prior.narrowed(*map(float, values)) for (key, prior), values in own}
+        {
+            key: prior.narrowed(*map(float, values))
+            for (key, prior), values in own
+            if not np.isnan(values).any()  # no trial that was asked before depended on it
+        }
     )
 
 

@@ -10,11 +10,11 @@ from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.roles.brief import MOST_TRIED, CycleCase, case_of, fate_exhibit, notebook
 from lakatos.flows.roles.remember import recall_about
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.memory_records import LessonsRecalled
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.draft import write_drafts
 from lakatos.flows.stages.inquire import InquiryCalls
 from lakatos.memory.recall import MOST
+from lakatos.memory.record import LessonsRecalled
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.record import Diagnosis, SuccessorSubmitted
 from lakatos.theories.roles.answer import Audit, CaseReading, Statement, Steelman, Successor
@@ -91,11 +91,15 @@ async def propose(
 
 async def with_leader_case(run: Run, cycle: int, case: CycleCase) -> CycleCase:
     """The case with what the leader, too, gets wrong: its misfits to all answers, with false-discovery control."""
-    inputs = tuple(item.digest for item in run.state.collected.values())
+    inputs = tuple(item.digest for item in run.state.experiments.collected.values())
     calls = InquiryCalls(run, {"cycle": cycle, "inquiry": "the leader's case"}, inputs)
     called = await calls.make(
         "analyse_residuals",
-        {"theory": case.leader, "experiments": list(run.state.collected), "n_replicas": 200},
+        {
+            "theory": case.leader,
+            "experiments": list(run.state.experiments.collected),
+            "n_replicas": 200,
+        },
     )
     if called.outcome != "returned":
         return case
@@ -104,7 +108,7 @@ async def with_leader_case(run: Run, cycle: int, case: CycleCase) -> CycleCase:
         f"{item['feature']}: worth {rounded(item['gain'])} nats in all, confidence {rounded(item['confidence'])}"
         for item in found[:MOST_FINDINGS]
     ]
-    name = run.state.name(case.leader)
+    name = run.state.theories.name(case.leader)
     told = Exhibit(f"what the leader gets wrong: {name}", lines or ["nothing that stands out"])
     return replace(
         case,
@@ -116,7 +120,7 @@ async def with_leader_case(run: Run, cycle: int, case: CycleCase) -> CycleCase:
 async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead]]:
     """The arbiter's reading of the case, and the rival's case by the leader's advocate, held against the records."""
     roles = run.config.roles
-    leader, loser = (run.state.name(name) for name in (case.leader, case.loser))
+    leader, loser = (run.state.theories.name(name) for name in (case.leader, case.loser))
     sources = _sources(run, case)
     questions: list[RoleQuestion[CaseReading] | RoleQuestion[Steelman]] = []
     if roles.arbiter:
@@ -285,7 +289,7 @@ def _writing(
                         for item in (arbiter, steelman if own else None)
                         if item is not None
                     ),
-                    *(item.digest for item in run.state.tried[-MOST_TRIED:]),
+                    *(item.digest for item in run.state.roles.tried[-MOST_TRIED:]),
                     *notes.inputs,
                     *([learned.digest] if learned is not None else []),
                 ),
@@ -325,7 +329,7 @@ def _remembered(learned: Recorded[LessonsRecalled] | None) -> list[Exhibit]:
 
 def _stimuli(run: Run) -> Stimuli:
     """Trials of the newest experiment."""
-    return run.trials(list(run.state.collected)[-1]).stimuli
+    return run.trials(list(run.state.experiments.collected)[-1]).stimuli
 
 
 async def _audit(

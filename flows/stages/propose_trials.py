@@ -42,7 +42,9 @@ async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[Tri
         return []
     first, second = leading_rivals(run)[:2]
     run.progress.stage(
-        cycle, "propose trials", f"{run.state.name(first)}, {run.state.name(second)}"
+        cycle,
+        "propose trials",
+        f"{run.state.theories.name(first)}, {run.state.theories.name(second)}",
     )
     sample = sample_of_space(run, np.random.default_rng(run.config.seed), SAMPLED)
     questions = [
@@ -104,15 +106,18 @@ def _question(
         name: f"shape {list(np.shape(array)[1:])}, from {np.min(array):g} to {np.max(array):g}"
         for name, array in varied(sample).items()
     }
-    inputs = [run.state.pool[name].digest for name in (own, rival)]
+    inputs = [run.state.theories.pool[name].digest for name in (own, rival)]
     inputs += [
-        run.state.scores[name, item].digest for name in (own, rival) for item in run.state.collected
+        run.state.theories.scores[name, item].digest
+        for name in (own, rival)
+        for item in run.state.experiments.collected
     ]
     return RoleQuestion(
         role="advocate",
         prompt=read_prompt("experiment"),
         subject=own,
-        task=f"You are the advocate of {run.state.name(own)}; its rival is {run.state.name(rival)}. Propose trials.",
+        task=f"You are the advocate of {run.state.theories.name(own)}; "
+        f"its rival is {run.state.theories.name(rival)}. Propose trials.",
         exhibits=(
             Exhibit("arrays of a trial", ranges),
             Exhibit(

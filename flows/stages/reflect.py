@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.roles.brief import case_of
 from lakatos.flows.roles.remember import study_of
-from lakatos.flows.run.memory_records import LessonsWritten
 from lakatos.language_models.pins import PinnedRule
 from lakatos.memory.item import Fact
 from lakatos.memory.library import Pitfall
 from lakatos.memory.recall import lesson_text
+from lakatos.memory.record import LessonsWritten
 from lakatos.theories.record import Diagnosis
 from lakatos.theories.roles.answer import Reflection, WrittenFact, WrittenPitfall
 from lakatos.theories.roles.exhibit import Exhibit, records_of
@@ -34,7 +34,9 @@ MOST_SHOWN = 8
 
 async def write_lessons(run: Run, cycle: int) -> None:
     """Ask the study's reflector what the cycle taught, and keep what the records bear out; nothing without one."""
-    diagnosis = next((item for item in run.state.diagnoses if item.record.cycle == cycle), None)
+    diagnosis = next(
+        (item for item in run.state.theories.diagnoses if item.record.cycle == cycle), None
+    )
     if not run.config.roles.reflector or diagnosis is None:
         return
     for heard in await ask_stage(run, cycle, "reflect", [_question(run, cycle, diagnosis)]):
@@ -46,10 +48,10 @@ def _question(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> RoleQuest
     case, state = case_of(run, diagnosis), run.state
     designs = [
         item
-        for item in state.designs.values()
+        for item in state.experiments.designs.values()
         if item.record.cycle == cycle and not item.record.accepted
     ]
-    theories = [item for item in state.refused if item.record.cycle == cycle]
+    theories = [item for item in state.theories.refused if item.record.cycle == cycle]
     refused = [
         Exhibit("a design that was refused", {"reason": item.record.reason}, item.digest)
         for item in designs[:MOST_SHOWN]
@@ -63,7 +65,9 @@ def _question(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> RoleQuest
         for item in theories[:MOST_SHOWN]
     ]
     known = [
-        lesson_text(item) for _, item in state.library.lessons() if isinstance(item, Fact | Pitfall)
+        lesson_text(item)
+        for _, item in state.memory.library.lessons()
+        if isinstance(item, Fact | Pitfall)
     ]
     before = [Exhibit("lessons on record", known[-MOST_SHOWN:])] if known else []
     return RoleQuestion(

@@ -10,19 +10,21 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.errors import StudyError
 from lakatos.flows.roles.remember import advise
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.memory_records import InquiryMade
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import OWN
 from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.flows.stages.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
-from lakatos.theories.advocate import AdvocateBrief, SearchProposal, SearchStart
-from lakatos.theories.complexity import code_length, why_unreadable
-from lakatos.theories.composition_search import search_compositions
+from lakatos.memory.record import InquiryMade
+from lakatos.theories.checks.complexity import code_length, why_unreadable
+from lakatos.theories.checks.naming import name_in_company
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.grammar import composition_of
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchProposal, SearchStart
+from lakatos.theories.grammar_search.composition_search import search_compositions
+from lakatos.theories.grammar_search.search_tree import ArchiveMap
+from lakatos.theories.grammar_search.subset import some_people
 from lakatos.theories.induction.induce import induce, looks_back
-from lakatos.theories.naming import name_in_company
 from lakatos.theories.record import (
     Diagnosis,
     SearchFinished,
@@ -31,8 +33,6 @@ from lakatos.theories.record import (
     TheoryChecked,
 )
 from lakatos.theories.roles.record import SuccessorsProposed
-from lakatos.theories.search import ArchiveMap
-from lakatos.theories.subset import some_people
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -77,11 +77,11 @@ async def revise(
         n_candidates=settings.candidates,
         n_successors=settings.successors,
     )
-    trials = [run.trials(name) for name in run.state.collected]
-    inputs = [diagnosis.digest, *(item.digest for item in run.state.collected.values())]
+    trials = [run.trials(name) for name in run.state.experiments.collected]
+    inputs = [diagnosis.digest, *(item.digest for item in run.state.experiments.collected.values())]
     inputs += advice.inputs
     inputs += [examined.digest] if examined else []
-    inputs += [item.digest for item in run.state.searches[-1:]]
+    inputs += [item.digest for item in run.state.theories.searches[-1:]]
     inputs += [proposed.digest] if proposed else []
     inputs += [strategy.digest] if strategy else []
     written = proposed.record.submissions if proposed else ()
@@ -160,8 +160,8 @@ def _starts(run: Run, diagnosis: Diagnosis) -> tuple[SearchStart, ...]:
         literal = run.theory(name).composition
         if literal is not None:
             starts.append(SearchStart(name, composition_of(literal, {})))
-    if run.state.searches:
-        attempts = run.trace.artifacts.get_json(run.state.searches[-1].record.attempts)
+    if run.state.theories.searches:
+        attempts = run.trace.artifacts.get_json(run.state.theories.searches[-1].record.attempts)
         for attempt in attempts[:KEPT]:
             if not attempt["error"]:
                 composition = composition_of(attempt["composition"], {})
@@ -216,7 +216,9 @@ async def check_program(
     def work(context: StepContext) -> TheoryChecked:
         context.last_note({"sandbox": list(run.laboratory.layers)})
         digest = context.artifacts.put(program.source.encode())
-        others = [run.form(known) for known in run.state.theories if known != program.digest]
+        others = [
+            run.form(known) for known in run.state.theories.checked if known != program.digest
+        ]
         theory: Theory | None = None
         reason = ""
         try:
@@ -260,12 +262,16 @@ async def seed_pool(run: Run) -> None:
     """Check the theories that the study names or brings along and admit them as the first rivals."""
     settings = run.config.theories
     run.progress.stage(0, "check the seeds", ", ".join(settings.seeds))
-    assert run.state.started is not None
+    assert run.state.campaign.started is not None
     programs = [run.family.program(name) for name in settings.seeds]
     for program in (*programs, *(TheoryProgram(source, OWN) for source in settings.programs)):
-        checked = await check_program(run, 0, program, "", [run.state.started.digest])
+        checked = await check_program(run, 0, program, "", [run.state.campaign.started.digest])
         if not checked.record.passed:
-            stop = program.author == OWN and settings.on_refusal == "stop" and not run.state.designs
+            stop = (
+                program.author == OWN
+                and settings.on_refusal == "stop"
+                and not run.state.experiments.designs
+            )
             if stop:
                 raise StudyError(
                     f"your theory {checked.record.name!r} was refused: {checked.record.reason}. Mend it and begin "
@@ -279,7 +285,7 @@ async def seed_pool(run: Run) -> None:
             inputs=[checked.digest],
             position={"cycle": 0},
         )
-    if len(run.state.pool) < 2:
+    if len(run.state.theories.pool) < 2:
         raise TheoryError(
             "fewer than two seed theories passed their checks; the notes above say why. Name others in theories.seeds."
         )

@@ -13,8 +13,8 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.preregister import frozen_theory
 from lakatos.judges.judge import VerdictResolved, resolve
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.fit import Scored
-from lakatos.theories.prior import Prior
+from lakatos.theories.fitting.fit import Scored
+from lakatos.theories.prior import Prior, learned_ends
 from lakatos.theories.record import (
     ENGINE,
     TheoryFailed,
@@ -22,8 +22,8 @@ from lakatos.theories.record import (
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.score import UnitScores, log_predictive, proportion_error, telling
 from lakatos.theories.scoreboard import Scoreboard, advantage_on
+from lakatos.theories.scoring.score import UnitScores, log_predictive, proportion_error, telling
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.step import Recorded, StepContext
@@ -46,7 +46,7 @@ async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Record
 
     What is recorded already is returned, not computed. A theory that fails on answers is out from here on.
     """
-    experiments = list(run.state.collected)
+    experiments = list(run.state.experiments.collected)
     run.progress.stage(
         cycle, "score", f"{len(theories)} theories on {len(experiments)} experiments"
     )
@@ -60,44 +60,46 @@ async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Record
 
 async def fit(run: Run, theories: Sequence[Digest]) -> None:
     """Record who the people of each theory are, as all open answers show; every theory by the same procedure."""
-    tables = tuple(item.record.trials for item in run.state.collected.values())
+    tables = tuple(item.record.trials for item in run.state.experiments.collected.values())
     stale = [
         name
         for name in theories
-        if name in run.state.theories and _trials_of_fit(run, name) != tables
+        if name in run.state.theories.checked and _trials_of_fit(run, name) != tables
     ]
-    trials = [run.trials(name) for name in run.state.collected]
+    trials = [run.trials(name) for name in run.state.experiments.collected]
 
     def learn(names: Sequence[Digest]) -> Sequence[dict[str, Prior] | TheoryError]:
-        starts = [run.theory(name).priors if name in run.state.fits else {} for name in names]
+        starts = [
+            run.theory(name).priors if name in run.state.theories.fits else {} for name in names
+        ]
         return run.laboratory.people_of([run.form(name) for name in names], starts, trials)
 
     together, pooled = _JointScores(learn, stale), all(item.pooled for item in trials)
     for name in stale:
-        last = run.state.fits.get(name)
+        last = run.state.theories.fits.get(name)
         inputs = [
-            run.state.theories[name].digest,
-            *(item.digest for item in run.state.collected.values()),
+            run.state.theories.checked[name].digest,
+            *(item.digest for item in run.state.experiments.collected.values()),
         ]
         inputs += [last.digest] if last else []
 
         def work(context: StepContext, name: Digest = name) -> TheoryFitted:
-            learned = {key: prior for key, prior in together.of(name).items() if not prior.idle}
-            people = {key: (prior.center, prior.spread) for key, prior in learned.items()}
+            learned = together.of(name)
+            people = learned_ends(learned)
             return TheoryFitted(
                 theory=name,
                 trials=tables,
                 engine=ENGINE,
                 pooled=pooled,
                 people=people,
-                doubts={key: prior.doubt for key, prior in learned.items()},
+                doubts={key: learned[key].doubt for key in people},
             )
 
         await _step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)
 
 
 def _trials_of_fit(run: Run, name: Digest) -> tuple[Digest, ...]:
-    last = run.state.fits.get(name)
+    last = run.state.theories.fits.get(name)
     return last.record.trials if last else ()
 
 
@@ -108,7 +110,10 @@ def too_few_draws(run: Run) -> tuple[int, list[Digest]] | None:
     """
     names = decided_by_chance(run.state.board())
     used = {
-        name: min(run.state.scores[name, item].record.n_draws for item in run.state.collected)
+        name: min(
+            run.state.theories.scores[name, item].record.n_draws
+            for item in run.state.experiments.collected
+        )
         for name in names
     }
     n_draws = 4 * min(used.values(), default=0)
@@ -136,7 +141,7 @@ def most_draws(run: Run, names: Sequence[Digest]) -> int:
     """So many that one answer of a theory stays small; fewer of those that are walked through answers."""
     if run.domain.sequential or any(run.theory(name).learns for name in names):
         return MOST_WALKED
-    n_trials = sum(len(run.trials(name).stimuli) for name in run.state.collected)
+    n_trials = sum(len(run.trials(name).stimuli) for name in run.state.experiments.collected)
     return min(MOST_DRAWS, MOST_CELLS // n_trials)
 
 
@@ -144,8 +149,8 @@ async def _score_all(
     run: Run, theories: Sequence[Digest], n_draws: int
 ) -> list[Recorded[TheoryScored]]:
     """Score theories with the people that their newest fits found."""
-    names = [name for name in theories if name in run.state.theories]
-    experiments = list(run.state.collected)
+    names = [name for name in theories if name in run.state.theories.checked]
+    experiments = list(run.state.experiments.collected)
     trials = [run.trials(name) for name in experiments]
     left_out = _JointScores(
         lambda wanted: run.laboratory.scores_of(
@@ -160,7 +165,7 @@ async def _score_all(
             _foretellers(run, experiment, names),
         )
         for name in names:
-            if name not in run.state.theories:  # it failed on an earlier experiment
+            if name not in run.state.theories.checked:  # it failed on an earlier experiment
                 continue
             item = await _score_one(run, name, experiment, n_draws, place, left_out, ahead)
             found += [item] if item else []
@@ -196,7 +201,7 @@ class _JointScores(Generic[A]):
 
 def _foretellers(run: Run, experiment: str, names: Sequence[Digest]) -> list[Digest]:
     """Theories whose predictions were frozen before an experiment."""
-    rivals = run.state.preregistrations[experiment].record.rivals
+    rivals = run.state.experiments.preregistrations[experiment].record.rivals
     return [name for name in names if name in rivals]
 
 
@@ -205,7 +210,7 @@ def _scores_of_frozen(
 ) -> Sequence[UnitScores | TheoryError]:
     """Scores with the populations that were frozen before an experiment."""
     frozen = run.trace.artifacts.get_arrays(
-        run.state.preregistrations[experiment].record.predictions
+        run.state.experiments.preregistrations[experiment].record.predictions
     )
     theories = [frozen_theory(run, name, frozen) for name in names]
     found = run.laboratory.evidence_or_error(theories, run.trials(experiment), n_draws)
@@ -221,8 +226,11 @@ async def _score_one(
     left_out: _JointScores[list[Scored]],
     ahead: _JointScores[UnitScores],
 ) -> Recorded[TheoryScored] | None:
-    trials, collected = run.trials(experiment), run.state.collected[experiment]
-    fitted, before = run.state.fits[name], run.state.scores.get((name, experiment))
+    trials, collected = run.trials(experiment), run.state.experiments.collected[experiment]
+    fitted, before = (
+        run.state.theories.fits[name],
+        run.state.theories.scores.get((name, experiment)),
+    )
     if (
         before is not None
         and before.record.fit == fitted.digest
@@ -238,7 +246,10 @@ async def _score_one(
         scored = left_out.of(name)[place]
         error, correlation = proportion_error(scored.mean, trials)
         frozen = before.record.frozen if before else None
-        if before is None and name in run.state.preregistrations[experiment].record.rivals:
+        if (
+            before is None
+            and name in run.state.experiments.preregistrations[experiment].record.rivals
+        ):
             frozen = UnitLogPredictives.of(ahead.of(name))
         return TheoryScored(
             theory=name,
@@ -276,14 +287,16 @@ async def _step_or_fail(
         try:
             return await run.step(step, work, returns=returns, inputs=inputs, position=position)
         except TheoryError as error:
-            experiment = list(run.state.collected)[-1]
+            experiment = list(run.state.experiments.collected)[-1]
             record = TheoryFailed(
                 theory=theory, experiment=experiment, reason=f"{type(error).__name__}: {error}"
             )
     else:
         assert isinstance(failed.record, TheoryFailed)
         record = failed.record
-    run.progress.note(f"{run.state.name(theory)} failed on answers and is out: {record.reason}")
+    run.progress.note(
+        f"{run.state.theories.name(theory)} failed on answers and is out: {record.reason}"
+    )
     run.record(record, name="fail", inputs=inputs, position=position)
     return None
 
@@ -292,13 +305,13 @@ async def _step_or_fail(
 async def settle(run: Run, cycle: int) -> list[Recorded[VerdictResolved]]:
     """Score the verdicts of earlier cycles on the first experiment collected since."""
     settled = []
-    for digest, verdict in list(run.state.verdicts.items()):
+    for digest, verdict in list(run.state.judging.verdicts.items()):
         experiment = deciding_experiment(run.state, digest)
         if experiment is None:
             continue
         record = verdict.record
-        candidate = run.state.scores[record.candidate, experiment]
-        incumbent = run.state.scores[record.incumbent, experiment]
+        candidate = run.state.theories.scores[record.candidate, experiment]
+        incumbent = run.state.theories.scores[record.incumbent, experiment]
         advantage = advantage_on(candidate.record, incumbent.record)
         settled.append(
             run.record(
@@ -316,13 +329,13 @@ def deciding_experiment(state: RunState, verdict: Digest) -> str | None:
 
     There is nothing to say of a verdict that was resolved before, and where one of its theories has no score there.
     """
-    record = state.verdicts[verdict].record
+    record = state.judging.verdicts[verdict].record
     later = [
         name
-        for name, item in state.designs.items()
-        if item.record.cycle > record.cycle and name in state.collected
+        for name, item in state.experiments.designs.items()
+        if item.record.cycle > record.cycle and name in state.experiments.collected
     ]
-    if verdict in state.resolved or not later:
+    if verdict in state.judging.resolved or not later:
         return None
     pair = (record.candidate, record.incumbent)
-    return later[0] if all((name, later[0]) in state.scores for name in pair) else None
+    return later[0] if all((name, later[0]) in state.theories.scores for name in pair) else None

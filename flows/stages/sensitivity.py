@@ -13,7 +13,7 @@ from lakatos.flows.run.records import ExclusionSensitivity
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.collect import answers_of, before_stop, erased
 from lakatos.theories.record import TheoryScored
-from lakatos.theories.score import (
+from lakatos.theories.scoring.score import (
     ScoreEstimate,
     UnitScores,
     log_predictive,
@@ -32,23 +32,27 @@ async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
     """Score the pool on everybody's answers, and compare the leader's advantage with that on the people kept."""
     if not run.config.by_person:
         return None
-    everybody = {name: people_of(run, name) for name in run.state.collected}
-    kept = {name: run.trials(name).n_people for name in run.state.collected}
+    everybody = {name: people_of(run, name) for name in run.state.experiments.collected}
+    kept = {name: run.trials(name).n_people for name in run.state.experiments.collected}
     changed = [name for name, people in everybody.items() if len(people) > kept[name]]
     board = run.state.board()
     if not changed or len(board.standings) < 2:
         return None
     names = [line.theory for line in board.standings]
-    inputs = [run.state.collected[name].digest for name in run.state.collected]
+    inputs = [
+        run.state.experiments.collected[name].digest for name in run.state.experiments.collected
+    ]
     inputs += [item.digest for name in changed for item in everybody[name]]
     inputs += [
-        run.state.scores[theory, name].digest for theory in names for name in run.state.collected
+        run.state.theories.scores[theory, name].digest
+        for theory in names
+        for name in run.state.experiments.collected
     ]
 
     def work(context: StepContext) -> ExclusionSensitivity:
         tables = {}
         for name in changed:
-            plan = run.state.preregistrations[name].record
+            plan = run.state.experiments.preregistrations[name].record
             answers = [item.record.answers for item in everybody[name]]
             n_options = run.trials(name).n_options
             tables[name] = get_trials(
@@ -57,8 +61,8 @@ async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
         without = {theory: _scores(run, theory, tables) for theory in names}
         with_rules = {
             theory: [
-                run.state.scores[theory, name].record.left_out.scores
-                for name in run.state.collected
+                run.state.theories.scores[theory, name].record.left_out.scores
+                for name in run.state.experiments.collected
             ]
             for theory in names
         }
@@ -81,7 +85,11 @@ async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
             scores={theory: _mean(with_rules[theory]) for theory in names},
             scores_without={theory: _mean(without[theory]) for theory in names},
             text=describe(
-                n_excluded, run.state.name(leader), run.state.name(leader_without), own, other
+                n_excluded,
+                run.state.theories.name(leader),
+                run.state.theories.name(leader_without),
+                own,
+                other,
             ),
         )
 
@@ -110,8 +118,8 @@ def people_of(run: Run, experiment: str) -> list[Recorded[AnswersArrived]]:
         if item.record.rule in NECESSARY and item.digest not in gone
     }
     people = answers_of(run.trace, experiment)
-    if experiment in run.state.closed:
-        people = before_stop(run, run.state.closed[experiment].record, people)
+    if experiment in run.state.experiments.closed:
+        people = before_stop(run, run.state.experiments.closed[experiment].record, people)
     found = [
         item
         for item in people
@@ -121,17 +129,18 @@ def people_of(run: Run, experiment: str) -> list[Recorded[AnswersArrived]]:
 
 
 def _scores(run: Run, theory: Digest, tables: Mapping[str, Trials]) -> list[UnitScores]:
-    known = [name for name in run.state.collected if name in tables]
+    known = [name for name in run.state.experiments.collected if name in tables]
     evidence = run.laboratory.evidence(
         run.theory(theory), [tables[name] for name in known], run.config.theories.draws
     )
     fresh = dict(zip(known, map(log_predictive, evidence), strict=True))
     scored: dict[str, TheoryScored] = {
-        name: run.state.scores[theory, name].record for name in run.state.collected
+        name: run.state.theories.scores[theory, name].record
+        for name in run.state.experiments.collected
     }
     return [
         fresh[name] if name in fresh else scored[name].left_out.scores
-        for name in run.state.collected
+        for name in run.state.experiments.collected
     ]
 
 

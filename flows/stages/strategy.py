@@ -21,8 +21,8 @@ from lakatos.judges.strategy import (
     recombine,
     vary,
 )
-from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate
 from lakatos.theories.grammar import Grammar
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.validity import Validity
@@ -38,12 +38,12 @@ async def choose_strategy(run: Run, cycle: int) -> Recorded[StrategyChosen] | No
     if not run.config.judges.strategies:
         return None
     achieved, records = outcomes(run)
-    inputs = [*(item.digest for item in run.state.strategies), *dict.fromkeys(records)]
+    inputs = [*(item.digest for item in run.state.judging.strategies), *dict.fromkeys(records)]
     mechanisms = [f"{item.slot}:{item.name}" for item in run.family.grammar.mechanisms]
 
     def work(context: StepContext) -> StrategyChosen:
         validity = Validity(run.trace.journal.events(), roots=run.trace.artifacts.has, acts=ACTS)
-        known = strategies(run.state.strategies)
+        known = strategies(run.state.judging.strategies)
         credits = credits_of(run, known, achieved, validity)
         chosen = known[choose(credits, context.rng)]
         n_outcomes = sum(validity.valid(item.record) for item in achieved)
@@ -67,8 +67,8 @@ async def choose_strategy(run: Run, cycle: int) -> Recorded[StrategyChosen] | No
             n_outcomes=n_outcomes,
         )
 
-    assert run.state.started is not None
-    cited = inputs or [run.state.started.digest]
+    assert run.state.campaign.started is not None
+    cited = inputs or [run.state.campaign.started.digest]
     return await run.step(
         "choose strategy", work, returns=StrategyChosen, inputs=cited, position={"cycle": cycle}
     )
@@ -91,9 +91,9 @@ def credits_of(
     validity: Validity,
 ) -> dict[Digest, StrategyCredit]:
     """What became of each strategy's theories and their descendants."""
-    by_cycle = {item.record.cycle: item.record.strategy for item in run.state.strategies}
+    by_cycle = {item.record.cycle: item.record.strategy for item in run.state.judging.strategies}
     name = GrammarAdvocate.name
-    checked = {digest: item.record for digest, item in run.state.theories.items()}
+    checked = {digest: item.record for digest, item in run.state.theories.checked.items()}
     proposed = {
         digest: by_cycle[record.cycle]
         for digest, record in checked.items()
@@ -112,7 +112,7 @@ def outcomes(run: Run) -> tuple[list[StrategyResult], list[Digest]]:
     """
     found: list[StrategyResult] = []
     records: list[Digest] = []
-    for pair in run.state.pairs.values():
+    for pair in run.state.judging.pairs.values():
         then = outcome(run, pair.record)
         if then is not None:
             found.append(
@@ -122,8 +122,8 @@ def outcomes(run: Run) -> tuple[list[StrategyResult], list[Digest]]:
             )
             records += [pair.digest, *then.records]
     if not run.config.judges.seated:
-        for digest, item in run.state.resolved.items():
-            candidate = run.state.verdicts[digest].record.candidate
+        for digest, item in run.state.judging.resolved.items():
+            candidate = run.state.judging.verdicts[digest].record.candidate
             found.append(
                 StrategyResult(candidate, item.record.experiment, item.record.favoured, item.digest)
             )

@@ -41,7 +41,6 @@ from lakatos.flows.report.report import (
     trial_caption,
     verdict_facts,
 )
-from lakatos.flows.run.memory_records import MEMORY_RECORDS, InquiryMade, LessonsRecalled
 from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.run.source import archive_reader, hidden_theory
 from lakatos.flows.run.study import OWN
@@ -65,6 +64,7 @@ from lakatos.language_models.ledger import spending_of
 from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from lakatos.memory.library import Library, Pitfall
 from lakatos.memory.plan import Plan
+from lakatos.memory.record import MEMORY_RECORDS, InquiryMade, LessonsRecalled
 from lakatos.memory.tool import ToolStanding
 from lakatos.theories.record import Diagnosis, TheoryChecked
 from lakatos.traces.digest import Digest, is_digest
@@ -99,11 +99,11 @@ def sections(look: RunMoment) -> list[tuple[str, str, int | None]]:
     to = partial(address, name)
     return [
         (to("") , "Story", None),
-        (to("theories"), "Theories", len(state.theories)),
-        (to("leaderboard"), "Leaderboard", len(state.cycles) or None),
-        (to("experiments"), "Experiments", len(state.designs)),
-        (to("diagnoses"), "Diagnoses", len(state.diagnoses)),
-        (to("judges"), "Judges", len(state.verdicts)),
+        (to("theories"), "Theories", len(state.theories.checked)),
+        (to("leaderboard"), "Leaderboard", len(state.campaign.cycles) or None),
+        (to("experiments"), "Experiments", len(state.experiments.designs)),
+        (to("diagnoses"), "Diagnoses", len(state.theories.diagnoses)),
+        (to("judges"), "Judges", len(state.judging.verdicts)),
         (to("memory"), "Memory", len(look.library().entries)),
         (to("trace"), "Trace", look.outline.n_records),
         (to("audit"), "Audit", None),
@@ -124,7 +124,7 @@ def now(look: RunMoment) -> str:
     if look.progress == "stopped":
         return "stopped; `lakatos resume` carries it on"
     cycles = look.config.stop.cycles
-    return f"cycle {min(len(look.state.cycles) + 1, cycles)} of at most {cycles}: {doing}"
+    return f"cycle {min(len(look.state.campaign.cycles) + 1, cycles)} of at most {cycles}: {doing}"
 
 
 def who(look: RunReading) -> str:
@@ -158,8 +158,8 @@ class CycleChapter:
 def chapters(look: RunMoment) -> list[CycleChapter]:
     """The run cycle by cycle."""
     state = look.state
-    closed = {item.record.cycle: item.record for item in state.cycles}
-    begun = [item.record.cycle for item in state.designs.values()]
+    closed = {item.record.cycle: item.record for item in state.campaign.cycles}
+    begun = [item.record.cycle for item in state.experiments.designs.values()]
     found = []
     for number in sorted({*closed, *begun}):
         before = closed.get(number - 1)
@@ -171,17 +171,23 @@ def chapters(look: RunMoment) -> list[CycleChapter]:
                     (
                         name,
                         item.record,
-                        state.collected[name].record if name in state.collected else None,
+                        state.experiments.collected[name].record
+                        if name in state.experiments.collected
+                        else None,
                     )
-                    for name, item in state.designs.items()
+                    for name, item in state.experiments.designs.items()
                     if item.record.cycle == number
                 ],
                 diagnoses=[
                     (place, item.record)
-                    for place, item in enumerate(state.diagnoses)
+                    for place, item in enumerate(state.theories.diagnoses)
                     if item.record.cycle == number
                 ],
-                admitted=[name for name, item in state.pool.items() if item.record.cycle == number],
+                admitted=[
+                    name
+                    for name, item in state.theories.pool.items()
+                    if item.record.cycle == number
+                ],
                 closed=end,
                 overtaken=bool(end and before and end.leader != before.leader),
             )
@@ -193,7 +199,7 @@ def whose(look: RunMoment) -> dict[str, Any]:
     """Whose choices these are, with the source of published ones."""
     people, collected = (
         look.config.participants,
-        [item.record for item in look.state.collected.values()],
+        [item.record for item in look.state.experiments.collected.values()],
     )
     archive = None if look.simulated else archive_reader(look.config)
     hidden = ""
@@ -214,7 +220,7 @@ def whose(look: RunMoment) -> dict[str, Any]:
 
 def first_trial(look: RunMoment) -> tuple[Markup, str] | None:
     """The trial that told most in the first experiment, as participants saw it, and its experiment."""
-    for name, item in look.state.designs.items():
+    for name, item in look.state.experiments.designs.items():
         if item.record.accepted:
             design = look.design(item.record)
             return Markup(look.domain.picture(design.stimuli, most_informative(design)[0])), name
@@ -237,7 +243,9 @@ def story(look: RunMoment) -> dict[str, Any]:
     return {
         "whose": whose(look),
         "strip": strip,
-        "trial": look.watch.kept(("trial", len(state.designs) > 0), lambda: first_trial(look)),
+        "trial": look.watch.kept(
+            ("trial", len(state.experiments.designs) > 0), lambda: first_trial(look)
+        ),
         "chapters": chapters(look),
         "history": history(look),
         "n_tried": state.n_tried,
@@ -245,7 +253,9 @@ def story(look: RunMoment) -> dict[str, Any]:
         "standing": next(
             (
                 line
-                for line in (state.cycles[-1].record.leaderboard if state.cycles else ())
+                for line in (
+                    state.campaign.cycles[-1].record.leaderboard if state.campaign.cycles else ()
+                )
                 if line.theory == look.leader
             ),
             None,
@@ -255,7 +265,7 @@ def story(look: RunMoment) -> dict[str, Any]:
 
 def shortened_source(look: RunMoment) -> Markup:
     """The leader as a program."""
-    if look.leader is None or look.leader not in look.state.theories:
+    if look.leader is None or look.leader not in look.state.theories.checked:
         return Markup("")
     return coloured(clean(look.theory(look.leader).program.source))
 
@@ -325,15 +335,15 @@ def theories(look: RunMoment) -> dict[str, Any]:
     return {
         "family": family(look),
         "map": theory_map(look),
-        "mapped": look.state.map.record if look.state.map else None,
+        "mapped": look.state.campaign.map.record if look.state.campaign.map else None,
     }
 
 
 def theory_map(look: RunMoment) -> Markup:
     """Where theories lie by what their people choose."""
-    if look.state.map is None:
+    if look.state.campaign.map is None:
         return Markup("")
-    found = look.state.map.record
+    found = look.state.campaign.map.record
     places = [
         chart.MapPlace(
             tag=look.label(name).tag,
@@ -391,7 +401,7 @@ def source_of(look: RunMoment, digest: Digest) -> str:
 def theory(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
     """One theory: claim, program, what was changed, how it did, what was said about it; None if there is none."""
     item = look.checked.get(digest)
-    failed = [entry for entry in look.state.failed if entry.record.theory == digest]
+    failed = [entry for entry in look.state.theories.failed if entry.record.theory == digest]
     if item is None and not failed:
         return None
     known = item or next(
@@ -402,14 +412,14 @@ def theory(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
     record, state = known.record, look.state
     scored = look.with_scores(theory=digest)
     scores = []
-    for name in state.collected:
-        score = scored.state.scores.get((digest, name))
+    for name in state.experiments.collected:
+        score = scored.state.theories.scores.get((digest, name))
         if score is not None:
             units = score.record.frozen or score.record.left_out
             n = sum(units.n_choices)
             scores.append((name, score, sum(units.log_predictive) / n if n else math.nan))
     parameters = []
-    if digest in state.theories:
+    if digest in state.theories.checked:
         for name, prior in look.theory(digest).priors.items():
             low, median, high = (
                 figures3(value) for value in prior.quantile(np.array([0.05, 0.5, 0.95]))
@@ -423,7 +433,7 @@ def theory(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
         "mark": look.label(digest),
         "status": "failed" if failed else status_of(look, digest),
         "failed": failed,
-        "admitted": state.pool.get(digest),
+        "admitted": state.theories.pool.get(digest),
         "origin": origin(record.author),
         "own": record.author == OWN,
         "parameters": parameters,
@@ -440,18 +450,18 @@ def theory(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
         ],
         "scores": scores,
         "scatter": theory_scatter(scored, digest, [name for name, _, _ in scores]),
-        "option": scattered_option(look) if state.collected else "",
+        "option": scattered_option(look) if state.experiments.collected else "",
         "verdicts": [
-            verdict_facts(entry.record, state.resolved.get(key)) | {"digest": key}
-            for key, entry in state.verdicts.items()
+            verdict_facts(entry.record, state.judging.resolved.get(key)) | {"digest": key}
+            for key, entry in state.judging.verdicts.items()
             if digest in (entry.record.candidate, entry.record.incumbent)
         ],
         "decisions": [
-            entry for entry in state.decided.values() if entry.record.candidate == digest
+            entry for entry in state.judging.decided.values() if entry.record.candidate == digest
         ],
         "diagnoses": [
             (place, entry.record)
-            for place, entry in enumerate(state.diagnoses)
+            for place, entry in enumerate(state.theories.diagnoses)
             if digest in (entry.record.loser, entry.record.leader)
         ],
         "leader": digest == look.leader,
@@ -463,7 +473,7 @@ def theory_scatter(look: RunMoment, digest: Digest, experiments: Sequence[str]) 
     """Predicted and observed shares on all trials that were scored."""
     parts: list[tuple[Any, ...]] = []
     for name in experiments:
-        record = look.state.scores[digest, name].record
+        record = look.state.theories.scores[digest, name].record
         try:
             trials = look.trials(name)
         except UNREADABLE:
@@ -487,13 +497,15 @@ def theory_scatter(look: RunMoment, digest: Digest, experiments: Sequence[str]) 
 
 def history(look: RunMoment) -> Markup:
     """Scores at the end of every cycle."""
-    if not look.state.cycles:
+    if not look.state.campaign.cycles:
         return Markup("")
-    return look.watch.kept(("history", len(look.state.cycles), look.leader), lambda: _history(look))
+    return look.watch.kept(
+        ("history", len(look.state.campaign.cycles), look.leader), lambda: _history(look)
+    )
 
 
 def _history(look: RunMoment) -> Markup:
-    cycles = [item.record for item in look.state.cycles]
+    cycles = [item.record for item in look.state.campaign.cycles]
     points: dict[Digest, list[tuple[int, float, float]]] = {}
     for record in cycles:
         for line in record.leaderboard:
@@ -519,8 +531,8 @@ def _history(look: RunMoment) -> Markup:
     ]
     ceilings = {}
     for record in cycles:
-        names = [name for name, item in look.state.designs.items()
-                 if item.record.cycle <= record.cycle and name in look.state.collected]  # fmt: skip
+        names = [name for name, item in look.state.experiments.designs.items()
+                 if item.record.cycle <= record.cycle and name in look.state.experiments.collected]  # fmt: skip
         if (ceiling := mean_ceiling(look, names)) is not None:
             ceilings[record.cycle] = ceiling
     legend = Markup("").join(
@@ -538,10 +550,10 @@ def _history(look: RunMoment) -> Markup:
 
 def leaderboard(look: RunMoment, cycle: int | None) -> dict[str, Any]:
     """Standings at the end of a cycle, the last one by default."""
-    closed = {item.record.cycle: item for item in look.state.cycles}
+    closed = {item.record.cycle: item for item in look.state.campaign.cycles}
     number = cycle if cycle in closed else max(closed, default=None)
     return {"cycles": sorted(closed), "chosen": number, "closed": closed.get(number) if number is not None else None,
-            "history": history(look), "completeness": look.state.completeness}  # fmt: skip
+            "history": history(look), "completeness": look.state.theories.completeness}  # fmt: skip
 
 
 # --- experiments ----------------------------------------------------------------------------------------------------
@@ -551,26 +563,31 @@ def experiments(look: RunMoment) -> dict[str, Any]:
     """Values of the page of experiments, the newest last."""
     return {
         "rows": [
-            (name, item, look.state.preregistrations.get(name), look.state.collected.get(name))
-            for name, item in look.state.designs.items()
+            (
+                name,
+                item,
+                look.state.experiments.preregistrations.get(name),
+                look.state.experiments.collected.get(name),
+            )
+            for name, item in look.state.experiments.designs.items()
         ]
     }
 
 
 def experiment(look: RunMoment, name: str) -> dict[str, Any] | None:
     """One experiment: what was chosen and why, as shown to people, and what they answered; None if there is none."""
-    item = look.state.designs.get(name)
+    item = look.state.experiments.designs.get(name)
     if item is None:
         return None
     chosen, plan, collected = (
         item.record,
-        look.state.preregistrations.get(name),
-        look.state.collected.get(name),
+        look.state.experiments.preregistrations.get(name),
+        look.state.experiments.collected.get(name),
     )
     facts: dict[str, Any] = {
         "item": item, "chosen": chosen, "plan": plan, "collected": collected, "pairs": [], "chart": "",
         "pictures": [], "lines": [], "people": None, "option": "", "n_shown": 0, "rivals": [], "power": "",
-        "withdrawn": len(set(look.state.withdrawn.get(name, ()))),
+        "withdrawn": len(set(look.state.experiments.withdrawn.get(name, ()))),
     }  # fmt: skip
     if not chosen.accepted:
         return facts
@@ -665,14 +682,14 @@ def predictions_chart(
 
 def diagnoses(look: RunMoment) -> dict[str, Any]:
     """Values of the page of case files, the newest first."""
-    return {"cases": list(reversed(list(enumerate(look.state.diagnoses))))}
+    return {"cases": list(reversed(list(enumerate(look.state.theories.diagnoses))))}
 
 
 def diagnosis(look: RunMoment, number: int) -> dict[str, Any] | None:
     """One case file with its evidence; None if there is none."""
-    if not 0 <= number < len(look.state.diagnoses):
+    if not 0 <= number < len(look.state.theories.diagnoses):
         return None
-    item = look.state.diagnoses[number]
+    item = look.state.theories.diagnoses[number]
     record: Diagnosis = item.record
     return {
         "number": number,
@@ -681,7 +698,7 @@ def diagnosis(look: RunMoment, number: int) -> dict[str, Any] | None:
         "claims": [(claim, evidence(look, claim.cites)) for claim in record.claims],
         "answers": [
             name
-            for name, other in look.state.pool.items()
+            for name, other in look.state.theories.pool.items()
             if other.record.cycle == record.cycle and name in look.checked
         ],
         "scale": max((abs(claim.z) for claim in record.claims), default=1.0) or 1.0,
@@ -702,8 +719,8 @@ def judges(look: RunMoment) -> dict[str, Any]:
     """Verdicts and how they came out, decisions, and how the panel changed."""
     state = look.state
     verdicts = [
-        verdict_facts(item.record, state.resolved.get(digest)) | {"digest": digest}
-        for digest, item in state.verdicts.items()
+        verdict_facts(item.record, state.judging.resolved.get(digest)) | {"digest": digest}
+        for digest, item in state.judging.verdicts.items()
     ]
     settled = [item for item in verdicts if item["favoured"] is not None]
     probability = [item["verdict"].probability for item in settled]
@@ -720,15 +737,15 @@ def judges(look: RunMoment) -> dict[str, Any]:
         "curve": chart.reliability(points, chart.NARROW) if points else "",
         "bias": lean(settled),
         "decisions": sorted(
-            state.decided.values(), key=lambda item: item.record.cycle, reverse=True
+            state.judging.decided.values(), key=lambda item: item.record.cycle, reverse=True
         ),
-        "epochs": state.epochs,
-        "gates": list(reversed(state.gates)),
-        "seats": state.seats,
-        "anchor": state.anchors[-1].record if state.anchors else None,
-        "strategies": state.strategies,
+        "epochs": state.judging.epochs,
+        "gates": list(reversed(state.seats.gates)),
+        "seats": state.seats.held,
+        "anchor": state.seats.anchors[-1].record if state.seats.anchors else None,
+        "strategies": state.judging.strategies,
         "evolves": look.config.judges.panel,
-        "n_judged": state.n_measured,
+        "n_judged": state.seats.n_measured,
     }
 
 
@@ -779,7 +796,7 @@ def lean(settled: Sequence[Mapping[str, Any]]) -> list[JudgeLean]:
 
 def epochs_part(look: RunMoment) -> dict[str, Any]:
     """Ends of judge epochs with what was erased; reads the whole journal, so that it comes after the page."""
-    if not look.state.committed:
+    if not look.state.seats.committed:
         return {"ended": []}
     return {"ended": look.watch.kept(("epochs", look.seq), lambda: ended_epochs(look.trace))}
 
@@ -825,7 +842,7 @@ def memory(look: RunMoment) -> dict[str, Any]:
             line_of(look, row)
             for row in look.outline.rows(look.outline.seqs(*MEMORY_STEPS)[: -MOST_STEPS - 1 : -1])
         ],
-        "taken": look.state.taken,
+        "taken": look.state.memory.taken,
         "recalled": list(reversed(look.records(LessonsRecalled)))[:MOST_STEPS],
         "inquiries": list(reversed(look.records(InquiryMade)))[:MOST_STEPS],
         "called": sorted(look.outline.counted("tool_called", "tool", "outcome")),
@@ -899,7 +916,9 @@ def trace(
         "older": rows[PAGE - 1].seq if len(rows) > PAGE else None,
         "newest": before is None,
         "kinds": [(kind, kind_words(kind), n) for kind, n in kinds],
-        "cycles": sorted({item.record.cycle for item in look.state.designs.values()} | {0}),
+        "cycles": sorted(
+            {item.record.cycle for item in look.state.experiments.designs.values()} | {0}
+        ),
         "calls": calls,
     }
 
@@ -945,7 +964,7 @@ def pages_of(look: RunMoment, kind: str, body: Mapping[str, Any]) -> list[tuple[
     if kind == "diagnosis":
         numbers = [
             n
-            for n, item in enumerate(look.state.diagnoses)
+            for n, item in enumerate(look.state.theories.diagnoses)
             if item.record.model_dump(mode="json") == body
         ]
         found += [
@@ -958,7 +977,7 @@ def pages_of(look: RunMoment, kind: str, body: Mapping[str, Any]) -> list[tuple[
                 (address(look.watch.name, "theory", digest), f"{part}: {look.label(digest).short}")
             )
     name = body.get("experiment")
-    if isinstance(name, str) and name in look.state.designs:
+    if isinstance(name, str) and name in look.state.experiments.designs:
         found.append((address(look.watch.name, "experiment", name), f"experiment {name}"))
     return found
 
@@ -1081,7 +1100,7 @@ def _cost(look: RunMoment) -> dict[str, Any]:
     )
     cycles = []
     before = look.times[0]
-    for item in look.state.cycles:
+    for item in look.state.campaign.cycles:
         entry = look.journal[item.digest]
         cycles.append((item.record.cycle, seconds(before, entry.time_utc), entry.time_utc))
         before = entry.time_utc
@@ -1094,7 +1113,7 @@ def _cost(look: RunMoment) -> dict[str, Any]:
             for status, n in look.outline.counted("answers_arrived", "status")
         }
     )
-    admitted = len(look.state.pool) - len(look.state.seeds)
+    admitted = len(look.state.theories.pool) - len(look.state.seeds)
     return {
         "total": total,
         "steps": [(STEPS.get(name, name), name, n, time, most) for name, n, time, most in steps],
@@ -1105,11 +1124,13 @@ def _cost(look: RunMoment) -> dict[str, Any]:
         "repeated": repeated,
         "cycles": cycles,
         "people": people,
-        "n_responses": sum(item.record.n_responses for item in look.state.collected.values()),
+        "n_responses": sum(
+            item.record.n_responses for item in look.state.experiments.collected.values()
+        ),
         "n_admitted": max(admitted, 0),
         "design_cost": sum(
             item.record.cost
-            for name, item in look.state.designs.items()
-            if name in look.state.collected
+            for name, item in look.state.experiments.designs.items()
+            if name in look.state.experiments.collected
         ),
     }

@@ -15,8 +15,9 @@ from typing import Any, Final, TypeVar, cast
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.reader import JournalPlace, RunReading
+from lakatos.flows.run.evidence import trials_in
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
-from lakatos.flows.run.run import check_run, has_run, trials_in
+from lakatos.flows.run.run import check_run, has_run
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
@@ -97,7 +98,7 @@ class RunMoment(RunReading):
     ) -> None:  # the journal is not read from its beginning again
         self.watch, self.state = watch, state
         self.folder, self.trace = watch.folder, watch.trace
-        self.config = state.config or CampaignConfig.model_validate(
+        self.config = state.campaign.config or CampaignConfig.model_validate(
             watch.trace.journal.meta["study"]
         )
         self.domain = domain_of(self.config)
@@ -113,12 +114,14 @@ class RunMoment(RunReading):
         """The winner, or who led at the end of the last cycle."""
         if self.concluded is not None:
             return self.concluded.leader
-        return self.state.cycles[-1].record.leader if self.state.cycles else None
+        return self.state.campaign.cycles[-1].record.leader if self.state.campaign.cycles else None
 
     @property
     def best_seed(self) -> Digest | None:
         """Of the theories that the campaign started from the one that stood highest at the end of the last cycle."""
-        lines = self.state.cycles[-1].record.leaderboard if self.state.cycles else ()
+        lines = (
+            self.state.campaign.cycles[-1].record.leaderboard if self.state.campaign.cycles else ()
+        )
         seeds = set(self.state.seeds) - {self.leader}
         return next((line.theory for line in lines if line.theory in seeds), None)
 
@@ -126,7 +129,8 @@ class RunMoment(RunReading):
     def checked(self) -> dict[Digest, Recorded[Any]]:
         """Every theory that was checked, refused and failed ones too, in the order of the journal."""
         self.journal_entries.learn(
-            item.digest for item in (*self.state.refused, *self.state.theories.values())
+            item.digest
+            for item in (*self.state.theories.refused, *self.state.theories.checked.values())
         )
         return super().checked
 
@@ -155,7 +159,8 @@ class RunMoment(RunReading):
 
         found = self.of(TheoryScored, **values) if values else self.records(TheoryScored)
         scores = {(item.record.theory, item.record.experiment): item for item in found}
-        return RunMoment(self.watch, replace(self.state, scores=scores))
+        theories = replace(self.state.theories, scores=scores)
+        return RunMoment(self.watch, replace(self.state, theories=theories))
 
     def with_people(self, experiment: str) -> RunMoment:
         """With the answers of the people of one experiment."""
@@ -163,14 +168,19 @@ class RunMoment(RunReading):
 
         arrived = self.of(AnswersArrived, experiment=experiment)
         excluded = self.of(PersonExcluded, experiment=experiment)
-        state = replace(self.state, answers={experiment: tuple(arrived)}, excluded=tuple(excluded))
+        people = replace(
+            self.state.experiments,
+            answers={experiment: tuple(arrived)},
+            excluded=tuple(excluded),
+        )
+        state = replace(self.state, experiments=people)
         return RunMoment(self.watch, state)
 
     def trials(self, experiment: str) -> Trials:
         """Read the answers of an experiment; they are kept for the next reader."""
-        artifact = self.state.collected[experiment].record.trials
+        artifact = self.state.experiments.collected[experiment].record.trials
         return self.watch.kept(
-            ("trials", artifact), lambda: trials_in(self.trace, self.state, experiment)
+            ("trials", artifact), lambda: trials_in(self.trace.artifacts, self.state, experiment)
         )
 
     def library(self) -> Library:
@@ -183,7 +193,11 @@ class RunMoment(RunReading):
         """Whom the run waits for; nobody where it has ended."""
         if self.concluded or not self.config.by_person:
             return None
-        todo = [name for name in self.state.recruited if name not in self.state.collected]
+        todo = [
+            name
+            for name in self.state.experiments.recruited
+            if name not in self.state.experiments.collected
+        ]
         found = (self.with_people(name).state for name in todo)
         return next(
             (waiting for state in found if (waiting := waiting_in(state)) is not None), None
@@ -354,12 +368,7 @@ class RunWatch:
     def _ordered(self) -> RunState:
         """Experiments in the order in which people were asked, as `lakatos.flows.run.run.read_state` has them."""
         state = self._state
-        order = [
-            name
-            for name in dict.fromkeys([*state.recruited, *state.collected])
-            if name in state.collected
-        ]
-        return replace(state, collected={name: state.collected[name] for name in order})
+        return replace(state, experiments=state.experiments.in_order_of_asking())
 
 
 class RunObservatory:

@@ -82,8 +82,8 @@ TELLING: Final = (
 
 def group_of(kind: str) -> str:
     """What a kind of record is about; ``memory`` for all that memory keeps, ``other`` for what nobody listed."""
-    from lakatos.flows.run.memory_records import MEMORY_RECORDS
     from lakatos.memory.library import RECORDS
+    from lakatos.memory.record import MEMORY_RECORDS
 
     return GROUP_OF.get(kind) or (
         "memory"

@@ -58,9 +58,9 @@ def ask(folder: Path, n_people: int = 14) -> Asked:
     collection_key(folder)
     state, trace = read_state(folder)
     with trace:
-        (name,) = state.preregistrations
+        (name,) = state.experiments.preregistrations
         design = design_from_json(
-            trace.artifacts.get_json(state.preregistrations[name].record.design)
+            trace.artifacts.get_json(state.experiments.preregistrations[name].record.design)
         )
     sums = design.stimuli["ratings"].sum(axis=2)
     better = (sums[:, 1] > sums[:, 0]).astype(int)
@@ -94,12 +94,15 @@ def outcome(folder: Path) -> dict[str, Any]:
     with trace:
         return {
             "people": {
-                name: sorted(answers.record.person for answers in state.answers[name])
-                for name in state.collected
+                name: sorted(answers.record.person for answers in state.experiments.answers[name])
+                for name in state.experiments.collected
             },
-            "trials": {name: item.record.trials for name, item in state.collected.items()},
+            "trials": {
+                name: item.record.trials for name, item in state.experiments.collected.items()
+            },
             "scores": {
-                key: item.record.left_out.log_predictive for key, item in state.scores.items()
+                key: item.record.left_out.log_predictive
+                for key, item in state.theories.scores.items()
             },
-            "verdict": state.concluded.record.text if state.concluded else "",
+            "verdict": state.campaign.concluded.record.text if state.campaign.concluded else "",
         }

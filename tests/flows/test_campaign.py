@@ -34,11 +34,11 @@ from small import SHORT, form, records, small_study, spawn, write_study
 def test_a_campaign_ends_with_a_verdict_on_frozen_predictions(finished: Path) -> None:
     state, trace = read_state(finished)
     trace.close()
-    assert state.concluded is not None
-    assert state.concluded.record.basis.startswith("predictions frozen before")
-    assert len(state.cycles) == len(state.collected) == 2
-    assert state.truth is not None
-    assert state.truth.record.n_trials > 100
+    assert state.campaign.concluded is not None
+    assert state.campaign.concluded.record.basis.startswith("predictions frozen before")
+    assert len(state.campaign.cycles) == len(state.experiments.collected) == 2
+    assert state.campaign.truth is not None
+    assert state.campaign.truth.record.n_trials > 100
 
 
 CONTRARY = '''"""Contrary: people take the product with the lower sum, and at times the side of last time."""
@@ -74,11 +74,11 @@ def test_a_study_can_bring_a_hidden_rule_and_rivals_of_its_own(tmp_path: Path) -
     run_study(study, tmp_path / "own", n_workers=1)
     state, trace = read_state(tmp_path / "own")
     trace.close()
-    assert "Flat" in {state.name(name) for name in state.seeds}
-    assert state.truth is not None
-    truth = state.truth.record
+    assert "Flat" in {state.theories.name(name) for name in state.seeds}
+    assert state.campaign.truth is not None
+    truth = state.campaign.truth.record
     assert truth.hidden == "Contrary"
-    assert set(truth.pool) == set(state.pool)
+    assert set(truth.pool) == set(state.theories.pool)
     assert truth.sequence["hidden"]["in all"] > 0.55
     assert audit(tmp_path / "own").passed
 
@@ -113,21 +113,25 @@ def test_a_campaign_on_learning_finds_out_how_people_learn(tmp_path: Path) -> No
     run_study(study, tmp_path / "learning", n_workers=1)
     state, trace = read_state(tmp_path / "learning")
     trace.close()
-    assert len(state.collected) == 1
-    assert state.truth is not None
-    assert set(state.truth.record.sequence["hidden"]) == {"in all", "after a reward", "after none"}
+    assert len(state.experiments.collected) == 1
+    assert state.campaign.truth is not None
+    assert set(state.campaign.truth.record.sequence["hidden"]) == {
+        "in all",
+        "after a reward",
+        "after none",
+    }
     assert audit(tmp_path / "learning").passed
 
 
 def test_every_stage_leaves_its_records(finished: Path) -> None:
     state, trace = read_state(finished)
     trace.close()
-    assert len(state.designs) == len(state.preregistrations) == 2
-    assert len(state.scores) >= 4
-    assert state.diagnoses[0].record.claims
-    assert all(claim.cites for item in state.diagnoses for claim in item.record.claims)
-    assert state.searches
-    assert state.epochs
+    assert len(state.experiments.designs) == len(state.experiments.preregistrations) == 2
+    assert len(state.theories.scores) >= 4
+    assert state.theories.diagnoses[0].record.claims
+    assert all(claim.cites for item in state.theories.diagnoses for claim in item.record.claims)
+    assert state.theories.searches
+    assert state.judging.epochs
 
 
 def test_nothing_is_collected_before_its_predictions_are_frozen(finished: Path) -> None:
@@ -169,8 +173,8 @@ def test_resuming_a_finished_run_returns_its_verdict_at_once(finished: Path) -> 
     begun = time.perf_counter()
     again = resume_run(finished)
     assert time.perf_counter() - begun < 1.0
-    assert state.concluded is not None
-    assert again == state.concluded.record
+    assert state.campaign.concluded is not None
+    assert again == state.campaign.concluded.record
     _, trace = read_state(finished)
     assert trace.journal.head == head
     trace.close()
@@ -330,15 +334,17 @@ def test_a_theory_that_raises_is_refused_with_its_line_and_the_campaign_goes_on(
     with create_run(small_study(), tmp_path / "run", n_workers=1) as run:
         run.record(started(run.config), name="start")
         asyncio.run(seed_pool(run))
-        assert run.state.started is not None
+        assert run.state.campaign.started is not None
         checked = asyncio.run(
-            check_program(run, 1, TheoryProgram(source, "test"), "", [run.state.started.digest])
+            check_program(
+                run, 1, TheoryProgram(source, "test"), "", [run.state.campaign.started.digest]
+            )
         )
         assert not checked.record.passed
         assert "ZeroDivisionError" in checked.record.reason
         assert "line 5" in checked.record.reason
-        assert len(run.state.refused) == 1
-        assert len(run.state.pool) == 2
+        assert len(run.state.theories.refused) == 1
+        assert len(run.state.theories.pool) == 2
 
 
 def test_runs_are_found_by_name_by_path_and_by_age(finished: Path) -> None:
@@ -400,13 +406,13 @@ def test_a_campaign_on_four_options_counts_every_one_of_them(tmp_path: Path) -> 
     run_study(study, tmp_path / "offers", n_workers=1)
     state, trace = read_state(tmp_path / "offers")
     trace.close()
-    (collected,) = state.collected.values()
+    (collected,) = state.experiments.collected.values()
     leader = state.board().leader
-    record = state.scores[leader.theory, collected.record.experiment].record
+    record = state.theories.scores[leader.theory, collected.record.experiment].record
     assert (record.n_options, len(record.proportions)) == (4, 4 * 10)
     assert np.reshape(record.proportions, (10, 4)).sum(axis=1) == pytest.approx(1.0)
-    assert state.completeness is not None
-    measured = state.completeness.record
+    assert state.theories.completeness is not None
+    measured = state.theories.completeness.record
     assert measured.guessing == pytest.approx(-np.log(4))
     assert len(measured.published) == len(FAMILIES["offers"].seeds)
     assert audit(tmp_path / "offers").passed

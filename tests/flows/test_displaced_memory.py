@@ -47,8 +47,8 @@ def displaced(tmp_path_factory: pytest.TempPathFactory) -> Displaced:
     run_study(small_study(**QUICK, stop=stop, judges=judges), runs / "judged", n_workers=1)
     state, trace = read_state(runs / "judged")
     trace.close()
-    (seat,) = state.displaced
-    score = next(iter(state.scores.values())).digest
+    (seat,) = state.seats.displaced
+    score = next(iter(state.theories.scores.values())).digest
     with Trace.open(runs / "judged", RECORD_TYPES) as trace:
         for number in range(N_USES):
             used = PlanUsed(
@@ -119,10 +119,10 @@ def test_the_campaign_that_lost_the_judge_doubts_it_at_once(displaced: Displaced
     trace.close()
 
     def valid(digest: Digest) -> bool:
-        return digest not in state.displaced
+        return digest not in state.seats.displaced
 
-    assert facts_of(state.library)[LIKED] in state.library.doubtful(valid)
-    assert facts_of(state.library)[MEASURED] not in state.library.doubtful(valid)
+    assert facts_of(state.memory.library)[LIKED] in state.memory.library.doubtful(valid)
+    assert facts_of(state.memory.library)[MEASURED] not in state.memory.library.doubtful(valid)
 
 
 @pytest.mark.long
@@ -139,6 +139,6 @@ def test_another_campaign_takes_the_doubt_along(
     run_study(study, displaced.runs / "another", n_workers=1)
     state, trace = read_state(displaced.runs / "another")
     with trace:
-        assert state.taken is not None
-        taken = library_from_bytes(trace.artifacts.get(state.taken.record.library))
+        assert state.memory.taken is not None
+        taken = library_from_bytes(trace.artifacts.get(state.memory.taken.record.library))
     assert facts_of(taken)[LIKED] in taken.doubted

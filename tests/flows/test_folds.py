@@ -61,18 +61,18 @@ def test_mirror_images_come_into_the_same_fold() -> None:
 def test_every_fold_is_a_campaign_that_never_saw_its_own_trials(folded: Path) -> None:
     state, trace = read_state(folded)
     trace.close()
-    assert len(state.folds) == 3
+    assert len(state.campaign.folds) == 3
     (archive,) = load_archive("allais", Path("nowhere"))
-    for item in state.folds:
+    for item in state.campaign.folds:
         fold = item.record
         own, inner = read_state(folded / fold.run)
         with inner:
             seen = {
                 key
-                for collected in own.collected.values()
+                for collected in own.experiments.collected.values()
                 for key in _stimuli(inner, collected.record.trials).keys
             }
-        assert own.concluded is not None
+        assert own.campaign.concluded is not None
         sealed = {archive.stimuli.keys[row] for row in fold.rows}
         assert seen
         assert not seen & sealed
@@ -82,11 +82,11 @@ def test_every_fold_is_a_campaign_that_never_saw_its_own_trials(folded: Path) ->
 def test_the_cross_validated_error_is_that_of_the_predictions_of_all_folds(folded: Path) -> None:
     state, trace = read_state(folded)
     trace.close()
-    assert state.concluded is not None
-    lines = {line.name: line for line in state.concluded.record.cross_validated}
+    assert state.campaign.concluded is not None
+    lines = {line.name: line for line in state.campaign.concluded.record.cross_validated}
     assert {"leader", "expected_value", "expected_utility"} <= set(lines)
-    observed = np.concatenate([item.record.observed for item in state.folds])
-    predicted = np.concatenate([item.record.predicted for item in state.folds])
+    observed = np.concatenate([item.record.observed for item in state.campaign.folds])
+    predicted = np.concatenate([item.record.predicted for item in state.campaign.folds])
     assert lines["leader"].error == pytest.approx(np.mean((observed - predicted) ** 2))
     assert len(observed) == 16
 
@@ -111,8 +111,8 @@ def test_the_audit_goes_into_the_folds(folded: Path) -> None:
 def test_resuming_a_folded_run_returns_its_verdict(folded: Path) -> None:
     state, trace = read_state(folded)
     trace.close()
-    assert state.concluded is not None
-    assert resume_run(folded) == state.concluded.record
+    assert state.campaign.concluded is not None
+    assert resume_run(folded) == state.campaign.concluded.record
 
 
 @pytest.mark.slow
@@ -120,14 +120,16 @@ def test_sealed_answers_are_opened_after_the_last_cycle_only(folded: Path) -> No
     state, trace = read_state(folded)
     with trace:
         kinds = [event.kind for event in trace.journal.events()]
-        assert state.sealed is not None
+        assert state.experiments.sealed is not None
         seen = {
             key
-            for item in state.collected.values()
+            for item in state.experiments.collected.values()
             for key in _stimuli(trace, item.record.trials).keys
         }
         sealed = {
-            key for digest in state.sealed.record.trials for key in _stimuli(trace, digest).keys
+            key
+            for digest in state.experiments.sealed.record.trials
+            for key in _stimuli(trace, digest).keys
         }
     assert kinds.index("sealed_opened") > max(
         place for place, kind in enumerate(kinds) if kind == "cycle_closed"

@@ -54,15 +54,15 @@ def test_an_inquiry_is_recorded_call_by_call_and_read_off_as_the_plan_that_was_f
     folder, plans = runs
     run_study(study(arm="text", shared=True), folder / "a", n_workers=1)
     state, _, calls = uses(folder / "a")
-    (made,) = [item.record for item in state.inquiries]
+    (made,) = [item.record for item in state.memory.inquiries]
     assert [item.tool for item in calls] == ["search_design", "recover"] * 2
-    ((_, plan),) = state.library.all(Plan)
+    ((_, plan),) = state.memory.library.all(Plan)
     assert plan.evidence == made.calls
     assert (
         canonical_form(plan.steps).digest == made.signature == canonical_form(plans[0].steps).digest
     )
-    assert any(item.record.passed for item in state.trials_proposed)
-    assert state.taken.record.n_lessons == 3
+    assert any(item.record.passed for item in state.roles.trials_proposed)
+    assert state.memory.taken.record.n_lessons == 3
     keep_library(folder)
     assert library_path(folder).read_bytes() == rebuild_library(folder).to_bytes()
 
@@ -74,7 +74,7 @@ def test_a_learned_tool_is_used_where_its_plan_recurs(runs):
     keep_library(folder)
     run_study(study(arm="tools", shared=True), folder / "a", n_workers=1)
     state, used, calls = uses(folder / "a")
-    assert [item.record.tool for item in state.inquiries] == [draft.name]
+    assert [item.record.tool for item in state.memory.inquiries] == [draft.name]
     assert [(item.tool, item.success, item.calls_saved) for item in used] == [(draft.name, True, 3)]
     assert [item.tool for item in calls] == [draft.name]
     assert rebuild_library(folder).standing(draft.name).successes == 1
@@ -97,10 +97,10 @@ def test_a_tool_that_would_call_something_else_hands_over_to_its_text_and_is_ret
     keep_library(folder)
     run_study(study(arm="tools", shared=True), folder / "a", n_workers=1)
     state, used, _ = uses(folder / "a")
-    assert [item.record.complete for item in state.inquiries] == [True]
-    assert [item.record.tool for item in state.inquiries] == [""]
+    assert [item.record.complete for item in state.memory.inquiries] == [True]
+    assert [item.record.tool for item in state.memory.inquiries] == [""]
     assert [(item.success, item.failure) for item in used] == [(False, "difference")]
-    assert state.concluded is not None
+    assert state.campaign.concluded is not None
     assert rebuild_library(folder).standing(draft.name).status == "retired"
 
 
@@ -112,6 +112,6 @@ def test_with_a_corrupt_library_the_campaign_goes_on_and_says_so(runs):
     run_study(study(arm="text", shared=True), folder / "a", n_workers=1)
     state, trace = read_state(folder / "a")
     trace.close()
-    assert "lakatos memory rebuild" in state.taken.record.problem
-    assert state.taken.record.n_lessons == 0
-    assert state.concluded is not None
+    assert "lakatos memory rebuild" in state.memory.taken.record.problem
+    assert state.memory.taken.record.n_lessons == 0
+    assert state.campaign.concluded is not None

@@ -82,8 +82,8 @@ def test_a_hidden_rule_is_found_from_wrong_first_rivals(name, tmp_path):
     run_study(study, tmp_path / "run", n_workers=1)
     state, trace = read_state(tmp_path / "run")
     trace.close()
-    assert state.truth is not None
-    errors = state.truth.record.corrected
+    assert state.campaign.truth is not None
+    errors = state.campaign.truth.record.corrected
     leader = errors[state.board().leader.theory]
     assert leader < most
     assert leader == min(errors.values())

@@ -62,7 +62,7 @@ def test_theories_that_part_only_where_nobody_was_asked_but_may_be_are_rivals(
     trace.close()
     with open_run(tmp_path / "run", n_workers=1) as run:
         run.state = state
-        names = {run.state.name(name): name for name in run.state.pool}
+        names = {run.state.theories.name(name): name for name in run.state.theories.pool}
         first, second = names["Sum"], names["But"]
         assert distance(run, first, second) < DISTINCT  # none of the four trials is such
         differ = differing(run)

@@ -38,13 +38,15 @@ def summary(folder: Path) -> dict[str, Any]:
             "head": trace.journal.head[1],
             "form": canonical_digest(events),
             "kinds": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
-            "experiments": {name: item.record.n_people for name, item in state.collected.items()},
-            "leaders": [cycle.record.leader for cycle in state.cycles],
+            "experiments": {
+                name: item.record.n_people for name, item in state.experiments.collected.items()
+            },
+            "leaders": [cycle.record.leader for cycle in state.campaign.cycles],
             "standings": [
                 [line.theory, line.score.value, line.score.standard_error]
                 for line in state.board().standings
             ],
-            "verdict": state.concluded.record.text if state.concluded else "",
+            "verdict": state.campaign.concluded.record.text if state.campaign.concluded else "",
         }
 
 

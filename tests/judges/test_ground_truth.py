@@ -15,7 +15,7 @@ from lakatos.judges.feature import FEATURES, features_of
 from lakatos.judges.ground_truth import archived_items, machine_theory, simulated_items
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.score import UnitScores
+from lakatos.theories.scoring.score import UnitScores
 from lakatos.theories.theory import read_program
 
 NAME = "intertemporal"

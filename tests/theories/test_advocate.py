@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakatos.theories.advocate import (
+from lakatos.theories.errors import TheoryRaisedError
+from lakatos.theories.fitting.evaluate import EvaluatedComposition
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
+from lakatos.theories.grammar_search.advocate import (
     AdvocateBrief,
     GrammarAdvocate,
     SearchProposal,
     SearchStart,
 )
-from lakatos.theories.errors import TheoryRaisedError
-from lakatos.theories.evaluate import EvaluatedComposition
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
-from lakatos.theories.score import UnitScores
+from lakatos.theories.scoring.score import UnitScores
 from lakatos.theories.theory import TheoryProgram, read_program
 from lakatos.traces.digest import digest_of
 

@@ -3,9 +3,9 @@ import pytest
 
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.participants.simulated import draw_options
-from lakatos.theories import behave as module
-from lakatos.theories.behave import TheoryCrowd, behave
 from lakatos.theories.errors import TheoryProbabilityError
+from lakatos.theories.running import behave as module
+from lakatos.theories.running.behave import TheoryCrowd, behave
 from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = MultiattributeDomain()

@@ -7,14 +7,14 @@ import pytest
 from scipy.special import ndtr
 
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.calibrate import (
+from lakatos.theories.fitting.calibrate import (
     calibrate,
     leave_groups_out,
     leave_one_out,
 )
-from lakatos.theories.normals import SMALLEST_SPREAD, most_likely_normals
+from lakatos.theories.fitting.normals import SMALLEST_SPREAD, most_likely_normals
 from lakatos.theories.prior import Prior, parse_prior
-from lakatos.theories.score import ExperimentEvidence, log_predictive
+from lakatos.theories.scoring.score import ExperimentEvidence, log_predictive
 
 LEAN = parse_prior("lean", {"prior": "uniform", "low": -4.0, "high": 4.0})
 SLOPE = parse_prior("slope", {"prior": "log_uniform", "low": 0.05, "high": 20.0})

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks.theories import cheats
-from lakatos.theories.check import table_size
+from lakatos.theories.checks.check import table_size
 from lakatos.theories.errors import TheoryProbabilityError
+from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import TheoryProgram, read_program
-from lakatos.theories.view import TheoryView
 
 EVERY = {cheat.name: cheat for cheat in cheats.cheats()}
 

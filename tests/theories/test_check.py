@@ -10,12 +10,12 @@ from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories import errors
-from lakatos.theories.check import FALSE_ALARM_RATE, check_theory, choice_test
+from lakatos.theories.checks.check import FALSE_ALARM_RATE, check_theory, choice_test
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
 from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
-from lakatos.theories.score import (
+from lakatos.theories.scoring.score import (
     UNKNOWN,
     ExperimentEvidence,
     log_predictive,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lakatos.experiments.domains import DOMAINS
-from lakatos.theories.check import check_clauses, check_theory
+from lakatos.theories.checks.check import check_clauses, check_theory
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.prior import parse_prior

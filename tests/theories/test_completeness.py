@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.completeness import completeness, regretted_trials
-from lakatos.theories.score import UnitScores
+from lakatos.theories.generic_learners.completeness import completeness, regretted_trials
+from lakatos.theories.scoring.score import UnitScores
 
 
 def units(per_choice, n_choices=10.0) -> UnitScores:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakatos.theories.complexity import code_length, form_of_source, why_unreadable
+from lakatos.theories.checks.complexity import code_length, form_of_source, why_unreadable
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.theory import TheoryProgram, read_program
 

@@ -26,7 +26,7 @@ from lakatos.theories.diagnosis.pool import pool_evidence, scores_of_people, sha
 from lakatos.theories.diagnosis.rule import RULES, DiagnosisCheck
 from lakatos.theories.diagnosis.slope import ResidualSample, slope_of
 from lakatos.theories.grammar import Grammar, Mechanism, SkeletonSlot
-from lakatos.theories.score import (
+from lakatos.theories.scoring.score import (
     ExperimentEvidence,
     ScoreEstimate,
     learn_population,

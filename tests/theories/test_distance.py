@@ -8,7 +8,8 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
-from lakatos.theories.distance import (
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.scoring.distance import (
     DUPLICATE,
     behavioural_distance,
     distances,
@@ -16,7 +17,6 @@ from lakatos.theories.distance import (
     simplex_least_squares,
     theory_map,
 )
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = MultiattributeDomain()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.exactness import error_beyond_chance
+from lakatos.theories.scoring.exactness import error_beyond_chance
 
 N_PEOPLE, N_TRIALS, N_ASKED = 12, 10, 2
 SHARES = np.linspace(0.1, 0.9, N_TRIALS)

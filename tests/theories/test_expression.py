@@ -5,7 +5,7 @@ import pytest
 
 from lakatos.experiments.domains.risky import RiskyDomain, pairs
 from lakatos.experiments.task import Trials
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.induction import expression
 from lakatos.theories.induction.combination import atoms_of, more_gates, with_combinations
 from lakatos.theories.induction.induce import induce
@@ -28,7 +28,7 @@ from lakatos.theories.induction.terms import (
     signs,
     without_twins,
 )
-from lakatos.theories.sequence import follow
+from lakatos.theories.running.sequence import follow
 from lakatos.theories.theory import TheoryProgram
 from tests.theories.test_induction import DOMAIN, answer, by
 

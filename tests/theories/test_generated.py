@@ -5,11 +5,11 @@ import pytest
 
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.task import Trials
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.errors import TheoryError, TheorySourceError
-from lakatos.theories.generated import import_gecco
+from lakatos.theories.exchange.gecco import import_gecco
+from lakatos.theories.running.sequence import follow
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sequence import follow
 from lakatos.theories.theory import read_program
 
 DOMAIN = MultiattributeDomain()

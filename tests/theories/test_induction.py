@@ -12,7 +12,7 @@ from lakatos.experiments.domains.intertemporal import IntertemporalDomain
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.domains.risky import RiskyDomain, pairs
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.induction import induce as induction
 from lakatos.theories.induction.additive import RIDGE, AdditiveSearch, GatedLead
 from lakatos.theories.induction.combination import with_combinations
@@ -44,7 +44,7 @@ from lakatos.theories.induction.tree import (
     predict,
     size_of,
 )
-from lakatos.theories.sequence import follow
+from lakatos.theories.running.sequence import follow
 from lakatos.theories.theory import TheoryProgram
 
 DOMAIN = MultiattributeDomain()

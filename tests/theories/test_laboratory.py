@@ -6,13 +6,13 @@ import pytest
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import evaluate
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.fitting.evaluate import evaluate
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.laboratory import FittedCompositions, Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.score import learn_population, log_predictive
+from lakatos.theories.scoring.score import learn_population, log_predictive
 from lakatos.theories.theory import TheoryProgram, read_program
 
 CASES = {
@@ -191,3 +191,13 @@ def test_what_no_trial_depends_on_is_not_learned_not_told_and_left_out(sign, dep
             name: (prior.center, prior.spread) for name, prior in people.items() if not prior.idle
         }
         assert theory.with_recorded(kept, {}).priors["loss_pace"] == people["loss_pace"]
+
+
+def test_a_theory_without_parameters_has_nothing_to_learn():
+    domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
+    theory = read_program(family.program("random"))
+    assert not theory.priors
+    stimuli = domain.candidates(CASES["multiattribute"][1], np.random.default_rng(0), 5)
+    with Laboratory(domain) as laboratory:
+        trials = laboratory.simulate([theory], stimuli, 4, np.random.default_rng(1))
+        assert laboratory.people_of([theory], [{}], trials) == [{}]

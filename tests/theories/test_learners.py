@@ -7,7 +7,7 @@ import pytest
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.learners import (
+from lakatos.theories.generic_learners.learners import (
     PEOPLE,
     ceiling_of_people,
     log_answers,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from lakatos.theories.account import MOST_WORDS
+from lakatos.theories.checks.naming import name_in_company
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
-from lakatos.theories.naming import name_in_company
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.topic import topic_of
 

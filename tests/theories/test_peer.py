@@ -5,13 +5,13 @@ import pytest
 
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.task import Trials
-from lakatos.theories.behave import behave
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.errors import TheoryLintError, TheorySourceError
+from lakatos.theories.exchange.autocog import import_autocog
 from lakatos.theories.families.multiattribute import FAMILY
-from lakatos.theories.peer import import_autocog
+from lakatos.theories.running.behave import behave
+from lakatos.theories.running.sequence import follow
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sequence import follow
 
 DOMAIN = MultiattributeDomain()
 SPACE = DOMAIN.space({"validities": [0.9, 0.8, 0.6], "levels": [0, 1]})

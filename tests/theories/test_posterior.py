@@ -15,9 +15,9 @@ from scipy.stats import beta, kstest, norm
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.errors import PosteriorError, TheoryError, TheoryTimeoutError
-from lakatos.theories.metropolis import sample as metropolis
-from lakatos.theories.posterior import fit, load_posterior
-from lakatos.theories.posterior_check import (
+from lakatos.theories.fitting.metropolis import sample as metropolis
+from lakatos.theories.fitting.posterior import fit, load_posterior
+from lakatos.theories.fitting.posterior_check import (
     compare,
     posterior_predictive,
     simulation_based_calibration,

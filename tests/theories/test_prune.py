@@ -4,8 +4,8 @@ import numpy as np
 
 from lakatos.theories.errors import TheoryRaisedError
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
-from lakatos.theories.prune import PrunedComposition, prune, simplifications
-from lakatos.theories.score import UnitScores
+from lakatos.theories.grammar_search.prune import PrunedComposition, prune, simplifications
+from lakatos.theories.scoring.score import UnitScores
 
 PRIOR = {"prior": "uniform", "low": 0.0, "high": 1.0}
 GRAMMAR = Grammar(

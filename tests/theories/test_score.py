@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories import score
-from lakatos.theories.score import (
+from lakatos.theories.scoring import score
+from lakatos.theories.scoring.score import (
     TINY,
     UNKNOWN,
     ExperimentEvidence,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
-from lakatos.theories.search import (
+from lakatos.theories.grammar_search.search_tree import (
     ArchiveMap,
     CandidateObjective,
     CompositionSurrogate,

@@ -5,19 +5,25 @@ from lakatos.experiments.domains.learning import LearningDomain
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.behave import behave
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.errors import (
     TheoryProbabilityError,
     TheoryRaisedError,
     TheoryShapeError,
     TheorySourceError,
 )
+from lakatos.theories.running.behave import behave
+from lakatos.theories.running.sequence import (
+    expected,
+    follow,
+    follow_all,
+    log_likelihood_of_all,
+    simulate,
+)
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.score import log_predictive
-from lakatos.theories.sequence import expected, follow, follow_all, log_likelihood_of_all, simulate
+from lakatos.theories.scoring.score import log_predictive
+from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import TheoryProgram, read_program
-from lakatos.theories.view import TheoryView
 
 BANDIT, PRODUCTS = LearningDomain(), MultiattributeDomain()
 RESCORLA_WAGNER = '''"""Rescorla-Wagner: people move the value of what they chose towards what it paid."""

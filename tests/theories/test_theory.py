@@ -5,7 +5,7 @@ import pytest
 
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.errors import (
     PriorError,
     TheoryError,

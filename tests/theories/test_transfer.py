@@ -9,7 +9,7 @@ from scipy.special import logit
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.score import log_predictive, paired_difference
+from lakatos.theories.scoring.score import log_predictive, paired_difference
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.transfer import first_half, person_by_person, rescale, rescaled, transfer
 

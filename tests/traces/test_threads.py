@@ -34,7 +34,7 @@ def choose(parameters, trials, xp):
         "import lakatos.flows.commands.main",  # every command
         "import lakatos.flows.start",  # scripts and notebooks
         "import lakatos.flows.campaign",  # what deployments and workers run
-        "import numpy, scipy.linalg, theories.score",  # a script that had loaded NumPy before
+        "import numpy, scipy.linalg, theories.scoring.score",  # a script that had loaded NumPy before
         "import lakatos.experiments.power",
     ],
 )

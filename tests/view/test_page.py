@@ -13,7 +13,6 @@ from fastapi.testclient import TestClient
 from test_report import EVIL
 from viewing import look_at
 
-from lakatos.flows.run.memory_records import InquiryMade, LessonsRecalled, LibraryTaken
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.view import chart
 from lakatos.flows.view.app import create_app
@@ -25,6 +24,7 @@ from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.item import Fact, PlanUsed, ToolValidated
 from lakatos.memory.plan import PlanStep
+from lakatos.memory.record import InquiryMade, LessonsRecalled, LibraryTaken
 from lakatos.memory.tool import ToolDraft
 from lakatos.traces.digest import digest_of
 from lakatos.traces.step import Trace

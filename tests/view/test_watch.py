@@ -39,9 +39,11 @@ def same_state(folder: Path, watch: RunWatch) -> None:
     trace.close()
     look = watch.look()
     for part in fields(state):
-        if part.name not in FOLDED_LATER:
-            assert getattr(look.state, part.name) == getattr(state, part.name), part.name
-    assert look.with_scores().state.scores == state.scores
+        own, other = getattr(look.state, part.name), getattr(state, part.name)
+        for item in fields(own):
+            if item.name not in FOLDED_LATER:
+                assert getattr(own, item.name) == getattr(other, item.name), item.name
+    assert look.with_scores().state.theories.scores == state.theories.scores
 
 
 @pytest.mark.parametrize("which", ["finished", pytest.param("campaign", marks=pytest.mark.long)])
@@ -78,15 +80,18 @@ def test_what_is_erased_while_a_run_is_watched_is_gone_with_all_that_rested_on_i
     shutil.copytree(finished, folder)
     watch = RunWatch("erased", folder)
     before = watch.look()
-    target, n_scores = before.state.collected["1.1"].digest, len(before.records(TheoryScored))
+    target, n_scores = (
+        before.state.experiments.collected["1.1"].digest,
+        len(before.records(TheoryScored)),
+    )
     with Trace.open(folder, RECORD_TYPES) as trace:
         trace.record(
             Tombstone(target=target, reason="the people withdrew"), name="withdraw", inputs=[target]
         )
     watch._looked = 0.0
     after = watch.look()
-    assert "1.1" in before.state.collected
-    assert "1.1" not in after.state.collected
+    assert "1.1" in before.state.experiments.collected
+    assert "1.1" not in after.state.experiments.collected
     assert not after.valid(target)
     assert 0 < len(after.records(TheoryScored)) < n_scores
     same_state(folder, watch)

@@ -69,8 +69,10 @@ def all_pages(look: RunMoment, most: int = 4) -> list[str]:
         base + "part/epochs",
     ]
     found += [f"{base}theory/{digest}" for digest in list(look.checked)[:most]]
-    found += [f"{base}experiment/{name}" for name in list(look.state.designs)[:most]]
-    found += [f"{base}diagnosis/{number}" for number in range(len(look.state.diagnoses))][:most]
+    found += [f"{base}experiment/{name}" for name in list(look.state.experiments.designs)[:most]]
+    found += [f"{base}diagnosis/{number}" for number in range(len(look.state.theories.diagnoses))][
+        :most
+    ]
     found += [f"{base}record/{seqs[0]}" for seqs in look.outline.by_kind.values()]
     found += [
         f"{base}artifact/{digest}" for digest in list(look.trace.artifacts.digests())[: 3 * most]

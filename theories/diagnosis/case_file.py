@@ -26,7 +26,7 @@ from lakatos.theories.diagnosis.rule import (
 )
 from lakatos.theories.grammar import Grammar
 from lakatos.theories.record import Diagnosis, DiagnosisClaim
-from lakatos.theories.score import ScoreEstimate, is_tie
+from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]

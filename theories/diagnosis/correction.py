@@ -16,7 +16,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from lakatos.theories.diagnosis.panel import AnswerPanel
-from lakatos.theories.score import (
+from lakatos.theories.running.sequence import TINY
+from lakatos.theories.scoring.score import (
     ExperimentEvidence,
     ScoreEstimate,
     UnitScores,
@@ -24,7 +25,6 @@ from lakatos.theories.score import (
     log_predictive,
     paired_difference,
 )
-from lakatos.theories.sequence import TINY
 
 Array = NDArray[np.float64]
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(5)

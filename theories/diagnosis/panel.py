@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.score import ExperimentEvidence
-from lakatos.theories.sequence import TINY
+from lakatos.theories.running.sequence import TINY
+from lakatos.theories.scoring.score import ExperimentEvidence
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]

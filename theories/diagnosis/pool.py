@@ -23,7 +23,7 @@ from scipy.stats import chi2, t
 
 from lakatos.theories.diagnosis.correction import CorrectionGain, gain_between
 from lakatos.theories.diagnosis.panel import TheoryPredictions
-from lakatos.theories.score import log_predictive
+from lakatos.theories.scoring.score import log_predictive
 
 Array = NDArray[np.float64]
 SHARES = np.linspace(0.1, 0.9, 9)

@@ -37,7 +37,7 @@ from lakatos.theories.diagnosis.pool import (
     z_of,
 )
 from lakatos.theories.diagnosis.slope import ResidualSample, slope_of
-from lakatos.theories.sequence import TINY
+from lakatos.theories.running.sequence import TINY
 
 Array = NDArray[np.float64]
 INTERACTING = 3

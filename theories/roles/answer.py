@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.claim import ClaimPrediction
+from lakatos.theories.checks.claim import ClaimPrediction
 
 Sentence = Annotated[str, Field(min_length=1, max_length=400)]
 Citation = Annotated[str, Field(pattern=r"^#[0-9a-f]{8,64}$")]
@@ -75,7 +75,7 @@ class Steelman(Answer):
 
 
 class Stated(Answer):
-    """A prediction in terms that can be tried; see `theories.claim.Prediction`."""
+    """A prediction in terms that can be tried; see `theories.checks.claim.Prediction`."""
 
     relation: Literal[
         "increasing",

@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.fit import Scored
+from lakatos.theories.fitting.fit import Scored
 from lakatos.theories.prior import Prior
 from lakatos.theories.roles.exhibit import rounded
 from lakatos.theories.roles.overview import deviations
-from lakatos.theories.score import UnitScores, paired_difference, proportion_error
+from lakatos.theories.scoring.score import UnitScores, paired_difference, proportion_error
 from lakatos.theories.theory import Theory
 
 MOST_MISSED: Final = 6
@@ -56,6 +56,8 @@ def draft_report(
 
 def _learned(prior: Prior) -> str:
     """What was learned of a parameter, and whether it lies at an end of its declared range."""
+    if prior.idle:
+        return "nothing: no trial that was asked depends on it"
     ends = prior.latent(np.array([prior.low, prior.high]))
     spread = "" if np.isnan(prior.spread) else f", people differ by {rounded(prior.spread)}"
     scale = " on the log scale" if prior.is_log else ""

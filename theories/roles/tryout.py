@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lakatos.theories.advocate import GrammarAdvocate
-from lakatos.theories.claim import ClaimPrediction, read_predictions
+from lakatos.theories.checks.claim import ClaimPrediction, read_predictions
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import EvaluatedComposition
+from lakatos.theories.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.rewrite import with_literal
 from lakatos.theories.roles.answer import Successor
 from lakatos.theories.theory import Theory, TheoryProgram, read_program

@@ -144,9 +144,9 @@ def test_a_small_study_runs_reports_and_audits_from_the_command_line(tmp_path: P
     with trace:
         found = read_summary(tmp_path / "runs" / "small-1")
         assert found is not None
-        assert state.concluded is not None
-        counts = len(state.collected), len(state.pool), trace.journal.head[0]
-        assert (found.how, found.verdict) == ("concluded", state.concluded.record.text)
+        assert state.campaign.concluded is not None
+        counts = len(state.experiments.collected), len(state.theories.pool), trace.journal.head[0]
+        assert (found.how, found.verdict) == ("concluded", state.campaign.concluded.record.text)
         assert (found.n_experiments, found.n_rivals, found.n_records) == counts
     checked = lakatos("audit", "small-1", "--runs", tmp_path / "runs")
     assert checked.returncode == 0

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from doctest import ELLIPSIS, DocTestParser, DocTestRunner
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -193,8 +194,8 @@ def test_the_script_for_r_finds_every_table_and_column_that_it_reads(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("Rscript"), reason="R is not installed")
-def test_r_runs_the_script(file: Path, tmp_path: Path) -> None:
+def test_r_runs_the_script(file: Path, tmp_path: Path, require: Any) -> None:
+    require(shutil.which("Rscript"), "R is not installed")
     command = Path(sys.executable).with_name("lakatos")
     subprocess.run(
         ["Rscript", str(DOCS / "from_r.R"), str(file)],

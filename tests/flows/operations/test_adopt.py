@@ -13,7 +13,8 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import StudyError
 from lakatos.flows.operations.adopt import describe_file, new_study
 from lakatos.flows.report.report import write_report
-from lakatos.flows.run.run import create_run, open_run, read_state, trials_in
+from lakatos.flows.run.evidence import trials_in
+from lakatos.flows.run.run import create_run, open_run, read_state
 from lakatos.flows.run.study import load_study
 from lakatos.flows.start import run_study
 
@@ -75,8 +76,8 @@ def test_a_study_is_written_and_its_run_needs_the_file_no_more(tmp_path: Path) -
     data.unlink()
     state, trace = read_state(tmp_path / "run")
     with trace:
-        (collected,) = state.collected
-        assert trials_in(trace, state, collected).n_people == 8
+        (collected,) = state.experiments.collected
+        assert trials_in(trace.artifacts, state, collected).n_people == 8
     open_run(tmp_path / "run").close()
     found = audit(tmp_path / "run")
     assert found.passed, found

@@ -49,7 +49,7 @@ def test_a_preview_is_what_a_run_begins_with(tmp_path: Path) -> None:
     run_study(study, tmp_path / "run", n_workers=1)
     state, trace = read_state(tmp_path / "run")
     with trace:
-        first = state.designs["1.1"].record
+        first = state.experiments.designs["1.1"].record
         stimuli = design_from_json(trace.artifacts.get_json(first.design)).stimuli
     assert first == found.chosen
     assert stimuli.keys == found.design.stimuli.keys

@@ -59,7 +59,7 @@ from lakatos.theories.record import (
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.score import UnitScores, noise_ceiling, proportion_error
+from lakatos.theories.scoring.score import UnitScores, noise_ceiling, proportion_error
 from lakatos.theories.theory import TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
@@ -239,7 +239,7 @@ class WrittenRun:
 
     def collected(self) -> None:
         for number in (0, 1):
-            design, chosen = self.design(number), self.state.designs[f"{number + 1}.1"]
+            design, chosen = self.design(number), self.state.experiments.designs[f"{number + 1}.1"]
             arrays = {}
             for name in self.theories:
                 mean = self.predicted[name][self.rows(number)]
@@ -287,7 +287,7 @@ class WrittenRun:
         return Trials(name, stimuli, person, trial, response, np.ones_like(repetition), n_people=12)
 
     def scored(self) -> None:
-        for experiment, collected in self.state.collected.items():
+        for experiment, collected in self.state.experiments.collected.items():
             trials = Trials.from_json(self.trace.artifacts.get_json(collected.record.trials))
             rows = self.rows(int(experiment[0]) - 1)
             for name in self.theories:
@@ -316,8 +316,8 @@ class WrittenRun:
                 )
 
     def closed(self) -> None:
-        score = self.state.scores[self.winner, "2.1"].digest
-        cites = (score, self.state.collected["2.1"].digest)
+        score = self.state.theories.scores[self.winner, "2.1"].digest
+        cites = (score, self.state.experiments.collected["2.1"].digest)
         claim = DiagnosisClaim(
             text=f"claim {EVIL}", feature="conflict", effect=0.1, z=3.2, q=0.00001, cites=cites, rule="slope",
             trigger=EVIL, interval=(0.05, 0.15), confidence=0.83, gain=0.01, gain_error=0.002,
@@ -447,15 +447,15 @@ def test_a_finished_run_is_reported_from_question_to_limits(finished: Path, tmp_
     state, trace = read_state(finished)
     with trace:
         head = trace.journal.head[1]
-    assert state.concluded is not None
-    assert state.truth is not None
+    assert state.campaign.concluded is not None
+    assert state.campaign.truth is not None
     for words in (
-        state.concluded.record.text,
-        state.theories[state.concluded.record.leader].record.claim[1:],
+        state.campaign.concluded.record.text,
+        state.theories.checked[state.campaign.concluded.record.leader].record.claim[1:],
         "Nobody took part",
         f"lakatos audit {finished}",
         head,
-        state.truth.record.hidden,
+        state.campaign.truth.record.hidden,
         "Which rule do simulated people follow?",
         "were answered yes",
     ):

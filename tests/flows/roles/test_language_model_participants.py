@@ -31,8 +31,9 @@ from lakatos.flows.errors import FlowError, StudyError
 from lakatos.flows.operations.people import export, import_answers, withdraw
 from lakatos.flows.report.report import write_report
 from lakatos.flows.roles.budget import raise_budget
+from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.run import read_state, theory_of, trials_in
+from lakatos.flows.run.run import read_state
 from lakatos.flows.stages.collect import AnswersAwaited
 from lakatos.flows.start import resume_run, run_study
 from lakatos.language_models.ledger import Budget, spending_of
@@ -123,7 +124,7 @@ def test_answers_follow_the_rule_that_the_server_reads_off_the_pages(finished: P
         (collected,) = [item.record for item in trace.records(TrialsCollected)]
         state, other = read_state(finished)
         other.close()
-        trials = trials_in(trace, state, collected.experiment)
+        trials = trials_in(trace.artifacts, state, collected.experiment)
     sums = trials.stimuli["ratings"].sum(axis=2)[trials.trial]
     clear = sums[:, 0] != sums[:, 1]
     agree = (sums[:, 1] > sums[:, 0])[clear] == trials.response[clear]
@@ -162,10 +163,10 @@ def test_its_answers_are_labelled_wherever_they_stand(finished: Path, tmp_path: 
     assert [item.model for item in records(finished, ModelTakesPart)] == ["anyone"]
     state, trace = read_state(finished)
     trace.close()
-    assert state.concluded is not None
+    assert state.campaign.concluded is not None
     assert (
         "All answers are those of the language model 'anyone', none of people."
-        in state.concluded.record.text
+        in state.campaign.concluded.record.text
     )
     report = write_report(finished, tmp_path / "report.html").read_text()
     assert "No person took part: the language model <q>anyone</q> answered." in report
@@ -204,8 +205,8 @@ def test_every_record_of_answers_cites_its_session_and_that_its_calls(finished: 
 def test_no_theory_is_scored_on_a_model_and_on_people_together(finished: Path) -> None:
     state, trace = read_state(finished)
     with trace:
-        by_model = trials_in(trace, state, next(iter(state.collected)))
-        theory = theory_of(trace, state, next(iter(state.pool)))
+        by_model = trials_in(trace.artifacts, state, next(iter(state.experiments.collected)))
+        theory = theory_of(trace.artifacts, state, next(iter(state.theories.pool)))
     by_people = replace(by_model, experiment="people", by_language_model=False)
     with Laboratory(DOMAINS["multiattribute"], n_workers=1) as laboratory:
         assert len(laboratory.evidence(theory, [by_model, by_model], 64)) == 2
@@ -232,7 +233,7 @@ def test_answers_of_a_model_are_not_let_into_the_run_of_people(tmp_path: Path, s
     state, trace = read_state(folder)
     trace.close()
     batch = PersonAnswers(
-        experiment=next(iter(state.recruited)),
+        experiment=next(iter(state.experiments.recruited)),
         person="0" * 64,
         status="completed",
         trial=tuple(range(N_TRIALS)),

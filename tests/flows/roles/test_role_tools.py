@@ -260,8 +260,10 @@ def test_a_model_that_calls_tools_at_random_and_badly_is_harmless(tmp_path: Path
         run_study(small_study(**changes(served.base_url, **roles)), tmp_path / "bad", n_workers=1)
     state, trace = read_state(tmp_path / "bad")
     trace.close()
-    assert state.concluded is not None
-    assert all("language model" not in item.record.author for item in state.theories.values())
+    assert state.campaign.concluded is not None
+    assert all(
+        "language model" not in item.record.author for item in state.theories.checked.values()
+    )
     looked = records(tmp_path / "bad", MatterInvestigated)
     assert {item.role for item in looked} == {"arbiter", "advocate", "reviser"}
     assert len({item.outcome for item in looked}) >= 3

@@ -109,12 +109,12 @@ def test_a_model_that_knows_the_rule_which_the_grammar_lacks_leads(
 ) -> None:
     state, trace = read_state(finished[0])
     trace.close()
-    assert state.concluded is not None
-    leader = state.theories[state.concluded.record.leader].record
+    assert state.campaign.concluded is not None
+    leader = state.theories.checked[state.campaign.concluded.record.leader].record
     assert leader.name == "Odd totals"
     assert leader.author == "language model writer"
-    assert state.truth is not None
-    assert state.truth.record.corrected[state.concluded.record.leader] < 0.001
+    assert state.campaign.truth is not None
+    assert state.campaign.truth.record.corrected[state.campaign.concluded.record.leader] < 0.001
 
 
 @pytest.mark.long
@@ -166,7 +166,7 @@ def test_trials_that_simulation_bears_out_can_be_asked(finished: tuple[Path, Any
     assert all(item.passed == (min(item.power, item.power_of_rival) >= 0.6) for item in proposed)
     state, trace = read_state(folder)
     trace.close()
-    passed = {item.digest for item in state.trials_proposed if item.record.passed}
+    passed = {item.digest for item in state.roles.trials_proposed if item.record.passed}
     assert passed
     with Trace.open(folder, RECORD_TYPES, read_only=True) as opened:
         cited = {
@@ -186,11 +186,11 @@ def test_the_judge_reads_both_orders_and_is_one_of_the_panel(finished: tuple[Pat
     assert {item.n_readings for item in read} == {2}
     state, trace = read_state(folder)
     trace.close()
-    assert all(NAME in item.record.opinions for item in state.verdicts.values())
+    assert all(NAME in item.record.opinions for item in state.judging.verdicts.values())
     odd = [
         item.record.opinions[NAME]
-        for item in state.verdicts.values()
-        if state.theories[item.record.candidate].record.name == "Odd totals"
+        for item in state.judging.verdicts.values()
+        if state.theories.checked[item.record.candidate].record.name == "Odd totals"
     ]
     assert odd
     assert odd[0] == pytest.approx(
@@ -281,8 +281,11 @@ def test_a_script_can_take_a_role_and_is_missed_by_nobody_when_it_ends(tmp_path:
     run_study(small_study(**changes), tmp_path / "scripted", n_workers=1)
     state, trace = read_state(tmp_path / "scripted")
     trace.close()
-    assert state.concluded is not None
-    assert state.theories[state.concluded.record.leader].record.author == "language model writer"
+    assert state.campaign.concluded is not None
+    assert (
+        state.theories.checked[state.campaign.concluded.record.leader].record.author
+        == "language model writer"
+    )
     answers = records(tmp_path / "scripted", RoleAnswered)
     assert [(item.cycle, item.outcome, item.reason) for item in answers] == [
         (1, "answered", ""),
@@ -323,8 +326,10 @@ def test_a_campaign_with_every_misbehaviour_is_a_correct_campaign(tmp_path: Path
         )
     state, trace = read_state(tmp_path / "bad")
     trace.close()
-    assert state.concluded is not None
-    assert all("language model" not in item.record.author for item in state.theories.values())
+    assert state.campaign.concluded is not None
+    assert all(
+        "language model" not in item.record.author for item in state.theories.checked.values()
+    )
     outcomes = {item.outcome for item in records(tmp_path / "bad", RoleAnswered)}
     assert len(outcomes) >= 4
     assert all(
@@ -388,10 +393,10 @@ def test_an_exhausted_budget_stops_the_run_until_it_is_raised(tmp_path: Path) ->
         raise_budget(folder, Budget(requests=10))
         resume_run(folder, n_workers=1)
     state, trace = read_state(folder)
-    assert state.concluded is not None
+    assert state.campaign.concluded is not None
     assert spending_of(trace.journal.events()).total.requests == 2
     trace.close()
-    assert "Odd totals" in {item.record.name for item in state.theories.values()}
+    assert "Odd totals" in {item.record.name for item in state.theories.checked.values()}
     assert audit(folder, n_workers=1).passed
 
 
@@ -411,7 +416,7 @@ def test_a_study_may_go_on_without_models_when_the_budget_or_the_server_is_gone(
     for name in ("poor", "gone"):
         state, trace = read_state(tmp_path / name)
         trace.close()
-        assert state.concluded is not None
+        assert state.campaign.concluded is not None
 
 
 @pytest.mark.parametrize(
@@ -482,4 +487,4 @@ def test_a_server_that_is_not_there_is_found_out_before_anything_else(tmp_path: 
         run_study(study(Nowhere), tmp_path / "nowhere", n_workers=1)
     state, trace = read_state(tmp_path / "nowhere")
     trace.close()
-    assert not state.theories
+    assert not state.theories.checked

@@ -124,8 +124,8 @@ def test_what_an_analysis_shows_comes_back_and_counts_nothing_that_is_sealed_or_
 
 def test_drafts_are_counted_among_what_was_tried(worked: Any) -> None:
     _, _, state = worked
-    searched = sum(item.record.n_attempts for item in state.searches)
-    assert state.n_tried == searched + len(state.tried) > searched
+    searched = sum(item.record.n_attempts for item in state.theories.searches)
+    assert state.n_tried == searched + len(state.roles.tried) > searched
 
 
 def test_later_cycles_are_told_the_standing_the_fate_of_proposals_and_ones_own_notes(

@@ -14,7 +14,7 @@ from lakatos.flows.report.report import write_report
 from lakatos.flows.run.code import science, without_comments
 from lakatos.flows.run.run import accept_code
 from lakatos.flows.start import resume_run
-from lakatos.theories import score
+from lakatos.theories.scoring import score
 from lakatos.traces.step import JOURNAL_FILE
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -28,7 +28,7 @@ FILES = {
     "experiments/archives/risky_old.py": "c = 1\n",
     "theories/families/learning_past.py": "d = 1\n",
     "theories/families/offers.py": "from lakatos.theories.families.learning_past import d\n",
-    "theories/score.py": "e = 1  # a number\n\n# a line of its own\ntext = '''\n# no comment\n'''\n",
+    "theories/scoring/score.py": "e = 1  # a number\n\n# a line of its own\ntext = '''\n# no comment\n'''\n",
     "judges/prompt.md": "Judge.\n",
 }
 
@@ -56,9 +56,9 @@ def changed(packages: Path, name: str, text: str, domain: str = "risky") -> bool
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("theories/score.py", "e = 1\n\ntext = '''\n# no comment\n'''\n"),
+        ("theories/scoring/score.py", "e = 1\n\ntext = '''\n# no comment\n'''\n"),
         (
-            "theories/score.py",
+            "theories/scoring/score.py",
             "e = 1  # another\n\n# two\n# lines\ntext = '''\n# no comment\n'''\n",
         ),
         ("experiments/participants/web/app.py", "page = 2\n"),
@@ -75,8 +75,16 @@ def test_what_a_run_does_not_use_does_not_strand_it(packages: Path, name: str, t
 @pytest.mark.parametrize(
     ("name", "text", "domain"),
     [
-        ("theories/score.py", FILES["theories/score.py"].replace("e = 1", "e = 2"), "risky"),
-        ("theories/score.py", FILES["theories/score.py"].replace("# no", "# some"), "risky"),
+        (
+            "theories/scoring/score.py",
+            FILES["theories/scoring/score.py"].replace("e = 1", "e = 2"),
+            "risky",
+        ),
+        (
+            "theories/scoring/score.py",
+            FILES["theories/scoring/score.py"].replace("# no", "# some"),
+            "risky",
+        ),
         ("experiments/domains/risky.py", "a = 2\n", "risky"),
         ("experiments/archives/risky_old.py", "c = 2\n", "risky"),
         ("judges/prompt.md", "Judge well.\n", "risky"),

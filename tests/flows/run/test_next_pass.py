@@ -496,7 +496,7 @@ def test_a_machine_with_another_version_refuses_and_the_one_that_began_goes_on(
             ROOT / package, other / package, ignore=shutil.ignore_patterns("__pycache__")
         )
     shutil.copytree(ROOT / "lakatos", other / "lakatos", symlinks=True)
-    with (other / "theories" / "score.py").open("a") as file:
+    with (other / "theories" / "scoring" / "score.py").open("a") as file:
         file.write("ANOTHER_VERSION = True\n")
     asked.deliver(copy, *range(12))
     before = look(copy)
@@ -585,9 +585,11 @@ def test_watching_without_prefect_carries_a_run_from_dropped_files_and_arrivals_
     assert look(copy).due  # paused
     state, trace = read_state(copy)
     trace.close()
-    assert not state.answers
+    assert not state.experiments.answers
     # The study of the schedule is only read where the run has to be held against it.
-    text = json.dumps(state.config.model_dump(mode="json") if state.config else {})
+    text = json.dumps(
+        state.campaign.config.model_dump(mode="json") if state.campaign.config else {}
+    )
     (runs / "study.json").write_text(text)
     change_schedules(runs, lambda _: {"run": CampaignSchedule("run", str(runs / "study.json"))})
     for number in range(3, 12):

@@ -119,7 +119,7 @@ def test_simulated_people_answer_in_whatever_folder_a_pass_runs(
     resume_run(there, n_workers=1)
     state, trace = read_state(here)
     trace.close()
-    assert state.concluded is not None
+    assert state.campaign.concluded is not None
     assert not (here / PLACE_FILE).exists()
 
 

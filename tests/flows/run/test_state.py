@@ -21,15 +21,6 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
-from lakatos.flows.run.memory_records import (
-    InquiryMade,
-    LessonsRecalled,
-    LessonsWritten,
-    LibraryLookedAt,
-    LibraryTaken,
-    ToolTried,
-    WinnersTaken,
-)
 from lakatos.flows.run.records import (
     RECORD_TYPES,
     CampaignConcluded,
@@ -72,6 +63,15 @@ from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.library import RECORDS as LESSON_RECORDS
 from lakatos.memory.library import Pitfall
+from lakatos.memory.record import (
+    InquiryMade,
+    LessonsRecalled,
+    LessonsWritten,
+    LibraryLookedAt,
+    LibraryTaken,
+    ToolTried,
+    WinnersTaken,
+)
 from lakatos.theories.record import (
     ENGINE,
     CompletenessMeasured,
@@ -150,49 +150,49 @@ ANSWERED = RoleAnswered(
     model_version="0" * 64, served="0" * 64, calls=(ANY,), outcome="empty", reason="", answer=None,
 )  # fmt: skip
 ONE_OF_EACH = {
-    "started": CampaignStarted(
+    "campaign.started": CampaignStarted(
         config=parse_study(STUDY, "demo").model_dump(mode="json"), versions={}, science="0" * 64
     ),
-    "theories": checked(),
-    "refused": checked(B, passed=False),
-    "failed": TheoryFailed(theory=B, experiment="e", reason="took too long"),
-    "pool": admitted(),
-    "designs": DesignChosen(
+    "theories.checked": checked(),
+    "theories.refused": checked(B, passed=False),
+    "theories.failed": TheoryFailed(theory=B, experiment="e", reason="took too long"),
+    "theories.pool": admitted(),
+    "experiments.designs": DesignChosen(
         cycle=1, number=1, experiment="e", design=ANY, rivals=(A, B), n_candidates=9, n_trials=1, repetitions=1,
         n_participants=2, n_random=0, archive="", information=(0.1,), powers=(), accepted=True, reason="",
     ),
-    "preregistrations": Preregistration(
+    "experiments.preregistrations": Preregistration(
         experiment="e", design=ANY, rivals={A: "Adding"}, predictions=ANY, n_draws=4, n_participants=2,
         analysis="score", stopping_rule="2 people",
     ),
-    "recruited": PeopleRecruited(experiment="e", source="web", n_participants=2),
-    "consents": ConsentAsked(experiment="e", language="en", text=ANY, text_version="1"),
-    "answers": AnswersArrived(
+    "experiments.recruited": PeopleRecruited(experiment="e", source="web", n_participants=2),
+    "experiments.consents": ConsentAsked(experiment="e", language="en", text=ANY, text_version="1"),
+    "experiments.answers": AnswersArrived(
         experiment="e", person="ab" * 32, status="completed", answers=ANY, n_answers=1, consent="", language="en",
         source="web", arrived_utc="",
     ),
-    "wanted": MoreAsked(experiment="e", n_participants=3, n_more=1, preregistered=False, reason="one more"),
-    "sessions": SessionHeld(
+    "experiments.wanted": MoreAsked(experiment="e", n_participants=3, n_more=1, preregistered=False, reason="one more"),
+    "experiments.sessions": SessionHeld(
         experiment="e", person="ab" * 32, place=0, model="m", model_names=("m",), served_versions=("0" * 64,), seed=1,
         persona="", status="completed", n_answers=1, missing_trials=(2,), missing_reasons=("refused",), n_unread=0,
         calls=(ANY,),
     ),
-    "excluded": PersonExcluded(
+    "experiments.excluded": PersonExcluded(
         experiment="e", person="ab" * 32, answers=ANY, rule="too_fast", words="Fast people.", value=90.0
     ),
-    "closed": CollectionClosed(experiment="e", n_completed=1, n_planned=2, n_decided=0, reason="enough"),
-    "withdrawn": PersonWithdrawn(person="ab" * 32, experiments=("e",), reason="withdrew"),
-    "collected": collected(),
-    "scores": scored(),
-    "diagnoses": Diagnosis(
+    "experiments.closed": CollectionClosed(experiment="e", n_completed=1, n_planned=2, n_decided=0, reason="enough"),
+    "experiments.withdrawn": PersonWithdrawn(person="ab" * 32, experiments=("e",), reason="withdrew"),
+    "experiments.collected": collected(),
+    "theories.scores": scored(),
+    "theories.diagnoses": Diagnosis(
         cycle=1, loser=B, leader=A, difference=0.1, standard_error=0.01, tie=False, claims=(), location="conflict",
         hypothesis="", proposal="", remedies=(), test="",
     ),
-    "searches": SearchFinished(cycle=1, attempts=ANY, n_attempts=0, submissions=()),
-    "answered": ANSWERED,
-    "cases": CaseRead(cycle=1, answer=ANY, task="arbiter", theory=A, statements=(), hypothesis="", change=""),
-    "audited": ClaimAudited(cycle=1, answer=ANY, theory=A, held=(), contradicted=(), not_tried=(), unclear=""),
-    "analyses": AnalysisMade(
+    "theories.searches": SearchFinished(cycle=1, attempts=ANY, n_attempts=0, submissions=()),
+    "roles.answered": ANSWERED,
+    "roles.cases": CaseRead(cycle=1, answer=ANY, task="arbiter", theory=A, statements=(), hypothesis="", change=""),
+    "roles.audited": ClaimAudited(cycle=1, answer=ANY, theory=A, held=(), contradicted=(), not_tried=(), unclear=""),
+    "roles.analyses": AnalysisMade(
         cycle=1,
         lens="leap",
         attempt=0,
@@ -201,74 +201,76 @@ ONE_OF_EACH = {
         outcome="returned",
         told="odd 0.9",
     ),
-    "tried": SuccessorTried(
+    "roles.tried": SuccessorTried(
         cycle=1, lens="leap", attempt=0, answer=ANY, model="m", outcome="refused",
         reason="no claim", name="", source=ANY, fitted=None, parents=(), change="", criterion=None, error=None,
     ),
-    "trials_proposed": TrialsProposed(
+    "roles.trials_proposed": TrialsProposed(
         cycle=1, number=1, answer=ANY, theory=A, rival=B, trials=ANY, n_trials=2, power=0.9, power_of_rival=0.9,
         passed=True, reason="",
     ),
-    "readings": PairRead(
+    "judging.readings": PairRead(
         candidate=A, incumbent=B, cycle=1, levels={}, evidence={}, contradicted=(), n_readings=2
     ),
-    "epochs": EpochOpened(number=1, epoch=ANY, judges={}),
-    "verdicts": verdict(),
-    "resolved": VerdictResolved(verdict=ANY, experiment="e", favoured=True, log_score=-0.1),
-    "decided": CandidateDecided(
+    "judging.epochs": EpochOpened(number=1, epoch=ANY, judges={}),
+    "judging.verdicts": verdict(),
+    "judging.resolved": VerdictResolved(verdict=ANY, experiment="e", favoured=True, log_score=-0.1),
+    "judging.decided": CandidateDecided(
         verdict=ANY, candidate=A, incumbent=B, cycle=1, belief=0.6, action="verify", rule="odds", text="verify: ...",
     ),
-    "library": Pitfall(domain="risky", trigger="conflict", mistake="add x", consequence="lost", evidence=(ANY,)),
-    "taken": LibraryTaken(library=ANY, n_lessons=3, n_tools=1, n_studies=2, problem=""),
-    "looked_at": LibraryLookedAt(cycle=1, doubted=(ANY,), hidden=()),
-    "winners": WinnersTaken(theories=(A,), studies=("s",), refused=(), n_passed_over=0, n_left=0),
-    "recalled": LessonsRecalled(cycle=1, stage="revise", situation="revise", lessons=(ANY,), texts=("x",), notes=("",)),
-    "inquiries": InquiryMade(
+    "memory.library": Pitfall(domain="risky", trigger="conflict", mistake="add x", consequence="lost", evidence=(ANY,)),
+    "memory.taken": LibraryTaken(library=ANY, n_lessons=3, n_tools=1, n_studies=2, problem=""),
+    "memory.looked_at": LibraryLookedAt(cycle=1, doubted=(ANY,), hidden=()),
+    "memory.winners": WinnersTaken(theories=(A,), studies=("s",), refused=(), n_passed_over=0, n_left=0),
+    "memory.recalled": LessonsRecalled(
+        cycle=1, stage="revise", situation="revise", lessons=(ANY,), texts=("x",), notes=("",),
+    ),
+    "memory.inquiries": InquiryMade(
         cycle=1, number=0, name="examine", signature=ANY, tool="", calls=(ANY,), complete=True, reason="",
     ),
-    "investigated": MatterInvestigated(
+    "roles.investigated": MatterInvestigated(
         cycle=1, role="reviser", task="reviser", subject="leap", prompt="0" * 64, model="m", calls=(ANY,),
         results=(ANY,), refused=(), outcome="answered", reason="", notes="", problems=(),
     ),
-    "cycles": CycleClosed(cycle=1, leader=A, leaderboard=(), improved=True, stop=""),
-    "sealed": SealedOpened(experiments=("e",), trials=(ANY,), n_trials=1, n_responses=2),
-    "truth": TruthCompared(hidden="tallying", n_trials=1, corrected={}, uncorrected={}, pool={}, sequence={}),
-    "fits": TheoryFitted(theory=A, trials=(ANY,), engine=ENGINE, pooled=False, people={"slope": (0.5, 0.1)}),
-    "sealed_scores": SealedScored(
+    "campaign.cycles": CycleClosed(cycle=1, leader=A, leaderboard=(), improved=True, stop=""),
+    "experiments.sealed": SealedOpened(experiments=("e",), trials=(ANY,), n_trials=1, n_responses=2),
+    "campaign.truth": TruthCompared(hidden="tallying", n_trials=1, corrected={}, uncorrected={}, pool={}, sequence={}),
+    "theories.fits": TheoryFitted(theory=A, trials=(ANY,), engine=ENGINE, pooled=False, people={"slope": (0.5, 0.1)}),
+    "theories.sealed_scores": SealedScored(
         theory=A, experiments=("e",), n_draws=4, squared=((0.0,),),
         scores=(UnitLogPredictives(log_predictive=(-0.5,), n_choices=(1.0,)),),
     ),
-    "completeness": CompletenessMeasured(
+    "theories.completeness": CompletenessMeasured(
         leader=A, basis="people left out in turn", experiments=("e",), guessing=-0.69, learner=(), ceiling=-0.5,
         ceiling_error=0.01, noise=None, noise_error=None, theories=(), published=(), failed={}, ahead=None,
         ahead_error=None, better=(), text="",
     ),
-    "map": TheoriesMapped(theories=(A,), positions=((0.0, 0.0),), shown=1.0, n_trials=1),
-    "folds": FoldFinished(
+    "campaign.map": TheoriesMapped(theories=(A,), positions=((0.0, 0.0),), shown=1.0, n_trials=1),
+    "campaign.folds": FoldFinished(
         fold=0, run="fold-0", form=ANY, leader_name="Adding", claim="", rows=(0,), observed=(0.5,), predicted=(0.5,),
         baselines={},
     ),
-    "confirmation": ConfirmationFinished(
+    "campaign.confirmation": ConfirmationFinished(
         winner=A, rival=B, outcome="confirmed", advantage=0.1, advantage_error=0.01, interval=(0.08, 0.12),
         n_participants=2, text="",
     ),
-    "sensitivity": ExclusionSensitivity(
+    "campaign.sensitivity": ExclusionSensitivity(
         experiments=("e",), n_excluded=1, leader=A, leader_without=A, rival=B, advantage=0.1, interval=(0.0, 0.2),
         advantage_without=0.1, interval_without=(0.0, 0.2), scores={A: -0.5}, scores_without={A: -0.6}, text="",
     ),
-    "concluded": CampaignConcluded(
+    "campaign.concluded": CampaignConcluded(
         leader=A, runner_up=None, holds=False, text="", stop="budget", advantage=None, advantage_error=None,
         interval=None, n_compared=1,
         basis="all data", errors=(), cross_validated=(),
     ),
-    "anchors": AnchorTaken(
+    "seats.anchors": AnchorTaken(
         anchor=ANY, set=ANY, confirm=ANY, n_items={"dev": 3}, n_left_out=0, source="a file",
     ),
-    "drawn": LevelDrawn(challenge=ANY, alpha=0.05, number=1, level=0.03, is_spent=True),
-    "exposed": LabelsExposed(anchor=ANY, part="dev", purpose="breed", judges=(), n_items=3),
-    "bred": JudgeBred(slot="program", epoch=0, judge=ANY, made=ANY, parent=None, n_dev=3),
-    "pairs": PairDescribed(candidate=A, incumbent=B, cycle=1, submission=ANY),
-    "strategies": StrategyChosen(
+    "seats.drawn": LevelDrawn(challenge=ANY, alpha=0.05, number=1, level=0.03, is_spent=True),
+    "seats.exposed": LabelsExposed(anchor=ANY, part="dev", purpose="breed", judges=(), n_items=3),
+    "seats.bred": JudgeBred(slot="program", epoch=0, judge=ANY, made=ANY, parent=None, n_dev=3),
+    "judging.pairs": PairDescribed(candidate=A, incumbent=B, cycle=1, submission=ANY),
+    "judging.strategies": StrategyChosen(
         cycle=1, strategy=ANY, preferences={}, prompt="", exploration=0.25, parents=(), credits={}, n_outcomes=0,
     ),
 }  # fmt: skip
@@ -302,11 +304,14 @@ def fold(*records) -> RunState:
 def test_each_record_fills_its_own_place_and_no_other(place):
     before, after = RunState(), fold(ONE_OF_EACH[place])
     moved = {
-        item.name
-        for item in fields(RunState)
-        if getattr(after, item.name) != getattr(before, item.name)
+        f"{part.name}.{item.name}"
+        for part in fields(RunState)
+        for own in [getattr(before, part.name)]
+        for item in fields(own)
+        if getattr(getattr(after, part.name), item.name) != getattr(own, item.name)
     }
-    assert moved == ({"started", "config"} if place == "started" else {place})
+    also = {"campaign.config"} if place == "campaign.started" else set()
+    assert moved == {place} | also
 
 
 def test_every_record_of_a_campaign_has_a_place():
@@ -324,32 +329,48 @@ def test_an_epoch_of_judges_ends_as_its_records_say_and_takes_the_verdicts_of_a_
     said = JudgeMeasured(
         subject=ANY, task="which", seat=recorded(seats[0]).digest, epoch=0, value=0.7
     )
-    verdict = ONE_OF_EACH["verdicts"]
+    verdict = ONE_OF_EACH["judging.verdicts"]
     state = fold(*seats, said, verdict)
-    assert (state.n_measured, len(state.measured), len(state.verdicts)) == (1, 1, 1)
-    frozen = freeze_epoch(state.judging, ANY, 1)
+    assert (state.seats.n_measured, len(state.seats.measured), len(state.judging.verdicts)) == (
+        1,
+        1,
+        1,
+    )
+    frozen = freeze_epoch(state.seats.epoch, ANY, 1)
     state = advance(state, recorded(frozen))
     decided = GateDecided(
         registration=ANY, slot="program", epoch=0, incumbent=old, challenger=new,
         verdict="replace", reason="better", n_excluded=0, level=0.05, minimum_detectable=0.1, number=1,
     )  # fmt: skip
     state = advance(state, recorded(decided))
-    assert state.verdicts
-    committed = commit(state.judging, {slot: item.digest for slot, item in state.seats.items()})
+    assert state.judging.verdicts
+    committed = commit(
+        state.seats.epoch, {slot: item.digest for slot, item in state.seats.held.items()}
+    )
     state = advance(state, recorded(committed))
-    assert state.displaced == {recorded(seats[0]).digest}
+    assert state.seats.displaced == {recorded(seats[0]).digest}
     assert committed.erases == (recorded(seats[0]).digest,)
-    assert not any((state.measured, state.verdicts, state.resolved, state.decided))
-    state = advance(state, recorded(refill(state.judging, [ANY])))
-    assert (state.judging.number, state.judging.slots) == (1, {"program": new, "rule": fixed})
+    assert not any(
+        (
+            state.seats.measured,
+            state.judging.verdicts,
+            state.judging.resolved,
+            state.judging.decided,
+        )
+    )
+    state = advance(state, recorded(refill(state.seats.epoch, [ANY])))
+    assert (state.seats.epoch.number, state.seats.epoch.slots) == (
+        1,
+        {"program": new, "rule": fixed},
+    )
     again = said.model_copy(update={"seat": digest_of("seat"), "epoch": 1})
     state = advance(state, recorded(again))
-    assert (state.n_measured, state.n_rescored) == (2, 1)
+    assert (state.seats.n_measured, state.seats.n_rescored) == (2, 1)
 
 
 def test_a_persons_answers_count_once_however_often_they_are_found_again():
-    state = fold(ONE_OF_EACH["answers"])
-    assert advance(state, recorded(ONE_OF_EACH["answers"])) == state
+    state = fold(ONE_OF_EACH["experiments.answers"])
+    assert advance(state, recorded(ONE_OF_EACH["experiments.answers"])) == state
 
 
 @pytest.mark.parametrize("record", ONE_OF_EACH.values(), ids=list(ONE_OF_EACH))
@@ -358,7 +379,7 @@ def test_every_record_reads_back_from_its_body(record):
 
 
 def test_the_study_reads_back_from_the_first_record():
-    assert fold(ONE_OF_EACH["started"]).config == parse_study(STUDY, "demo")
+    assert fold(ONE_OF_EACH["campaign.started"]).campaign.config == parse_study(STUDY, "demo")
 
 
 def test_a_theory_that_failed_on_answers_is_out_of_the_pool():
@@ -369,19 +390,19 @@ def test_a_theory_that_failed_on_answers_is_out_of_the_pool():
         admitted(B),
         TheoryFailed(theory=B, experiment="e", reason="slow"),
     )
-    assert set(state.theories) == set(state.pool) == {A}
+    assert set(state.theories.checked) == set(state.theories.pool) == {A}
 
 
 def test_a_refused_theory_is_kept_apart():
     state = fold(checked(A), checked(B, passed=False))
-    assert list(state.theories) == [A]
-    assert [item.record.theory for item in state.refused] == [B]
+    assert list(state.theories.checked) == [A]
+    assert [item.record.theory for item in state.theories.refused] == [B]
 
 
 def test_verdicts_are_kept_by_the_digest_of_their_record():
     first, second = verdict(1), verdict(2)
     state = fold(first, second)
-    assert [state.verdicts[recorded(item).digest].record for item in (first, second)] == [
+    assert [state.judging.verdicts[recorded(item).digest].record for item in (first, second)] == [
         first,
         second,
     ]
@@ -389,8 +410,8 @@ def test_verdicts_are_kept_by_the_digest_of_their_record():
 
 def test_a_second_score_of_the_same_theory_and_experiment_takes_the_place_of_the_first():
     state = fold(scored(score=-0.5), scored(score=-0.4))
-    assert len(state.scores) == 1
-    assert state.scores[A, "e"].record.left_out.log_predictive[0] == -0.4
+    assert len(state.theories.scores) == 1
+    assert state.theories.scores[A, "e"].record.left_out.log_predictive[0] == -0.4
 
 
 @pytest.mark.slow
@@ -402,13 +423,16 @@ def test_records_of_different_places_can_arrive_in_any_order(order):
 def test_advancing_leaves_the_earlier_state_as_it_was():
     before = fold(checked(A))
     advance(before, recorded(checked(B)))
-    assert list(before.theories) == [A]
+    assert list(before.theories.checked) == [A]
 
 
 def test_namesakes_are_told_apart_by_their_digests():
-    assert fold(checked(A)).name(A) == "Adding"
+    assert fold(checked(A)).theories.name(A) == "Adding"
     state = fold(checked(A), checked(B))
-    assert (state.name(A), state.name(B)) == (f"Adding ({A[:6]})", f"Adding ({B[:6]})")
+    assert (state.theories.name(A), state.theories.name(B)) == (
+        f"Adding ({A[:6]})",
+        f"Adding ({B[:6]})",
+    )
 
 
 def test_seeds_are_the_rivals_admitted_before_the_first_cycle():

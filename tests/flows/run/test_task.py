@@ -99,9 +99,9 @@ def test_the_fingerprint_of_a_declared_domain_is_part_of_its_studies_only(tmp_pa
         "experiments/domains/declared_task.py": b"",
         "experiments/domains/risky.py": b"",
         "theories/families/declared.py": b"",
-        "theories/check.py": b"from lakatos.theories.families import find_family",
+        "theories/checks/check.py": b"from lakatos.theories.families import find_family",
     }
-    risky = {"experiments/domains/risky.py", "theories/check.py"}
+    risky = {"experiments/domains/risky.py", "theories/checks/check.py"}
     assert set(used_by(texts, "risky")) == risky
     assert set(used_by(texts, "declared")) == set(texts) - {"experiments/domains/risky.py"}
     plain = CampaignConfig.model_validate(
@@ -228,10 +228,10 @@ def test_a_campaign_about_a_declared_task_recovers_the_hidden_rule(tmp_path: Pat
     state, trace = read_state(tmp_path / "run")
     trace.close()
     assert "Weighted adding" in verdict.text
-    assert state.truth is not None
+    assert state.campaign.truth is not None
     domain = domain_of(load_study(study))
-    assert state.truth.record.n_trials == len(domain.space({}))
-    assert np.sqrt(min(state.truth.record.corrected.values())) < 0.05
+    assert state.campaign.truth.record.n_trials == len(domain.space({}))
+    assert np.sqrt(min(state.campaign.truth.record.corrected.values())) < 0.05
 
 
 @pytest.mark.long

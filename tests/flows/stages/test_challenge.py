@@ -51,16 +51,16 @@ def put_challenger(run: Run, n_read: int = N_ITEMS) -> Recorded[GateDecided]:
     async def both() -> Recorded[GateDecided]:
         begin(run)
         await seat_judges(run)
-        taken = run.state.anchors[-1]
+        taken = run.state.seats.anchors[-1]
         dev = anchor_of(run.trace.artifacts, taken.record).dev
         asked = [item.submission for item in dev[:n_read]]
         table = labelled(asked, [item.label for item in dev[:n_read]], FEATURES)
         program = JudgeProgram((ProgramTerm((ProgramFactor("share_favouring"),)),))
         better = ProgramJudge(fit(program, table), PROGRAM)
-        assert run.state.judging is not None
-        record = run.state.bred[run.state.judging.slots[PROGRAM]].record
+        assert run.state.seats.epoch is not None
+        record = run.state.seats.bred[run.state.seats.epoch.slots[PROGRAM]].record
         incumbent = judge_from(run.trace.artifacts, record)
-        frozen = freeze_epoch(run.state.judging, taken.record.confirm, 1)
+        frozen = freeze_epoch(run.state.seats.epoch, taken.record.confirm, 1)
         run.record(frozen, name="freeze epoch", inputs=[taken.digest], position={"epoch": 0})
         await _bring_up(run, PROGRAM, 1, taken, better, incumbent.digest, len(dev))
         return await challenge(run, PROGRAM, (incumbent, better), taken)

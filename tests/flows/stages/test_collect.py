@@ -88,9 +88,9 @@ def answer_file(
     """Answers of people who nearly always take the option with the higher sum of ratings."""
     state, trace = read_state(folder)
     with trace:
-        name = next(reversed(state.preregistrations))
+        name = next(reversed(state.experiments.preregistrations))
         design = design_from_json(
-            trace.artifacts.get_json(state.preregistrations[name].record.design)
+            trace.artifacts.get_json(state.experiments.preregistrations[name].record.design)
         )
     sums = design.stimuli["ratings"].sum(axis=2)
     rng = np.random.default_rng(seed)
@@ -181,8 +181,8 @@ def test_answers_that_arrive_in_parts_give_the_run_that_whole_ones_give(
     state, trace = read_state(folder)
     other, other_trace = read_state(answered)
     with trace, other_trace:
-        own = {key: item.record.left_out for key, item in state.scores.items()}
-        theirs = {key: item.record.left_out for key, item in other.scores.items()}
+        own = {key: item.record.left_out for key, item in state.theories.scores.items()}
+        theirs = {key: item.record.left_out for key, item in other.theories.scores.items()}
     # Pseudonyms have keys of their own in each run, so that people stand in another order; their scores are the same.
     assert own.keys() == theirs.keys()
     for key, units in own.items():
@@ -221,7 +221,7 @@ def test_no_identifier_is_in_the_journal_the_artifacts_or_the_inbox(answered: Pa
 def test_each_person_is_an_artifact_of_its_own_in_nobody_elses_table(answered: Path) -> None:
     state, trace = read_state(answered)
     with trace:
-        table = trace.artifacts.get_json(state.collected["1.1"].record.trials)
+        table = trace.artifacts.get_json(state.experiments.collected["1.1"].record.trials)
         assert set(table) == {"answers", "design", "n_options"}
         assert len(set(table["answers"])) == 12
     assert findings(answered)["people"] is False
@@ -231,9 +231,9 @@ def test_each_person_is_an_artifact_of_its_own_in_nobody_elses_table(answered: P
 def test_who_withdraws_is_gone_the_chain_is_whole_and_scores_are_computed_anew(copy: Path) -> None:
     before, trace = read_state(copy)
     with trace:
-        gone = before.answers["1.1"][3].record
-        old_scores = {item.digest for item in before.scores.values()}
-        old_concluded = before.concluded
+        gone = before.experiments.answers["1.1"][3].record
+        old_scores = {item.digest for item in before.theories.scores.values()}
+        old_concluded = before.campaign.concluded
     found = withdraw(copy, gone.person)
     assert (found.experiments, found.n_batches) == (("1.1",), 1)
     stale = findings(copy)
@@ -246,12 +246,15 @@ def test_who_withdraws_is_gone_the_chain_is_whole_and_scores_are_computed_anew(c
     findings(copy)
     after, trace = read_state(copy)
     with trace:
-        assert after.collected["1.1"].record.n_people == 11
-        assert not old_scores & {item.digest for item in after.scores.values()}
-        assert after.concluded is not None
-        assert after.concluded.digest != old_concluded.digest
+        assert after.experiments.collected["1.1"].record.n_people == 11
+        assert not old_scores & {item.digest for item in after.theories.scores.values()}
+        assert after.campaign.concluded is not None
+        assert after.campaign.concluded.digest != old_concluded.digest
         assert len(list(trace.records(TrialsCollected))) == 2
-        assert after.preregistrations["1.1"].digest == before.preregistrations["1.1"].digest
+        assert (
+            after.experiments.preregistrations["1.1"].digest
+            == before.experiments.preregistrations["1.1"].digest
+        )
     assert "1 withdrew, and their answers are erased" in write_report(copy).read_text()
     assert withdraw(copy, gone.person).n_batches == 0
     import_answers(copy, copy / "a.csv")  # the same answers do not come back
@@ -264,8 +267,11 @@ def test_people_who_join_later_count_from_the_next_pass_on_and_can_leave_again(c
     assert isinstance(resume_run(copy, n_workers=1), CampaignConcluded)
     state, trace = read_state(copy)
     with trace:
-        assert state.collected["1.1"].record.n_people == 13
-        assert all(len(item.record.left_out.log_predictive) == 13 for item in state.scores.values())
+        assert state.experiments.collected["1.1"].record.n_people == 13
+        assert all(
+            len(item.record.left_out.log_predictive) == 13
+            for item in state.theories.scores.values()
+        )
         assert [item.record.reason for item in trace.records(Tombstone)] == [
             "the people of experiment 1.1 changed"
         ]
@@ -274,8 +280,8 @@ def test_people_who_join_later_count_from_the_next_pass_on_and_can_leave_again(c
     assert isinstance(resume_run(copy, n_workers=1), CampaignConcluded)
     state, trace = read_state(copy)
     trace.close()
-    assert state.collected["1.1"].record.n_people == 12
-    assert state.concluded is not None
+    assert state.experiments.collected["1.1"].record.n_people == 12
+    assert state.campaign.concluded is not None
     findings(copy)
 
 
@@ -306,7 +312,7 @@ def test_fewer_people_are_enough_where_the_researcher_says_so(asked: Path, tmp_p
         12,
         0,
     )
-    assert state.collected["1.1"].record.n_people == 6
+    assert state.experiments.collected["1.1"].record.n_people == 6
     findings(folder)
 
 
@@ -336,9 +342,12 @@ def test_simulated_people_after_the_look_that_ends_collection_do_not_count(tmp_p
     state, trace = read_state(folder)
     with trace:
         (closed,) = trace.records(CollectionClosed)
-        first = [item.record.answers for item in state.answers["1.1"][: closed.record.n_decided]]
-        table = trace.artifacts.get_json(state.collected["1.1"].record.trials)
-    assert closed.record.n_decided < 40 == len(state.answers["1.1"])
+        first = [
+            item.record.answers
+            for item in state.experiments.answers["1.1"][: closed.record.n_decided]
+        ]
+        table = trace.artifacts.get_json(state.experiments.collected["1.1"].record.trials)
+    assert closed.record.n_decided < 40 == len(state.experiments.answers["1.1"])
     assert set(table["answers"]) == set(first)
     assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     findings(folder)
@@ -350,9 +359,9 @@ def test_an_export_holds_every_answer_and_no_identifier(copy: Path, tmp_path: Pa
         rows = list(csv.DictReader(file))
     state, trace = read_state(copy)
     trace.close()
-    assert len(rows) == sum(item.record.n_answers for item in state.answers["1.1"])
+    assert len(rows) == sum(item.record.n_answers for item in state.experiments.answers["1.1"])
     assert {row["person"] for row in rows} == {
-        item.record.person[:16] for item in state.answers["1.1"]
+        item.record.person[:16] for item in state.experiments.answers["1.1"]
     }
     readme = (tmp_path / "out" / "README.md").read_text()
     for name in rows[0]:
@@ -414,29 +423,31 @@ def test_careless_people_are_excluded_by_the_rules_and_the_verdict_is_given_with
     with trace:
         artifacts = {
             item.digest: trace.artifacts.get_json(item.record.answers)
-            for item in state.answers["1.1"]
+            for item in state.experiments.answers["1.1"]
         }
     fast = {
         digest
         for digest, value in artifacts.items()
         if np.median(value["answers"]["response_time_ms"] or [0]) < 450
     }
-    named = {item.record.answers for item in state.excluded if item.record.rule == "too_fast"}
+    named = {
+        item.record.answers for item in state.experiments.excluded if item.record.rule == "too_fast"
+    }
     assert {
         digest for digest in fast if artifacts[digest]["answers"]["response_time_ms"]
     } == named & set(artifacts)
-    assert state.collected["1.1"].record.n_people < 12
-    plan = state.preregistrations["1.1"].record
-    assert {item.record.words for item in state.excluded} <= set(plan.exclusion_rules)
-    assert state.sensitivity is not None
-    assert state.sensitivity.record.n_excluded > 0
-    assert set(state.sensitivity.record.scores) == set(state.pool)
-    assert state.confirmation is not None
-    assert state.confirmation.record.winner in state.pool
-    assert state.preregistrations["confirmation"].record.analysis.endswith("else open.")
-    assert state.concluded is not None
-    assert state.confirmation.record.text in state.concluded.record.text
-    assert state.sensitivity.record.text in state.concluded.record.text
+    assert state.experiments.collected["1.1"].record.n_people < 12
+    plan = state.experiments.preregistrations["1.1"].record
+    assert {item.record.words for item in state.experiments.excluded} <= set(plan.exclusion_rules)
+    assert state.campaign.sensitivity is not None
+    assert state.campaign.sensitivity.record.n_excluded > 0
+    assert set(state.campaign.sensitivity.record.scores) == set(state.theories.pool)
+    assert state.campaign.confirmation is not None
+    assert state.campaign.confirmation.record.winner in state.theories.pool
+    assert state.experiments.preregistrations["confirmation"].record.analysis.endswith("else open.")
+    assert state.campaign.concluded is not None
+    assert state.campaign.confirmation.record.text in state.campaign.concluded.record.text
+    assert state.campaign.sensitivity.record.text in state.campaign.concluded.record.text
     findings(folder)
     page = write_report(folder).read_text()
     assert "median response time is below 450 ms" in page
@@ -508,9 +519,9 @@ def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_with
     assert "`lakatos collect`" in waiting.text
     state, trace = read_state(folder)
     with trace:
-        texts = {item.record.language: item.record.text for item in state.consents}
+        texts = {item.record.language: item.record.text for item in state.experiments.consents}
         lines = trace.artifacts.get_json(texts["en"])["consent"]
-    assert {item.record.text_version for item in state.consents} == {"3 of May"}
+    assert {item.record.text_version for item in state.experiments.consents} == {"3 of May"}
     assert any("A. Researcher" in line for line in lines)
     store = SessionStore(folder)
     try:
@@ -532,7 +543,7 @@ def test_people_on_the_page_are_waited_for_agree_to_a_recorded_text_and_can_with
     assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     state, trace = read_state(folder)
     trace.close()
-    answers = state.answers["1.1"]
+    answers = state.experiments.answers["1.1"]
     assert {item.record.consent for item in answers} == {texts["en"]}
     assert findings(folder)["people"] is False
     assert withdraw(folder, answers[0].record.person).n_sessions == 1
@@ -560,12 +571,12 @@ def test_what_people_were_asked_stands_when_somebody_withdraws_from_an_earlier_e
     assert isinstance(run_study(study, folder, n_workers=1), CampaignConcluded)
     before, trace = read_state(folder)
     trace.close()
-    assert list(before.collected) == ["1.1", "2.1"]
+    assert list(before.experiments.collected) == ["1.1", "2.1"]
     withdraw(
         folder,
         next(
             item.record.person
-            for item in before.answers["1.1"]
+            for item in before.experiments.answers["1.1"]
             if item.record.status == "completed"
         ),
     )
@@ -573,14 +584,22 @@ def test_what_people_were_asked_stands_when_somebody_withdraws_from_an_earlier_e
     after, trace = read_state(folder)
     with trace:
         assert len(list(trace.records(PeopleRecruited))) == 2
-    assert list(after.collected) == ["1.1", "2.1"]
-    for name in before.recruited:
-        assert after.designs[name].digest == before.designs[name].digest
-        assert after.preregistrations[name].digest == before.preregistrations[name].digest
-    assert after.collected["1.1"].record.n_people == before.collected["1.1"].record.n_people - 1
-    assert after.collected["2.1"].digest == before.collected["2.1"].digest
-    assert len(after.cycles) == 2
-    assert not {item.digest for item in before.cycles} & {item.digest for item in after.cycles}
+    assert list(after.experiments.collected) == ["1.1", "2.1"]
+    for name in before.experiments.recruited:
+        assert after.experiments.designs[name].digest == before.experiments.designs[name].digest
+        assert (
+            after.experiments.preregistrations[name].digest
+            == before.experiments.preregistrations[name].digest
+        )
+    assert (
+        after.experiments.collected["1.1"].record.n_people
+        == before.experiments.collected["1.1"].record.n_people - 1
+    )
+    assert after.experiments.collected["2.1"].digest == before.experiments.collected["2.1"].digest
+    assert len(after.campaign.cycles) == 2
+    assert not {item.digest for item in before.campaign.cycles} & {
+        item.digest for item in after.campaign.cycles
+    }
     assert findings(folder)["withdrawn"]
 
 
@@ -666,7 +685,7 @@ def test_a_run_of_people_one_by_one_killed_at_random_points_ends_as_if_nothing_h
 def test_answers_that_are_gone_although_nobody_withdrew_fail_the_audit(copy: Path) -> None:
     state, trace = read_state(copy)
     with trace:
-        trace.artifacts.erase(state.answers["1.1"][0].record.answers)
+        trace.artifacts.erase(state.experiments.answers["1.1"][0].record.answers)
     found = audit(copy, recompute="none")
     assert not found.passed
     assert [finding.name for finding in found.findings if not finding.passed] == ["references"]
@@ -785,13 +804,13 @@ def test_people_who_are_excluded_are_replaced_up_to_the_preregistered_number_wit
         form = canonical_digest(trace.journal.events())
     assert asked
     assert all(item.preregistered for item in asked)
-    excluded = {item.record.answers for item in state.excluded}
-    people = state.answers["1.1"]
-    assert state.collected["1.1"].record.n_people == 12
+    excluded = {item.record.answers for item in state.experiments.excluded}
+    people = state.experiments.answers["1.1"]
+    assert state.experiments.collected["1.1"].record.n_people == 12
     assert len(people) - len(excluded) == 12
-    assert state.wanted["1.1"] == asked[-1].n_participants == len(people)
+    assert state.experiments.wanted["1.1"] == asked[-1].n_participants == len(people)
     assert any("are replaced by new people, at most 30" in rule
-               for rule in state.preregistrations["1.1"].record.exclusion_rules)  # fmt: skip
+               for rule in state.experiments.preregistrations["1.1"].record.exclusion_rules)  # fmt: skip
     assert findings(tmp_path / "a")["people"] is False
     again = run_study(careful_study(exclusions=rules), tmp_path / "b", n_workers=1)
     assert isinstance(again, CampaignConcluded)
@@ -810,8 +829,8 @@ def test_replacement_ends_at_its_number_and_nobody_is_replaced_without_one(tmp_p
         )
         state, trace = read_state(folder)
         trace.close()
-        assert len(state.answers["1.1"]) == 12 + most
-        assert state.collected["1.1"].record.n_people < 12
+        assert len(state.experiments.answers["1.1"]) == 12 + most
+        assert state.experiments.collected["1.1"].record.n_people < 12
 
 
 def take_part(
@@ -875,7 +894,7 @@ def test_the_page_takes_people_in_place_of_excluded_ones_and_more_when_the_resea
     state, trace = read_state(folder)
     with trace:
         assert [item.record.preregistered for item in trace.records(MoreAsked)] == [True, False]
-    assert state.collected["1.1"].record.n_people == 6
+    assert state.experiments.collected["1.1"].record.n_people == 6
     refused = runner.invoke(app, ["data", "more", str(folder), "2"])
     assert isinstance(refused.exception, FlowError)
     assert findings(folder)["people"] is False
@@ -900,8 +919,11 @@ def test_answers_that_people_left_when_they_stopped_count_only_as_preregistered(
     assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     state, trace = read_state(folder)
     trace.close()
-    assert [item.record.status for item in state.answers["1.1"]][:2] == ["stopped", "stopped"]
-    assert state.collected["1.1"].record.n_people == n_people
+    assert [item.record.status for item in state.experiments.answers["1.1"]][:2] == [
+        "stopped",
+        "stopped",
+    ]
+    assert state.experiments.collected["1.1"].record.n_people == n_people
 
 
 @pytest.mark.slow

@@ -54,11 +54,11 @@ def test_a_campaign_measures_completeness_and_the_audit_computes_it_again(tmp_pa
     run_study(study, tmp_path / "run", n_workers=1)
     state, trace = read_state(tmp_path / "run")
     trace.close()
-    assert state.completeness is not None
-    assert state.concluded is not None
-    found = state.completeness.record
-    assert found.leader == state.concluded.record.leader
-    assert found.text in state.concluded.record.text
+    assert state.theories.completeness is not None
+    assert state.campaign.concluded is not None
+    found = state.theories.completeness.record
+    assert found.leader == state.campaign.concluded.record.leader
+    assert found.text in state.campaign.concluded.record.text
     assert len(found.published) + len(found.failed) == len(FAMILIES["multiattribute"].seeds)
     assert found.guessing < found.ceiling < 0
     report = write_report(tmp_path / "run").read_text()

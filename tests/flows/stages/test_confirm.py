@@ -6,7 +6,7 @@ import pytest
 
 from lakatos.flows.stages.confirm import verdict
 from lakatos.flows.stages.sensitivity import describe
-from lakatos.theories.score import ScoreEstimate
+from lakatos.theories.scoring.score import ScoreEstimate
 
 
 @pytest.mark.parametrize(

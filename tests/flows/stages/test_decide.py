@@ -31,12 +31,14 @@ def test_every_verdict_is_followed_by_a_decision_that_comes_out_again_from_it(
 ) -> None:
     state, trace = read_state(finished)
     trace.close()
-    assert state.verdicts
-    assert {item.record.verdict for item in state.decided.values()} == set(state.verdicts)
-    for candidate, item in state.decided.items():
+    assert state.judging.verdicts
+    assert {item.record.verdict for item in state.judging.decided.values()} == set(
+        state.judging.verdicts
+    )
+    for candidate, item in state.judging.decided.items():
         record = item.record
         assert record.candidate == candidate
-        verdict = state.verdicts[record.verdict].record
+        verdict = state.judging.verdicts[record.verdict].record
         assert decide(verdict, record.verdict, COST, has_place=record.rule == "place") == record
 
 
@@ -44,8 +46,8 @@ def test_every_verdict_is_followed_by_a_decision_that_comes_out_again_from_it(
 def test_only_what_is_worth_asking_people_about_enters_the_pool(finished: Path) -> None:
     state, trace = read_state(finished)
     trace.close()
-    entered = {name for name, item in state.pool.items() if item.record.cycle > FROM_SEEDS}
-    worth = {name for name, item in state.decided.items() if item.record.action == VERIFY}
+    entered = {name for name, item in state.theories.pool.items() if item.record.cycle > FROM_SEEDS}
+    worth = {name for name, item in state.judging.decided.items() if item.record.action == VERIFY}
     assert entered <= worth
     twins = worth - entered
     assert len(twins) < len(worth)
@@ -55,9 +57,11 @@ def test_only_what_is_worth_asking_people_about_enters_the_pool(finished: Path) 
 def test_no_more_have_a_place_than_the_next_experiment_compares_anyway(finished: Path) -> None:
     state, trace = read_state(finished)
     trace.close()
-    assert state.config is not None
-    most = state.config.theories.rivals - 1
-    for search in state.searches:
+    assert state.campaign.config is not None
+    most = state.campaign.config.theories.rivals - 1
+    for search in state.theories.searches:
         cycle = search.record.cycle
-        judged = [item.record for item in state.decided.values() if item.record.cycle == cycle]
+        judged = [
+            item.record for item in state.judging.decided.values() if item.record.cycle == cycle
+        ]
         assert sum(record.rule == "place" for record in judged) <= most

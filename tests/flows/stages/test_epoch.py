@@ -238,7 +238,7 @@ def test_a_crash_in_the_middle_of_a_boundary_changes_nothing(
 def test_strategies_are_credited_by_outcomes_and_the_first_prefers_nothing(evolved: Path) -> None:
     state, trace = read_state(evolved)
     trace.close()
-    first, *others = (item.record for item in state.strategies)
+    first, *others = (item.record for item in state.judging.strategies)
     assert first.strategy == SearchStrategy({}, "", 0.25).digest
     assert first.n_outcomes == 0
     assert others
@@ -257,7 +257,7 @@ def test_commands_and_report_say_what_happened(evolved: Path) -> None:
 
     state, trace = read_state(evolved)
     trace.close()
-    gate, verdict = state.gates[0], next(iter(state.verdicts))
+    gate, verdict = state.seats.gates[0], next(iter(state.judging.verdicts))
     assert "discrimination" in said("list")
     assert "judge epoch" in said("show", str(evolved))
     assert PROGRAM in said("epochs", str(evolved))
@@ -334,11 +334,11 @@ def test_a_frozen_panel_is_never_replaced_and_without_a_panel_nobody_is_asked(
         run_study(small_study(judges=judges), tmp_path / name, n_workers=1)
         state, trace = read_state(tmp_path / name)
         trace.close()
-        assert not state.committed
-        assert bool(state.verdicts) == (name == "frozen")
-        entered = [item for item in state.pool.values() if item.record.cycle > 0]
+        assert not state.seats.committed
+        assert bool(state.judging.verdicts) == (name == "frozen")
+        entered = [item for item in state.theories.pool.values() if item.record.cycle > 0]
         assert entered
-        assert bool(state.seats.keys() & {PROGRAM}) == (name == "frozen")
+        assert bool(state.seats.held.keys() & {PROGRAM}) == (name == "frozen")
         shutil.rmtree(tmp_path / name)
 
 
@@ -358,6 +358,6 @@ def test_an_epoch_that_ended_stays_ended_when_somebody_withdraws(tmp_path: Path)
         assert [item.digest for item in trace.records(EpochCommitted)] == before
     state, trace = read_state(folder)
     trace.close()
-    assert state.concluded is not None
-    assert state.verdicts
+    assert state.campaign.concluded is not None
+    assert state.judging.verdicts
     assert audit(folder, recompute="none").passed

@@ -36,11 +36,11 @@ def test_a_leader_that_is_the_truth_ends_the_campaign_without_another_search(
         weighed = [item.record for item in trace.records(ExactnessWeighed)]
     last = weighed[-1]
     assert last.exact
-    assert last.experiments[-1] == list(state.collected)[-1]
+    assert last.experiments[-1] == list(state.experiments.collected)[-1]
     assert last.error + 2 * last.standard_error < last.allowed
-    assert len(state.cycles) == last.cycle < CYCLES
-    assert state.cycles[-1].record.stop == last.text
-    assert len(state.searches) == last.cycle - 1
-    assert state.concluded is not None
-    assert state.concluded.record.stop == last.text
+    assert len(state.campaign.cycles) == last.cycle < CYCLES
+    assert state.campaign.cycles[-1].record.stop == last.text
+    assert len(state.theories.searches) == last.cycle - 1
+    assert state.campaign.concluded is not None
+    assert state.campaign.concluded.record.stop == last.text
     assert audit(folder, recompute=True).passed

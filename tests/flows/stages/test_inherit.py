@@ -73,14 +73,14 @@ def test_sources_of_a_rival_laboratory_pass_the_checks_of_any_stranger_or_stay_o
     leave(tmp_path, "friend", GOOD, holds=False)
     with begun(tmp_path) as run:
         asyncio.run(admit_winners(run))
-        taken = run.state.winners.record
-        assert [run.state.theories[name].record.author for name in taken.theories] == [
+        taken = run.state.memory.winners.record
+        assert [run.state.theories.checked[name].record.author for name in taken.theories] == [
             "library: grammar, friend"
         ]
         told = " ".join(taken.refused)
         assert len(taken.refused) == len(bad)
         assert all(name in told for name in bad)
-        assert set(run.state.pool) == set(taken.theories) == run.state.from_library
+        assert set(run.state.theories.pool) == set(taken.theories) == run.state.memory.theories
         assert run.state.seeds == []
 
 
@@ -90,7 +90,7 @@ def test_no_more_are_taken_than_there_are_places_for(tmp_path):
         leave(tmp_path, f"run {number}", FAMILY.program(name).source)
     with begun(tmp_path) as run:
         asyncio.run(admit_winners(run))
-        taken = run.state.winners.record
+        taken = run.state.memory.winners.record
         assert (len(taken.theories), taken.n_left) == (MOST_RIVALS, 2)
 
 
@@ -99,7 +99,11 @@ def test_a_key_keeps_the_library_out(tmp_path, memory):
     leave(tmp_path, "friend", GOOD)
     with begun(tmp_path, **memory) as run:
         asyncio.run(admit_winners(run))
-        assert (run.state.taken, run.state.winners, dict(run.state.pool)) == (None, None, {})
+        assert (
+            run.state.memory.taken,
+            run.state.memory.winners,
+            dict(run.state.theories.pool),
+        ) == (None, None, {})
 
 
 def test_withdrawn_evidence_takes_a_winner_away_also_in_a_campaign_that_took_it(tmp_path):
@@ -142,9 +146,11 @@ def test_a_campaign_leaves_its_winners_and_the_next_one_begins_with_them(tmp_pat
     trace.close()
     left = library.winners("multiattribute")
     (leader,) = [item for item in left if item.leads]
-    assert leader.theory == state.concluded.record.leader
+    assert leader.theory == state.campaign.concluded.record.leader
     assert leader.source
-    assert [item.data for item in leader.tried if item.data != SEALED] == list(state.collected)
+    assert [item.data for item in leader.tried if item.data != SEALED] == list(
+        state.experiments.collected
+    )
     assert all(item.interval[0] < item.score < item.interval[1] for item in leader.tried)
 
     second = small_study(
@@ -155,7 +161,9 @@ def test_a_campaign_leaves_its_winners_and_the_next_one_begins_with_them(tmp_pat
     with trace:
         own = list(trace.records(TheoryWon))
     assert own
-    assert state.winners.record.theories
-    assert state.from_library <= {item.theory for item in left}
-    assert set(list(state.pool)[2:4]) & state.from_library  # before anything was searched
+    assert state.memory.winners.record.theories
+    assert state.memory.theories <= {item.theory for item in left}
+    assert (
+        set(list(state.theories.pool)[2:4]) & state.memory.theories
+    )  # before anything was searched
     assert "earlier campaigns" in verdict.text or "It won in first" in verdict.text

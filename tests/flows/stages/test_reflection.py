@@ -15,13 +15,13 @@ import pytest
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import StudyError
 from lakatos.flows.roles.remember import keep_library, library_path, rebuild_library
-from lakatos.flows.run.memory_records import LessonsWritten
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import resume_run, run_study
 from lakatos.language_models.rehearsal.app import RehearsalSettings
 from lakatos.language_models.rehearsal.serve import running
 from lakatos.memory.item import Fact
 from lakatos.memory.library import Pitfall
+from lakatos.memory.record import LessonsWritten
 from lakatos.theories.roles.record import RoleAnswered
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -100,13 +100,13 @@ def test_lessons_that_the_records_bear_out_are_kept_with_what_they_rest_on(
     for item in written:
         assert [lesson.supported for lesson in item.record.lessons] == [True, False, True]
         assert "0.7771" in " ".join(item.record.lessons[1].problems)
-    lessons = dict(state.library.lessons())
+    lessons = dict(state.memory.library.lessons())
     own = [item for item in lessons.values() if written[0].digest in item.evidence]
     pitfall, fact = sorted(own, key=lambda item: isinstance(item, Fact))
     assert isinstance(pitfall, Pitfall)
     assert isinstance(fact, Fact)
     assert pitfall.mistake == MISTAKE
-    assert state.diagnoses[0].digest in pitfall.evidence
+    assert state.theories.diagnoses[0].digest in pitfall.evidence
     assert fact.subject == "the theory that lost in small, seed 3"
     assert fact.confidence == 0.5
 
@@ -132,7 +132,7 @@ def test_a_lesson_comes_back_to_whoever_writes_theories_in_a_situation_like_it(
     trace.close()
     texts = [text for task, text in writer.shown if task == "reviser"]
     assert MISTAKE not in texts[0]
-    back = [item.record for item in state.recalled if item.record.stage == "write"]
+    back = [item.record for item in state.memory.recalled if item.record.stage == "write"]
     assert [item.cycle for item in back] == [2]
     assert MISTAKE in " ".join(back[0].texts)
     assert any("lessons of earlier cycles" in text and MISTAKE in text for text in texts)

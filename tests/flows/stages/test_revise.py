@@ -55,6 +55,6 @@ def test_two_theories_of_a_run_are_never_called_alike(tmp_path: Path) -> None:
     with create_run(study, tmp_path / "run", n_workers=1) as run:
         run.record(started(run.config), name="start")
         asyncio.run(seed_pool(run))
-        names = [item.record.name for item in run.state.theories.values()]
-        assert [run.form(digest).name for digest in run.state.theories] == names
+        names = [item.record.name for item in run.state.theories.checked.values()]
+        assert [run.form(digest).name for digest in run.state.theories.checked] == names
     assert names[2:] == ["Adding", "Adding with equal weight"]

@@ -30,8 +30,8 @@ from lakatos.flows.stages.score import (
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import ENGINE, TheoryAdmitted, TheoryChecked, TheoryScored
-from lakatos.theories.score import ScoreEstimate, log_predictive, proportion_error
 from lakatos.theories.scoreboard import Scoreboard, TheoryStanding
+from lakatos.theories.scoring.score import ScoreEstimate, log_predictive, proportion_error
 from lakatos.theories.theory import TheoryProgram, read_program
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.step import Recorded
@@ -86,9 +86,11 @@ def admit(run: Run, source: str) -> Digest:
         theory=digest, passed=True, name=theory.name, claim=theory.claim, author="test", parents=(), change="",
         cycle=0, n_parameters=len(theory.priors), checks=(), reason="",
     )  # fmt: skip
-    assert run.state.started is not None
+    assert run.state.campaign.started is not None
     place = {"theory": theory.name}
-    found = run.record(checked, name="check", inputs=[run.state.started.digest], position=place)
+    found = run.record(
+        checked, name="check", inputs=[run.state.campaign.started.digest], position=place
+    )
     admitted = TheoryAdmitted(theory=digest, cycle=0, reason="test")
     run.record(admitted, name="admit", inputs=[found.digest], position=place)
     return digest
@@ -101,10 +103,10 @@ def choose_design(run: Run, cycle: int) -> Recorded[DesignChosen]:
     design = Design(name, stimuli, 1, N_PEOPLE, (False,) * N_TRIALS, (0.1,) * N_TRIALS, "")
     chosen = DesignChosen(
         cycle=cycle, number=1, experiment=name, design=run.trace.artifacts.put_json(design_to_json(design)),
-        rivals=tuple(run.state.pool)[:2], n_candidates=N_TRIALS, n_trials=N_TRIALS, repetitions=1,
+        rivals=tuple(run.state.theories.pool)[:2], n_candidates=N_TRIALS, n_trials=N_TRIALS, repetitions=1,
         n_participants=N_PEOPLE, n_random=0, archive="", information=(), powers=(), accepted=True, reason="",
     )  # fmt: skip
-    inputs = [item.digest for item in run.state.pool.values()]
+    inputs = [item.digest for item in run.state.theories.pool.values()]
     return run.record(chosen, name="design", inputs=inputs, position={"cycle": cycle})
 
 
@@ -119,7 +121,7 @@ async def carry_on(run: Run) -> CarriedPass:
         plan = await preregister(run, cycle, choose_design(run, cycle))
         collected = await collect(run, cycle, plan, await recruit(run, cycle, plan))
         assert isinstance(collected, Recorded)
-        scored.append(await score(run, cycle, list(run.state.theories)))
+        scored.append(await score(run, cycle, list(run.state.theories.checked)))
         settled.append(await settle(run, cycle))
         for candidate, incumbent in ((first, second), (second, first), (first, failing)):
             verdict = Verdict(
@@ -170,27 +172,29 @@ def allow_little_chance(patch: pytest.MonkeyPatch) -> None:
 
 def test_every_rival_is_scored_on_every_experiment_with_the_people_of_its_newest_fit(done):
     state = done.run.state
-    assert set(state.scores) == {
-        (name, experiment) for name in state.theories for experiment in ("1.1", "2.1")
+    assert set(state.theories.scores) == {
+        (name, experiment) for name in state.theories.checked for experiment in ("1.1", "2.1")
     }
-    assert len(state.theories) == 2
-    tables = tuple(item.record.trials for item in state.collected.values())
-    for (name, experiment), item in state.scores.items():
-        fit = state.fits[name]
+    assert len(state.theories.checked) == 2
+    tables = tuple(item.record.trials for item in state.experiments.collected.values())
+    for (name, experiment), item in state.theories.scores.items():
+        fit = state.theories.fits[name]
         assert (fit.record.trials, fit.record.engine, fit.record.pooled) == (tables, ENGINE, False)
         assert item.record.fit == fit.digest
-        assert item.record.trials == state.collected[experiment].record.trials
+        assert item.record.trials == state.experiments.collected[experiment].record.trials
         assert (item.record.engine, item.record.n_options) == (ENGINE, 2)
 
 
 def test_scores_and_shares_are_what_the_laboratory_computes_from_the_same_people(done):
     run, state = done.run, done.run.state
-    trials = [run.trials(name) for name in state.collected]
-    for name in state.theories:
-        n_draws = state.scores[name, "1.1"].record.n_draws
+    trials = [run.trials(name) for name in state.experiments.collected]
+    for name in state.theories.checked:
+        n_draws = state.theories.scores[name, "1.1"].record.n_draws
         ((first, second),) = run.laboratory.scores_of([run.theory(name)], trials, n_draws)
-        for item, experiment, answers in zip((first, second), state.collected, trials, strict=True):
-            record = state.scores[name, experiment].record
+        for item, experiment, answers in zip(
+            (first, second), state.experiments.collected, trials, strict=True
+        ):
+            record = state.theories.scores[name, experiment].record
             np.testing.assert_allclose(record.left_out.log_predictive, item.left_out.log_predictive)
             np.testing.assert_allclose(record.proportions, item.mean[:, 1])
             found = proportion_error(item.mean, answers)
@@ -199,8 +203,8 @@ def test_scores_and_shares_are_what_the_laboratory_computes_from_the_same_people
 
 def test_the_people_who_were_frozen_before_an_experiment_are_scored_on_it(done):
     run, state = done.run, done.run.state
-    for (name, experiment), item in state.scores.items():
-        plan = state.preregistrations[experiment].record
+    for (name, experiment), item in state.theories.scores.items():
+        plan = state.experiments.preregistrations[experiment].record
         people = run.trace.artifacts.get_arrays(plan.predictions).get(f"{name}:people")
         form = run.form(name)
         assert (people is None) == (experiment == "1.1")
@@ -233,14 +237,14 @@ def test_draws_are_raised_fourfold_until_chance_decides_nothing(done, monkeypatc
         assert sorted(set(own)) == [N_DRAWS * 4**step for step in range(len(set(own)))]
     most = max(draws[-1])
     assert most > N_DRAWS
-    assert {item.record.n_draws for item in done.run.state.scores.values()} == {most}
+    assert {item.record.n_draws for item in done.run.state.theories.scores.values()} == {most}
     assert decided_by_chance(done.run.state.board()) == []
     assert too_few_draws(done.run) is None
 
 
 def test_draws_are_raised_up_to_the_limit_and_for_those_who_have_fewer(done, monkeypatch):
-    run, names = done.run, list(done.run.state.theories)
-    wanted_draws = 4 * max(item.record.n_draws for item in run.state.scores.values())
+    run, names = done.run, list(done.run.state.theories.checked)
+    wanted_draws = 4 * max(item.record.n_draws for item in run.state.theories.scores.values())
     monkeypatch.setattr(stage, "LARGEST_CHANCE", 0.0)
     monkeypatch.setattr(stage, "MOST_DRAWS", wanted_draws)
     n_draws, more = too_few_draws(run)
@@ -252,9 +256,11 @@ def test_draws_are_raised_up_to_the_limit_and_for_those_who_have_fewer(done, mon
                 item.record.model_copy(update={"n_draws": wanted_draws}), item.digest
             )
             for experiment in experiments
-            for item in [run.state.scores[names[0], experiment]]
+            for item in [run.state.theories.scores[names[0], experiment]]
         }
-        state = replace(run.state, scores={**run.state.scores, **many})
+        known = run.state.theories
+        theories = replace(known, scores={**known.scores, **many})
+        state = replace(run.state, theories=theories)
         monkeypatch.setattr(run, "state", state)
         n_draws, more = too_few_draws(run)
         assert (n_draws, sorted(more)) == (wanted_draws, wanted)
@@ -263,7 +269,7 @@ def test_draws_are_raised_up_to_the_limit_and_for_those_who_have_fewer(done, mon
 
 
 def test_so_many_are_drawn_at_most_that_one_answer_stays_small(done, monkeypatch):
-    names = list(done.run.state.theories)
+    names = list(done.run.state.theories.checked)
     assert most_draws(done.run, names) == MOST_DRAWS == 8192
     monkeypatch.setattr(stage, "MOST_CELLS", 165)
     assert most_draws(done.run, names) == 165 // (2 * N_TRIALS)
@@ -309,15 +315,17 @@ def test_chance_decides_where_draws_are_few_for_so_small_a_difference(
 def test_a_verdict_is_settled_once_by_the_next_experiment_that_scored_both(done):
     state, (first, second, later) = done.run.state, done.found.settled
     assert (first, later) == ([], [])
-    assert len(second) == len(state.resolved) == 2
+    assert len(second) == len(state.judging.resolved) == 2
     for item in second:
-        verdict = state.verdicts[item.record.verdict].record
+        verdict = state.judging.verdicts[item.record.verdict].record
         assert verdict.cycle == 1
-        # Of the scores when it was settled; draws were not raised since.
-        own, other = (
-            state.scores[name, "2.1"].record.left_out.scores.mean
+        # Of the scores when it was settled; draws were not raised since. Frozen predictions count before others.
+        pair = [
+            state.theories.scores[name, "2.1"].record
             for name in (verdict.candidate, verdict.incumbent)
-        )
+        ]
+        frozen = all(record.frozen is not None for record in pair)
+        own, other = ((record.frozen if frozen else record.left_out).scores.mean for record in pair)
         assert item.record.experiment == "2.1"
         assert item.record.favoured == (own > other)
         given = 0.7 if own > other else 0.3
@@ -326,23 +334,25 @@ def test_a_verdict_is_settled_once_by_the_next_experiment_that_scored_both(done)
 
 
 def test_a_theory_that_fails_on_answers_is_out_and_told_once(done):
-    (failed,) = done.run.state.failed
-    assert failed.record.theory not in done.run.state.theories
-    assert failed.record.theory not in done.run.state.pool
+    (failed,) = done.run.state.theories.failed
+    assert failed.record.theory not in done.run.state.theories.checked
+    assert failed.record.theory not in done.run.state.theories.pool
     assert failed.record.experiment == "1.1"
     assert "a trial alone" in failed.record.reason
     (told,) = done.notes
     assert told.startswith("Some people like one trial only failed on answers and is out: Theory")
     assert all(
-        item.record.theory in done.run.state.theories for own in done.found.scored for item in own
+        item.record.theory in done.run.state.theories.checked
+        for own in done.found.scored
+        for item in own
     )
 
 
 def test_what_was_scored_is_returned_and_not_computed_again(done):
     before = done.run.trace.journal.head
-    again = asyncio.run(score(done.run, 2, list(done.run.state.theories)))
+    again = asyncio.run(score(done.run, 2, list(done.run.state.theories.checked)))
     assert {item.digest for item in again} == {
-        item.digest for item in done.run.state.scores.values()
+        item.digest for item in done.run.state.theories.scores.values()
     }
     assert done.run.trace.journal.head == before
 
@@ -356,6 +366,6 @@ def test_a_pass_that_comes_after_finds_the_same_and_writes_nothing(done, monkeyp
         found = asyncio.run(carry_on(later))
         assert later.trace.journal.head == before
         assert found == done.found
-        assert later.state.scores == run.state.scores
-        assert later.state.failed == run.state.failed
+        assert later.state.theories.scores == run.state.theories.scores
+        assert later.state.theories.failed == run.state.theories.failed
         assert notes.notes == done.notes

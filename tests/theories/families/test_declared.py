@@ -14,8 +14,8 @@ from tasks import EXAMPLES, GIFTS, example
 
 from lakatos.experiments.domains.declared import DeclaredDomain
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.check import check_theory
-from lakatos.theories.claim import check_claim
+from lakatos.theories.checks.check import check_theory
+from lakatos.theories.checks.claim import check_claim
 from lakatos.theories.families.declared import declared_family
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.points import check_points

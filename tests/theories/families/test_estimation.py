@@ -6,7 +6,7 @@ from scipy import stats
 
 from lakatos.experiments.domains.estimation import EstimationDomain, asked
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.families.estimation import FAMILY, GRAMMAR, SEEDS
 from lakatos.theories.grammar import Composition
 from lakatos.theories.points import check_points

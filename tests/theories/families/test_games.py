@@ -10,7 +10,7 @@ from scipy.stats import poisson
 
 from lakatos.experiments.domains.games import GamesDomain, games, swap_columns
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.families.games import FAMILY, GRAMMAR, SEEDS
 from lakatos.theories.grammar import Composition
 from lakatos.theories.points import check_points

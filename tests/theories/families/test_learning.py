@@ -5,11 +5,11 @@ import pytest
 
 from lakatos.experiments.domains.learning import LearningDomain, steps
 from lakatos.experiments.task import Trials
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.families.learning import FAMILY
 from lakatos.theories.grammar import Composition
+from lakatos.theories.running.sequence import follow, simulate
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sequence import follow, simulate
 from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = LearningDomain()

@@ -5,13 +5,13 @@ import pytest
 
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.families.multiattribute import FAMILY
 from lakatos.theories.grammar import Composition
 from lakatos.theories.points import check_points
+from lakatos.theories.running.sequence import follow
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sequence import follow
 from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = MultiattributeDomain()

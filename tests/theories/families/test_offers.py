@@ -8,7 +8,7 @@ import pytest
 from lakatos.experiments.archives.multiattribute_electricity import FILE, READER
 from lakatos.experiments.domains.offers import OffersDomain, offered
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.families.offers import FAMILY, GRAMMAR, SEEDS
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.points import check_points

@@ -11,13 +11,13 @@ from lakatos.experiments.archives import allais
 from lakatos.experiments.archives.risky_cpc18 import FILE, READER
 from lakatos.experiments.domains.risky import RiskyDomain, pairs
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.calibrate import calibrate, leave_one_out
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.families.risky import FAMILY, GRAMMAR, SEEDS
+from lakatos.theories.fitting.calibrate import calibrate, leave_one_out
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
-from lakatos.theories.score import log_likelihood
+from lakatos.theories.scoring.score import log_likelihood
 from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = RiskyDomain()

@@ -7,15 +7,15 @@ import pytest
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.participants.simulated import as_trials
-from lakatos.theories.advocate import GrammarAdvocate
-from lakatos.theories.behave import behave
-from lakatos.theories.check import check_theory
-from lakatos.theories.evaluate import evaluate, evaluate_program, n_statements
+from lakatos.theories.checks.check import check_theory
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.fitting.evaluate import evaluate, evaluate_program, n_statements
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.roles.answer import Stated, Successor
 from lakatos.theories.roles.prompt import read_prompt
 from lakatos.theories.roles.tryout import program_of, try_program
+from lakatos.theories.running.behave import behave
 from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN, FAMILY = DOMAINS["multiattribute"], FAMILIES["multiattribute"]

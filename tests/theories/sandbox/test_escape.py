@@ -23,7 +23,7 @@ import pytest
 
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.check import load_theory
+from lakatos.theories.checks.check import load_theory
 from lakatos.theories.errors import (
     TheoryError,
     TheoryProbabilityError,
@@ -31,10 +31,10 @@ from lakatos.theories.errors import (
     TheoryResourceError,
     TheoryTimeoutError,
 )
+from lakatos.theories.running.sequence import follow
 from lakatos.theories.sandbox import client
 from lakatos.theories.sandbox.client import SandboxLimits
 from lakatos.theories.sandbox.shared import make_shared
-from lakatos.theories.sequence import follow
 from lakatos.theories.theory import TheoryProgram
 
 

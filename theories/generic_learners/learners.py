@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, logsumexp
 
 from lakatos.experiments.task import Domain, Trials, identities
-from lakatos.theories.calibrate import calibrate, leave_groups_out
-from lakatos.theories.learner_columns import relative, step_columns, trial_columns
+from lakatos.theories.fitting.calibrate import calibrate, leave_groups_out
+from lakatos.theories.generic_learners.columns import relative, step_columns, trial_columns
 from lakatos.theories.prior import Prior, draw_population
-from lakatos.theories.score import UnitScores
-from lakatos.theories.sequence import TINY
+from lakatos.theories.running.sequence import TINY
+from lakatos.theories.scoring.score import UnitScores
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -394,7 +394,7 @@ def predict_left_out(
 
     Args:
         domain: Of the trials.
-        trials: All experiments, like those of `theories.fit.score_experiments`.
+        trials: All experiments, like those of `theories.fitting.fit.score_experiments`.
         seed: Of the learners.
     """
     rows = read_rows(domain, trials)

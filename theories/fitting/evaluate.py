@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.fit import fitting_draws, learn_people, score_left_out, score_trials
+from lakatos.theories.fitting.fit import fitting_draws, learn_people, score_left_out, score_trials
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.sandbox.client import Sandbox, TheorySession
 from lakatos.theories.sandbox.lint import parse
-from lakatos.theories.score import UnitScores, log_predictive, proportion_error
+from lakatos.theories.scoring.score import UnitScores, log_predictive, proportion_error
+from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
-from lakatos.theories.view import TheoryView
 from lakatos.traces.digest import Digest
 
 
@@ -58,7 +58,8 @@ def evaluate(
 ) -> EvaluatedComposition:
     """Fit and score one composition on all experiments.
 
-    With ``shared``, a process with the stimuli of ``trials``, it is asked there; see `theories.view.TheoryView`.
+    With ``shared``, a process with the stimuli of ``trials``, it is asked there; see
+    `theories.scoring.view.TheoryView`.
 
     Raises:
         TheoryError: The source cannot be run.

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.normals import SMALLEST_SPREAD, log_density, maximise
+from lakatos.theories.fitting.normals import SMALLEST_SPREAD, log_density, maximise
 from lakatos.theories.prior import Prior
-from lakatos.theories.score import UnitScores, likelihood_of_answers
-from lakatos.theories.sequence import TINY
+from lakatos.theories.running.sequence import TINY
+from lakatos.theories.scoring.score import UnitScores, likelihood_of_answers
 
 Array = NDArray[np.float64]
 Predict = Callable[[Mapping[str, Array]], Sequence[Array]]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtri
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.sequence import TINY
+from lakatos.theories.running.sequence import TINY
 
 Array = NDArray[np.float64]
 UNKNOWN = 1e9
@@ -169,7 +169,8 @@ def learn_population(
 ) -> Array:
     """Weights of a population's draws that experiments teach, by expectation maximisation, for a diagnosis of them.
 
-    Other than `theories.fit.learn_people`, it finds groups of people apart, within the people that are there already.
+    Other than `theories.fitting.fit.learn_people`, it finds groups of people apart, within the
+    people that are there already.
 
     Args:
         evidence: Earlier experiments, all with the same draws.

@@ -5,7 +5,7 @@ the children of the best nodes are gathered: those one edit away (all of them), 
 of two nodes, and some drawn afresh; nodes are the best by criterion, the best by error, and the best of every place of
 the archive, so that the search does not circle within one family. A surrogate that has learned from all
 compositions tried says how likely each child is to be better than anything so far, as a whole and for every
-person; the batch that is fitted next is chosen by `theories.search.CandidateObjective`. Every fit is a full one and
+person; the batch that is fitted next is chosen by `search_tree.CandidateObjective`. Every fit is a full one and
 counts as one candidate. A theory with a memory, which is walked through the answers one by one, costs some forty times
 as much as one without; only a share of the candidates has one, a small share as long as none with a memory leads, and
 none where answers do not depend on what came before.
@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evaluate import EvaluatedComposition
+from lakatos.theories.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, Grammar
-from lakatos.theories.prune import PrunedComposition, Same, Validate, prune
-from lakatos.theories.search import (
+from lakatos.theories.grammar_search.prune import PrunedComposition, Same, Validate, prune
+from lakatos.theories.grammar_search.search_tree import (
     ArchiveMap,
     CandidateObjective,
     CompositionSurrogate,

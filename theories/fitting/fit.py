@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.calibrate import calibrate, leave_groups_out, leave_one_out
+from lakatos.theories.fitting.calibrate import calibrate, leave_groups_out, leave_one_out
 from lakatos.theories.prior import Prior
-from lakatos.theories.score import ExperimentEvidence, UnitScores, log_predictive
+from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores, log_predictive
+from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory
-from lakatos.theories.view import TheoryView
 
 Array = NDArray[np.float64]
 POOLED_DRAWS = 64
@@ -89,14 +89,10 @@ def idle_parameters(view: TheoryView) -> frozenset[str]:
 
     Each parameter in turn is exchanged for another of its range in a few people, and in more where nothing moved.
     """
-    theory, found = view.theory, frozenset[str]()
-    if theory.learns:
-        return found
-    found = frozenset(theory.priors)
+    found = frozenset() if view.theory.learns else frozenset(view.theory.priors)
     for n_people in (FEW_EXCHANGED, MORE_EXCHANGED):
-        found &= _unmoved(view, sorted(found), n_people)
-        if not found:
-            break
+        if found:
+            found = _unmoved(view, sorted(found), n_people)
     return found
 
 

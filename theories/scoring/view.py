@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
-from lakatos.theories.alone import check_people_alone, check_trials_alone
-from lakatos.theories.sandbox.client import Sandbox, TheorySession
-from lakatos.theories.score import ExperimentEvidence
-from lakatos.theories.sequence import (
+from lakatos.theories.running.alone import check_people_alone, check_trials_alone
+from lakatos.theories.running.sequence import (
     expected,
     follow_all,
     log_likelihood_changed,
     log_likelihood_of_all,
 )
+from lakatos.theories.sandbox.client import Sandbox, TheorySession
+from lakatos.theories.scoring.score import ExperimentEvidence
 from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]

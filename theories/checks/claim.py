@@ -28,9 +28,9 @@ from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.variation import HasVariations
 from lakatos.theories.errors import ClaimContradictedError, TheorySourceError
 from lakatos.theories.points import check_points
+from lakatos.theories.running.sequence import SimulatedSequences, replay, simulate
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.lint import parse
-from lakatos.theories.sequence import SimulatedSequences, replay, simulate
 from lakatos.theories.theory import LAPSE, Theory
 
 Array = NDArray[np.float64]

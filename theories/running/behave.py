@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.participants.simulated import SimulatedBehaviour, independent
 from lakatos.experiments.task import Domain, Stimuli
+from lakatos.theories.running.sequence import simulate
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sequence import simulate
 from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]

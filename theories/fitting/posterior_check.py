@@ -22,7 +22,7 @@ from scipy.stats import binom, chi2
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.errors import PosteriorError
-from lakatos.theories.posterior import (
+from lakatos.theories.fitting.posterior import (
     PARETO_K,
     Method,
     Posterior,
@@ -68,7 +68,7 @@ def posterior_predictive(
     (chi-square), the share of the last option, and how much that share differs between people and between trials.
 
     Args:
-        posterior: As `theories.posterior.fit` gave it for this theory and these trials.
+        posterior: As `theories.fitting.posterior.fit` gave it for this theory and these trials.
         theory, trials, sandbox, domain: As then.
         n_replications: Draws that are used, evenly spaced.
         seed: Decides the replicated answers.
@@ -269,7 +269,7 @@ def simulation_based_calibration(
     Args:
         theory: Is simulated and fitted.
         trials: Say who was asked what, and how often; their answers are not used.
-        sandbox, tracer, domain, draws, tune, chains, gradient_free, sweeps: As in `theories.posterior.fit`.
+        sandbox, tracer, domain, draws, tune, chains, gradient_free, sweeps: As in `theories.fitting.posterior.fit`.
         n_simulations: Data sets.
         n_ranks: Possible ranks.
         seed: Decides everything that is simulated.

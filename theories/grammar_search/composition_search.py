@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.advocate import AdvocateBrief, GrammarAdvocate, SearchProposal
-from lakatos.theories.fit import FITTING_DRAWS
+from lakatos.theories.fitting.fit import FITTING_DRAWS
 from lakatos.theories.grammar import Grammar
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate, SearchProposal
+from lakatos.theories.grammar_search.subset import some_people, some_trials
 from lakatos.theories.laboratory import FittedCompositions, Laboratory
-from lakatos.theories.subset import some_people, some_trials
 
 MOST_TRIALS = (600, 1200)
 """Distinct trials, drawn by lot, on which a search looks for candidates, and on which it eliminates their parts; what

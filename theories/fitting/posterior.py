@@ -42,17 +42,17 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from lakatos.experiments.task import Domain, Trials, check_unmixed
-from lakatos.theories import metropolis
 from lakatos.theories.errors import (
     PosteriorError,
     SandboxUnavailableError,
     TheoryRaisedError,
     TheoryResourceError,
 )
+from lakatos.theories.fitting import metropolis
+from lakatos.theories.running.sequence import TINY, follow_cells, simulate
 from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
 from lakatos.theories.sandbox.layers import NO_EXECUTABLE_MEMORY
 from lakatos.theories.sandbox.tracer import CompiledSession, NutsSample, TracerSandbox
-from lakatos.theories.sequence import TINY, follow_cells, simulate
 from lakatos.theories.theory import Theory
 from lakatos.traces.home import import_alone
 

@@ -24,8 +24,8 @@ from lakatos.experiments.task import Domain, Stimuli
 from lakatos.theories.points import at_fractions
 from lakatos.theories.prior import Prior
 from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory
-from lakatos.theories.view import TheoryView
 
 Array = NDArray[np.float64]
 Level = Literal["mean", "person"]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from lakatos.theories.errors import TheoryError, TheorySourceError
-from lakatos.theories.peer import MOST_BYTES, docstring_of, uniform_range
+from lakatos.theories.exchange.autocog import MOST_BYTES, docstring_of, uniform_range
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.lint import check_source, parse
 from lakatos.theories.theory import TheoryProgram

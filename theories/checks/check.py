@@ -24,8 +24,8 @@ from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.variation import HasMeasures
 from lakatos.theories import errors
 from lakatos.theories.account import ClauseWording, ToldClause
-from lakatos.theories.claim import check_claim
-from lakatos.theories.clause_check import (
+from lakatos.theories.checks.claim import check_claim
+from lakatos.theories.checks.clause_check import (
     N_PEOPLE,
     AskedTrials,
     TriedClause,
@@ -38,9 +38,9 @@ from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.families import find_family
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.points import at_fractions, check_points
+from lakatos.theories.running.sequence import SimulatedSequences, replay, simulate
 from lakatos.theories.sandbox.client import Sandbox, TheorySession
 from lakatos.theories.sandbox.lint import parse
-from lakatos.theories.sequence import SimulatedSequences, replay, simulate
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 
 Array = NDArray[np.float64]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.score import (
+from lakatos.theories.scoring.score import (
     ScoreEstimate,
     UnitScores,
     advantage,

@@ -16,8 +16,8 @@ import numpy as np
 
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.grammar import Composition, Grammar
-from lakatos.theories.score import ScoreEstimate, UnitScores, paired_difference
-from lakatos.theories.search import combined
+from lakatos.theories.grammar_search.search_tree import combined
+from lakatos.theories.scoring.score import ScoreEstimate, UnitScores, paired_difference
 
 HeldOutScores = tuple[UnitScores, ...]
 """One per experiment, a unit per person (per trial where answers are pooled)."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.score import ScoreEstimate, telling
+from lakatos.theories.scoring.score import ScoreEstimate, telling
 
 Array = NDArray[np.float64]
 LEAST_PEOPLE = 5

@@ -1,0 +1,56 @@
+"""What judges said about the theories of a run, and what was decided: a fold over the records of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from lakatos.judges.decision import CandidateDecided
+from lakatos.judges.epoch import EpochOpened
+from lakatos.judges.judge import Verdict, VerdictResolved
+from lakatos.judges.record import PairDescribed, StrategyChosen
+from lakatos.judges.rubrics.language_model import PairRead
+from lakatos.judges.transition import EpochCommitted
+from lakatos.traces.digest import Digest
+from lakatos.traces.state_rule import StateRules, keep_all, keep_by, keep_by_digest
+from lakatos.traces.step import Recorded
+
+
+@dataclass(frozen=True)
+class JudgingState:
+    """Comparisons of theories, verdicts on them and decisions. Verdicts of displaced judges are not among them."""
+
+    epochs: tuple[Recorded[EpochOpened], ...] = ()
+    pairs: Mapping[tuple[Digest, int], Recorded[PairDescribed]] = field(default_factory=dict)
+    """By candidate and cycle."""
+    readings: Mapping[tuple[Digest, Digest], Recorded[PairRead]] = field(default_factory=dict)
+    """Of candidate and incumbent, by a judge that is a language model."""
+    verdicts: Mapping[Digest, Recorded[Verdict]] = field(default_factory=dict)
+    """By the digest of their record."""
+    resolved: Mapping[Digest, Recorded[VerdictResolved]] = field(default_factory=dict)
+    """By the digest of the verdict's record."""
+    decided: Mapping[Digest, Recorded[CandidateDecided]] = field(default_factory=dict)
+    """By candidate, the last decision about it."""
+    strategies: tuple[Recorded[StrategyChosen], ...] = ()
+    """How advocates search, in the order of cycles."""
+
+
+def _forget_displaced(state: JudgingState, item: Recorded[EpochCommitted]) -> JudgingState:
+    """Verdicts rest on the whole panel, so that a displaced judge takes all of them, and what followed, with it."""
+    if not item.record.changed:
+        return state
+    return replace(state, verdicts={}, resolved={}, decided={})
+
+
+RULES: Final[StateRules] = {
+    EpochOpened: keep_all("epochs"),
+    PairDescribed: keep_by("pairs", "candidate", "cycle"),
+    PairRead: keep_by("readings", "candidate", "incumbent"),
+    Verdict: keep_by_digest("verdicts"),
+    VerdictResolved: keep_by("resolved", "verdict"),
+    CandidateDecided: keep_by("decided", "candidate"),
+    StrategyChosen: keep_all("strategies"),
+    EpochCommitted: _forget_displaced,
+}
+"""What each record changes."""

@@ -1,0 +1,55 @@
+"""What a run learned and what it took from others: a fold over the records of this package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from lakatos.memory.library import RECORDS as LESSONS
+from lakatos.memory.library import Library
+from lakatos.memory.record import (
+    InquiryMade,
+    LessonsRecalled,
+    LibraryLookedAt,
+    LibraryTaken,
+    WinnersTaken,
+)
+from lakatos.traces.digest import Digest
+from lakatos.traces.state_rule import StateRules, keep_all, keep_newest
+from lakatos.traces.step import Recorded
+
+
+@dataclass(frozen=True)
+class MemoryState:
+    """Lessons, tools and theories: learned in this campaign, or taken from earlier ones."""
+
+    library: Library = field(default_factory=Library)
+    """What was learned in this campaign."""
+    taken: Recorded[LibraryTaken] | None = None
+    """What others had learned before."""
+    looked_at: Recorded[LibraryLookedAt] | None = None
+    """What of it no longer counts, by the newest look."""
+    winners: Recorded[WinnersTaken] | None = None
+    """Theories of earlier campaigns that compete."""
+    recalled: tuple[Recorded[LessonsRecalled], ...] = ()
+    inquiries: tuple[Recorded[InquiryMade], ...] = ()
+
+    @property
+    def theories(self) -> frozenset[Digest]:
+        """Theories that came from earlier campaigns."""
+        return frozenset(self.winners.record.theories) if self.winners else frozenset()
+
+
+def _learn(state: MemoryState, item: Recorded[Any]) -> MemoryState:
+    return replace(state, library=state.library.with_record(item.digest, item.record))
+
+
+RULES: Final[StateRules] = {
+    LibraryTaken: keep_newest("taken"),
+    LibraryLookedAt: keep_newest("looked_at"),
+    WinnersTaken: keep_newest("winners"),
+    LessonsRecalled: keep_all("recalled"),
+    InquiryMade: keep_all("inquiries"),
+    **dict.fromkeys(LESSONS.values(), _learn),
+}
+"""What each record changes."""

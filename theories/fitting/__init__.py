@@ -1,0 +1,1 @@
+"""Learning who a theory's people are: populations for scores, posteriors for inference."""

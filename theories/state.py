@@ -1,0 +1,80 @@
+"""What a run knows about its theories: a fold over the records of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from lakatos.theories.record import (
+    CompletenessMeasured,
+    Diagnosis,
+    SealedScored,
+    SearchFinished,
+    TheoryAdmitted,
+    TheoryChecked,
+    TheoryFailed,
+    TheoryFitted,
+    TheoryScored,
+)
+from lakatos.traces.digest import Digest
+from lakatos.traces.state_rule import StateRules, keep_all, keep_by, keep_newest
+from lakatos.traces.step import Recorded
+
+
+@dataclass(frozen=True)
+class TheoriesState:
+    """Theories of a run, by the digests of their sources; values keep the records' own digests."""
+
+    checked: Mapping[Digest, Recorded[TheoryChecked]] = field(default_factory=dict)
+    """Those that passed their checks, in order of arrival."""
+    refused: tuple[Recorded[TheoryChecked], ...] = ()
+    failed: tuple[Recorded[TheoryFailed], ...] = ()
+    """Passed their checks, and failed on answers."""
+    pool: Mapping[Digest, Recorded[TheoryAdmitted]] = field(default_factory=dict)
+    """Rivals, in order of admission."""
+    fits: Mapping[Digest, Recorded[TheoryFitted]] = field(default_factory=dict)
+    """The newest fit of each theory."""
+    scores: Mapping[tuple[Digest, str], Recorded[TheoryScored]] = field(default_factory=dict)
+    """By theory and experiment."""
+    sealed_scores: Mapping[Digest, Recorded[SealedScored]] = field(default_factory=dict)
+    diagnoses: tuple[Recorded[Diagnosis], ...] = ()
+    searches: tuple[Recorded[SearchFinished], ...] = ()
+    completeness: Recorded[CompletenessMeasured] | None = None
+    """Of the leader and its rivals, at the verdict."""
+
+    def name(self, theory: Digest) -> str:
+        """A theory's name, with the beginning of its digest where another of the run has the same."""
+        name = self.checked[theory].record.name
+        same = sum(known.record.name == name for known in self.checked.values())
+        return f"{name} ({theory[:6]})" if same > 1 else name
+
+
+def _check(state: TheoriesState, item: Recorded[TheoryChecked]) -> TheoriesState:
+    if not item.record.passed:
+        return replace(state, refused=(*state.refused, item))
+    return replace(state, checked={**state.checked, item.record.theory: item})
+
+
+def _fail(state: TheoriesState, item: Recorded[TheoryFailed]) -> TheoriesState:
+    failed = item.record.theory
+    return replace(
+        state,
+        checked={name: known for name, known in state.checked.items() if name != failed},
+        pool={name: known for name, known in state.pool.items() if name != failed},
+        failed=(*state.failed, item),
+    )
+
+
+RULES: Final[StateRules] = {
+    TheoryChecked: _check,
+    TheoryAdmitted: keep_by("pool", "theory"),
+    TheoryFailed: _fail,
+    TheoryFitted: keep_by("fits", "theory"),
+    TheoryScored: keep_by("scores", "theory", "experiment"),
+    SealedScored: keep_by("sealed_scores", "theory"),
+    Diagnosis: keep_all("diagnoses"),
+    SearchFinished: keep_all("searches"),
+    CompletenessMeasured: keep_newest("completeness"),
+}
+"""What each record changes."""
