@@ -28,6 +28,8 @@ from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
 Array = NDArray[np.float64]
+LEAST_SEALED = 5
+"""Distinct sealed trials from which a verdict may conclude."""
 
 
 @task(name="open_sealed")
@@ -116,7 +118,8 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
         errors = tuple(_errors(run, name) for name in dict.fromkeys([leader, *seeds]))
         rival, advantage, basis, n_compared = _advantage(run, leader, rivals)
         interval = advantage.interval_of_chosen(n_compared) if advantage else None
-        holds = basis != EXPLORATORY and interval is not None and interval[0] > 0
+        decides = basis != EXPLORATORY and not are_few(run.state.experiments.sealed)
+        holds = decides and interval is not None and interval[0] > 0
         cross_validated = _cross_validated(run)
         stop = run.state.campaign.cycles[-1].record.stop
         return CampaignConcluded(
@@ -207,7 +210,10 @@ def _advantage(
         own = {name: item.record.scores for name, item in run.state.theories.sealed_scores.items()}
         scores = {name: [units.scores for units in items] for name, items in own.items()}
         found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
-        basis = "sealed trials, populations learned from the open ones"
+        opened = run.state.experiments.sealed
+        n_trials = opened.record.n_trials if opened else 0
+        few = ", too few to show anything of others" if are_few(opened) else ""
+        basis = f"{n_trials} sealed trials, populations learned from the open ones{few}"
         n_compared = len(scores)
     elif all(item is not None for item in frozen.values()):
         found = {name: item[0] for name, item in frozen.items() if item is not None}
@@ -224,6 +230,11 @@ def _advantage(
         basis = EXPLORATORY
     closest = min(found, key=lambda name: found[name].value)
     return closest, found[closest], basis, n_compared
+
+
+def are_few(opened: Recorded[SealedOpened] | None) -> bool:
+    """Whether there are so few sealed trials that they show nothing of others, whatever people's interval is."""
+    return opened is not None and opened.record.n_trials < LEAST_SEALED
 
 
 def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
