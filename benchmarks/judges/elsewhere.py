@@ -453,8 +453,8 @@ def settled_pairs(cells: Sequence[dict[str, Any]]) -> SettledPairs:
                     better = float(first[name] > second[name])
                     weight = 1 / (len(theories) * (len(theories) - 1))
                     rows.append((features_of(first) - features_of(second), better, weight))
-    differences, better, weights = (np.array(column) for column in zip(*rows, strict=True))
-    return SettledPairs(differences, better, weights / weights.mean())
+    differences, first_better, counts = (np.array(column) for column in zip(*rows, strict=True))
+    return SettledPairs(differences, first_better, counts / counts.mean())
 
 
 def learned_weights(pairs: SettledPairs) -> Array:
