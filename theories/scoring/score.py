@@ -110,6 +110,10 @@ class UnitScores:
         """Log predictive probability for each choice, in nats: ``(n_units,)``."""
         return self.log_predictive / self.n_choices
 
+    def of(self, chosen: NDArray[np.bool_]) -> UnitScores:
+        """The scores of some units, ``(n_units,)`` true for each of them."""
+        return UnitScores(self.log_predictive[chosen], self.n_choices[chosen], self.chance)
+
     @property
     def mean(self) -> float:
         """Nats per choice, averaged over units in proportion to their choices."""
