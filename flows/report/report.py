@@ -547,7 +547,6 @@ def judging_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any]:
         "quality": quality,
         "judges_figure": figures.judges(accuracy, quality) if quality or accuracy else "",
         "bias": bias_facts(run),
-        "screened": [item.record for item in run.state.seats.screened],
         "strategies": [item.record for item in run.state.judging.strategies],
     }
 

@@ -12,9 +12,7 @@ from lakatos.flows.roles.remember import advise
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import OWN
-from lakatos.flows.stages.decide import refined
 from lakatos.flows.stages.design import people_of_study, trials_of_study
-from lakatos.flows.stages.epoch import lasting
 from lakatos.flows.stages.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
 from lakatos.memory.record import InquiryMade
@@ -84,8 +82,6 @@ async def revise(
     inputs += advice.inputs
     inputs += [examined.digest] if examined else []
     inputs += [item.digest for item in run.state.theories.searches[-1:]]
-    for item in refined(run.state, cycle - 1):
-        inputs += lasting(run, item.record.candidate, cycle - 1, [item.digest])
     inputs += [proposed.digest] if proposed else []
     inputs += [strategy.digest] if strategy else []
     written = proposed.record.submissions if proposed else ()
@@ -158,10 +154,9 @@ def induced(
 
 
 def _starts(run: Run, diagnosis: Diagnosis) -> tuple[SearchStart, ...]:
-    """Leader and loser, each with its advocate, what is to be refined, and what came out best of the last search."""
+    """Leader and loser, each with its advocate, and what came out best of the last search."""
     starts = []
-    wanting = [item.record.candidate for item in refined(run.state, diagnosis.cycle - 1)]
-    for name in dict.fromkeys((diagnosis.leader, diagnosis.loser, *wanting)):
+    for name in dict.fromkeys((diagnosis.leader, diagnosis.loser)):
         literal = run.theory(name).composition
         if literal is not None:
             starts.append(SearchStart(name, composition_of(literal, {})))
