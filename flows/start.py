@@ -118,7 +118,7 @@ def _close(run: Run) -> None:
         raise FlowError(
             f"the run {run.folder} waits for nobody; `lakatos resume` without --enough carries it on."
         )
-    if (counting := n_counting(run, state, waiting.experiment)) < 2:
+    if (counting := n_counting(run.config, run.trace, state, waiting.experiment)) < 2:
         raise FlowError(
             f"the answers of {counting} people in experiment {waiting.experiment} count, and theories cannot be "
             f"compared on fewer than 2; `lakatos data list {run.folder}` shows the others. Collection goes on, nothing "

@@ -6,6 +6,7 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.records import CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.design import DISTINCT, distance
 from lakatos.theories.scoreboard import Scoreboard
 from lakatos.theories.scoring.score import is_tie
@@ -26,8 +27,8 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
             f"no experiment could be run: {stop or 'no data were collected'}. Give the study more "
             "participants or trials, or rivals that differ more."
         )
-    improved = _improved(run, board)
-    since = 0 if improved else 1 + _stalled(run)
+    improved = _improved(run.state, board)
+    since = 0 if improved else 1 + _stalled(run.state)
     settings = run.config.stop
     if not stop and cycle >= settings.cycles:
         stop = f"budget: {settings.cycles} cycles"
@@ -66,18 +67,18 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
     )
 
 
-def _improved(run: Run, board: Scoreboard) -> bool:
+def _improved(state: RunState, board: Scoreboard) -> bool:
     """Whether the leader is new since the last cycle and clearly better than the last leader on all data."""
-    if not run.state.campaign.cycles:
+    if not state.campaign.cycles:
         return True
-    last = run.state.campaign.cycles[-1].record.leader
+    last = state.campaign.cycles[-1].record.leader
     return board.leader.theory != last and not is_tie(board.of(last).behind)
 
 
-def _stalled(run: Run) -> int:
+def _stalled(state: RunState) -> int:
     """Cycles without improvement before this one."""
     count = 0
-    for item in reversed(run.state.campaign.cycles):
+    for item in reversed(state.campaign.cycles):
         if item.record.improved:
             break
         count += 1

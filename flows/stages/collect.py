@@ -50,8 +50,10 @@ from lakatos.flows.roles.interview import interview
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.preregister import frozen_theory
 from lakatos.theories.scoring.score import log_predictive, noise_ceiling
+from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone
@@ -107,7 +109,7 @@ async def recruit(
     run: Run, cycle: int, plan: Recorded[Preregistration]
 ) -> Recorded[PeopleRecruited]:
     """Ask for the people that ``plan`` needs, once; their responses arrive in the inbox."""
-    design = _design(run, plan.record)
+    design = _design(run.trace.artifacts, plan.record)
     run.progress.stage(
         cycle, "collect", f"{design.n_participants} people, {len(design.stimuli)} trials"
     )
@@ -153,7 +155,7 @@ def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> 
             asked = AskedPeople(Recorded(plan, event.inputs[0]), item)
             for known in (Recorded(chosen, frozen.inputs[0]), asked.plan, asked.recruited):
                 run.recall(known)
-            record_consent(run, item, _design(run, plan))
+            record_consent(run, item, _design(run.trace.artifacts, plan))
             run.progress.stage(cycle, "collect", f"{plan.experiment}: people were asked before")
             return asked
     return None
@@ -169,17 +171,17 @@ async def collect(
     name = plan.record.experiment
 
     def take(context: StepContext) -> TrialsCollected:
-        parts = _arrived(run, name)
+        parts = _arrived(run.trace, name)
         if not parts:  # the inbox was lost: the source gives the same answers to the same key again
             deliver(run, plan.record, key_of(run.trace, asked))
-            parts = _arrived(run, name)
+            parts = _arrived(run.trace, name)
         if len(parts) != 1:
             raise SourceError(
                 f"experiment {name} has {len(parts)} batches in the inbox instead of one; look at it with sqlite3 "
                 f"{run.folder / 'inbox.sqlite'} and remove what does not belong there."
             )
         trials = Trials.from_json(parts[0].json())
-        return _collected(run, plan, trials, context.artifacts.put_json(trials.to_json()))
+        return _collected(run.config, plan, trials, context.artifacts.put_json(trials.to_json()))
 
     # The step is named by the preregistration and by whom it asked.
     found = await run.step(
@@ -190,9 +192,9 @@ async def collect(
         position={"cycle": cycle, "experiment": name},
     )
     # Only now, with the table on record, the inbox and the source may forget the answers.
-    for batch in _arrived(run, name):
+    for batch in _arrived(run.trace, name):
         run.trace.inbox.mark_taken(batch.digest)
-    run.source.mark_released(_design(run, plan.record))
+    run.source.mark_released(_design(run.trace.artifacts, plan.record))
     return found
 
 
@@ -204,7 +206,7 @@ async def collect_people(
     A table that exists already is made anew where people withdrew or joined; all that rested on it is then stale.
     """
     # What is there already: tables of this experiment, and the record that closed it.
-    name, design = plan.record.experiment, _design(run, plan.record)
+    name, design = plan.record.experiment, _design(run.trace.artifacts, plan.record)
     tables = [item for item in run.trace.records(TrialsCollected) if item.record.experiment == name]
     closed = next(
         (item for item in run.trace.records(CollectionClosed) if item.record.experiment == name),
@@ -250,7 +252,9 @@ async def collect_people(
         run.source.close(Recruitment(key_of(run.trace, asked), name, design.n_participants))
         if to_stop and not tables:
             return replace(waiting, to_stop=to_stop)
-        asked_people = {item.digest for item in before_stop(run, closed.record, people)}
+        asked_people = {
+            item.digest for item in before_stop(run.config, run.trace, closed.record, people)
+        }
         kept = [item for item in kept if item.digest in asked_people]
     # Fewer than two people cannot be compared.
     if len(kept) < 2 and by_model:
@@ -273,7 +277,7 @@ async def collect_people(
         table = put_table(
             context.artifacts, plan.record.design, [item.record.answers for item in kept], n_options
         )
-        return _collected(run, plan, get_trials(context.artifacts, table), table)
+        return _collected(run.config, plan, get_trials(context.artifacts, table), table)
 
     found = await run.step(
         "collect", take, returns=TrialsCollected, inputs=inputs, position=position
@@ -381,7 +385,7 @@ def take_answers(run: Run) -> None:
         for item in run.trace.records(SessionHeld)
     }
     designs = {
-        item.record.experiment: _design(run, item.record)
+        item.record.experiment: _design(run.trace.artifacts, item.record)
         for item in run.trace.records(Preregistration)
     }
     for batch in pending:
@@ -478,14 +482,14 @@ def stop_early(
     rivals = [name for name in chosen.rivals if name in plan.record.rivals]
     if not chosen.looks or len(kept) < chosen.looks[0] or len(rivals) < 2:
         return None
-    design = _design(run, plan.record)
+    design = _design(run.trace.artifacts, plan.record)
     people = [get_answers(run.trace.artifacts, item.record.answers) for item in kept]
     trials = trials_of_people(design, people, run.domain.n_options(design.stimuli))
     frozen = run.trace.artifacts.get_arrays(plan.record.predictions)
     columns = []
     for name in rivals:
         (evidence,) = run.laboratory.evidence(
-            frozen_theory(run, name, frozen), [trials], plan.record.n_draws
+            frozen_theory(run.evidence, name, frozen), [trials], plan.record.n_draws
         )
         columns.append(log_predictive(evidence).log_predictive)
     ties = [
@@ -507,16 +511,19 @@ def stop_early(
 
 
 def before_stop(
-    run: Run, closed: CollectionClosed, people: Sequence[Recorded[AnswersArrived]]
+    config: CampaignConfig,
+    trace: Trace,
+    closed: CollectionClosed,
+    people: Sequence[Recorded[AnswersArrived]],
 ) -> list[Recorded[AnswersArrived]]:
     """The people who would have been asked had collection stopped at the look that ended it.
 
     Simulated people answer all at once, so that those after the look are left out. Answers that real people have given
     all count.
     """
-    if not closed.n_decided or run.config.participants.source != "simulated":
+    if not closed.n_decided or config.participants.source != "simulated":
         return list(people)
-    excluded = {item.record.answers for item in run.trace.records(PersonExcluded)}
+    excluded = {item.record.answers for item in trace.records(PersonExcluded)}
     n_kept = 0
     for place, item in enumerate(people):
         n_kept += item.digest not in excluded
@@ -565,7 +572,7 @@ def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -
 
 def deliver(run: Run, plan: Preregistration, key: Digest) -> int:
     """Ask the source under ``key`` and put what it answers into the inbox; returns the number of people."""
-    recruitment = run.source.recruit(plan, _design(run, plan), key)
+    recruitment = run.source.recruit(plan, _design(run.trace.artifacts, plan), key)
     for item in run.trace.records(MoreAsked):
         if item.record.experiment == plan.experiment:
             run.source.want(recruitment, item.record.n_participants)
@@ -609,7 +616,7 @@ def _displace(
     return n_displaced
 
 
-def n_counting(run: Run, state: RunState, name: str) -> int:
+def n_counting(config: CampaignConfig, trace: Trace, state: RunState, name: str) -> int:
     """How many people's answers to an experiment would count if nobody else came; nothing is written down.
 
     Args:
@@ -617,24 +624,27 @@ def n_counting(run: Run, state: RunState, name: str) -> int:
         state: All that is recorded.
         name: Of the experiment.
     """
-    people = answers_of(run.trace, name)
+    people = answers_of(trace, name)
     found = _exclusions(
-        run, state.experiments.recruited, state.experiments.preregistrations[name], people
+        config, trace, state.experiments.recruited, state.experiments.preregistrations[name], people
     )
     return len(people) - len({exclusion.place for exclusion in found})
 
 
 def _exclusions(
-    run: Run,
+    config: CampaignConfig,
+    trace: Trace,
     recruited: Iterable[str],
     plan: Recorded[Preregistration],
     people: Sequence[Recorded[AnswersArrived]],
 ) -> list[Exclusion]:
     """Who is excluded by which preregistered rule; ``recruited`` names the experiments that people were asked for."""
     before = [known for known in recruited if known != plan.record.experiment]
-    earlier = {item.record.person for item in answers_of(run.trace, *before)}
-    answers = [get_answers(run.trace.artifacts, item.record.answers) for item in people]
-    rules = for_design(run.config.exclusions.rules, _design(run, plan.record).n_presentations)
+    earlier = {item.record.person for item in answers_of(trace, *before)}
+    answers = [get_answers(trace.artifacts, item.record.answers) for item in people]
+    rules = for_design(
+        config.exclusions.rules, _design(trace.artifacts, plan.record).n_presentations
+    )
     return exclude(answers, rules, earlier)
 
 
@@ -644,7 +654,7 @@ def _kept(
     """The people whose answers count; an exclusion is a record with its rule and the number that decided."""
     name, found = (
         plan.record.experiment,
-        _exclusions(run, run.state.experiments.recruited, plan, people),
+        _exclusions(run.config, run.trace, run.state.experiments.recruited, plan, people),
     )
     for exclusion in found:
         item = people[exclusion.place]
@@ -666,7 +676,7 @@ def _kept(
 
 
 def _collected(
-    run: Run, plan: Recorded[Preregistration], trials: Trials, artifact: Digest
+    config: CampaignConfig, plan: Recorded[Preregistration], trials: Trials, artifact: Digest
 ) -> TrialsCollected:
     ceiling = noise_ceiling(trials)
     return TrialsCollected(
@@ -679,12 +689,12 @@ def _collected(
         pooled=trials.pooled,
         ceiling=None if ceiling is None else ceiling.value,
         ceiling_error=None if ceiling is None else ceiling.standard_error,
-        language_model=run.config.participants.model,
+        language_model=config.participants.model,
     )
 
 
-def _design(run: Run, plan: Preregistration) -> Design:
-    return design_from_json(run.trace.artifacts.get_json(plan.design))
+def _design(artifacts: ArtifactStore, plan: Preregistration) -> Design:
+    return design_from_json(artifacts.get_json(plan.design))
 
 
 def key_of(trace: Trace, asked: Recorded[PeopleRecruited]) -> Digest:
@@ -694,8 +704,6 @@ def key_of(trace: Trace, asked: Recorded[PeopleRecruited]) -> Digest:
     return event.key
 
 
-def _arrived(run: Run, experiment: str) -> list[InboxBatch]:
+def _arrived(trace: Trace, experiment: str) -> list[InboxBatch]:
     """Batches of an experiment that wait in the inbox."""
-    return [
-        batch for batch in run.trace.inbox.pending() if batch.json()["experiment"] == experiment
-    ]
+    return [batch for batch in trace.inbox.pending() if batch.json()["experiment"] == experiment]

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.evidence import RunEvidence, fits_of
 from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded, CrossValidated, ErrorOnTrials
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.company import measure_completeness
 from lakatos.flows.stages.compare import compare_truth, map_theories
 from lakatos.flows.stages.inherit import say_of_library
@@ -113,11 +115,11 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
         leader = board.leader.theory
         seeds = [line.theory for line in board.standings if line.theory in run.state.seeds]
         rivals = [name for name in seeds if name != leader]
-        errors = tuple(_errors(run, name) for name in dict.fromkeys([leader, *seeds]))
-        rival, advantage, basis, n_compared = _advantage(run, leader, rivals)
+        errors = tuple(_errors(run.evidence, name) for name in dict.fromkeys([leader, *seeds]))
+        rival, advantage, basis, n_compared = _advantage(run.state, leader, rivals)
         interval = advantage.interval_of_chosen(n_compared) if advantage else None
         holds = basis != EXPLORATORY and interval is not None and interval[0] > 0
-        cross_validated = _cross_validated(run)
+        cross_validated = _cross_validated(run.state)
         stop = run.state.campaign.cycles[-1].record.stop
         return CampaignConcluded(
             leader=leader,
@@ -126,7 +128,7 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
             text=" ".join(
                 [
                     _text(
-                        run,
+                        run.evidence,
                         leader,
                         rival,
                         advantage,
@@ -137,8 +139,8 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
                         cross_validated,
                     ),
                     *(item.record.text for item in further if item is not None),
-                    *say_of_library(run, leader),
-                    *_whose(run),
+                    *say_of_library(run.state, leader),
+                    *_whose(run.config),
                 ]
             ),
             stop=stop,
@@ -154,19 +156,19 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     return await run.step("conclude", work, returns=CampaignConcluded, inputs=inputs)
 
 
-def _errors(run: Run, name: Digest) -> ErrorOnTrials:
+def _errors(evidence: RunEvidence, name: Digest) -> ErrorOnTrials:
     """Errors on open and sealed trials; averages go over archived experiments, as published ones do."""
     groups: dict[str, list[Array]] = {}
     opened = []
-    for experiment in run.state.experiments.collected:
-        trials = run.trials(experiment)
-        predicted = np.asarray(run.state.theories.scores[name, experiment].record.proportions)
+    for experiment in evidence.state.experiments.collected:
+        trials = evidence.trials(experiment)
+        predicted = np.asarray(evidence.state.theories.scores[name, experiment].record.proportions)
         squared = squared_errors(predicted.reshape(len(trials.stimuli), -1), trials)
         opened.append(squared.mean())
         groups.setdefault(
-            run.state.experiments.designs[experiment].record.archive or experiment, []
+            evidence.state.experiments.designs[experiment].record.archive or experiment, []
         ).append(squared)
-    if name not in run.state.theories.sealed_scores:
+    if name not in evidence.state.theories.sealed_scores:
         return ErrorOnTrials(
             theory=name,
             open=float(np.mean(opened)),
@@ -175,7 +177,7 @@ def _errors(run: Run, name: Digest) -> ErrorOnTrials:
             all=float(np.mean(opened)),
             sealed_score=None,
         )
-    sealed = run.state.theories.sealed_scores[name].record
+    sealed = evidence.state.theories.sealed_scores[name].record
     for experiment, values in zip(sealed.experiments, sealed.squared, strict=True):
         if experiment in groups:
             groups[experiment].append(np.asarray(values))
@@ -192,7 +194,7 @@ def _errors(run: Run, name: Digest) -> ErrorOnTrials:
 
 
 def _advantage(
-    run: Run, leader: Digest, rivals: Sequence[Digest]
+    state: RunState, leader: Digest, rivals: Sequence[Digest]
 ) -> tuple[Digest | None, ScoreEstimate | None, str, int]:
     """The first rival that comes closest to the leader on the most trustworthy data there are, and by how much.
 
@@ -202,9 +204,9 @@ def _advantage(
     if not rivals:
         return None, None, "no first rival", 1
     n_compared = 1
-    frozen = {name: run.state.frozen_advantage(leader, name) for name in rivals}
-    if run.state.theories.sealed_scores:
-        own = {name: item.record.scores for name, item in run.state.theories.sealed_scores.items()}
+    frozen = {name: state.frozen_advantage(leader, name) for name in rivals}
+    if state.theories.sealed_scores:
+        own = {name: item.record.scores for name, item in state.theories.sealed_scores.items()}
         scores = {name: [units.scores for units in items] for name, items in own.items()}
         found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
         basis = "sealed trials, populations learned from the open ones"
@@ -215,19 +217,19 @@ def _advantage(
         basis = f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
         frozen_names = {
             name
-            for (name, _), item in run.state.theories.scores.items()
+            for (name, _), item in state.theories.scores.items()
             if item.record.frozen is not None
         }
-        n_compared = len(frozen_names & set(run.state.theories.pool))
+        n_compared = len(frozen_names & set(state.theories.pool))
     else:
-        found = {name: run.state.board().of(name).behind for name in rivals}
+        found = {name: state.board().of(name).behind for name in rivals}
         basis = EXPLORATORY
     closest = min(found, key=lambda name: found[name].value)
     return closest, found[closest], basis, n_compared
 
 
-def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
-    folds = [item.record for item in run.state.campaign.folds]
+def _cross_validated(state: RunState) -> tuple[CrossValidated, ...]:
+    folds = [item.record for item in state.campaign.folds]
     if not folds:
         return ()
     n_trials = sum(len(fold.rows) for fold in folds)
@@ -250,16 +252,16 @@ def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
     return tuple(lines)
 
 
-def _whose(run: Run) -> list[str]:
+def _whose(config: CampaignConfig) -> list[str]:
     """Said wherever the verdict is, where no people answered but a language model."""
-    name = run.config.participants.model
+    name = config.participants.model
     return (
         [f"All answers are those of the language model {name!r}, none of people."] if name else []
     )
 
 
 def _text(
-    run: Run,
+    evidence: RunEvidence,
     leader: Digest,
     rival: Digest | None,
     advantage: ScoreEstimate | None,
@@ -269,7 +271,7 @@ def _text(
     errors: Sequence[ErrorOnTrials],
     cross_validated: Sequence[CrossValidated],
 ) -> str:
-    name = run.state.theories.name(leader)
+    name = evidence.state.theories.name(leader)
     parts = []
     if advantage is None or rival is None:
         parts.append(f"{name} leads; there is no first rival to compare it with.")
@@ -283,17 +285,17 @@ def _text(
             else "is not shown to predict choices better than"
         )
         parts.append(
-            f"{name} {claim} {run.state.theories.name(rival)}, the first rival that comes closest: {how}."
+            f"{name} {claim} {evidence.state.theories.name(rival)}, the first rival that comes closest: {how}."
         )
-    parts.append(f"It says: {run.theory(leader).claim}")
+    parts.append(f"It says: {evidence.theory(leader).claim}")
     own = errors[0]
     parts.append(
         f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen"
         + (f" and {own.sealed:.4f} on the sealed ones" if own.sealed is not None else "")
         + "."
     )
-    if run.state.campaign.truth is not None:
-        truth = run.state.campaign.truth.record
+    if evidence.state.campaign.truth is not None:
+        truth = evidence.state.campaign.truth.record
         parts.append(
             f"Against the hidden rule its error over all {truth.n_trials} trials of the space is "
             f"{truth.uncorrected[leader]:.2g}, and {truth.corrected[leader]:.2g} without the lapses that both declare."
@@ -301,7 +303,7 @@ def _text(
     if cross_validated:
         best = cross_validated[0]
         parts.append(
-            f"Over {len(run.state.campaign.folds)} folds of problems that the whole loop had not seen, the error is "
-            f"{best.error:.4f} (standard error {best.standard_error:.4f})."
+            f"Over {len(evidence.state.campaign.folds)} folds of problems that the whole loop had not seen, "
+            f"the error is {best.error:.4f} (standard error {best.standard_error:.4f})."
         )
     return " ".join(parts)

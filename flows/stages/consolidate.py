@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lakatos.experiments.task import Stimuli, identities
+from lakatos.experiments.task import Domain, Stimuli, identities
 from lakatos.flows.roles.remember import (
     keep_library,
     library_in,
@@ -15,6 +15,7 @@ from lakatos.flows.roles.remember import (
     validity_in,
 )
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.epoch import lasting
 from lakatos.flows.stages.inherit import leave_winners
@@ -35,6 +36,7 @@ from lakatos.theories.grammar import Grammar
 from lakatos.theories.roles.record import MatterInvestigated
 from lakatos.theories.scoreboard import advantage_on
 from lakatos.theories.scoring.score import is_tie
+from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, canonical_json
 from lakatos.traces.step import Recorded, StepContext
 
@@ -173,7 +175,7 @@ def plan_of(run: Run, made: Recorded[InquiryMade]) -> Plan | None:
     study = study_of(run.config.name, run.config.seed)
     names = sorted(run.state.theories.name(name) for name in run.state.theories.pool)
     situation = f"{'design' if record.name == SOUND_OUT else 'revise'}, {record.name}: {', '.join(names[:6])}"
-    paid = _paid(run, made)
+    paid = _paid(run.evidence, made)
     calls = [Recorded(run.trace.get(digest, ToolCalled), digest) for digest in record.calls]
     if not record.tool:
         return plan_of_calls(
@@ -192,12 +194,12 @@ def plan_of(run: Run, made: Recorded[InquiryMade]) -> Plan | None:
     )
 
 
-def _paid(run: Run, made: Recorded[InquiryMade]) -> tuple[Digest, ...]:
+def _paid(evidence: RunEvidence, made: Recorded[InquiryMade]) -> tuple[Digest, ...]:
     """Records of what an inquiry brought: a design that asks its trials, a rival that has its mechanisms.
 
     That a rival was let in is an opinion of the judges; where they have seats, the lesson rests on these.
     """
-    record, state = made.record, run.state
+    record, state = made.record, evidence.state
     if record.name == SOUND_OUT:
         chosen = [
             item
@@ -208,48 +210,52 @@ def _paid(run: Run, made: Recorded[InquiryMade]) -> tuple[Digest, ...]:
         proposed = {
             key
             for item in state.roles.proposals(record.cycle, record.number)
-            for key in _asked(run, item.record.trials)
+            for key in _asked(evidence.domain, evidence.artifacts, item.record.trials)
         }
-        designs = [item for item in chosen if proposed & set(_trials_of(run, item.record.design))]
+        designs = [
+            item
+            for item in chosen
+            if proposed & set(_trials_of(evidence.domain, evidence.artifacts, item.record.design))
+        ]
         return tuple(item.digest for item in designs)
-    grammar: Grammar = run.family.grammar
+    grammar: Grammar = evidence.family.grammar
     before = {
         f"{slot}:{name}"
-        for slot, names in (_leader(run, record.cycle) or {}).items()
+        for slot, names in (_leader(evidence, record.cycle) or {}).items()
         for name in names
     }
     wanted = set(record.remedies) - before
     rivals = [
         item.digest
         for name, item in state.theories.pool.items()
-        if item.record.cycle == record.cycle and wanted & _mechanisms(run, name, grammar)
+        if item.record.cycle == record.cycle and wanted & _mechanisms(evidence, name, grammar)
     ]
     seats = [seat.digest for _, seat in sorted(state.seats.held.items())] if rivals else []
     return (*rivals, *seats)
 
 
-def _leader(run: Run, cycle: int) -> Mapping[str, Sequence[str]] | None:
+def _leader(evidence: RunEvidence, cycle: int) -> Mapping[str, Sequence[str]] | None:
     diagnosed = [
-        item.record.leader for item in run.state.theories.diagnoses if item.record.cycle == cycle
+        item.record.leader
+        for item in evidence.state.theories.diagnoses
+        if item.record.cycle == cycle
     ]
-    return run.theory(diagnosed[-1]).composition if diagnosed else None
+    return evidence.theory(diagnosed[-1]).composition if diagnosed else None
 
 
-def _mechanisms(run: Run, theory: Digest, grammar: Grammar) -> set[str]:
-    literal = run.theory(theory).composition or {}
+def _mechanisms(evidence: RunEvidence, theory: Digest, grammar: Grammar) -> set[str]:
+    literal = evidence.theory(theory).composition or {}
     return {f"{slot}:{name}" for slot, names in literal.items() for name in names}
 
 
-def _asked(run: Run, artifact: Digest | None) -> Sequence[bytes]:
+def _asked(domain: Domain, artifacts: ArtifactStore, artifact: Digest | None) -> Sequence[bytes]:
     if artifact is None:
         return ()
-    return identities(run.domain, Stimuli.from_json(run.trace.artifacts.get_json(artifact)))
+    return identities(domain, Stimuli.from_json(artifacts.get_json(artifact)))
 
 
-def _trials_of(run: Run, design: Digest) -> Sequence[bytes]:
-    return identities(
-        run.domain, Stimuli.from_json(run.trace.artifacts.get_json(design)["stimuli"])
-    )
+def _trials_of(domain: Domain, artifacts: ArtifactStore, design: Digest) -> Sequence[bytes]:
+    return identities(domain, Stimuli.from_json(artifacts.get_json(design)["stimuli"]))
 
 
 # --- across campaigns -----------------------------------------------------------------------------------------------

@@ -119,7 +119,9 @@ def people_of(run: Run, experiment: str) -> list[Recorded[AnswersArrived]]:
     }
     people = answers_of(run.trace, experiment)
     if experiment in run.state.experiments.closed:
-        people = before_stop(run, run.state.experiments.closed[experiment].record, people)
+        people = before_stop(
+            run.config, run.trace, run.state.experiments.closed[experiment].record, people
+        )
     found = [
         item
         for item in people
