@@ -52,8 +52,8 @@ def _limits_of_people(reading: RunReading) -> list[str]:
     if reading.model:
         return [
             f"Nobody took part. The language model {reading.model!r} answered in sessions of its own, "
-            "so the result says which theory describes this model under these texts. It says nothing about how people choose, and the "
-            "model may have read the theories, and published answers to such trials, before.",
+            "so the result says which theory describes this model under these texts. "
+            "It says nothing about how people choose, and the model may have read the theories, and published answers to such trials, before.",
             "The model read the words of each trial, not its drawing.",
         ]
     if not reading.config.participants.archive:
