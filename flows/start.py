@@ -14,13 +14,9 @@ from lakatos.flows.run.records import CampaignConcluded
 from lakatos.flows.run.run import Run, create_run, open_run, read_state
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.summary import keep_summary, summary_of
-from lakatos.flows.stages.collect import (
-    AnswersAwaited,
-    close_collection,
-    n_counting,
-    take_answers,
-    waiting_in,
-)
+from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
+from lakatos.flows.stages.collect import n_counting, take_answers
+from lakatos.flows.stages.enough import close_collection
 from lakatos.traces.step import Recorded
 
 

@@ -26,7 +26,7 @@ from lakatos.flows.roles.models import budget_in
 from lakatos.flows.run.anchor_ledger import missing
 from lakatos.flows.run.records import ACTS, CampaignConcluded
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.anchor import ledger_of
+from lakatos.flows.stages.judging.anchor import ledger_of
 from lakatos.judges.errors import JudgeError
 from lakatos.judges.gate import GateDecided, GateRegistered, refusal_of
 from lakatos.judges.ledger import LevelDrawn, level_of

@@ -53,7 +53,8 @@ def _limits_of_people(reading: RunReading) -> list[str]:
         return [
             f"Nobody took part. The language model {reading.model!r} answered in sessions of its own, "
             "so the result says which theory describes this model under these texts. "
-            "It says nothing about how people choose, and the model may have read the theories, and published answers to such trials, before.",
+            "It says nothing about how people choose, and the model may have read the theories, "
+            "and published answers to such trials, before.",
             "The model read the words of each trial, not its drawing.",
         ]
     if not reading.config.participants.archive:

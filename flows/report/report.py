@@ -25,8 +25,15 @@ from numpy.typing import NDArray
 from lakatos.experiments.record import PairPower
 from lakatos.experiments.task import Design, Trials
 from lakatos.flows.report.by_experiment import leader_by_experiment
-from lakatos.flows.report.explain import ended_epochs, quality_by_epoch
+from lakatos.flows.report.family_tree import family_tree, origin
 from lakatos.flows.report.figures import ReportFigures
+from lakatos.flows.report.judging_facts import (
+    COIN,
+    FEW_VERDICTS,
+    error_facts,
+    judging_facts,
+    verdict_facts,
+)
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.reader import (
     ChoiceShares,
@@ -37,23 +44,17 @@ from lakatos.flows.report.reader import (
     open_pairs,
     run_scores,
     scattered_option,
-    shortened,
 )
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.utterances import utterance_facts
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import archive_reader, hidden_theory
-from lakatos.flows.run.study import OWN
-from lakatos.flows.stages.epoch import accuracy_by_epoch, bias_of, dev_items, present_judges
-from lakatos.judges.errors import GateError
-from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.theories.account import at_limit
 from lakatos.theories.prior import Prior
 from lakatos.theories.scoreboard import prequential_advantage
 from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest
-from lakatos.traces.step import Recorded
 from lakatos.traces.verify import verify
 
 Array = NDArray[np.float64]
@@ -62,11 +63,6 @@ FIRST_PICTURES = 6
 """Trials of an experiment that are shown at once; the rest unfold."""
 MOST_PICTURES = 60
 """Trials of an experiment that are drawn; the rest are described in a line each."""
-FEW_VERDICTS = 10
-"""Settled verdicts below which a normal interval means nothing."""
-MOST_NODES = 60
-"""Theories in the family tree before those that were neither admitted nor ancestors are left out."""
-COIN = float(np.log(0.5))
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:
@@ -303,13 +299,6 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
     }
 
 
-def origin(author: str) -> str:
-    """Where a theory comes from."""
-    return {"published": "published", OWN: "brought along by the study"}.get(
-        author, f"written by the {author} advocate"
-    )
-
-
 def prior_words(prior: Prior, *, pooled: bool = False) -> str:
     """A population in words: what two thirds of people have, or what is open about a value that all share."""
     if prior.kind in ("uniform", "log_uniform"):
@@ -517,101 +506,6 @@ def failure_facts(reading: RunReading) -> dict[str, Any]:
     }
 
 
-def verdict_facts(verdict: Verdict, resolved: Recorded[VerdictResolved] | None) -> dict[str, Any]:
-    """One verdict and what the data said."""
-    favoured = resolved.record.favoured if resolved else None
-    return {
-        "verdict": verdict,
-        "favoured": favoured,
-        "experiment": resolved.record.experiment if resolved else "",
-        "log_score": resolved.record.log_score if resolved else None,
-        "overturned": favoured is not None
-        and verdict.probability != 0.5
-        and favoured != (verdict.probability > 0.5),
-    }
-
-
-def judging_facts(reading: RunReading, figures: ReportFigures) -> dict[str, Any]:
-    """Decisions about candidates, and how the judges changed."""
-    epochs = ended_epochs(reading.trace)
-    decided = [item.record for item in reading.state.judging.decided.values()]
-    quality, accuracy = (
-        quality_by_epoch(reading.trace),
-        accuracy_by_epoch(reading.state, reading.trace.artifacts),
-    )
-    return {
-        "decisions": sorted(decided, key=lambda record: record.cycle),
-        "panel": reading.config.judges.panel,
-        "anchor": reading.state.seats.anchors[-1].record if reading.state.seats.anchors else None,
-        "epochs": epochs,
-        "gates": [gate for ended in epochs for gate in ended.gates],
-        "figure": figures.gates(epochs) if any(ended.gates for ended in epochs) else "",
-        "quality": quality,
-        "judges_figure": figures.judges(accuracy, quality) if quality or accuracy else "",
-        "bias": bias_facts(reading),
-        "screened": [item.record for item in reading.state.seats.screened],
-        "strategies": [item.record for item in reading.state.judging.strategies],
-    }
-
-
-def bias_facts(reading: RunReading) -> list[tuple[str, str]]:
-    """What can be said of each judge's preference for machine-written theories, in a sentence."""
-    items = dev_items(reading.state, reading.trace.artifacts)
-    found = []
-    for name, judge in (
-        present_judges(reading.state, reading.trace.artifacts).items() if items else ()
-    ):
-        try:
-            found.append((name, bias_of(judge, items).sentence))
-        except GateError as error:
-            found.append((name, str(error)))
-    return found
-
-
-def error_facts(reading: RunReading, figures: ReportFigures) -> dict[str, Any]:
-    """Mean squared errors of choice proportions, with the published ones beside them."""
-    concluded = reading.concluded
-    rows: list[dict[str, Any]] = []
-    if concluded is not None:
-        rows = [
-            item.model_dump() | {"label": reading.label(item.theory)} for item in concluded.errors
-        ]
-    else:
-        blank = {"sealed": None, "sealed_error": None, "all": None, "sealed_score": None}
-        rows = [
-            {"theory": line.theory, "label": reading.label(line.theory), "open": line.error} | blank
-            for line in reading.board.standings
-            if line.theory == reading.leader or line.theory in reading.state.seeds
-        ]
-    folds = [item.record for item in reading.state.campaign.folds]
-    truth = reading.state.campaign.truth.record if reading.state.campaign.truth else None
-    names = (
-        sorted(truth.corrected, key=lambda name: (name != reading.leader, truth.corrected[name]))
-        if truth
-        else []
-    )
-    cross_validated = [
-        {"name": item.name, "error": item.error, "standard_error": item.standard_error}
-        for item in (concluded.cross_validated if concluded else ())
-    ]
-    return {
-        "rows": rows,
-        "sealed": reading.state.experiments.sealed.record
-        if reading.state.experiments.sealed
-        else None,
-        "figure": figures.errors(rows, cross_validated, reading.config.baselines) if rows else "",
-        "cross_validated": cross_validated,
-        "folds": folds,
-        "folds_figure": figures.folds(folds, scattered_option(reading)) if folds else "",
-        "truth": truth,
-        "truth_rows": [
-            (name, truth.corrected[name], truth.uncorrected.get(name))
-            for name in names
-            if truth is not None
-        ],
-    }
-
-
 def check_facts(reading: RunReading) -> dict[str, Any]:
     """How far the trace can be trusted, and how to see for oneself."""
     seq, head = reading.trace.journal.head
@@ -632,78 +526,3 @@ def check_facts(reading: RunReading) -> dict[str, Any]:
         "engines": sorted({item.record.engine for item in reading.state.theories.scores.values()}),
         "sandbox": sorted(reading.layers),
     }
-
-
-# --- family tree ----------------------------------------------------------------------------------------------------
-
-
-def family_tree(reading: RunReading) -> dict[str, Any] | None:
-    """Places of all theories in a tree drawn like a history: one line each, columns for cycles."""
-    if not reading.checked:
-        return None
-    digests = list(reading.checked)
-    if len(digests) > MOST_NODES:
-        keep = set(reading.state.theories.pool) | reading.ancestry
-        digests = [digest for digest in digests if digest in keep]
-    cycles = sorted({reading.checked[digest].record.cycle for digest in digests})
-    step = min(34.0, 200.0 / max(len(cycles) - 1, 1))
-    height, top = 42, 34
-    places = {
-        digest: (
-            18 + step * cycles.index(reading.checked[digest].record.cycle),
-            top + 20 + height * row,
-        )
-        for row, digest in enumerate(digests)
-    }
-    nodes, edges = [], []
-    for digest in digests:
-        record = reading.checked[digest].record
-        x, y = places[digest]
-        known = [parent for parent in record.parents if parent in places and parent != digest]
-        for parent in known:
-            from_x, from_y = places[parent]
-            line = digest in reading.ancestry and parent in reading.ancestry
-            # Straight down the parent's column, then over to the child.
-            path = f"M{from_x:.1f} {from_y:.1f}V{y - 14:.1f}Q{from_x:.1f} {y:.1f} {x:.1f} {y:.1f}"
-            edges.append({"path": path, "line": line})
-        others = ", ".join(reading.label(parent).tag for parent in known)
-        how = record.change or (origin(record.author) if record.cycle == 0 else "")
-        if record.reason:
-            how = f"refused: {record.reason}"
-        nodes.append(
-            {
-                "x": x,
-                "y": y,
-                "status": status_of(reading, digest),
-                "label": reading.label(digest),
-                "short": shortened(reading.label(digest).name, 68),
-                "change": shortened(how, 74),
-                "parents": others,
-                "cycle": record.cycle,
-                "line": digest in reading.ancestry,
-                "leader": digest == reading.leader,
-                "full": how,
-            }
-        )
-    edges.sort(key=lambda edge: bool(edge["line"]))
-    text = 18 + step * (len(cycles) - 1) + 22
-    return {
-        "nodes": nodes,
-        "edges": edges,
-        "columns": [(18 + step * place, cycle) for place, cycle in enumerate(cycles)],
-        "text": text,
-        "width": text + 520,
-        "height": top + 12 + height * len(digests),
-        "left_out": len(reading.checked) - len(digests),
-        "rows": [
-            (digest, reading.label(digest), item.record, status_of(reading, digest))
-            for digest, item in reading.checked.items()
-        ],
-    }
-
-
-def status_of(reading: RunReading, digest: Digest) -> str:
-    """How far a theory came."""
-    if digest not in reading.state.theories.checked:
-        return "refused"
-    return "admitted" if digest in reading.state.theories.pool else "not admitted"

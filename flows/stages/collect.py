@@ -7,17 +7,10 @@ as they arrive, and the pass ends while some are missing; the next pass goes on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
-import numpy as np
-
-from lakatos.experiments.design import design_from_json
 from lakatos.experiments.errors import SourceError, TrialsError
-from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
-from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
-from lakatos.experiments.participants.prolific.recruiter import lets_in
 from lakatos.experiments.participants.source import Recruitment
 from lakatos.experiments.participants.table import (
     check_answers,
@@ -25,7 +18,6 @@ from lakatos.experiments.participants.table import (
     get_trials,
     put_answers,
     put_table,
-    trials_of_people,
 )
 from lakatos.experiments.participants.web.source import WebParticipants
 from lakatos.experiments.participants.web.study import PageExperiment
@@ -43,7 +35,6 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
-from lakatos.experiments.stopping import StoppingPlan, decide
 from lakatos.experiments.task import Design, Trials
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.interview import interview
@@ -51,57 +42,26 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.preregister import frozen_theory
-from lakatos.theories.scoring.score import log_predictive, noise_ceiling
-from lakatos.traces.artifact import ArtifactStore
+from lakatos.flows.stages.asked import (
+    AnswersAwaited,
+    AskedPeople,
+    _arrived,
+    _design,
+    answers_of,
+    erased,
+    key_of,
+)
+from lakatos.flows.stages.enough import (
+    before_stop,
+    replace_excluded,
+    stop_command,
+    stop_early,
+    wanted_in,
+)
+from lakatos.theories.scoring.score import noise_ceiling
 from lakatos.traces.digest import Digest, digest_of
-from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import Recorded, StepContext, Trace
-
-
-@dataclass(frozen=True)
-class AnswersAwaited:
-    """A pass ended because answers are missing; the next one goes on from there."""
-
-    experiment: str
-    source: str
-    n_completed: int
-    n_arrived: int
-    n_planned: int
-    """People wanted by now, those in place of excluded ones among them."""
-    to_stop: str = ""
-    """Command that stops a recruitment which still lets people in, although collection has ended; it is to be run."""
-
-    @property
-    def text(self) -> str:
-        """What is waited for, and what brings it."""
-        others = self.n_arrived - self.n_completed
-        how = (
-            SOURCES[self.source].brought_by
-            if self.source in SOURCES
-            else "answers arrive through the inbox"
-        )
-        if self.to_stop:
-            return (
-                f"collection of experiment {self.experiment} has ended with {self.n_completed} of {self.n_planned} "
-                "people, and its study on Prolific could still let people in, who would be paid for nothing. Stop it: "
-                f"`{self.to_stop}`. Then `lakatos resume`."
-            )
-        return (
-            f"waiting for {'the language model' if self.source == LANGUAGE_MODEL else 'people'}: {self.n_completed} of "
-            f"{self.n_planned} have completed experiment {self.experiment}"
-            f"{f', and {others} stopped before the end' if others else ''}; {how}. Then `lakatos resume`; "
-            "`lakatos resume --enough` goes on with those who have."
-        )
-
-
-@dataclass(frozen=True)
-class AskedPeople:
-    """People who were asked, and what was frozen before."""
-
-    plan: Recorded[Preregistration]
-    recruited: Recorded[PeopleRecruited]
 
 
 @task(name="recruit")
@@ -291,78 +251,6 @@ async def collect_people(
     return found
 
 
-def wanted_in(run: Run, experiment: str, design: Design) -> int:
-    """People wanted in an experiment by now: those planned, and those asked for later."""
-    for item in run.trace.records(MoreAsked):
-        if item.record.experiment == experiment:
-            run.recall(item)
-    return run.state.experiments.wanted.get(experiment, design.n_participants)
-
-
-def replace_excluded(
-    run: Run,
-    asked: Recorded[PeopleRecruited],
-    design: Design,
-    waiting: AnswersAwaited,
-    kept: Sequence[Recorded[AnswersArrived]],
-) -> bool:
-    """Ask for people in place of those who completed and are excluded, as far as the preregistered number goes.
-
-    Returns:
-        Whether somebody was asked for.
-    """
-    n_before = sum(
-        item.record.n_more
-        for item in run.trace.records(MoreAsked)
-        if item.record.experiment == waiting.experiment and item.record.preregistered
-    )
-    n_good = sum(item.record.status == "completed" for item in kept)
-    n_more = min(design.n_participants - n_good, run.config.exclusions.replacements - n_before)
-    if n_more <= 0:
-        return False
-    n_excluded = waiting.n_completed - n_good
-    reason = f"{n_excluded} of {waiting.n_completed} people who completed are excluded by the preregistered rules"
-    run.record(
-        more_asked(waiting.experiment, waiting.n_planned, n_more, reason, preregistered=True),
-        name="ask_more",
-        inputs=[asked.digest],
-        position={"experiment": waiting.experiment, "wanted": waiting.n_planned + n_more},
-    )
-    run.progress.note(f"{waiting.experiment}: {n_more} more people are asked for, as {reason}")
-    return True
-
-
-def more_asked(
-    experiment: str, n_before: int, n_more: int, reason: str, *, preregistered: bool
-) -> MoreAsked:
-    """That more people are wanted."""
-    return MoreAsked(
-        experiment=experiment,
-        n_participants=n_before + n_more,
-        n_more=n_more,
-        preregistered=preregistered,
-        reason=reason,
-    )
-
-
-def stop_command(folder: Path, experiment: str) -> str:
-    """The command that stops an experiment's study on Prolific, where the books say that it could still let people in.
-
-    Empty where there is no such study.
-    """
-    if not (folder / LEDGER_FILE).exists():
-        return ""
-    with PaymentLedger(folder / LEDGER_FILE) as ledger:
-        if experiment not in ledger.experiments() or not lets_in(ledger.account(experiment)):
-            return ""
-    return command_to_stop(folder, experiment)
-
-
-def command_to_stop(folder: Path, experiment: str) -> str:
-    """What to type to let nobody in any more."""
-    return f"lakatos prolific pay {folder} --experiment {experiment} --stop"
-
-
 def take_answers(run: Run) -> None:
     """Turn every person's batch in the inbox, of whatever experiment, into a record and an artifact.
 
@@ -430,121 +318,6 @@ def take_answers(run: Run) -> None:
             position={"batch": batch.digest},
         )
         run.trace.inbox.mark_taken(batch.digest)
-
-
-def erased(trace: Trace) -> set[Digest]:
-    """Digests of all records that a tombstone says no longer hold."""
-    return {item.record.target for item in trace.records(Tombstone)}
-
-
-def answers_of(trace: Trace, *experiments: str) -> list[Recorded[AnswersArrived]]:
-    """Answers to these experiments that were not withdrawn, in the order of their arrival."""
-    gone = erased(trace)
-    return [
-        item
-        for item in trace.records(AnswersArrived)
-        if item.record.experiment in experiments and item.digest not in gone
-    ]
-
-
-def close_collection(
-    run: Run, waiting: AnswersAwaited, reason: str, *, n_decided: int = 0
-) -> Recorded[CollectionClosed]:
-    """Go on with the people who have answered; ``n_decided`` of them by a preregistered rule, 0 without one."""
-    return run.trace.record(
-        CollectionClosed(
-            experiment=waiting.experiment,
-            n_completed=waiting.n_completed,
-            n_planned=waiting.n_planned,
-            n_decided=n_decided,
-            reason=reason,
-        ),
-        name="close_collection",
-        position={"experiment": waiting.experiment},
-    )
-
-
-def stop_early(
-    run: Run,
-    plan: Recorded[Preregistration],
-    waiting: AnswersAwaited,
-    kept: Sequence[Recorded[AnswersArrived]],
-) -> Recorded[CollectionClosed] | None:
-    """End a collection whose preregistered Bayes factor was reached at a look, before everybody planned had answered.
-
-    Args:
-        run: The campaign.
-        plan: What was frozen.
-        waiting: How far collection is.
-        kept: People whose answers count, in order of arrival.
-    """
-    chosen = run.state.experiments.designs[waiting.experiment].record
-    rivals = [name for name in chosen.rivals if name in plan.record.rivals]
-    if not chosen.looks or len(kept) < chosen.looks[0] or len(rivals) < 2:
-        return None
-    design = _design(run.trace.artifacts, plan.record)
-    people = [get_answers(run.trace.artifacts, item.record.answers) for item in kept]
-    trials = trials_of_people(design, people, run.domain.n_options(design.stimuli))
-    frozen = run.trace.artifacts.get_arrays(plan.record.predictions)
-    columns = []
-    for name in rivals:
-        (evidence,) = run.laboratory.evidence(
-            frozen_theory(run.evidence, name, frozen), [trials], plan.record.n_draws
-        )
-        columns.append(log_predictive(evidence).log_predictive)
-    ties = [
-        (rivals.index(pair.first), rivals.index(pair.second))
-        for pair in chosen.powers
-        if not pair.separable and {pair.first, pair.second} <= set(rivals)
-    ]
-    found = decide(
-        StoppingPlan(chosen.looks, chosen.bayes_factor), np.stack(columns, axis=1), ties=ties
-    )
-    if found.winner is None or found.n_participants == chosen.looks[-1]:
-        return None
-    reason = (
-        f"at the look after {found.n_participants} people "
-        f"{run.state.theories.name(rivals[found.winner])} had a Bayes factor of at least "
-        f"{chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
-    )
-    return close_collection(run, waiting, reason, n_decided=found.n_participants)
-
-
-def before_stop(
-    config: CampaignConfig,
-    trace: Trace,
-    closed: CollectionClosed,
-    people: Sequence[Recorded[AnswersArrived]],
-) -> list[Recorded[AnswersArrived]]:
-    """The people who would have been asked had collection stopped at the look that ended it.
-
-    Simulated people answer all at once, so that those after the look are left out. Answers that real people have given
-    all count.
-    """
-    if not closed.n_decided or config.participants.source != "simulated":
-        return list(people)
-    excluded = {item.record.answers for item in trace.records(PersonExcluded)}
-    n_kept = 0
-    for place, item in enumerate(people):
-        n_kept += item.digest not in excluded
-        if n_kept == closed.n_decided:
-            return list(people[: place + 1])
-    return list(people)
-
-
-def waiting_in(state: RunState) -> AnswersAwaited | None:
-    """What a run waits for, by its records."""
-    config, known = state.campaign.config, state.experiments
-    if config is None or not config.by_person:
-        return None
-    for name, asked in known.recruited.items():
-        people = known.answers.get(name, ())
-        n_completed = sum(item.record.status == "completed" for item in people)
-        stale = name in known.collected or name in known.closed or name in known.withdrawn
-        wanted = known.wanted.get(name, asked.record.n_participants)
-        if not stale and n_completed < wanted:
-            return AnswersAwaited(name, asked.record.source, n_completed, len(people), wanted)
-    return None
 
 
 def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -> None:
@@ -691,19 +464,3 @@ def _collected(
         ceiling_error=None if ceiling is None else ceiling.standard_error,
         language_model=config.participants.model,
     )
-
-
-def _design(artifacts: ArtifactStore, plan: Preregistration) -> Design:
-    return design_from_json(artifacts.get_json(plan.design))
-
-
-def key_of(trace: Trace, asked: Recorded[PeopleRecruited]) -> Digest:
-    """Of the step that asked."""
-    event = trace.journal.find_record(asked.digest)
-    assert event is not None
-    return event.key
-
-
-def _arrived(trace: Trace, experiment: str) -> list[InboxBatch]:
-    """Batches of an experiment that wait in the inbox."""
-    return [batch for batch in trace.inbox.pending() if batch.json()["experiment"] == experiment]

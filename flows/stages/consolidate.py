@@ -17,9 +17,9 @@ from lakatos.flows.roles.remember import (
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.epoch import lasting
 from lakatos.flows.stages.inherit import leave_winners
 from lakatos.flows.stages.inquire import SOUND_OUT
+from lakatos.flows.stages.judging.epoch import lasting
 from lakatos.flows.stages.reflect import write_lessons
 from lakatos.judges.judge import VerdictResolved
 from lakatos.language_models.errors import ToolError

@@ -11,18 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.design import (
+from lakatos.experiments.design import both_sides, choose_trials, design_to_json, refine_trials
+from lakatos.experiments.errors import ArchiveExhaustedError, DesignError, EmptyDesignSpaceError
+from lakatos.experiments.information import (
     DesignInformation,
-    both_sides,
-    choose_trials,
-    design_to_json,
     information_of_batch,
     information_of_people,
     outcome_probabilities,
     pair_prior,
-    refine_trials,
 )
-from lakatos.experiments.errors import ArchiveExhaustedError, DesignError, EmptyDesignSpaceError
 from lakatos.experiments.power import (
     Pair,
     PowerTable,

@@ -12,11 +12,11 @@ from lakatos.flows.roles.remember import advise
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
-from lakatos.flows.run.study import OWN
-from lakatos.flows.stages.decide import refined
+from lakatos.flows.run.study_sections import OWN
 from lakatos.flows.stages.design import people_of_study, trials_of_study
-from lakatos.flows.stages.epoch import lasting
-from lakatos.flows.stages.strategy import choose_strategy, preferring
+from lakatos.flows.stages.judging.decide import refined
+from lakatos.flows.stages.judging.epoch import lasting
+from lakatos.flows.stages.judging.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
 from lakatos.memory.record import InquiryMade
 from lakatos.theories.checks.complexity import code_length, why_unreadable

@@ -12,7 +12,7 @@ import pytest
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState, advance
-from lakatos.flows.stages.decide import RECOVERY, RECOVERY_COST, refined, refining
+from lakatos.flows.stages.judging.decide import RECOVERY, RECOVERY_COST, refined, refining
 from lakatos.flows.start import run_study
 from lakatos.judges.critic import (
     CriticProfile,

@@ -10,7 +10,7 @@ from lakatos.flows.run.evidence import fits_of
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.design import PEOPLE, sample_of_space
-from lakatos.flows.stages.epoch import epoch_of, rescored
+from lakatos.flows.stages.judging.epoch import epoch_of, rescored
 from lakatos.judges.critic import (
     PROBABILITIES,
     SHARES,

@@ -16,9 +16,9 @@ from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded, CrossValid
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.company import measure_completeness
-from lakatos.flows.stages.compare import compare_truth, map_theories
 from lakatos.flows.stages.inherit import say_of_library
+from lakatos.flows.stages.verdict.company import measure_completeness
+from lakatos.flows.stages.verdict.compare import compare_truth, map_theories
 from lakatos.theories.record import SealedScored, UnitLogPredictives
 from lakatos.theories.scoring.score import (
     ScoreEstimate,

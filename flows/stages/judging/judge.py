@@ -8,9 +8,9 @@ from lakatos.flows.roles.read_pairs import read_pairs
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import fits_of
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.decide import decide_on
 from lakatos.flows.stages.design import DISTINCT, distance, sample_of_space
-from lakatos.flows.stages.epoch import (
+from lakatos.flows.stages.judging.decide import decide_on
+from lakatos.flows.stages.judging.epoch import (
     epoch_of,
     lasting,
     measure,
