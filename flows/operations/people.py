@@ -22,6 +22,7 @@ from lakatos.experiments.participants.web.store import (
     collection_key,
 )
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
+from lakatos.experiments.state import ExperimentsState
 from lakatos.flows.errors import FlowError
 from lakatos.flows.operations.people_export import SHOWN, _config, _designs, _exports, _now
 from lakatos.flows.run.records import RECORD_TYPES
@@ -226,31 +227,33 @@ class RunHoldings:
     """When the next limit ends."""
 
 
+def _holding(
+    known: ExperimentsState, name: str, *, n_waiting: int, n_apart: int
+) -> ExperimentHolding:
+    """What a run holds of the people of one experiment."""
+    statuses = Counter(item.record.status for item in known.answers.get(name, ()))
+    excluded = {item.record.answers for item in known.excluded if item.record.experiment == name}
+    return ExperimentHolding(
+        experiment=name,
+        n_wanted=known.wanted.get(name, known.recruited[name].record.n_participants),
+        statuses=dict(sorted(statuses.items())),
+        n_excluded=len(excluded),
+        n_withdrawn=len(set(known.withdrawn.get(name, ()))),
+        n_waiting=n_waiting,
+        n_apart=n_apart,
+    )
+
+
 def holdings(folder: Path, now: datetime | None = None) -> RunHoldings:
     """What a run holds of people, experiment by experiment, and what is past its limit at ``now``."""
     state, trace = read_state(folder)
     with trace:
         pending = Counter(batch.json().get("experiment") for batch in trace.inbox.pending())
         apart = Counter(item.experiment for item in _withheld(folder))
-        found = []
-        for name, asked in state.experiments.recruited.items():
-            people = state.experiments.answers.get(name, ())
-            excluded = {
-                item.record.answers
-                for item in state.experiments.excluded
-                if item.record.experiment == name
-            }
-            found.append(
-                ExperimentHolding(
-                    experiment=name,
-                    n_wanted=state.experiments.wanted.get(name, asked.record.n_participants),
-                    statuses=dict(sorted(Counter(item.record.status for item in people).items())),
-                    n_excluded=len(excluded),
-                    n_withdrawn=len(set(state.experiments.withdrawn.get(name, ()))),
-                    n_waiting=pending[name],
-                    n_apart=apart[name],
-                )
-            )
+        found = [
+            _holding(state.experiments, name, n_waiting=pending[name], n_apart=apart[name])
+            for name in state.experiments.recruited
+        ]
         ends = list(_limits(folder, trace, _config(state, folder)))
     at = now or _now()
     due = {

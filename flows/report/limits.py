@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs
 from lakatos.flows.run.records import CodeAccepted
@@ -83,86 +85,80 @@ def _limits_of_people(reading: RunReading) -> list[str]:
 
 
 def _limits_of_evidence(reading: RunReading) -> list[str]:
-    found = []
-    standing = next(
-        (line for line in reading.board.standings if line.theory == reading.leader), None
-    )
+    """What the answers there are cannot show."""
+    return [
+        *_limits_of_tests(reading),
+        *_limits_of_rivals(reading),
+        *_limits_of_size(reading),
+    ]
+
+
+def _limits_of_tests(reading: RunReading) -> Iterator[str]:
+    """Whether anything tested the winner on answers that it was not made from."""
+    board = reading.board
+    standing = next((line for line in board.standings if line.theory == reading.leader), None)
     untouched = (
         reading.state.experiments.sealed is not None
         or bool(reading.state.campaign.folds)
         or (standing and standing.n_prequential)
     )
-    if reading.board.standings and not untouched:
-        found.append(
+    if board.standings and not untouched:
+        yield (
             "There are no untouched data for the winner: it was made from the same answers that it is scored on, so "
             "its score is too good by an unknown amount."
         )
-    elif standing is not None and standing.n_prequential < len(reading.board.experiments):
-        new = len(reading.board.experiments) - standing.n_prequential
-        found.append(
-            f"The leaderboard's main score counts all data, also the {new} of {len(reading.board.experiments)} "
+    elif standing is not None and standing.n_prequential < len(board.experiments):
+        new = len(board.experiments) - standing.n_prequential
+        yield (
+            f"The leaderboard's main score counts all data, also the {new} of {len(board.experiments)} "
             "experiments whose answers were known when the winner was made. Frozen predictions, sealed trials and "
             "folds are the tests."
         )
-    if len(reading.board.experiments) == 1:
-        found.append(
+    if len(board.experiments) == 1:
+        yield (
             "There was one experiment, so that none could be left out: theories were compared on other people's (or "
             "other) answers of the same one. The winner may not hold for other trials."
         )
+
+
+def _limits_of_rivals(reading: RunReading) -> Iterator[str]:
+    """Rivals that the answers do not tell from the winner, or from one another."""
     ties = [
         reading.label(line.theory).tag
         for line in reading.board.standings
         if line.tied and line.theory != reading.leader
     ]
     if ties:
-        found.append(
+        yield (
             f"The winner is tied with {', '.join(ties)}: the data do not show that it is better than "
             f"{'them' if len(ties) > 1 else 'it'}."
         )
     n_open = len(open_pairs(reading))
     if n_open:
-        found.append(
+        yield (
             f"{n_open} pair{'s' if n_open > 1 else ''} of rivals could not be told apart by frozen predictions "
             "(section 6)."
         )
-    n_trials = sum(
-        item.record.n_trials
-        for name, item in reading.state.experiments.designs.items()
-        if name in reading.state.experiments.collected
-    )
-    people = min(
-        (
-            item.record.n_people
-            for item in reading.state.experiments.collected.values()
-            if item.record.n_people
-        ),
-        default=0,
-    )
-    sealed = (
-        reading.state.experiments.sealed.record.n_trials
-        if reading.state.experiments.sealed
-        else FEW
-    )
+
+
+def _limits_of_size(reading: RunReading) -> Iterator[str]:
+    """Whether there were few people or few trials."""
+    known = reading.state.experiments
+    designs = (item.record for name, item in known.designs.items() if name in known.collected)
+    n_trials = sum(design.n_trials for design in designs)
+    n_people = [item.record.n_people for item in known.collected.values() if item.record.n_people]
+    people = min(n_people, default=0)
+    sealed = known.sealed.record.n_trials if known.sealed else FEW
     if 0 < people < FEW:
-        found.append(
-            f"The smallest experiment has {people} people: differences between persons are known coarsely."
-        )
+        yield f"The smallest experiment has {people} people: differences between persons are known coarsely."
     for count, what in (
         (n_trials, "distinct trials were asked in all"),
         (sealed, "trials were sealed"),
     ):
         if 0 < count < FEW:
-            found.append(
-                f"Only {count} {what}: intervals are wide, and rare kinds of trials may be missing."
-            )
-    if (
-        reading.board.standings
-        and mean_ceiling(reading, reading.state.experiments.collected) is None
-    ):
-        found.append(
-            "No trial was repeated, so it is unknown how much of the choices could be predicted at all."
-        )
-    return found
+            yield f"Only {count} {what}: intervals are wide, and rare kinds of trials may be missing."
+    if reading.board.standings and mean_ceiling(reading, known.collected) is None:
+        yield "No trial was repeated, so it is unknown how much of the choices could be predicted at all."
 
 
 def _limits_of_search(reading: RunReading) -> list[str]:

@@ -8,7 +8,7 @@ from lakatos.flows.run.records import CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.design import DISTINCT, distance
-from lakatos.theories.scoreboard import Scoreboard
+from lakatos.theories.scoreboard import Scoreboard, TheoryStanding
 from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
@@ -28,28 +28,8 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
             "participants or trials, or rivals that differ more."
         )
     improved = _improved(run.state, board)
-    since = 0 if improved else 1 + _stalled(run.state)
-    settings = run.config.stop
-    if not stop and cycle >= settings.cycles:
-        stop = f"budget: {settings.cycles} cycles"
-    if not stop and cycle >= settings.least_cycles and since >= settings.patience:
-        stop = f"no improvement over {since} cycles"
-    if not stop and cycle >= settings.least_cycles and not improved and holds(run, board):
-        stop = "verdict: the leader beat every rival on frozen predictions and no successor improved on it"
-    lines = tuple(
-        LeaderboardLine(
-            theory=line.theory,
-            score=line.score.value,
-            standard_error=line.score.standard_error,
-            prequential=line.prequential.value if line.prequential else None,
-            error=line.error,
-            correlation=line.correlation,
-            behind=line.behind.value,
-            behind_error=line.behind.standard_error,
-            tied=line.tied,
-        )
-        for line in board.standings
-    )
+    stop = stop or _reason_to_stop(run, cycle, board, improved=improved)
+    lines = tuple(_leaderboard_line(line) for line in board.standings)
     inputs = [item.digest for item in run.state.experiments.collected.values()]
     inputs += [
         run.state.theories.scores[line.theory, name].digest
@@ -64,6 +44,36 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
         name="close",
         inputs=inputs,
         position={"cycle": cycle},
+    )
+
+
+def _reason_to_stop(run: Run, cycle: int, board: Scoreboard, *, improved: bool) -> str:
+    """Why the campaign ends after a cycle; empty where it goes on."""
+    settings = run.config.stop
+    since = 0 if improved else 1 + _stalled(run.state)
+    if cycle >= settings.cycles:
+        return f"budget: {settings.cycles} cycles"
+    if cycle < settings.least_cycles:
+        return ""
+    if since >= settings.patience:
+        return f"no improvement over {since} cycles"
+    if not improved and holds(run, board):
+        return "verdict: the leader beat every rival on frozen predictions and no successor improved on it"
+    return ""
+
+
+def _leaderboard_line(line: TheoryStanding) -> LeaderboardLine:
+    """A line of the scoreboard as a record keeps it."""
+    return LeaderboardLine(
+        theory=line.theory,
+        score=line.score.value,
+        standard_error=line.score.standard_error,
+        prequential=line.prequential.value if line.prequential else None,
+        error=line.error,
+        correlation=line.correlation,
+        behind=line.behind.value,
+        behind_error=line.behind.standard_error,
+        tied=line.tied,
     )
 
 

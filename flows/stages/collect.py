@@ -6,7 +6,7 @@ as they arrive, and the pass ends while some are missing; the next pass goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lakatos.experiments.errors import SourceError, TrialsError
@@ -278,26 +278,10 @@ def take_answers(run: Run) -> None:
     }
     for batch in pending:
         answers = PersonAnswers.from_json(batch.json())
-        if (answers.source == LANGUAGE_MODEL) != (run.config.participants.source == LANGUAGE_MODEL):
-            raise SourceError(
-                f"the inbox holds answers from {answers.source!r} to experiment {answers.experiment!r}, and this run "
-                f"asks {run.config.participants.source!r}: answers of a language model are never mixed with those of "
-                f"people. `lakatos data withdraw {run.folder} {answers.person[:12]}` removes them; use a run of its "
-                "own for them."
-            )
-        if answers.experiment not in asked:
-            if not run.config.asks_people:
-                continue  # a recruitment that was cut short simulated them; it is made again, and brings the same
-            raise SourceError(
-                f"the inbox holds answers of person {answers.person[:12]} to experiment {answers.experiment!r}, which "
-                f"nobody was asked for (asked: {', '.join(asked) or 'none'}). `lakatos data withdraw` removes them."
-            )
-        try:
-            check_answers(answers, designs[answers.experiment], run.domain)
-        except TrialsError as error:
-            raise TrialsError(
-                f"{error} `lakatos data withdraw {run.folder} {answers.person[:12]}` removes it."
-            ) from None
+        _check_source(run, answers)
+        if answers.experiment not in asked and not run.config.asks_people:
+            continue  # a recruitment that was cut short simulated them; it is made again, and brings the same
+        _check_asked(run, answers, list(asked), designs)
         run.trace.record(
             AnswersArrived(
                 experiment=answers.experiment,
@@ -318,6 +302,35 @@ def take_answers(run: Run) -> None:
             position={"batch": batch.digest},
         )
         run.trace.inbox.mark_taken(batch.digest)
+
+
+def _check_source(run: Run, answers: PersonAnswers) -> None:
+    """Refuse answers of a language model among those of people, and the other way round."""
+    by_model = run.config.participants.source == LANGUAGE_MODEL
+    if (answers.source == LANGUAGE_MODEL) != by_model:
+        raise SourceError(
+            f"the inbox holds answers from {answers.source!r} to experiment {answers.experiment!r}, and this run "
+            f"asks {run.config.participants.source!r}: answers of a language model are never mixed with those of "
+            f"people. `lakatos data withdraw {run.folder} {answers.person[:12]}` removes them; use a run of its "
+            "own for them."
+        )
+
+
+def _check_asked(
+    run: Run, answers: PersonAnswers, asked: Sequence[str], designs: Mapping[str, Design]
+) -> None:
+    """Refuse answers to an experiment that nobody was asked for, or to trials that it does not have."""
+    if answers.experiment not in asked:
+        raise SourceError(
+            f"the inbox holds answers of person {answers.person[:12]} to experiment {answers.experiment!r}, which "
+            f"nobody was asked for (asked: {', '.join(asked) or 'none'}). `lakatos data withdraw` removes them."
+        )
+    try:
+        check_answers(answers, designs[answers.experiment], run.domain)
+    except TrialsError as error:
+        raise TrialsError(
+            f"{error} `lakatos data withdraw {run.folder} {answers.person[:12]}` removes it."
+        ) from None
 
 
 def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -> None:

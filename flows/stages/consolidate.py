@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lakatos.experiments.task import Domain, Stimuli, identities
@@ -17,6 +17,7 @@ from lakatos.flows.roles.remember import (
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.inherit import leave_winners
 from lakatos.flows.stages.inquire import SOUND_OUT
 from lakatos.flows.stages.judging.epoch import lasting
@@ -102,28 +103,11 @@ async def consolidate(
 async def reflect(run: Run, cycle: int) -> None:
     """What a cycle leaves behind: plans that were followed, designs that were refused, checks that failed."""
     domain, state = run.config.domain, run.state
-    for item in state.experiments.designs.values():
-        if item.record.cycle == cycle and not item.record.accepted:
-            names = ", ".join(state.theories.name(name) for name in item.record.rivals)
-            asked = f"ask {item.record.n_participants} people {item.record.n_trials} trials to tell them apart"
-            _learn(
-                run,
-                cycle,
-                pitfall(domain, f"design {names}", asked, item.record.reason, (item.digest,)),
-            )
-    location = next(
-        (item.record.location for item in state.theories.diagnoses if item.record.cycle == cycle),
-        "",
-    )
-    for checked in state.theories.refused:
-        if checked.record.cycle == cycle and cycle:
-            change = checked.record.change or f"write {checked.record.name}"
-            trigger = f"{location}; revise"
-            _learn(
-                run,
-                cycle,
-                pitfall(domain, trigger, change, checked.record.reason, (checked.digest,)),
-            )
+    for lesson in (
+        *_refused_designs(state, domain, cycle),
+        *_refused_theories(state, domain, cycle),
+    ):
+        _learn(run, cycle, lesson)
     for made in state.memory.inquiries:
         if made.record.cycle == cycle and (plan := plan_of(run, made)) is not None:
             _learn(run, cycle, plan)
@@ -133,6 +117,39 @@ async def reflect(run: Run, cycle: int) -> None:
         if looked.record.cycle == cycle:
             _learn_of_role(run, cycle, looked)
     await write_lessons(run, cycle)
+
+
+def _refused_designs(state: RunState, domain: str, cycle: int) -> Iterator[Pitfall]:
+    """What a cycle's refused designs teach."""
+    for item in state.experiments.designs.values():
+        record = item.record
+        if record.cycle == cycle and not record.accepted:
+            names = ", ".join(state.theories.name(name) for name in record.rivals)
+            asked = (
+                f"ask {record.n_participants} people {record.n_trials} trials to tell them apart"
+            )
+            yield pitfall(
+                domain,
+                f"design {names}",
+                asked,
+                record.reason,
+                (item.digest,),
+            )
+
+
+def _refused_theories(state: RunState, domain: str, cycle: int) -> Iterator[Pitfall]:
+    """What a cycle's successors teach that failed their checks."""
+    diagnoses = (item.record for item in state.theories.diagnoses)
+    location = next((record.location for record in diagnoses if record.cycle == cycle), "")
+    for checked in state.theories.refused:
+        if checked.record.cycle == cycle and cycle:
+            yield pitfall(
+                domain,
+                f"{location}; revise",
+                checked.record.change or f"write {checked.record.name}",
+                checked.record.reason,
+                (checked.digest,),
+            )
 
 
 def _learn_of_role(run: Run, cycle: int, investigated: Recorded[MatterInvestigated]) -> None:
@@ -199,25 +216,34 @@ def _paid(evidence: RunEvidence, made: Recorded[InquiryMade]) -> tuple[Digest, .
 
     That a rival was let in is an opinion of the judges; where they have seats, the lesson rests on these.
     """
-    record, state = made.record, evidence.state
-    if record.name == SOUND_OUT:
-        chosen = [
-            item
-            for item in state.experiments.designs.values()
-            if (item.record.cycle, item.record.number) == (record.cycle, record.number)
-            and item.record.accepted
-        ]
-        proposed = {
-            key
-            for item in state.roles.proposals(record.cycle, record.number)
-            for key in _asked(evidence.domain, evidence.artifacts, item.record.trials)
-        }
-        designs = [
-            item
-            for item in chosen
-            if proposed & set(_trials_of(evidence.domain, evidence.artifacts, item.record.design))
-        ]
-        return tuple(item.digest for item in designs)
+    if made.record.name == SOUND_OUT:
+        return _designs_that_ask(evidence, made.record)
+    return _rivals_with_remedies(evidence, made.record)
+
+
+def _designs_that_ask(evidence: RunEvidence, record: InquiryMade) -> tuple[Digest, ...]:
+    """Designs that ask trials which were proposed for the same experiment."""
+    state, place = evidence.state, (record.cycle, record.number)
+    proposed = {
+        key
+        for item in state.roles.proposals(*place)
+        for key in _asked(evidence.domain, evidence.artifacts, item.record.trials)
+    }
+    chosen = [
+        item
+        for item in state.experiments.designs.values()
+        if (item.record.cycle, item.record.number) == place and item.record.accepted
+    ]
+    return tuple(
+        item.digest
+        for item in chosen
+        if proposed & set(_trials_of(evidence.domain, evidence.artifacts, item.record.design))
+    )
+
+
+def _rivals_with_remedies(evidence: RunEvidence, record: InquiryMade) -> tuple[Digest, ...]:
+    """Rivals of the cycle that have mechanisms which an inquiry asked for, and the judges that let them in."""
+    state = evidence.state
     grammar: Grammar = evidence.family.grammar
     before = {
         f"{slot}:{name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -22,6 +22,7 @@ from lakatos.flows.report.reader import (
     shortened,
 )
 from lakatos.flows.report.report import coloured, figures3, prior_words
+from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study_sections import OWN
 from lakatos.flows.view import chart
 from lakatos.flows.view.watch import UNREADABLE, RunMoment
@@ -176,20 +177,7 @@ def theory(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
         return None
     record, state = known.record, look.state
     scored = look.with_scores(theory=digest)
-    scores = []
-    for name in state.experiments.collected:
-        score = scored.state.theories.scores.get((digest, name))
-        if score is not None:
-            units = score.record.frozen or score.record.left_out
-            n = sum(units.n_choices)
-            scores.append((name, score, sum(units.log_predictive) / n if n else math.nan))
-    parameters = []
-    if digest in state.theories.checked:
-        for name, prior in look.theory(digest).priors.items():
-            low, median, high = (
-                figures3(value) for value in prior.quantile(np.array([0.05, 0.5, 0.95]))
-            )
-            parameters.append((name, prior, prior_words(prior), low, median, high))
+    scores = list(_scores_of(scored, digest))
     source = source_of(look, digest)
     return {
         "digest": digest,
@@ -201,7 +189,7 @@ def theory(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
         "admitted": state.theories.pool.get(digest),
         "origin": origin(record.author),
         "own": record.author == OWN,
-        "parameters": parameters,
+        "parameters": list(_parameters_of(look, digest)),
         "source": coloured(clean(source)),
         "parents": [
             (parent, difference(source_of(look, parent), source))
@@ -216,21 +204,49 @@ def theory(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
         "scores": scores,
         "scatter": theory_scatter(scored, digest, [name for name, _, _ in scores]),
         "option": scattered_option(look) if state.experiments.collected else "",
+        "leader": digest == look.leader,
+        "ancestor": digest in look.ancestry,
+        **_said_about(state, digest),
+    }
+
+
+def _scores_of(scored: RunMoment, digest: Digest) -> Iterator[tuple[str, Any, float]]:
+    """Experiments on which a theory has a score, with its mean for each choice."""
+    for name in scored.state.experiments.collected:
+        score = scored.state.theories.scores.get((digest, name))
+        if score is not None:
+            units = score.record.frozen or score.record.left_out
+            n = sum(units.n_choices)
+            yield name, score, sum(units.log_predictive) / n if n else math.nan
+
+
+def _parameters_of(look: RunMoment, digest: Digest) -> Iterator[tuple[Any, ...]]:
+    """Parameters of a theory that passed its checks, with where nine of ten people lie."""
+    if digest not in look.state.theories.checked:
+        return
+    for name, prior in look.theory(digest).priors.items():
+        quantiles = prior.quantile(np.array([0.05, 0.5, 0.95]))
+        low, median, high = (figures3(value) for value in quantiles)
+        yield name, prior, prior_words(prior), low, median, high
+
+
+def _said_about(state: RunState, digest: Digest) -> dict[str, Any]:
+    """Verdicts, decisions and diagnoses that speak of a theory."""
+    judging = state.judging
+    return {
         "verdicts": [
-            verdict_facts(entry.record, state.judging.resolved.get(key)) | {"digest": key}
-            for key, entry in state.judging.verdicts.items()
+            verdict_facts(entry.record, judging.resolved.get(key)) | {"digest": key}
+            for key, entry in judging.verdicts.items()
             if digest in (entry.record.candidate, entry.record.incumbent)
         ],
         "decisions": [
-            entry for entry in state.judging.decided.values() if entry.record.candidate == digest
+            entry for entry in judging.decided.values() if entry.record.candidate == digest
         ],
         "diagnoses": [
             (place, entry.record)
             for place, entry in enumerate(state.theories.diagnoses)
             if digest in (entry.record.loser, entry.record.leader)
         ],
-        "leader": digest == look.leader,
-        "ancestor": digest in look.ancestry,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,29 +204,48 @@ def _advantage(
     """
     if not rivals:
         return None, None, "no first rival", 1
-    n_compared = 1
-    frozen = {name: state.frozen_advantage(leader, name) for name in rivals}
-    if state.theories.sealed_scores:
-        own = {name: item.record.scores for name, item in state.theories.sealed_scores.items()}
-        scores = {name: [units.scores for units in items] for name, items in own.items()}
-        found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
-        basis = "sealed trials, populations learned from the open ones"
-        n_compared = len(scores)
-    elif all(item is not None for item in frozen.values()):
-        found = {name: item[0] for name, item in frozen.items() if item is not None}
-        n_experiments = min(item[1] for item in frozen.values() if item is not None)
-        basis = f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
-        frozen_names = {
-            name
-            for (name, _), item in state.theories.scores.items()
-            if item.record.frozen is not None
-        }
-        n_compared = len(frozen_names & set(state.theories.pool))
-    else:
-        found = {name: state.board().of(name).behind for name in rivals}
-        basis = EXPLORATORY
+    found, basis, n_compared = (
+        _on_sealed(state, leader, rivals)
+        or _on_frozen(state, leader, rivals)
+        or _on_all_data(state, rivals)
+    )
     closest = min(found, key=lambda name: found[name].value)
     return closest, found[closest], basis, n_compared
+
+
+RivalAdvantages: TypeAlias = tuple[dict[Digest, ScoreEstimate], str, int]
+"""By how much the leader is ahead of each rival, on what, and of how many theories it was chosen."""
+
+
+def _on_sealed(state: RunState, leader: Digest, rivals: Sequence[Digest]) -> RivalAdvantages | None:
+    """On answers that were sealed from the loop; None where there are none."""
+    sealed = state.theories.sealed_scores
+    if not sealed:
+        return None
+    scores = {name: [units.scores for units in item.record.scores] for name, item in sealed.items()}
+    found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
+    return found, "sealed trials, populations learned from the open ones", len(scores)
+
+
+def _on_all_data(state: RunState, rivals: Sequence[Digest]) -> RivalAdvantages:
+    """On the answers that the theories were made from."""
+    return {name: state.board().of(name).behind for name in rivals}, EXPLORATORY, 1
+
+
+def _on_frozen(state: RunState, leader: Digest, rivals: Sequence[Digest]) -> RivalAdvantages | None:
+    """On predictions that were frozen before the answers; None where a rival has none."""
+    advantages = {name: state.frozen_advantage(leader, name) for name in rivals}
+    frozen = {name: item for name, item in advantages.items() if item is not None}
+    if len(frozen) < len(rivals):
+        return None
+    n_experiments = min(item[1] for item in frozen.values())
+    basis = (
+        f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
+    )
+    scores = state.theories.scores.items()
+    predicted = {name for (name, _), item in scores if item.record.frozen is not None}
+    n_compared = len(predicted & set(state.theories.pool))
+    return {name: item[0] for name, item in frozen.items()}, basis, n_compared
 
 
 def _cross_validated(state: RunState) -> tuple[CrossValidated, ...]:
