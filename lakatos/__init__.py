@@ -12,6 +12,7 @@ From a notebook or a script, `import lakatos` is enough; each function is loaded
     outcome = lakatos.explain("answers.csv")             # search for a theory of the answers, up to a verdict
     outcome.verdict, outcome.leaderboard, outcome.answers.frame, outcome.theory()
     lakatos.transfer(outcome.theory(), other_answers)    # on other people
+    lakatos.by_group(answers, "hyperbolic", by="age")    # the same theory with other numbers, or another one?
     lakatos.run("study.toml"), lakatos.read_run("name")  # any study, any run
 
 `lakatos.TheorySearch` and `lakatos.sample` are a theorist and an experimentalist for AutoRA.
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lakatos.flows.notebook.answers import DataDescription, PeoplesAnswers, adopt, describe
     from lakatos.flows.notebook.autora import TheorySearch, sample
+    from lakatos.flows.notebook.groups import GroupComparison, by_group
     from lakatos.flows.notebook.study import StudyOutcome, explain, read_run, run
     from lakatos.flows.notebook.theory import (
         FittedTheory,
@@ -44,6 +46,7 @@ IMPORT_ROOT = Path(__file__).resolve().parent.parent
 _PLACES = {
     "answers": ("DataDescription", "PeoplesAnswers", "adopt", "describe"),
     "autora": ("TheorySearch", "sample"),
+    "groups": ("GroupComparison", "by_group"),
     "study": ("StudyOutcome", "explain", "read_run", "run"),
     "theory": (
         "FittedTheory", "fit", "posterior", "predict", "published", "score", "transfer",
@@ -53,8 +56,8 @@ _PLACES = {
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 __all__ = [  # noqa: RUF022  # in the order in which people need them
     "describe", "adopt", "explain", "run", "read_run", "published", "score", "fit", "predict", "posterior",
-    "transfer", "DataDescription", "PeoplesAnswers", "StudyOutcome", "FittedTheory",
-    "TheorySearch", "sample",
+    "transfer", "by_group", "DataDescription", "PeoplesAnswers", "StudyOutcome", "FittedTheory",
+    "GroupComparison", "TheorySearch", "sample",
 ]  # fmt: skip
 
 

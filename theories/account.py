@@ -109,6 +109,8 @@ class ToldClause:
     at_limit: bool = False
     of_some: bool = False
     """Whether the text names the people whom it is true of."""
+    idle: bool = False
+    """Whether no trial that people were asked depends on its parameter: it is no part of the claim then."""
 
 
 @dataclass(frozen=True)
@@ -175,13 +177,16 @@ def account_of(
     """
     told = tuple(tell_clause(clause, priors, pooled=pooled) for clause in clauses)
     labelled = sorted(
-        (item for item in told if item.strength != "hardly"), key=lambda item: -item.size
+        (item for item in told if item.strength != "hardly" and not item.idle),
+        key=lambda item: -item.size,
     )
     names = (f"{head} with {label}" for item in labelled if (label := _label(item)))
     name = next((name for name in names if len(name.split()) <= MOST_WORDS), head)
     sentences: list[str] = []
     for number in range(1, MOST_SENTENCES + 1):
-        own = [item for item in told if item.wording.sentence == number and item.text]
+        own = [
+            item for item in told if item.wording.sentence == number and item.text and not item.idle
+        ]
         if own:
             sentences.append(_sentence("people" if not sentences else "they", own))
     return TheoryAccount(name, " ".join(sentences), told)
@@ -194,6 +199,8 @@ def tell_clause(
     if not clause.by:
         return ToldClause(_filled(clause.says, "", priors), clause, 0, "", 0.0)
     prior = priors[clause.by]
+    if prior.idle:
+        return ToldClause(_filled(clause.says, "", priors), clause, 0, "", 0.0, idle=True)
     values = prior.quantile((np.arange(N_PEOPLE) + 0.5) / N_PEOPLE)
     distances = _distances(clause, values, priors)
     above = float(np.mean(distances > 0))

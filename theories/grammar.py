@@ -104,6 +104,8 @@ class Grammar:
     """Names of forms: the first of which a composition has all ``slot`` or ``slot:mechanism``."""
     sentences: Mapping[str, int] = field(default_factory=dict)
     """Sentence of the claim in which each slot is told, where it is not the first."""
+    silence: str = ""
+    """What is told where only the slots that must be filled are; empty where these alone give reasons to choose."""
     predictions: tuple[Mapping[str, Any], ...] = ()
     """What every composition predicts that has no mechanism that breaks it, in the form of ``PREDICTIONS``."""
 
@@ -182,9 +184,12 @@ class Grammar:
 
     def clauses(self, composition: Composition, *, labels: bool = True) -> list[ClauseWording]:
         """How the composition is told, mechanism by mechanism; without labels for what has a name of its own."""
-        parameters = self.parameters(composition)
+        parameters, used = self.parameters(composition), self.used(composition)
+        must = {slot.name for slot in self.slots if slot.least}
+        if self.silence and all(item.slot in must or item.is_null for item in used):
+            return [ClauseWording(self.silence)]
         found = []
-        for item in self.used(composition):
+        for item in used:
             for words in item.words or ({"says": item.claim},):
                 entry = {"sentence": self.sentences.get(item.slot, 1)} | dict(words)
                 if entry.get("times") not in parameters:

@@ -26,8 +26,10 @@ from lakatos.theories.checks.prediction import ClaimPrediction, ClaimReport
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fitting.evaluate import EvaluatedComposition, evaluate, evaluate_program
 from lakatos.theories.fitting.fit import (
+    MORE_EXCHANGED,
     N_LATER_ROUNDS,
     N_ROUNDS,
+    NOTHING,
     Scored,
     fitting_draws,
     learn_people,
@@ -41,7 +43,7 @@ from lakatos.theories.sandbox.session import SandboxLimits, TheorySession
 from lakatos.theories.scoring.distance import DuplicateTheory, find_duplicate
 from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores
 from lakatos.theories.scoring.view import TheoryView
-from lakatos.theories.theory import Theory, TheoryProgram
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
@@ -340,6 +342,39 @@ class Laboratory:
 
         return self._map(_or_error(one), items)
 
+    def same_predictions(
+        self,
+        grammar: Grammar,
+        whole: Composition,
+        parts: Sequence[Composition],
+        trials: Sequence[Trials],
+    ) -> list[bool]:
+        """Which compositions, with some of a whole's parameters, predict for every trial what the whole does.
+
+        Nothing is said so of a theory that learns from trial to trial, or that cannot be run.
+        """
+        stimuli = [item.stimuli for item in trials]
+        theory = read_program(TheoryProgram(grammar.write(Composition(whole.slots)), "grammar"))
+        population = theory.population(MORE_EXCHANGED)
+
+        def predicted(composition: Composition) -> Array | None:
+            other = read_program(
+                TheoryProgram(grammar.write(Composition(composition.slots)), "grammar")
+            )
+            own = {name: population[name] for name in other.priors} or population
+            with TheoryView(
+                other, self.domain, self._sandbox(), stimuli, self._composing(stimuli)
+            ) as view:
+                return None if other.learns else np.concatenate(view.probabilities(own), axis=1)
+
+        first, *others = self._map(_or_error(predicted), [whole, *parts])
+        if not isinstance(first, np.ndarray):
+            return [False] * len(others)
+        return [
+            isinstance(other, np.ndarray) and bool(np.abs(other - first).max() <= NOTHING)
+            for other in others
+        ]
+
     def evaluate_program(
         self, program: TheoryProgram, trials: Sequence[Trials], *, n_draws: int = 256
     ) -> EvaluatedComposition | TheoryError:
@@ -422,6 +457,10 @@ class FittedCompositions:
         )
         self._known.update(zip(new, found, strict=True))
         return [_made_from(self._known[item.key], parent) for item, parent in items]
+
+    def same(self, whole: Composition, parts: Sequence[Composition]) -> list[bool]:
+        """Parts that predict what the whole does; see `theories.grammar_search.prune.Same`."""
+        return self._laboratory.same_predictions(self._grammar, whole, parts, self._trials)
 
     def validate(self, items: Sequence[Composition]) -> list[tuple[UnitScores, ...] | TheoryError]:
         """Scores on answers that taught a composition nothing; see `theories.grammar_search.prune.Validate`."""

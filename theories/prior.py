@@ -47,6 +47,8 @@ class Prior:
     meaning: str = ""
     doubt: float = 0.0
     """Standard error of the logarithm of a spread that was learned from people; 0 for a spread that was declared."""
+    idle: bool = False
+    """Whether no trial that people were asked depends on it, so that nothing was learned and nothing can be said."""
 
     @property
     def is_log(self) -> bool:
@@ -99,6 +101,11 @@ class Prior:
             | ({"unit": self.unit} if self.unit else {})
             | ({"meaning": self.meaning} if self.meaning else {})
         )
+
+
+def learned_ends(priors: Mapping[str, Prior]) -> dict[str, tuple[float, float]]:
+    """Center and spread of each distribution that answers taught, as records keep them; without idle parameters."""
+    return {name: (prior.center, prior.spread) for name, prior in priors.items() if not prior.idle}
 
 
 def parse_prior(name: str, literal: Any) -> Prior:

@@ -108,7 +108,8 @@ class TheoryFitted(Record):
     pooled: bool
     """Whether people could not be told apart, so that spreads are what is uncertain about all of them."""
     people: dict[str, tuple[float, float]]
-    """By parameter the center and the spread of a normal, on the scale of the declared prior and within its limits."""
+    """By parameter the center and the spread of a normal, on the scale of the declared prior and within its limits;
+    without those on which no trial depends."""
     doubts: dict[str, float] = Field(default_factory=dict)
     """By parameter the standard error of the logarithm of its spread; empty where earlier versions wrote none."""
 

@@ -118,6 +118,22 @@ class Theory:
         fitted = replace(self, priors=priors, pooled=pooled)
         return replace(fitted, claim=fitted.account().claim)
 
+    def with_recorded(
+        self,
+        people: Mapping[str, tuple[float, float]],
+        doubts: Mapping[str, float],
+        *,
+        pooled: bool = False,
+    ) -> Theory:
+        """The same theory of the people of a `TheoryFitted`; on parameters that it leaves out no trial depended."""
+        learned = {
+            name: prior.narrowed(*people[name], doubts.get(name, 0.0))
+            if name in people
+            else replace(prior, idle=True)
+            for name, prior in self.priors.items()
+        }
+        return self.with_people(learned, pooled=pooled)
+
     def account(self, priors: Mapping[str, Prior] | None = None) -> TheoryAccount:
         """What it says, at its declared distributions or at those of a newer fit."""
         if not self.clauses:

@@ -93,7 +93,7 @@ def named_theory(laboratory: Laboratory, trials: Sequence[Trials]) -> Theory:
     fits = FittedCompositions(laboratory, family.grammar, trials, n_draws=128)
     proposal = advocate.revise(brief, fits.evaluate, rng)
     brief = replace(brief, starts=())
-    proposal = advocate.pruned(proposal, brief, fits.evaluate, fits.validate, rng)
+    proposal = advocate.pruned(proposal, brief, fits.evaluate, fits.validate, rng, same=fits.same)
     best = proposal.submitted[0].evaluated
     assert best is not None
     form = read_program(best.theory.program)

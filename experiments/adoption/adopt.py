@@ -34,6 +34,8 @@ class AdoptedAnswers:
 
     trials: tuple[Trials, ...]
     notes: tuple[str, ...]
+    people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+    """For each experiment what is known of its people, by column, in their order; as the cells say it."""
 
 
 def adopt_file(path: Path, columns: AnswerColumns, domain: Domain) -> AdoptedAnswers:
@@ -81,11 +83,12 @@ def adopt(
     frame = _answered(cells, columns, notes)
     cells = RowCells(frame, table.name)
     groups = cells.text(columns.experiment) if columns.experiment else np.full(len(frame), ALL)
-    found = []
+    found, people = [], []
     for name in dict.fromkeys(groups.tolist()):
         own = RowCells(frame[groups == name], table.name)
         found.append(_experiment(name or ALL, own, columns, domain, notes))
-    return AdoptedAnswers(tuple(found), tuple(notes))
+        people.append({} if columns.is_pooled else _known_of_people(own, columns, notes))
+    return AdoptedAnswers(tuple(found), tuple(notes), tuple(people))
 
 
 def stimuli_of_table(
@@ -286,6 +289,24 @@ def _people(cells: RowCells, columns: AnswerColumns) -> tuple[Array, Array]:
     participant = np.array([number[name] for name in names], dtype=np.int64)
     when = cells.numbers(columns.order) if columns.order else np.arange(len(names))
     return participant, np.lexsort((when, participant))
+
+
+def _known_of_people(
+    cells: RowCells, columns: AnswerColumns, notes: list[str]
+) -> dict[str, tuple[str, ...]]:
+    """What attributes say of each person, in the order of `_people`; what differs within a person is left out."""
+    participant, _ = _people(cells, columns)
+    found = {}
+    for attribute in columns.attributes:
+        said = cells.text(attribute)
+        first = said[np.unique(participant, return_index=True)[1]]
+        if (said != first[participant]).any():
+            notes.append(
+                f"{attribute} differs between rows of one person and is no attribute of people"
+            )
+        else:
+            found[attribute] = tuple(first.tolist())
+    return found
 
 
 def _counted(name: str, cells: RowCells, columns: AnswerColumns, domain: Domain) -> Trials:

@@ -22,7 +22,7 @@ WORDS = {
     "counts": "a column for each option",
     "count": "answers that a row stands for",
     "share": "of them, for the second option",
-    "attributes": "kept in the file; theories do not see them",
+    "attributes": "what is known of people; `lakatos theory groups FILE --by NAME` compares groups by it",
 }
 
 

@@ -132,6 +132,32 @@ def fit(
 
 
 @app.command()
+def groups(
+    answers: AnswerFile,
+    by: Annotated[str, typer.Option(help="Column that divides people, such as group or age.")],
+    theories: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of published theories, or files; all published by default."),
+    ] = None,
+    cuts: Annotated[
+        list[float] | None,
+        typer.Option("--cut", help="Where a range of a number begins; may be given again."),
+    ] = None,
+    domain: GuessedDomain = "",
+    out: Out = None,
+) -> None:
+    """Ask whether theories hold for several groups of people, with other numbers or with the same ones.
+
+    In Python: `lakatos.by_group(answers, theories, by=by)`.
+    """
+    from lakatos.flows.notebook.groups import by_group
+
+    found = by_group(str(answers), theories or None, by=by, cuts=cuts or (), domain=domain)
+    Console(stderr=True, soft_wrap=True).print(escape(found.verdict))
+    _show(found.scores, out)
+
+
+@app.command()
 def predict(
     theory: Annotated[str, typer.Argument(help="Name of a published theory, or its file.")],
     trials: Annotated[Path, typer.Argument(help="Table of trials; nobody has to have answered.")],

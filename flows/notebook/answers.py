@@ -87,6 +87,8 @@ class PeoplesAnswers:
     """Of each experiment."""
     notes: tuple[str, ...] = ()
     """What was left out or assumed."""
+    people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+    """For each experiment what is known of its people, by column, in their order."""
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -133,7 +135,15 @@ def adopt(
     if isinstance(data, str) and data in ARCHIVES:
         own = DOMAINS[find_reader(data).domain]
         place = Path(os.environ.get("LAKATOS_DATA", folder))
-        return PeoplesAnswers(own, load_archive(data, place))
+        trials = load_archive(data, place)
+        known = tuple(
+            {
+                name: tuple(f"{value:g}" for value in column)
+                for name, column in item.attributes.items()
+            }
+            for item in trials
+        )
+        return PeoplesAnswers(own, trials, people=known)
     table = table_of(data)
     chosen = open_domain(domain) if domain else None
     found = describe_table(table, chosen).with_columns(columns or {})
@@ -146,7 +156,7 @@ def adopt(
     items = _items(data, found.mapping)
     adopted = adopt_table(table, found.mapping, task, *items)
     check_adopted(adopted)
-    return PeoplesAnswers(task, adopted.trials, adopted.notes)
+    return PeoplesAnswers(task, adopted.trials, adopted.notes, adopted.people)
 
 
 def table_of(data: Any) -> AnswerTable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -65,7 +65,7 @@ class FittedTheory:
     def people(self) -> pd.DataFrame:
         """How each parameter is distributed over people: median, and the middle 95% of them."""
         rows = [
-            {"parameter": name, **_quantiles(prior), "unit": prior.unit, "meaning": prior.meaning}
+            {"parameter": name, **quantiles(prior), "unit": prior.unit, "meaning": prior.meaning}
             for name, prior in self.theory.priors.items()
         ]
         names = ["parameter", "low", "median", "high", "unit", "meaning"]
@@ -126,21 +126,21 @@ def score(
     """
     known = adopted(answers, **adopting)
     with Laboratory(known.domain, n_workers) as laboratory:
-        chosen = _forms(theories, known, laboratory)
+        chosen = forms_of(theories, known, laboratory)
         taught = laboratory.people_of(list(chosen.values()), [{}] * len(chosen), known.trials)
         fitted = {}
         for (name, form), people in zip(chosen.items(), taught, strict=True):
             if isinstance(people, TheoryError):
-                _left_out(name, people, named=theories is not None)
+                left_out(name, people, named=theories is not None)
                 continue
             fitted[name] = form.with_people(people, pooled=_is_pooled(known))
         found = laboratory.scores_of(
-            list(fitted.values()), known.trials, _n_draws(fitted.values(), known.domain)
+            list(fitted.values()), known.trials, draws_for(fitted.values(), known.domain)
         )
     scores: dict[str, list[UnitScores]] = {}
     for name, own in zip(fitted, found, strict=True):
         if isinstance(own, TheoryError):
-            _left_out(name, own, named=theories is not None)
+            left_out(name, own, named=theories is not None)
             continue
         scores[name] = [item.left_out for item in own]
     return in_kind(_score_table(scores, fitted), answers)
@@ -162,7 +162,7 @@ def fit(
     """
     known = adopted(answers, **adopting)
     with Laboratory(known.domain, n_workers) as laboratory:
-        ((_, form),) = _forms(theory, known, laboratory).items()
+        ((_, form),) = forms_of(theory, known, laboratory).items()
         (people,) = laboratory.people_of([form], [{}], known.trials)
     if isinstance(people, TheoryError):
         raise people
@@ -247,7 +247,7 @@ def posterior(
 
     known = adopted(answers, **adopting)
     with Laboratory(known.domain, 1) as laboratory, Sandbox() as sandbox:
-        ((_, form),) = _forms(theory, known, laboratory).items()
+        ((_, form),) = forms_of(theory, known, laboratory).items()
         found = fit_posterior(
             form, known.trials, sandbox, domain=known.domain, draws=draws, tune=tune, chains=chains, seed=seed
         )  # fmt: skip
@@ -348,7 +348,7 @@ def _domain_of(domain: str | Domain) -> Domain:
     return open_domain(domain) if isinstance(domain, str) else domain
 
 
-def _forms(
+def forms_of(
     theories: TheoryLike | Sequence[TheoryLike] | None, answers: PeoplesAnswers, laboratory: Laboratory
 ) -> dict[str, Theory]:  # fmt: skip
     """Theories with their declared ranges, by a name each."""
@@ -367,7 +367,7 @@ def _forms(
     return found
 
 
-def _left_out(name: str, error: TheoryError, *, named: bool) -> None:
+def left_out(name: str, error: TheoryError, *, named: bool) -> None:
     """Raise the error of a theory that was asked for; warn of another that cannot be scored here."""
     if named:
         raise error
@@ -378,7 +378,8 @@ def _is_pooled(answers: PeoplesAnswers) -> bool:
     return all(item.pooled for item in answers.trials)
 
 
-def _n_draws(theories: Any, domain: Domain) -> int:
+def draws_for(theories: Iterable[Theory], domain: Domain) -> int:
+    """Draws of a population that some theories can be given."""
     walks = domain.sequential or any(theory.learns for theory in theories)
     return WALKING_DRAWS if walks else N_DRAWS
 
@@ -401,7 +402,8 @@ def _score_table(
     return pd.DataFrame(rows)
 
 
-def _quantiles(prior: Prior) -> dict[str, float]:
+def quantiles(prior: Prior) -> dict[str, float]:
+    """The median person, and the ends of the middle 95% of people."""
     low, median, high = prior.quantile(np.array(PEOPLE)).tolist()
     return {"low": low, "median": median, "high": high}
 

@@ -148,7 +148,9 @@ def serve_metrics(
     server = ThreadingHTTPServer(opened.getsockname()[:2], Handler, bind_and_activate=False)
     server.socket.close()
     server.socket, server.daemon_threads = opened, True
-    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, args=(0.05,), name="metrics", daemon=True
+    )
     thread.start()
     try:
         yield opened.getsockname()[1]

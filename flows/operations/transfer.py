@@ -27,6 +27,7 @@ from lakatos.flows.run.state import RunState
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.generic_learners.completeness import guessing
 from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.prior import learned_ends
 from lakatos.theories.record import UnitLogPredictives
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.transfer import N_DRAWS, TransferLine, TransferResult, transfer
@@ -165,15 +166,15 @@ def measure_transfer(
         result = transfer(
             theory, published, trials, laboratory, form=travelling.form, n_draws=n_draws, seed=seed
         )
-    learned = {} if theory is travelling.form else theory.priors
+    people = {} if theory is travelling.form else learned_ends(theory.priors)
     return TransferMeasured(
         name=theory.name,
         claim=theory.claim,
         source=theory.program.source,
         author=theory.program.author,
         origin=travelling.origin,
-        people={name: (prior.center, prior.spread) for name, prior in learned.items()},
-        doubts={name: prior.doubt for name, prior in learned.items()},
+        people=people,
+        doubts={name: theory.priors[name].doubt for name in people},
         pooled=theory.pooled,
         domain=domain,
         data=data,
@@ -447,11 +448,7 @@ def check_transfer(
     form = read_program(TheoryProgram(measured.source, measured.author))
     theory = form
     if measured.people:
-        people = {
-            name: form.priors[name].narrowed(*ends, measured.doubts.get(name, 0.0))
-            for name, ends in measured.people.items()
-        }
-        theory = form.with_people(people, pooled=measured.pooled)
+        theory = form.with_recorded(measured.people, measured.doubts, pooled=measured.pooled)
     travelling = TravellingTheory(theory, form, measured.origin, measured.domain)
     again = measure_transfer(
         travelling,

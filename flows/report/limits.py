@@ -59,14 +59,17 @@ def _limits_of_people(reading: RunReading) -> list[str]:
             "and published answers to such trials, before.",
             "The model read the words of each trial, not its drawing.",
         ]
-    if not reading.config.participants.archive:
+    people = reading.config.participants
+    if not (people.archive or people.file):
         return [
             "Whoever took part chose to, and was paid or asked in one way only. What holds for them may not hold for "
             "people who were recruited elsewhere."
         ]
+    whence = "stood in a file" if people.file else "were made for other people's studies"
+    which = "are in it" if people.file else "were published"
     found = [
-        "The choices were made for other people's studies: only trials that were published could be asked, and a "
-        "trial that would have told the theories apart better may be missing."
+        f"The choices {whence}: only trials that {which} could be asked, and a trial that would have told the "
+        "theories apart better may be missing."
     ]
     collected = [item.record for item in reading.state.experiments.collected.values()]
     if any(item.pooled for item in collected):
@@ -169,6 +172,10 @@ def _limits_of_search(reading: RunReading) -> list[str]:
             f"The winner is the best of {n_scored} theories, which were themselves picked from {n_tried} that were "
             "tried. The best of many looks better than it is on the data used for picking."
         )
+    found += [
+        f"No trial that was asked shows whether people {text}; the winner's program has a place for it."
+        for text in _idle_clauses(reading)
+    ]
     if reading.leader and (why := reading.checked[reading.leader].record.unreadable):
         found.append(f"The winner is a predictor, not an explanation: {why}.")
     found.append(
@@ -176,6 +183,14 @@ def _limits_of_search(reading: RunReading) -> list[str]:
         "are chosen, asks other trials; it may end with another winner."
     )
     return found
+
+
+def _idle_clauses(reading: RunReading) -> list[str]:
+    """What the winner's program could say, and no trial that was asked depends on."""
+    if reading.leader is None:
+        return []
+    told = reading.theory(reading.leader).account()
+    return [clause.text for clause in told.clauses if clause.idle]
 
 
 def _limits_of_scope(reading: RunReading) -> list[str]:

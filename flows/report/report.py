@@ -52,7 +52,7 @@ from lakatos.flows.run.source import archive_reader, hidden_theory
 from lakatos.theories.account import at_limit
 from lakatos.theories.prior import Prior
 from lakatos.theories.scoreboard import prequential_advantage
-from lakatos.theories.scoring.score import ScoreEstimate, is_tie
+from lakatos.theories.scoring.score import UNKNOWN, ScoreEstimate, is_tie
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest
 from lakatos.traces.verify import verify
@@ -102,7 +102,7 @@ def render(reading: RunReading) -> str:
         "label": reading.label,
         "cite": lambda digest: reading.journal.get(digest),
         "percent_more": percent_more,
-        "finite": np.isfinite,
+        "unknown": UNKNOWN,
         "first_pictures": FIRST_PICTURES,
         "few": FEW_VERDICTS,
         "COIN": COIN,
@@ -162,7 +162,7 @@ def figures3(value: float) -> str:
 
 def interval(value: float | None, standard_error: float | None, digits: int = 4) -> str:
     """Two standard errors to each side, in words where there is no finite one."""
-    if value is None or standard_error is None or not np.isfinite(standard_error):
+    if value is None or standard_error is None or standard_error >= UNKNOWN:
         return "interval unknown"
     low, high = ScoreEstimate(value, standard_error).interval
     return f"{fixed(low, digits)} to {fixed(high, digits)}"
@@ -301,6 +301,8 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
 
 def prior_words(prior: Prior, *, pooled: bool = False) -> str:
     """A population in words: what two thirds of people have, or what is open about a value that all share."""
+    if prior.idle:
+        return "nothing was learned: no trial that was asked depends on it"
     if prior.kind in ("uniform", "log_uniform"):
         return f"declared: anywhere from {figures3(prior.low)} to {figures3(prior.high)}"
     low, middle, high = (figures3(value) for value in prior.quantile(np.array([1 / 6, 0.5, 5 / 6])))

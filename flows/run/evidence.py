@@ -74,12 +74,8 @@ def with_fit(form: Theory, state: RunState) -> Theory:
     fitted = state.theories.fits.get(form.digest)
     if fitted is None:
         return form
-    people, doubts = fitted.record.people, fitted.record.doubts
-    learned = {
-        name: prior.narrowed(*people[name], doubts.get(name, 0.0))
-        for name, prior in form.priors.items()
-    }
-    return form.with_people(learned, pooled=fitted.record.pooled)
+    found = fitted.record
+    return form.with_recorded(found.people, found.doubts, pooled=found.pooled)
 
 
 def form_of(artifacts: ArtifactStore, state: RunState, name: str) -> Theory:

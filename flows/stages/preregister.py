@@ -86,7 +86,11 @@ def frozen_theory(evidence: RunEvidence, name: Digest, frozen: Mapping[str, Arra
     people = frozen.get(f"{name}:people", ())
     own = zip(form.priors.items(), people, strict=False)
     return form.with_people(
-        {key: prior.narrowed(*map(float, values)) for (key, prior), values in own}
+        {
+            key: prior.narrowed(*map(float, values))
+            for (key, prior), values in own
+            if not np.isnan(values).any()  # no trial that was asked before depended on it
+        }
     )
 
 

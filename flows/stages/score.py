@@ -15,7 +15,7 @@ from lakatos.flows.stages.preregister import frozen_theory
 from lakatos.judges.judge import VerdictResolved, resolve
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fitting.fit import Scored
-from lakatos.theories.prior import Prior
+from lakatos.theories.prior import Prior, learned_ends
 from lakatos.theories.record import (
     ENGINE,
     TheoryFailed,
@@ -85,14 +85,15 @@ async def fit(run: Run, theories: Sequence[Digest]) -> None:
         inputs += [last.digest] if last else []
 
         def work(context: StepContext, name: Digest = name) -> TheoryFitted:
-            people = {key: (prior.center, prior.spread) for key, prior in together.of(name).items()}
+            learned = together.of(name)
+            people = learned_ends(learned)
             return TheoryFitted(
                 theory=name,
                 trials=tables,
                 engine=ENGINE,
                 pooled=pooled,
                 people=people,
-                doubts={key: prior.doubt for key, prior in together.of(name).items()},
+                doubts={key: learned[key].doubt for key in people},
             )
 
         await _step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)

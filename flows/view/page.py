@@ -74,6 +74,8 @@ def who(look: RunReading) -> str:
         return "language model"
     if look.simulated:
         return "simulated people"
+    if look.config.participants.file:
+        return "choices from a file"
     return "people's published choices" if look.config.participants.archive else "people's choices"
 
 

@@ -40,6 +40,7 @@ def test_false_statements_are_not(golden: World, kind: str) -> None:
     assert believed == []
 
 
+@pytest.mark.slow
 def test_the_digits_of_false_statements_are_often_somewhere_in_their_records(golden: World) -> None:
     """Why digits are not looked for: this test shows that the false statements are not easy ones."""
     made = list(false_statements(golden, np.random.default_rng(3), 25))

@@ -19,6 +19,7 @@ from lakatos.theories.scoring.score import UnitScores
 from lakatos.theories.theory import read_program
 
 NAME = "intertemporal"
+pytestmark = pytest.mark.slow
 DOMAIN, FAMILY = DOMAINS[NAME], FAMILIES[NAME]
 
 

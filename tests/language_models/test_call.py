@@ -355,6 +355,7 @@ def test_concurrent_calls_never_overdraw_the_budget(trace):
     assert ends_where_its_trace_ends(ledger, trace)
 
 
+@pytest.mark.slow
 def test_sixty_four_in_flight_against_a_misbehaving_server_all_end_the_same(tmp_path):
     rates = {fault: 0.05 for fault in TRANSIENT if fault != "slow"}
     forms = []

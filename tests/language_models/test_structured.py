@@ -156,6 +156,7 @@ def test_a_problem_is_told_by_field_without_repeating_what_the_model_wrote():
     assert caught.value.detail == """"winner": Input should be 'first' or 'second'"""
 
 
+@pytest.mark.slow
 @given(
     st.text(max_size=400), st.sampled_from(["stop", "length", "content_filter", "tool_calls", ""])
 )
@@ -287,6 +288,7 @@ def test_a_server_that_cannot_enforce_is_told_in_words(trace):
     assert isinstance(found, TypedAnswer)
 
 
+@pytest.mark.slow
 def test_against_the_rehearsal_every_answer_is_typed_or_refused_for_a_reason(trace):
     faults = (
         "malformed_json",

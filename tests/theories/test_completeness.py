@@ -37,17 +37,20 @@ class TestCompleteness:
 
     def test_gains_are_averaged_over_experiments_and_count_the_options(self):
         own = [units([-0.6, -0.6, -0.6]), units([-1.0, -1.0, -1.0])]
-        best = [units([-0.5, -0.5, -0.5]), units([-0.9, -0.9, -0.9])]
+        best = [units([-0.4, -0.5, -0.6]), units([-0.8, -0.9, -1.0])]
         gain = (math.log(2) - 0.6) + (math.log(4) - 1.0)
         most = (math.log(2) - 0.5) + (math.log(4) - 0.9)
         assert completeness(own, best, [2, 4]).value == pytest.approx(gain / most)
 
     def test_a_theory_that_knows_people_better_is_above_1(self):
-        assert completeness([units([-0.2] * 4)], [units([-0.3] * 4)], [2]).value > 1
+        assert completeness([units([-0.2] * 4)], [units([-0.2, -0.4] * 2)], [2]).value > 1
 
     def test_it_is_not_defined_where_the_learner_does_not_beat_guessing(self):
         unsure = units(-math.log(2) + np.array([0.3, -0.3, 0.2, -0.1]))
         assert completeness([units([-0.5] * 4)], [unsure], [2]) is None
+
+    def test_it_is_not_defined_where_all_people_tell_the_same(self):
+        assert completeness([units([-0.2] * 4)], [units([-0.3] * 4)], [2]) is None
 
     @pytest.mark.statistical
     def test_its_standard_error_is_the_spread_over_samples_of_people(self):

@@ -127,6 +127,7 @@ class TestInduce:
         truth = [rule(a, b, 0) for a, b in new.stimuli["ratings"]]
         assert np.mean((p.mean(axis=0)[:, 1] - truth) ** 2) < 0.02
 
+    @pytest.mark.slow
     def test_of_two_rules_that_fit_alike_the_shorter_one_is_named(self):
         found = induce(DOMAIN, [answer(by(lambda x: x[1]))], np.random.default_rng(0))
         assert found[0].n_terms == 1

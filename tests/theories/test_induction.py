@@ -18,7 +18,7 @@ from lakatos.theories.induction import induce as induction
 from lakatos.theories.induction import rule_fit
 from lakatos.theories.induction.additive import RIDGE, AdditiveSearch, GatedLead
 from lakatos.theories.induction.combination import with_combinations
-from lakatos.theories.induction.induce import induce
+from lakatos.theories.induction.induce import induce, looks_back
 from lakatos.theories.induction.kernel import logarithms, scores_of_leaves
 from lakatos.theories.induction.library import namespace, values, vocabulary
 from lakatos.theories.induction.mixture import find_mixture
@@ -598,6 +598,7 @@ class TestInduce:
         expected = 0.5 - 0.5 * (2.0 * new.sequences.response[:, :-1] - 1)
         assert np.mean((own[:, 1:] - expected) ** 2) < 0.01
 
+    @pytest.mark.slow
     def test_does_not_see_memory_where_there_is_none(self):
         found = induce(DOMAIN, [answer(by(np.sum), noise=0.4)], np.random.default_rng(0))
         assert not any("memory" in item.kind for item in found)
@@ -611,6 +612,7 @@ class TestInduce:
             error = np.mean((p.mean(axis=0) - data.proportions)[:, 1] ** 2)
             assert error == pytest.approx(item.error, abs=0.005)
 
+    @pytest.mark.slow
     def test_people_who_guess_are_said_to_guess(self, sandbox):
         found = induce(DOMAIN, [answer(lambda a, b, last: 0.5)], np.random.default_rng(0))
         for item in found:
@@ -623,6 +625,7 @@ class TestInduce:
         first, second = (induce(DOMAIN, data, np.random.default_rng(3)) for _ in range(2))
         assert first == second
 
+    @pytest.mark.slow
     def test_counts_without_order_are_enough_for_rules_without_memory(self):
         single = answer(by(np.sum))
         totals = single.counts.sum(axis=0)
@@ -658,6 +661,8 @@ class TestInduce:
         (found,) = induce(domain, [data], rng, n_most=1)
         load_theory(TheoryProgram(found.source, "induction"), domain, sandbox)
         assert found.error < 0.01
+        assert "option" in found.claim
+        assert "product" not in found.claim
 
     @pytest.mark.slow
     def test_works_for_domains_without_a_vocabulary_of_their_own(self, sandbox):
@@ -717,6 +722,23 @@ def test_people_who_differ_do_not_pass_for_people_with_a_memory(weight_of_last, 
     answers = read_answers(DOMAIN, [differing_people(weight_of_last)])
     plain = leads(answers)
     assert depends_on_past(answers, plain, signs(plain), np.random.default_rng(0)) == depends
+
+
+def test_counts_that_lost_their_order_show_no_memory_and_hide_none_beside_them():
+    with_memory, rng = differing_people(1.5), np.random.default_rng(0)
+    whole = with_memory.totals
+    trial, response = np.nonzero(whole)
+    counts = Trials(
+        "counts",
+        with_memory.stimuli,
+        np.zeros(len(trial), dtype=np.int64),
+        trial,
+        response,
+        whole[trial, response].astype(np.int64),
+        pooled=True,
+    )
+    assert not looks_back(DOMAIN, [counts], rng)
+    assert looks_back(DOMAIN, [counts, with_memory], rng)
 
 
 def test_shuffling_keeps_each_persons_answers_to_each_trial():

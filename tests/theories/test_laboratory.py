@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.task import Trials
+from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.fitting.evaluate import evaluate
-from lakatos.theories.grammar import composition_of
+from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.laboratory import FittedCompositions, Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.scoring.score import learn_population, log_predictive
-from lakatos.theories.theory import read_program
+from lakatos.theories.theory import TheoryProgram, read_program
 
 CASES = {
     "learning": (("rescorla_wagner", "win_stay_lose_shift"), {"task": "reversal", "n_steps": 20}),
@@ -161,3 +161,43 @@ def test_compositions_that_share_a_process_are_scored_as_in_one_of_their_own(nam
                 np.testing.assert_allclose(
                     first.log_predictive, second.log_predictive, rtol=1e-9, atol=1e-9
                 )
+
+
+@pytest.mark.parametrize(("sign", "depends"), [(1.0, False), (-1.0, True)])
+def test_what_no_trial_depends_on_is_not_learned_not_told_and_left_out(sign, depends):
+    """Nobody was asked about losses, or everybody only about these."""
+    domain, family = DOMAINS["intertemporal"], FAMILIES["intertemporal"]
+    plain = Composition(family.seeds["hyperbolic"][1].slots)
+    ornate = Composition({**plain.slots, "pace": ("slower for losses",)})
+    theory, simple = (
+        read_program(TheoryProgram(family.grammar.write(item), "grammar"))
+        for item in (ornate, plain)
+    )
+    drawn = domain.candidates({}, np.random.default_rng(0), 12)
+    stimuli = Stimuli({**drawn.arrays, "amounts": sign * np.abs(drawn["amounts"])})
+    with Laboratory(domain) as laboratory:
+        trials = laboratory.simulate([simple], stimuli, 16, np.random.default_rng(1))
+        (people,) = laboratory.people_of([theory], [{}], trials)
+        fits = FittedCompositions(laboratory, family.grammar, trials, 64)
+        assert fits.same(ornate, [plain]) == [not depends]
+    assert people["loss_pace"].idle == (not depends)
+    assert not any(prior.idle for name, prior in people.items() if name != "loss_pace")
+    account = theory.with_people(people).account()
+    assert ("losses" in account.claim) == depends
+    assert "sign effects" not in account.name or depends
+    if not depends:
+        assert replace(people["loss_pace"], idle=False) == theory.priors["loss_pace"]
+        kept = {
+            name: (prior.center, prior.spread) for name, prior in people.items() if not prior.idle
+        }
+        assert theory.with_recorded(kept, {}).priors["loss_pace"] == people["loss_pace"]
+
+
+def test_a_theory_without_parameters_has_nothing_to_learn():
+    domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
+    theory = read_program(family.program("random"))
+    assert not theory.priors
+    stimuli = domain.candidates(CASES["multiattribute"][1], np.random.default_rng(0), 5)
+    with Laboratory(domain) as laboratory:
+        trials = laboratory.simulate([theory], stimuli, 4, np.random.default_rng(1))
+        assert laboratory.people_of([theory], [{}], trials) == [{}]

@@ -4,7 +4,7 @@ import numpy as np
 
 from lakatos.theories.errors import TheoryRaisedError
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
-from lakatos.theories.grammar_search.prune import prune, simplifications
+from lakatos.theories.grammar_search.prune import PrunedComposition, prune, simplifications
 from lakatos.theories.scoring.score import UnitScores
 
 PRIOR = {"prior": "uniform", "low": 0.0, "high": 1.0}
@@ -106,3 +106,17 @@ def test_simplifications_have_less_than_what_they_are_made_from():
     for _, smaller in simplifications(GRAMMAR, FULL):
         assert smaller.size < FULL.size or set(GRAMMAR.parameters(smaller)) < own
     assert "drop random from lapse" not in dict(simplifications(GRAMMAR, FULL))
+
+
+def test_what_changes_no_prediction_goes_before_anything_is_fitted():
+    """However much it seems to be worth by chance."""
+    asked = []
+
+    def same(whole, parts):
+        asked.append(names_of(PrunedComposition(whole, (), ())))
+        return ["y" in whole.slots["extra"] and "y" not in item.slots["extra"] for item in parts]
+
+    found = prune(GRAMMAR, FULL, bench({"y": 0.02, "x": 0.02}), price=1e-3, same=same)
+    assert found.changes[0] == "drop y from extra"
+    assert names_of(found) == {"x", "plain", "random"}
+    assert [("y" in names) for names in asked] == [True, False]

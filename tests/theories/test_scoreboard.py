@@ -144,7 +144,7 @@ def test_a_theory_is_tied_within_two_paired_errors_and_not_beyond():
     same_noise = np.array([-0.3, -0.9, -0.5, -0.7])
     board = board_of(
         scored(A, "e", same_noise),
-        scored(B, "e", same_noise - 0.05),  # always behind by as much: no paired error at all
+        scored(B, "e", same_noise - [0.05, 0.06, 0.04, 0.05]),  # hardly any paired error
         scored(C, "e", same_noise - [0.3, -0.2, 0.3, -0.2]),
     )
     assert board.of(A).tied

@@ -127,7 +127,7 @@ def clock(tmp_path):
             """Nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Answering)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}", place / "clock.pem"
     server.shutdown()
     server.server_close()

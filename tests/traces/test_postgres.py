@@ -60,6 +60,7 @@ def change(admin, table, statement, *values):
         admin.execute(f"ALTER TABLE lakatos.{table} ENABLE TRIGGER USER")
 
 
+@pytest.mark.slow
 def test_rows_copied_from_sqlite_have_the_same_chain_byte_for_byte(tmp_path, path):
     with Journal.create(tmp_path / "a" / "journal.sqlite", {"title": "é\x00'"}) as old:
         for number in range(1100):

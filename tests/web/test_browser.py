@@ -248,6 +248,7 @@ def test_two_tabs_used_in_turn_keep_every_answer_with_its_trial(browser, serve, 
     assert answers.response == expected("risky", design, answers.trial)
 
 
+@pytest.mark.slow
 def test_the_keyboard_alone_is_enough(browser, serve, tmp_path):
     open_experiment(tmp_path, "offers", n_trials=4, checks=0, n_participants=1)
     page = browser.new_page()
@@ -435,7 +436,10 @@ def test_the_researcher_sees_how_far_it_is(browser, serve, tmp_path):
         "offers",
     ],
 )
-@pytest.mark.parametrize("width", [320, pytest.param(390, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "width",
+    [pytest.param(320, marks=pytest.mark.slow), pytest.param(390, marks=pytest.mark.long)],
+)
 def test_nothing_on_a_phone_scrolls_sideways(domain, width, chrome, serve, tmp_path):
     open_experiment(tmp_path, domain, n_trials=3, n_participants=1)
     context = chrome.new_context(

@@ -33,6 +33,7 @@ def declared_family(domain: DeclaredDomain) -> Family:
     unpacked = [f"x_{cue.name} = {cue.code}" for cue in domain.cues]
     grammar = Grammar(
         domain=domain.name,
+        silence="choose at random",
         slots=(
             SkeletonSlot("perception", least=0),
             SkeletonSlot("evaluation", least=0),

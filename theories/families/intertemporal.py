@@ -33,6 +33,7 @@ from lakatos.theories.grammar import Composition, Grammar, SkeletonSlot, worded
 
 GRAMMAR = Grammar(
     domain="intertemporal",
+    silence="choose at random",
     slots=(
         SkeletonSlot("utility", least=0),
         SkeletonSlot("time", least=0),

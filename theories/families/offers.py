@@ -334,6 +334,7 @@ LAPSE = (
 
 GRAMMAR = Grammar(
     domain="offers",
+    silence="choose at random",
     slots=(
         SkeletonSlot("expectation"),
         SkeletonSlot("context", least=0),

@@ -410,8 +410,9 @@ class _SharedRegression:
         return points[deviance.argmin()]  # type: ignore[no-any-return]
 
     def point(self) -> Array:
-        """``(n_parameters,)`` the centers of the priors, as a point."""
-        latent = np.array([prior.center for prior in self.priors.values()])
+        """``(n_parameters,)`` the centers of the priors, as a point; the middle of a range that nothing narrowed."""
+        centers = np.array([prior.center for prior in self.priors.values()])
+        latent = np.where(np.isnan(centers), (self.low + self.high) / 2, centers)
         return np.asarray(np.clip((latent - self.low) / (self.high - self.low), 0.0, 1.0))
 
     def population(self, point: Array) -> dict[str, Prior]:

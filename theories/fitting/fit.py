@@ -8,7 +8,7 @@ and `score_experiments` predicts every experiment with the population that the o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,10 @@ N_ROUNDS, N_LATER_ROUNDS = 24, 12
 """At most, of learning people from nothing, and from the population that earlier answers taught."""
 WALKED_ROUNDS = 8
 """At most, where answers are walked through one by one."""
+FEW_EXCHANGED, MORE_EXCHANGED = 4, 64
+"""People in whom a parameter is exchanged, to see whether any prediction depends on it."""
+NOTHING = 1e-9
+"""Change of a probability that is none."""
 N_FOLDS = 5
 """Groups of people that are left out in turn where there is one experiment only."""
 
@@ -59,10 +63,13 @@ def learn_people(
     n_draws: int = FITTING_DRAWS,
     n_iterations: int = N_ROUNDS,
 ) -> dict[str, Prior]:
-    """The population that answers show, within the declared ranges of a theory; see `calibrate`."""
+    """The population that answers show, within the declared ranges of a theory; see `calibrate`.
+
+    Parameters on which no trial depends stay as they were declared, and are marked.
+    """
     # The steps of a walk cost the same for few people as for many, so that it draws more of them in fewer rounds.
     few = view.walks and not all(item.pooled for item in trials)
-    return calibrate(
+    learned = calibrate(
         view.theory.priors,
         trials,
         lambda parameters: _predict(view, parameters),
@@ -72,6 +79,34 @@ def learn_people(
         n_iterations=min(n_iterations, WALKED_ROUNDS) if few else n_iterations,
         n_new=max(n_draws // 2, 1) if few else None,
     )
+    declared = view.theory.priors
+    idle = idle_parameters(view)
+    return learned | {name: replace(declared[name], idle=True) for name in sorted(idle)}
+
+
+def idle_parameters(view: TheoryView) -> frozenset[str]:
+    """Parameters of which no prediction for the view's trials depends; none of a theory that learns.
+
+    Each parameter in turn is exchanged for another of its range in a few people, and in more where nothing moved.
+    """
+    found = frozenset() if view.theory.learns else frozenset(view.theory.priors)
+    for n_people in (FEW_EXCHANGED, MORE_EXCHANGED):
+        if found:
+            found = _unmoved(view, sorted(found), n_people)
+    return found
+
+
+def _unmoved(view: TheoryView, names: Sequence[str], n_people: int) -> frozenset[str]:
+    """Of some parameters those whose exchange in ``n_people`` changes no prediction."""
+    drawn = view.theory.population(2 * n_people)
+    own = {name: values[:n_people] for name, values in drawn.items()}
+    others = [own | {name: drawn[name][n_people:]} for name in names]
+    stacked = {name: np.concatenate([item[name] for item in (own, *others)]) for name in own}
+    moved = np.zeros(len(names), dtype=bool)
+    for p in view.probabilities(stacked):
+        kept, *exchanged = np.split(p, len(names) + 1)
+        moved |= [bool(np.abs(item - kept).max(initial=0.0) > NOTHING) for item in exchanged]
+    return frozenset(name for name, has_moved in zip(names, moved, strict=True) if not has_moved)
 
 
 def score_trials(

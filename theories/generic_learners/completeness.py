@@ -22,6 +22,7 @@ from lakatos.experiments.task import Trials
 from lakatos.theories.scoring.score import (
     ScoreEstimate,
     UnitScores,
+    advantage,
     average,
     mean_over_units,
     ratio,
@@ -64,7 +65,7 @@ def completeness(
         ratio(own.log_predictive - chance * own.n_choices, own.n_choices) for own, _, chance in rows
     ]
     most = [
-        ratio(best.log_predictive - chance * best.n_choices, best.n_choices)
+        advantage(best.log_predictive - chance * best.n_choices, best.n_choices)
         for _, best, chance in rows
     ]
     reach = average(most)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, Grammar
-from lakatos.theories.grammar_search.prune import PrunedComposition, Validate, prune
+from lakatos.theories.grammar_search.prune import PrunedComposition, Same, Validate, prune
 from lakatos.theories.grammar_search.search_tree import (
     ArchiveMap,
     CandidateObjective,
@@ -201,6 +201,8 @@ class GrammarAdvocate:
         evaluate: Evaluate,
         validate: Validate,
         rng: np.random.Generator,
+        *,
+        same: Same | None = None,
     ) -> SearchProposal:
         """The proposal with every submission pruned and fitted again, and the leader pruned where that leaves less.
 
@@ -213,12 +215,13 @@ class GrammarAdvocate:
             evaluate: As in `revise`.
             validate: Scores on people that a composition was not fitted to; see `theories.prune`.
             rng: Source of the order in which neighbours are considered.
+            same: Tells what changes no prediction; see `theories.prune`.
         """
         cut: dict[object, Trial] = {}
 
         def leave_out(attempt: Trial, *, always: bool = True) -> None:
             composition, parent, change = attempt
-            found = prune(self.grammar, composition, validate, price=self.price)
+            found = prune(self.grammar, composition, validate, price=self.price, same=same)
             if always or found.changes:
                 trial = (found.composition, parent, _told(change, found))
                 cut.setdefault(found.composition.key, trial)

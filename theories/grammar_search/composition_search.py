@@ -49,8 +49,7 @@ def search_compositions(
     advocate = GrammarAdvocate(grammar)
     if afresh is not None:
         advocate = replace(advocate, afresh=afresh)
-    pooled = any(item.pooled for item in trials)
-    whole_people = laboratory.domain.sequential or (brief.looks_back and not pooled)
+    whole_people = laboratory.domain.sequential or brief.looks_back
     few, more = _steps_of_growth(trials, rng, whole_people=whole_people)
     fits = FittedCompositions(laboratory, grammar, few, FITTING_DRAWS)
     found = advocate.revise(brief, fits.evaluate, rng)
@@ -58,7 +57,7 @@ def search_compositions(
     if more is not few:
         fits = FittedCompositions(laboratory, grammar, more, FITTING_DRAWS)
         found = advocate.confirmed(found, brief, fits.evaluate, N_CONFIRMED)
-    found = advocate.pruned(found, brief, fits.evaluate, fits.validate, rng)
+    found = advocate.pruned(found, brief, fits.evaluate, fits.validate, rng, same=fits.same)
     if more is not trials:
         fits = FittedCompositions(laboratory, grammar, trials, FITTING_DRAWS)
         last = replace(found, attempts=found.submitted)

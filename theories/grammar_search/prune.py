@@ -23,6 +23,8 @@ HeldOutScores = tuple[UnitScores, ...]
 """One per experiment, a unit per person (per trial where answers are pooled)."""
 Validate = Callable[[Sequence[Composition]], Sequence[HeldOutScores | TheoryError]]
 """Scores of compositions on answers that they were not fitted to, or the error that stopped one."""
+Same = Callable[[Composition, Sequence[Composition]], Sequence[bool]]
+"""Of compositions with some of another's parameters those that predict the same as it, number for number."""
 MECHANISM = 0.3
 """Price of a mechanism, in parameters."""
 CLEAR = 2.0
@@ -74,8 +76,11 @@ def prune(
     *,
     price: float,
     n_rounds: int = 12,
+    same: Same | None = None,
 ) -> PrunedComposition:
     """Leave out one part after the other for as long as nothing is lost by it, the least missed first.
+
+    What changes no prediction on these trials goes before anything is fitted.
 
     What could not be missed among more parts is tried again once nothing else can go, and parts two at once after
     that, since one may only make up for the other.
@@ -86,10 +91,13 @@ def prune(
         validate: Fits and scores compositions.
         price: Nats per choice that a parameter must be worth.
         n_rounds: Changes that are made, at most.
+        same: Tells which simplifications predict what the whole does.
     """
-    here = Composition(composition.slots)
+    here, changes = Composition(composition.slots), list[str]()
+    while same and (idle := _first_idle(grammar, here, same)):
+        words, here = idle
+        changes.append(words)
     (own,) = validate([here])
-    changes: list[str] = []
     kept: dict[str, _TriedChange] = {}
     while len(changes) < n_rounds and not isinstance(own, TheoryError):
         free: list[_TriedChange] = []
@@ -107,6 +115,18 @@ def prune(
     needed = [item for item in kept.values() if item.among == here.key]
     costs = ((item.words, item.cost.value, item.cost.standard_error) for item in needed)
     return PrunedComposition(here, tuple(changes), tuple(costs))
+
+
+def _first_idle(grammar: Grammar, here: Composition, same: Same) -> tuple[str, Composition] | None:
+    """The first simplification, if any, without which every prediction stays what it is."""
+    own = set(grammar.parameters(here))
+    options = [
+        item
+        for item in simplifications(grammar, here)
+        if own.issuperset(grammar.parameters(item[1]))
+    ]
+    alike = same(here, [smaller for _, smaller in options])
+    return next((item for item, is_same in zip(options, alike, strict=True) if is_same), None)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ each fold of trials. What wins is fitted to all answers and written as source.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -142,7 +143,7 @@ def induce(
             [item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]],
             key=explained,
         )
-        source, claim = form.write(model)
+        source, claim = (_in_words_of(domain, text) for text in form.write(model))
         if form.by_row and "def learn" not in source:  # found without memory too
             continue
         price = model.price / total
@@ -166,11 +167,24 @@ def induce(
     return list(kinds.values())[:n_most]
 
 
+def _in_words_of(domain: Domain, text: str) -> str:
+    """Terms are worded for rated products; elsewhere there are options."""
+    if domain.name == "multiattribute":
+        return text
+    return re.sub(r"\bproduct(?=s?\b)(?! of)", "option", text)
+
+
 def looks_back(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> bool:
-    """Whether theories with a memory are worth a search: answers depend on one's own past, or nobody can tell."""
-    if domain.sequential or any(item.pooled or item.n_options != 2 for item in trials):
+    """Whether theories with a memory are worth a search: answers depend on one's own past, or nobody can tell.
+
+    Counts have lost their order: whatever a memory did in them, they cannot show it.
+    """
+    if domain.sequential:
         return True
-    return _looks_back(read_answers(domain, trials), rng)
+    in_order = [item for item in trials if not item.pooled]
+    if any(item.n_options != 2 for item in in_order):
+        return True
+    return bool(in_order) and _looks_back(read_answers(domain, in_order), rng)
 
 
 def _looks_back(answers: InductionAnswers, rng: np.random.Generator) -> bool:

@@ -56,6 +56,8 @@ def draft_report(
 
 def _learned(prior: Prior) -> str:
     """What was learned of a parameter, and whether it lies at an end of its declared range."""
+    if prior.idle:
+        return "nothing: no trial that was asked depends on it"
     ends = prior.latent(np.array([prior.low, prior.high]))
     spread = "" if np.isnan(prior.spread) else f", people differ by {rounded(prior.spread)}"
     scale = " on the log scale" if prior.is_log else ""

@@ -21,6 +21,8 @@ from lakatos.theories.running.sequence import TINY
 
 Array = NDArray[np.float64]
 UNKNOWN = 1e9
+ALIKE = 1e-6
+"""Share of a mean gain; units that differ by less tell the same."""
 """Standard error of what a single unit says: larger than any difference, so that nothing follows from it."""
 LARGEST_TABLE = 2**23
 """People times trials times options; in larger tables of counts nearly all are 0, and answers are kept one by one."""
@@ -107,6 +109,10 @@ class UnitScores:
     def per_choice(self) -> Array:
         """Log predictive probability for each choice, in nats: ``(n_units,)``."""
         return self.log_predictive / self.n_choices
+
+    def of(self, chosen: NDArray[np.bool_]) -> UnitScores:
+        """The scores of some units, ``(n_units,)`` true for each of them."""
+        return UnitScores(self.log_predictive[chosen], self.n_choices[chosen], self.chance)
 
     @property
     def mean(self) -> float:
@@ -215,6 +221,11 @@ class ScoreEstimate:
     standard_error: float
 
     @property
+    def is_known(self) -> bool:
+        """Whether units differed, so that there is a standard error."""
+        return self.standard_error < UNKNOWN
+
+    @property
     def interval(self) -> tuple[float, float]:
         """Two standard errors to each side."""
         return self.value - 2 * self.standard_error, self.value + 2 * self.standard_error
@@ -244,15 +255,28 @@ def paired_difference(first: Sequence[UnitScores], second: Sequence[UnitScores])
         Nats per choice and the standard error clustered by unit within experiment.
     """
     parts = [
-        ratio(a.log_predictive - b.log_predictive, a.n_choices)
+        advantage(a.log_predictive - b.log_predictive, a.n_choices)
         for a, b in zip(first, second, strict=True)
     ]
     return average(parts)
 
 
+def advantage(totals: Array, sizes: Array) -> ScoreEstimate:
+    """`ratio` of gains; `UNKNOWN` where each unit gains exactly the same, as few who all answered alike do.
+
+    Such answers show by how much these people differ from a theory, and nothing of how much others would.
+    """
+    found = ratio(totals, sizes)
+    alike = found.standard_error <= ALIKE * abs(found.value)
+    return ScoreEstimate(found.value, UNKNOWN) if found.value and alike else found
+
+
 def average(parts: Sequence[ScoreEstimate]) -> ScoreEstimate:
     """Mean over experiments of independent estimates; those of a single unit count only where there are no others."""
-    parts = [part for part in parts if part.standard_error < UNKNOWN] or list(parts)
+    known = [part for part in parts if part.is_known]
+    if not known:
+        return ScoreEstimate(float(np.mean([part.value for part in parts])), UNKNOWN)
+    parts = known
     return ScoreEstimate(
         float(np.mean([part.value for part in parts])),
         float(np.sqrt(np.sum([part.standard_error**2 for part in parts])) / len(parts)),

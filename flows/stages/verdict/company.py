@@ -32,7 +32,7 @@ from lakatos.theories.generic_learners.learners import (
     predict_others,
 )
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.prior import Prior
+from lakatos.theories.prior import Prior, learned_ends
 from lakatos.theories.record import (
     CompletenessMeasured,
     LearnerBetter,
@@ -286,7 +286,7 @@ def _line(
         score_error=score.standard_error,
         completeness=share.value if share else None,
         completeness_error=share.standard_error if share else None,
-        people={key: (prior.center, prior.spread) for key, prior in people.items()},
+        people=learned_ends(people),
     )
 
 
@@ -357,12 +357,15 @@ def describe(measured: CompletenessMeasured) -> str:
             f"It is itself the best of {n_published} published theories, all fitted likewise."
         )
     else:
-        low, high = (
-            measured.ahead - 2 * measured.ahead_error,
-            measured.ahead + 2 * measured.ahead_error,
+        ahead = ScoreEstimate(measured.ahead, measured.ahead_error)
+        low, high = ahead.interval
+        interval = (
+            f"95% interval {low:+.4f} to {high:+.4f}"
+            if ahead.is_known
+            else "no interval: everybody gains the same by it"
         )
         parts.append(
             f"The textbook's best of {n_published} published theories fitted likewise, {best.name}{share}; the leader "
-            f"is ahead of it by {measured.ahead:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f})."
+            f"is ahead of it by {measured.ahead:+.4f} nats per choice ({interval})."
         )
     return " ".join(parts)

@@ -31,6 +31,8 @@ from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
 Array = NDArray[np.float64]
+LEAST_SEALED = 5
+"""Distinct sealed trials from which a verdict may conclude."""
 
 
 @task(name="open_sealed")
@@ -119,7 +121,8 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
         errors = tuple(_errors(run.evidence, name) for name in dict.fromkeys([leader, *seeds]))
         rival, advantage, basis, n_compared = _advantage(run.state, leader, rivals)
         interval = advantage.interval_of_chosen(n_compared) if advantage else None
-        holds = basis != EXPLORATORY and interval is not None and interval[0] > 0
+        decides = basis != EXPLORATORY and not are_few(run.state.experiments.sealed)
+        holds = decides and interval is not None and interval[0] > 0
         cross_validated = _cross_validated(run.state)
         stop = run.state.campaign.cycles[-1].record.stop
         return CampaignConcluded(
@@ -224,7 +227,11 @@ def _on_sealed(state: RunState, leader: Digest, rivals: Sequence[Digest]) -> Riv
         return None
     scores = {name: [units.scores for units in item.record.scores] for name, item in sealed.items()}
     found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
-    return found, "sealed trials, populations learned from the open ones", len(scores)
+    opened = state.experiments.sealed
+    n_trials = opened.record.n_trials if opened else 0
+    few = ", too few to show anything of others" if are_few(opened) else ""
+    basis = f"{n_trials} sealed trials, populations learned from the open ones{few}"
+    return found, basis, len(scores)
 
 
 def _on_all_data(state: RunState, rivals: Sequence[Digest]) -> RivalAdvantages:
@@ -246,6 +253,11 @@ def _on_frozen(state: RunState, leader: Digest, rivals: Sequence[Digest]) -> Riv
     predicted = {name for (name, _), item in scores if item.record.frozen is not None}
     n_compared = len(predicted & set(state.theories.pool))
     return {name: item[0] for name, item in frozen.items()}, basis, n_compared
+
+
+def are_few(opened: Recorded[SealedOpened] | None) -> bool:
+    """Whether there are so few sealed trials that they show nothing of others, whatever people's interval is."""
+    return opened is not None and opened.record.n_trials < LEAST_SEALED
 
 
 def _cross_validated(state: RunState) -> tuple[CrossValidated, ...]:
@@ -298,7 +310,12 @@ def _text(
     else:
         low, high = advantage.interval_of_chosen(n_compared)
         chosen = f", corrected for the choice among {n_compared} theories" if n_compared > 1 else ""
-        how = f"{advantage.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}{chosen}; {basis})"
+        interval = (
+            f"95% interval {low:+.4f} to {high:+.4f}{chosen}"
+            if advantage.is_known
+            else "no interval: everybody who answered gains the same by it"
+        )
+        how = f"{advantage.value:+.4f} nats per choice ({interval}; {basis})"
         claim = (
             "predicts choices better than"
             if holds

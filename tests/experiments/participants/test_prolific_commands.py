@@ -122,6 +122,7 @@ def test_nothing_is_published_without_the_name_and_a_limit_that_suffices(lab):
     assert not lab.stand_in.world.studies
 
 
+@pytest.mark.slow
 def test_from_plan_to_payment(lab, tmp_path):
     world = lab.stand_in.world
     lab("plan", lab.plan_file, lab.run)

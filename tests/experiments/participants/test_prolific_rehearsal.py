@@ -233,6 +233,7 @@ def test_a_draft_whose_making_was_never_answered_is_found(stand_in, tmp_path):
     assert done.asked["lost_after"] > 20
 
 
+@pytest.mark.slow
 def test_answers_that_come_too_late_change_nothing(stand_in, tmp_path):
     plan = make_plan(SMALL.model_copy(update={"people": 2}), key="cd" * 12)
     world = ProlificWorld(4, faults=RequestFaults(0, 0, 0, 0, slow_after=0.06, slow_s=1.0))

@@ -116,6 +116,7 @@ def uncited(folder: Path, *, on_the_board: bool) -> int:
     return chosen.seq
 
 
+@pytest.mark.slow
 def test_a_score_behind_a_line_of_the_leaderboard_was_used_and_one_of_a_theory_that_stayed_out_is_observed(
     tmp_path: Path,
 ) -> None:

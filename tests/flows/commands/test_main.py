@@ -193,6 +193,7 @@ def test_a_run_that_does_not_exist_is_named_with_those_that_do(tmp_path: Path) -
         assert "nowhere" in one_line_error(lakatos(command, "nowhere", "--runs", tmp_path))
 
 
+@pytest.mark.slow
 def test_a_study_file_that_is_missing_is_named(tmp_path: Path) -> None:
     assert "none.toml" in one_line_error(
         lakatos("run", tmp_path / "none.toml", "--runs", tmp_path / "runs")

@@ -9,9 +9,11 @@ import subprocess
 import sys
 from doctest import ELLIPSIS, DocTestParser, DocTestRunner
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from typer.testing import CliRunner
 
@@ -80,13 +82,7 @@ def test_what_can_become_pandas_is_read(people: pd.DataFrame) -> None:
     assert isinstance(in_kind(people, ForeignFrame()), pd.DataFrame)
 
 
-@pytest.mark.skipif(
-    not __import__("importlib.util", fromlist=["util"]).find_spec("polars"),
-    reason="polars is not installed, nor needed",
-)
 def test_polars_in_polars_out(people: pd.DataFrame) -> None:
-    import polars
-
     given = polars.from_pandas(people)
     assert isinstance(lakatos.score(given, ["hyperbolic"]), polars.DataFrame)
 
@@ -198,8 +194,8 @@ def test_the_script_for_r_finds_every_table_and_column_that_it_reads(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("Rscript"), reason="R is not installed")
-def test_r_runs_the_script(file: Path, tmp_path: Path) -> None:
+def test_r_runs_the_script(file: Path, tmp_path: Path, require: Any) -> None:
+    require(shutil.which("Rscript"), "R is not installed")
     command = Path(sys.executable).with_name("lakatos")
     subprocess.run(
         ["Rscript", str(DOCS / "from_r.R"), str(file)],

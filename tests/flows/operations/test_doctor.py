@@ -56,7 +56,7 @@ def server(status: int = 200, body: bytes = b"{}", date: datetime | None = None)
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever)
+        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{listening.server_address[1]}"

@@ -406,6 +406,7 @@ def settle(folder: Path) -> None:
     pytest.fail("the run does not come to rest")
 
 
+@pytest.mark.slow
 def test_answers_out_of_order_twice_and_in_parts_give_the_state_of_the_same_answers_in_order(
     asked: Asked, in_order: dict[int, dict[str, object]], copy: Path
 ) -> None:

@@ -429,6 +429,7 @@ def test_a_second_score_of_the_same_theory_and_experiment_takes_the_place_of_the
     assert state.theories.scores[A, "e"].record.left_out.log_predictive[0] == -0.4
 
 
+@pytest.mark.slow
 @given(st.permutations(list(ONE_OF_EACH)))
 def test_records_of_different_places_can_arrive_in_any_order(order):
     assert fold(*(ONE_OF_EACH[place] for place in order)) == fold(*ONE_OF_EACH.values())

@@ -410,6 +410,7 @@ def answers():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", SEEDS)
 def test_people_who_follow_a_theory_are_best_explained_by_it_more_often_than_chance(name, answers):

@@ -102,6 +102,7 @@ def weighted_additive(sandbox):
     return along_one_person(sandbox, {})[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism", GRAMMAR.mechanisms, ids=lambda item: f"{item.slot}-{item.name}"
 )

@@ -42,7 +42,12 @@ class OrdinarySandbox(Sandbox):
 
 
 @pytest.fixture(
-    scope="session", params=["embedded", "bwrap", pytest.param("ordinary", marks=pytest.mark.long)]
+    scope="session",
+    params=[
+        "embedded",
+        pytest.param("bwrap", marks=pytest.mark.slow),
+        pytest.param("ordinary", marks=pytest.mark.long),
+    ],
 )
 def sandbox(request):
     """Theories' processes at each level, and where root runs the tests also as an ordinary user."""

@@ -1,0 +1,110 @@
+"""Groups of people: other numbers, or another theory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import lakatos
+from lakatos.experiments.errors import TrialsError
+from lakatos.flows.commands.main import app
+from lakatos.flows.notebook.groups import members_of
+
+SHOWN = [
+    (soon, soon * more, days) for soon in (5, 20) for more in (1.1, 1.5, 2.2) for days in (7, 90)
+]
+N_EACH = 16
+
+
+def two_groups(second_rate: float, seed: int = 3) -> pd.DataFrame:
+    """People who discount hyperbolically, the old ones at another rate; their age is known."""
+    rng, rows = np.random.default_rng(seed), []
+    for person in range(2 * N_EACH):
+        old = person % 2
+        rate = (second_rate if old else 0.01) * np.exp(rng.normal(0, 0.3))
+        for soon, late, wait in rng.permutation(SHOWN).tolist():
+            lead = (soon - late / (1 + rate * wait)) / (0.1 * soon)
+            later = rng.random() < 1 / (1 + np.exp(lead))
+            choice = "later" if later else "sooner"
+            rows.append(
+                (f"p{person}", soon, late, 0, wait, choice, "old" if old else "young", 20 + person)
+            )
+    names = ["subject", "ss_amount", "ll_amount", "ss_delay", "ll_delay", "choice", "group", "age"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def compared(table: pd.DataFrame, by: str = "group") -> lakatos.GroupComparison:
+    answers = lakatos.adopt(table, columns={"attributes": ["group", "age"]})
+    return lakatos.by_group(answers, ["hyperbolic", "exponential"], by=by)
+
+
+@pytest.fixture(scope="module")
+def differing() -> lakatos.GroupComparison:
+    return compared(two_groups(0.1))
+
+
+def test_groups_with_other_numbers_are_predicted_better_with_numbers_of_their_own(
+    differing: lakatos.GroupComparison,
+) -> None:
+    gain = differing.theories["hyperbolic"].gain()
+    assert gain.interval[0] > 0
+    assert "the groups differ in their numbers" in differing.verdict
+    rates = differing.people.query("theory == 'hyperbolic' and parameter == 'discount_rate'")
+    medians = dict(zip(rates.group, rates["median"], strict=True))
+    assert 0.005 < medians["young"] < 0.02 < medians["all"] < 0.08 < medians["old"] < 0.16
+
+
+def test_each_group_is_scored_on_its_own_people(differing: lakatos.GroupComparison) -> None:
+    table = differing.scores
+    assert set(table.group) == {"old", "young"}
+    assert (table.people == N_EACH).all()
+    own = differing.theories["hyperbolic"]
+    assert len(own.scores["old"].n_choices) == len(own.shared_scores["old"].n_choices) == N_EACH
+    assert own.scores["old"].n_choices.sum() == N_EACH * len(SHOWN)
+
+
+def test_groups_that_are_alike_gain_nothing() -> None:
+    found = compared(two_groups(0.01))
+    assert found.theories["hyperbolic"].gain().interval[0] <= 0
+    assert "differ in their numbers;" not in found.verdict
+
+
+def test_numbers_with_many_values_are_halved(differing: lakatos.GroupComparison) -> None:
+    answers = lakatos.adopt(two_groups(0.1), columns={"attributes": ["group", "age"]})
+    assert list(members_of(answers, "age")) == ["below 35.5", "35.5 and above"]
+    ranges = members_of(answers, "age", [40, 27])
+    assert list(ranges) == ["below 27", "27 to below 40", "40 and above"]
+    assert [int(who.sum()) for (who,) in ranges.values()] == [7, 13, 12]
+
+
+def test_what_is_not_known_of_people_divides_nobody() -> None:
+    table = two_groups(0.1)
+    with pytest.raises(
+        TrialsError, match="nothing called 'sex' is known of these people; there is"
+    ):
+        compared(table, by="sex")
+    with pytest.raises(TrialsError, match="group is 'rare' for 2 people; a group needs 5"):
+        compared(table.assign(group=np.where(table.subject.isin(["p0", "p1"]), "rare", "many")))
+    with pytest.raises(TrialsError, match="group is one for everybody"):
+        compared(table.assign(group="one"))
+
+
+def test_an_attribute_that_changes_within_a_person_is_none() -> None:
+    table = two_groups(0.1)
+    table.loc[3, "group"] = "old" if table.loc[3, "group"] == "young" else "young"
+    answers = lakatos.adopt(table, columns={"attributes": ["group", "age"]})
+    assert any("group differs between rows of one person" in note for note in answers.notes)
+    assert set(answers.people[0]) == {"age"}
+
+
+@pytest.mark.slow
+def test_the_command_says_the_verdict_and_the_table(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    two_groups(0.1).to_csv("answers.csv", index=False)
+    done = CliRunner().invoke(
+        app, ["theory", "groups", "answers.csv", "hyperbolic", "--by", "group"]
+    )
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert "old" in done.output

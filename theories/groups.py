@@ -1,0 +1,126 @@
+"""Groups of people: whether one theory holds for all of them, with the same numbers or with numbers of their own.
+
+A theory is its form, and its people are learned. So "do children and adults choose alike?" is two questions: whether
+the same form, fitted to each group by itself, predicts people of that group better than one population for all does;
+and whether another form predicts some group better. People are always predicted by others (five parts of them are left
+out in turn), so that numbers of one's own must pay for being learned from fewer people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.task import Trials
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.fitting.fit import score_left_out
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.prior import Prior
+from lakatos.theories.scoring.score import ScoreEstimate, UnitScores, advantage, mean_over_units
+from lakatos.theories.scoring.view import TheoryView
+from lakatos.theories.theory import Theory
+
+Members = Mapping[str, Sequence[NDArray[np.bool_]]]
+"""By group, ``(n_participants,)`` of each experiment: who belongs to it."""
+FEWEST = 5
+"""People of a group: each of five parts that are left out must hold somebody."""
+
+
+@dataclass(frozen=True)
+class GroupedTheory:
+    """A theory with one population for all people, and with one for each group."""
+
+    form: Theory
+    shared: Mapping[str, Prior]
+    own: Mapping[str, Mapping[str, Prior]]
+    """By group."""
+    scores: Mapping[str, UnitScores]
+    """By group, its people predicted with what others of the group taught."""
+    shared_scores: Mapping[str, UnitScores]
+    """By group, its people predicted with what others of all groups taught."""
+
+    def score(self, group: str) -> ScoreEstimate:
+        """Nats per choice of a group's people, by others of the group."""
+        return mean_over_units(self.scores[group])
+
+    def gain(self, groups: Sequence[str] = ()) -> ScoreEstimate:
+        """Nats per choice by which numbers of their own predict some groups better (all of them by default)."""
+        names = list(groups or self.scores)
+        own = _together([self.scores[name] for name in names])
+        return advantage(
+            own.log_predictive
+            - _together([self.shared_scores[name] for name in names]).log_predictive,
+            own.n_choices,
+        )
+
+
+def compare_groups(
+    form: Theory,
+    trials: Sequence[Trials],
+    members: Members,
+    laboratory: Laboratory,
+    n_draws: int,
+) -> GroupedTheory:
+    """Fit a form to all people and to each group, and predict everybody by others.
+
+    Args:
+        form: With its declared ranges.
+        trials: Experiments whose people can be told apart.
+        members: Who belongs to which group; somebody of no group teaches only the population of all.
+        laboratory: Where the theory runs.
+        n_draws: Of each population, a power of two.
+
+    Raises:
+        TheoryError: The theory does not run on these answers.
+    """
+    parts = {name: _of_group(trials, chosen) for name, chosen in members.items()}
+    (shared,) = laboratory.people_of([form], [{}], trials)
+    taught = {"": shared} | {
+        name: laboratory.people_of([form], [{}], own)[0] for name, own in parts.items()
+    }
+    for people in taught.values():
+        if isinstance(people, TheoryError):
+            raise people
+    learned = {name: people for name, people in taught.items() if isinstance(people, dict)}
+    everybody = _predicted_by_others(form, learned[""], trials, laboratory, n_draws)
+    scores, shared_scores = {}, {}
+    for name, chosen in members.items():
+        own = _predicted_by_others(form, learned[name], parts[name], laboratory, n_draws)
+        scores[name] = _together(own)
+        kept = [units.of(who) for units, who in zip(everybody, chosen, strict=True) if who.any()]
+        shared_scores[name] = _together(kept)
+    own_people = {name: learned[name] for name in members}
+    return GroupedTheory(form, learned[""], own_people, scores, shared_scores)
+
+
+def _of_group(trials: Sequence[Trials], chosen: Sequence[NDArray[np.bool_]]) -> list[Trials]:
+    pairs = zip(trials, chosen, strict=True)
+    return [item.of_people(who) for item, who in pairs if who.any()]
+
+
+def _predicted_by_others(
+    form: Theory,
+    people: Mapping[str, Prior],
+    trials: Sequence[Trials],
+    laboratory: Laboratory,
+    n_draws: int,
+) -> list[UnitScores]:
+    """Everybody's score in each experiment, with the population that people of the other four parts taught."""
+    theory = form.with_people(people)
+    population = theory.population(n_draws)
+
+    def score(view: TheoryView) -> list[UnitScores]:
+        return score_left_out(people, population, view.evidence(population, trials))
+
+    return laboratory.look(theory, [item.stimuli for item in trials], score)
+
+
+def _together(scores: Sequence[UnitScores]) -> UnitScores:
+    """People of several experiments, one after another."""
+    return UnitScores(
+        np.concatenate([item.log_predictive for item in scores]),
+        np.concatenate([item.n_choices for item in scores]),
+    )
