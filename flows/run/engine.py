@@ -1,4 +1,4 @@
-"""What carries a campaign: Prefect, or plain asyncio. The only module that imports Prefect, and only when asked to.
+"""What carries a campaign: Prefect, or plain asyncio. Prefect is imported only when asked for.
 
 Stages are plain asynchronous functions with our own decorators::
 

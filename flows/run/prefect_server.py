@@ -133,7 +133,7 @@ def configured_server() -> str | None:
 _SERVER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from lakatos.flows.run.engine import serve_temporary
+from lakatos.flows.run.prefect_server import serve_temporary
 serve_temporary(int(sys.argv[2]), sys.argv[3], keep=sys.argv[4:] == ["keep"])
 """
 
