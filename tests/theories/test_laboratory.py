@@ -11,6 +11,7 @@ from lakatos.theories.fitting.evaluate import evaluate
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.laboratory import FittedCompositions, Laboratory
 from lakatos.theories.prior import Prior
+from lakatos.theories.running.alone import trials_of
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.scoring.score import learn_population, log_predictive
 from lakatos.theories.theory import TheoryProgram, read_program
@@ -201,3 +202,16 @@ def test_a_theory_without_parameters_has_nothing_to_learn():
     with Laboratory(domain) as laboratory:
         trials = laboratory.simulate([theory], stimuli, 4, np.random.default_rng(1))
         assert laboratory.people_of([theory], [{}], trials) == [{}]
+
+
+def test_people_of_whom_something_is_known_can_be_asked_again_alone():
+    """A theory that learns answers some people a second time, each without the others."""
+    domain, family = DOMAINS["learning"], FAMILIES["learning"]
+    theory = read_program(family.program("rescorla_wagner"))
+    stimuli = domain.candidates({"task": "reversal", "n_steps": 12}, np.random.default_rng(0), 12)
+    with Laboratory(domain) as laboratory:
+        (trials,) = laboratory.simulate([theory], stimuli, 6, np.random.default_rng(1))
+        known = replace(trials, attributes={"age_years": np.arange(6.0)})
+        (first,), (second,) = (laboratory.evidence(theory, [item], 16) for item in (trials, known))
+    np.testing.assert_array_equal(first.log_likelihood, second.log_likelihood)
+    np.testing.assert_array_equal(trials_of(known, 2).attributes["age_years"], [2.0])

@@ -110,17 +110,7 @@ def check_trials_alone(
 
 def trials_of(trials: Trials, person: int) -> Trials:
     """One person's answers, as an experiment of that person alone."""
-    rows = np.flatnonzero(trials.participant == person)
-    feedback = {name: np.asarray(column)[rows] for name, column in trials.feedback.items()}
-    return replace(
-        trials,
-        participant=np.zeros(len(rows), dtype=np.int64),
-        trial=trials.trial[rows],
-        response=trials.response[rows],
-        count=trials.count[rows],
-        feedback=feedback,
-        n_people=1,
-    )
+    return replace(trials.of_people(np.arange(trials.n_participants) == person), n_people=1)
 
 
 def _draws_of(parameters: Mapping[str, Array], draws: Sequence[int]) -> dict[str, Array]:
