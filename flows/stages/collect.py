@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from lakatos.experiments.errors import SourceError, TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
@@ -35,7 +36,7 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
-from lakatos.experiments.task import Design, Trials
+from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.interview import interview
 from lakatos.flows.run.engine import task
@@ -278,10 +279,10 @@ def take_answers(run: Run) -> None:
     }
     for batch in pending:
         answers = PersonAnswers.from_json(batch.json())
-        _check_source(run, answers)
+        _check_source(run.config, run.folder, answers)
         if answers.experiment not in asked and not run.config.asks_people:
             continue  # a recruitment that was cut short simulated them; it is made again, and brings the same
-        _check_asked(run, answers, list(asked), designs)
+        _check_asked(run.domain, run.folder, answers, list(asked), designs)
         run.trace.record(
             AnswersArrived(
                 experiment=answers.experiment,
@@ -304,20 +305,24 @@ def take_answers(run: Run) -> None:
         run.trace.inbox.mark_taken(batch.digest)
 
 
-def _check_source(run: Run, answers: PersonAnswers) -> None:
+def _check_source(config: CampaignConfig, folder: Path, answers: PersonAnswers) -> None:
     """Refuse answers of a language model among those of people, and the other way round."""
-    by_model = run.config.participants.source == LANGUAGE_MODEL
+    by_model = config.participants.source == LANGUAGE_MODEL
     if (answers.source == LANGUAGE_MODEL) != by_model:
         raise SourceError(
             f"the inbox holds answers from {answers.source!r} to experiment {answers.experiment!r}, and this run "
-            f"asks {run.config.participants.source!r}: answers of a language model are never mixed with those of "
-            f"people. `lakatos data withdraw {run.folder} {answers.person[:12]}` removes them; use a run of its "
+            f"asks {config.participants.source!r}: answers of a language model are never mixed with those of "
+            f"people. `lakatos data withdraw {folder} {answers.person[:12]}` removes them; use a run of its "
             "own for them."
         )
 
 
 def _check_asked(
-    run: Run, answers: PersonAnswers, asked: Sequence[str], designs: Mapping[str, Design]
+    domain: Domain,
+    folder: Path,
+    answers: PersonAnswers,
+    asked: Sequence[str],
+    designs: Mapping[str, Design],
 ) -> None:
     """Refuse answers to an experiment that nobody was asked for, or to trials that it does not have."""
     if answers.experiment not in asked:
@@ -326,10 +331,10 @@ def _check_asked(
             f"nobody was asked for (asked: {', '.join(asked) or 'none'}). `lakatos data withdraw` removes them."
         )
     try:
-        check_answers(answers, designs[answers.experiment], run.domain)
+        check_answers(answers, designs[answers.experiment], domain)
     except TrialsError as error:
         raise TrialsError(
-            f"{error} `lakatos data withdraw {run.folder} {answers.person[:12]}` removes it."
+            f"{error} `lakatos data withdraw {folder} {answers.person[:12]}` removes it."
         ) from None
 
 
