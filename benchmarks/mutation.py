@@ -83,7 +83,6 @@ TARGETS = {
         (
             "tests/judges/test_gate.py",
             "tests/judges/test_epoch.py",
-            "tests/judges/test_decision.py",
         ),
     ),
     "score": MutationTarget(

@@ -22,6 +22,41 @@ class PairPower(Record):
     separable: bool
 
 
+class ProposalWeighed(Record):
+    """What proposed trials would add to the design that the search finds by itself, in nats of one person's answers."""
+
+    kind: Literal["proposal_weighed"] = "proposal_weighed"
+    version: Literal[1] = 1
+    proposal: Digest
+    """Record of the proposal that passed its checks."""
+    how: Literal["whole", "mixed", "schedule", "the same"]
+    """Whether all of its trials are asked, those that tell most beside the search's own, or a schedule in place of
+    the search's; or whether the search asks the same by itself."""
+    n_taken: int
+    """Of its trials, those in the better design with them that the search had not chosen by itself."""
+    information: float
+    """Expected of the better design with them."""
+    information_error: float
+    own_information: float
+    """Expected of the search's own design, of as many trials."""
+    own_error: float
+    power: float
+    """The weaker power with which the design with them tells theory and rival of the proposal apart."""
+    own_power: float
+    adopted: bool
+    """Whether the design with them is asked: it is expected to say more, by more than the error of the difference."""
+
+    @property
+    def gain(self) -> float:
+        """Nats that the proposal is expected to add to one person's answers."""
+        return self.information - self.own_information
+
+    @property
+    def gain_error(self) -> float:
+        """Standard error of `gain`, as if the two were simulated apart."""
+        return float((self.information_error**2 + self.own_error**2) ** 0.5)
+
+
 class DesignChosen(Record):
     """A design search ended, and chose the trials of the next experiment."""
 
@@ -58,6 +93,8 @@ class DesignChosen(Record):
     """Odds that end collection at a look."""
     stopping: str = ""
     """The stopping rule in words, with its error rates by simulation; empty for a fixed sample."""
+    weighed: tuple[ProposalWeighed, ...] = ()
+    """What language models proposed, each beside what the search finds without it."""
 
 
 class PeopleRecruited(Record):

@@ -21,10 +21,10 @@ from lakatos.traces.digest import Digest, Fingerprint, digest_of
 from lakatos.traces.record import Record
 
 Part = Literal["dev", "confirm", "vault"]
-Purpose = Literal["breed", "gate", "report", "canary"]
+Purpose = Literal["breed", "gate", "report"]
 SHARES: Mapping[Part, float] = {"dev": 0.3, "confirm": 0.5, "vault": 0.2}
 MAY: Mapping[Part, tuple[Purpose, ...]] = {
-    "dev": ("breed", "gate", "report", "canary"),
+    "dev": ("breed", "gate", "report"),
     "confirm": ("gate",),
     "vault": ("report",),
 }

@@ -9,9 +9,7 @@ JudgeError
 ├── GateError              a challenge that cannot be decided
 │   └── ReplayError        a decision does not come out again
 ├── LedgerError            error probability that is not there to spend
-├── MeasurementError       a measurement that cannot be counted
-├── CriticError            a critic's table or answer that cannot be used
-└── DecisionError          a decision that cannot be taken as it was put
+└── MeasurementError       a measurement that cannot be counted
 """
 
 
@@ -53,11 +51,3 @@ class LedgerError(JudgeError):
 
 class MeasurementError(JudgeError):
     """A measurement that cannot be counted: given twice with two values, or from a future epoch."""
-
-
-class CriticError(JudgeError):
-    """A critic's starting table, or an answer of a critic, that cannot be used."""
-
-
-class DecisionError(JudgeError):
-    """A decision among verifying, refining and shipping that cannot be taken as it was put."""

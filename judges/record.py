@@ -44,30 +44,6 @@ class JudgeBred(Record):
     """Items it was made on."""
 
 
-class ChallengerScreened(Record):
-    """A challenger was asked about a few items of dev, to see whether it is worth the gate."""
-
-    kind: Literal["challenger_screened"] = "challenger_screened"
-    version: Literal[1] = 1
-    slot: str
-    epoch: int
-    judge: Fingerprint
-    """Version of the challenger."""
-    n_asked: int
-    n_dev: int
-    """Items of dev among which they were chosen."""
-    n_correct: int
-    ability: float
-    """On the scale of the item response model, where judges spread about one unit."""
-    standard_error: float
-    incumbent: float
-    """Ability of the incumbent."""
-    probability: float
-    """That the challenger is abler."""
-    verdict: Literal["better", "worse", "unclear"]
-    """One that is worse does not come before the gate."""
-
-
 class PairDescribed(Record):
     """What judges are shown of a candidate and the incumbent; it rests on answers alone, and outlives all judges."""
 

@@ -35,36 +35,11 @@ class Rubric:
 
     dimensions: tuple[RubricDimension, ...]
     instructions: str = ""
-    edition: str = ""
-    """Which of several readers that answer under one name reads by it, where they differ; readings of two are never
-    put together."""
-
-    @property
-    def wording(self) -> Digest:
-        """Of what a reader is told, and who reads: readings by rubrics that differ in weights alone are the same."""
-        return digest_of(
-            {**self.to_json(), "dimensions": [_words(item) for item in self.dimensions]}
-        )
 
     def to_json(self) -> dict[str, Any]:
-        """Write the rubric as plain values, for artifacts."""
+        """Write the rubric as plain values, for the version of a judge."""
         whole = [_words(item) | {"weight": item.weight} for item in self.dimensions]
-        found = {"dimensions": whole, "instructions": self.instructions}
-        return found | {"edition": self.edition} if self.edition else found
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Rubric:
-        """Read the rubric that `to_json` wrote."""
-        found = tuple(
-            RubricDimension(
-                str(item["name"]),
-                str(item["question"]),
-                {int(level): str(words) for level, words in item["levels"].items()},
-                float(item["weight"]),
-            )
-            for item in value["dimensions"]
-        )
-        return cls(found, str(value["instructions"]), str(value.get("edition", "")))
+        return {"dimensions": whole, "instructions": self.instructions}
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,12 @@ from lakatos.judges.anchor import LabelsExposed
 from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided
 from lakatos.judges.ledger import LevelDrawn
-from lakatos.judges.record import AnchorTaken, ChallengerScreened, JudgeBred
+from lakatos.judges.record import AnchorTaken, JudgeBred
 from lakatos.judges.transition import (
     Epoch,
     EpochCommitted,
     EpochFrozen,
     EpochRefilled,
-    JudgeAskedAgain,
     JudgeSeated,
     advance,
 )
@@ -37,7 +36,6 @@ class SeatsState:
     """Seats of judges that lost them: what they justified is doubted."""
     bred: Mapping[Digest, Recorded[JudgeBred]] = field(default_factory=dict)
     """By the judge's version."""
-    screened: tuple[Recorded[ChallengerScreened], ...] = ()
     anchors: tuple[Recorded[AnchorTaken], ...] = ()
     exposed: tuple[LabelsExposed, ...] = ()
     """Looks at labels of the anchor set."""
@@ -50,8 +48,6 @@ class SeatsState:
     n_rescored: int = 0
     """Those of them that only judge again what a displaced judge had judged."""
     frozen: tuple[Recorded[EpochFrozen], ...] = ()
-    asked_again: tuple[Recorded[JudgeAskedAgain], ...] = ()
-    """Whether judges that are served are still what they were."""
     gates: tuple[Recorded[GateDecided], ...] = ()
     committed: tuple[Recorded[EpochCommitted], ...] = ()
     refilled: tuple[Recorded[EpochRefilled], ...] = ()
@@ -120,11 +116,9 @@ RULES: Final[StateRules] = {
     LabelsExposed: _expose,
     LevelDrawn: keep_all("drawn"),
     JudgeBred: _breed,
-    ChallengerScreened: keep_all("screened"),
     JudgeSeated: _seat,
     JudgeMeasured: _measure,
     EpochFrozen: _freeze,
-    JudgeAskedAgain: _advance_and_keep("asked_again"),
     GateDecided: _advance_and_keep("gates"),
     EpochCommitted: _commit,
     EpochRefilled: _advance_and_keep("refilled"),

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lakatos.judges.critic import CriticAnswered
 from lakatos.judges.decision import CandidateDecided
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.record import PairDescribed, StrategyChosen
-from lakatos.judges.rubrics.language_model import PairRead, SettledRead
+from lakatos.judges.rubrics.language_model import PairRead
 from lakatos.judges.transition import EpochCommitted
 from lakatos.traces.digest import Digest
 from lakatos.traces.state_rule import StateRules, keep_all, keep_by, keep_by_digest
@@ -27,16 +26,10 @@ class JudgingState:
     """By candidate and cycle."""
     readings: Mapping[tuple[Digest, Digest], Recorded[PairRead]] = field(default_factory=dict)
     """Of candidate and incumbent, by a judge that is a language model."""
-    settled_read: Mapping[tuple[Digest, Digest], Recorded[SettledRead]] = field(
-        default_factory=dict
-    )
-    """Of settled comparisons, by submission and wording of the rubric."""
     verdicts: Mapping[Digest, Recorded[Verdict]] = field(default_factory=dict)
     """By the digest of their record."""
     resolved: Mapping[Digest, Recorded[VerdictResolved]] = field(default_factory=dict)
     """By the digest of the verdict's record."""
-    asked: tuple[Recorded[CriticAnswered], ...] = ()
-    """Answers of critics that cost something."""
     decided: Mapping[Digest, Recorded[CandidateDecided]] = field(default_factory=dict)
     """By candidate, the last decision about it."""
     strategies: tuple[Recorded[StrategyChosen], ...] = ()
@@ -54,10 +47,8 @@ RULES: Final[StateRules] = {
     EpochOpened: keep_all("epochs"),
     PairDescribed: keep_by("pairs", "candidate", "cycle"),
     PairRead: keep_by("readings", "candidate", "incumbent"),
-    SettledRead: keep_by("settled_read", "submission", "wording"),
     Verdict: keep_by_digest("verdicts"),
     VerdictResolved: keep_by("resolved", "verdict"),
-    CriticAnswered: keep_all("asked"),
     CandidateDecided: keep_by("decided", "candidate"),
     StrategyChosen: keep_all("strategies"),
     EpochCommitted: _forget_displaced,

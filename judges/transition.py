@@ -1,6 +1,6 @@
 """From one epoch of judges to the next: OPEN, FREEZE, DECIDE, COMMIT, REFILL as records, and the state as their fold.
 
-All slots are decided on the snapshot that FREEZE names; one whose judge drifted has no challenger. COMMIT is one
+All slots are decided on the snapshot that FREEZE names. COMMIT is one
 record, which seats the winners and erases everything that rested on a displaced judge
 (`traces.validity.ERASES`): a run cut short before it has changed nothing, one cut short after it has changed
 everything. REFILL opens the next epoch.
@@ -9,7 +9,7 @@ everything. REFILL opens the next epoch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal
 
@@ -51,26 +51,6 @@ class EpochFrozen(Record):
     n_evaluations: int
 
 
-class JudgeAskedAgain(Record):
-    """Whether the judge in a slot still answers as it did; see `judges.canary`."""
-
-    kind: Literal["judge_asked_again"] = "judge_asked_again"
-    version: Literal[1] = 1
-    slot: str
-    epoch: int
-    """That ends."""
-    judge: Fingerprint
-    """Version of the judge."""
-    by_chance: bool
-    """Whether its answers are drawn, so that it was asked twice."""
-    n_items: int
-    n_changed: int
-    p_value: float
-    drifted: bool
-    successor: Fingerprint | None
-    """Version under which it goes on where it drifted. It takes the seat without a gate, as nobody else sits there."""
-
-
 class EpochCommitted(Record):
     """All slots were decided: the one write that changes judges and validity together."""
 
@@ -87,7 +67,7 @@ class EpochCommitted(Record):
     changed: tuple[str, ...]
     """Slots whose judge was displaced."""
     without_gate: tuple[str, ...] = ()
-    """Those of them whose judge drifted; nothing is certified about its successor."""
+    """Only in records of earlier versions, in which a judge could change without a gate."""
     erases: tuple[Digest, ...]
     """`JudgeSeated` records of the displaced judges: everything downstream of them no longer holds."""
     reason: str
@@ -114,8 +94,6 @@ class Epoch:
     phase: Phase = "open"
     snapshot: EpochFrozen | None = None
     decided: tuple[GateDecided, ...] = ()
-    drifted: Mapping[str, Digest] = field(default_factory=dict)
-    """Successors of judges that are no longer what they were, by slot."""
     history: tuple[Mapping[str, Digest], ...] = ()
     """Slots of all epochs before."""
     queue: tuple[Digest, ...] = ()
@@ -151,26 +129,9 @@ def advance(state: Epoch, record: Record) -> Epoch:
             raise EpochStateError(
                 f"epoch {state.number} was frozen with judges that are not those in its slots."
             )
-        return replace(state, phase="freeze", snapshot=record, decided=(), drifted={})
-    if isinstance(record, JudgeAskedAgain):
-        _expect(state, record, "freeze", state.number)
-        if record.judge != state.slots.get(record.slot) or record.slot in {
-            item.slot for item in state.decided
-        }:
-            raise EpochStateError(
-                f"{record.judge[:8]} was asked again for slot {record.slot!r}, where it does not sit in epoch "
-                f"{state.number}, or which is decided already; ask the judge in the seat before it is challenged."
-            )
-        if record.successor is None:
-            return state
-        return replace(state, drifted={**state.drifted, record.slot: record.successor})
+        return replace(state, phase="freeze", snapshot=record, decided=())
     if isinstance(record, GateDecided):
         _expect(state, record, "freeze", state.number)
-        if record.slot in state.drifted:
-            raise EpochStateError(
-                f"the judge in slot {record.slot!r} drifted in epoch {state.number}, so that no challenger can be "
-                "compared with it; challenge its successor in the next epoch."
-            )
         if record.slot not in state.slots or record.incumbent != state.slots[record.slot]:
             raise EpochStateError(
                 f"the decision on slot {record.slot!r} compares with {record.incumbent[:8]}, which does not sit there "
@@ -201,7 +162,6 @@ def advance(state: Epoch, record: Record) -> Epoch:
             number=record.epoch,
             snapshot=None,
             decided=(),
-            drifted={},
             queue=record.queue,
         )
     return state
@@ -242,18 +202,13 @@ def commit(state: Epoch, seats: Mapping[str, Digest]) -> EpochCommitted:
         raise EpochStateError(
             f"no record says when the judge of slot {missing[0]!r} took its seat; cite it."
         )
-    names = ", ".join(
-        f"{slot}: {state.slots[slot][:8]} by {winners[slot][:8]}"
-        + (" (without a gate, as it no longer answers as it did)" if slot in state.drifted else "")
-        for slot in changed
-    )
+    names = ", ".join(f"{slot}: {state.slots[slot][:8]} by {winners[slot][:8]}" for slot in changed)
     return EpochCommitted(
         epoch=state.number,
         snapshot=digest_of(state.snapshot.model_dump(mode="json")),
         decisions=_digests(state.decided),
         slots=winners,
         changed=changed,
-        without_gate=tuple(sorted(state.drifted)),
         erases=tuple(seats[slot] for slot in changed),
         reason=f"judge epoch {state.number} ended; displaced {names}"
         if changed
@@ -296,10 +251,9 @@ def _by_slot(decided: Sequence[GateDecided]) -> list[GateDecided]:
     return sorted(decided, key=lambda item: item.slot)
 
 
-def told(committed: EpochCommitted, gates: Sequence[GateDecided]) -> str:
-    """How an epoch ended, in words: what drifted, and what became of each challenger."""
-    why = [gate.reason for gate in gates] or ["no challenger was found"]
-    return "; ".join([committed.reason] * bool(committed.without_gate) + why)
+def why_ended(gates: Sequence[GateDecided]) -> str:
+    """What became of each challenger of an epoch, in words."""
+    return "; ".join(gate.reason for gate in gates) or "no challenger was found"
 
 
 def _digests(decided: Sequence[GateDecided]) -> tuple[Digest, ...]:
@@ -307,7 +261,5 @@ def _digests(decided: Sequence[GateDecided]) -> tuple[Digest, ...]:
 
 
 def _winners(state: Epoch) -> dict[str, Digest]:
-    won = {
-        item.slot: item.challenger for item in state.decided if item.verdict == "replace"
-    } | dict(state.drifted)
+    won = {item.slot: item.challenger for item in state.decided if item.verdict == "replace"}
     return {slot: won.get(slot, judge) for slot, judge in sorted(state.slots.items())}

@@ -3,16 +3,19 @@
     lakatos models bridge FOLDER --port 8411 --who NAME
     python benchmarks/models/standing_in.py model --base-url http://127.0.0.1:8411/v1 --out A.json
     python benchmarks/models/standing_in.py search --out B.json
+    python benchmarks/models/standing_in.py model --archive --out C.json    # published answers of people
 
 The rule is drawn by ``--seed`` from the sets of plain rules that others wrote (`benchmarks.theories.discovery`), those
 about products, and is named in the result only. The mind behind the bridge may not read these files, nor the run.
-Both campaigns have the same seed, people and designs' settings; only who writes theories differs.
+Both campaigns have the same seed, people and designs' settings; only who writes theories, and with ``--advocate`` who
+proposes experiments, differs. Whoever stands in reads the name of the rule in the result, after the campaign.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -44,20 +47,51 @@ def drawn_rule(seed: int) -> str:
     return names[int(np.random.default_rng(seed).integers(len(names)))]
 
 
-def study(seed: int, base_url: str) -> dict[str, Any]:
+def study(
+    seed: int, base_url: str, *, archive: bool = False, advocate: bool = False
+) -> dict[str, Any]:
     """The study; with ``base_url`` the model behind it writes all theories, without it grammar and induction do."""
     value: dict[str, Any] = {
         "name": "standing-in",
         "question": "Which rule do these people follow when they choose between two products?",
         "domain": "multiattribute",
         "seed": seed,
-        "space": {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]},
         "theories": {
             "seeds": ["take_the_best", "tallying", "weighted_additive"],
             "candidates": 60,
             "draws": 256,
             "advocates": ["language_model"] if base_url else ["grammar", "induction"],
         },
+        "stop": {"cycles": CYCLES, "least_cycles": CYCLES},
+        "validation": {"company": False},
+        "memory": {"winners": False},
+        **(ARCHIVE if archive else _hidden(seed)),
+    }
+    if archive:
+        value["validation"] = {"company": False, "sealed_share": 0.2}
+    if base_url:
+        value["models"] = {"mind": {"base_url": base_url, "model": "bridge", "timeout_s": 600.0}}
+        value["roles"] = {"reviser": "mind", "lenses": ["residual"], "max_tokens": 3000}
+        if advocate:
+            value["roles"] |= {"arbiter": "mind", "advocate": "mind"}
+    return value
+
+
+ARCHIVE: dict[str, Any] = {
+    "participants": {
+        "source": "archival",
+        "archive": "multiattribute_autocog",
+        "experiments": "cardinal-*",
+    },
+    "design": {"trials": 24, "random_share": 0.0, "refused": "cover"},
+}
+"""People's published choices, an experiment a cycle; a fifth of the trials stays sealed until the verdict."""
+
+
+def _hidden(seed: int) -> dict[str, Any]:
+    """People who follow the rule of a seed, and designs of trials of a space."""
+    return {
+        "space": {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]},
         "design": {
             "trials": 48,
             "participants": PEOPLE,
@@ -66,38 +100,42 @@ def study(seed: int, base_url: str) -> dict[str, Any]:
             "random_share": 0.5,
         },
         "participants": {"source": "simulated", "program": ALL[drawn_rule(seed)].program},
-        "stop": {"cycles": CYCLES, "least_cycles": CYCLES},
-        "validation": {"company": False},
     }
-    if base_url:
-        value["models"] = {"mind": {"base_url": base_url, "model": "bridge", "timeout_s": 600.0}}
-        value["roles"] = {"reviser": "mind", "lenses": ["residual"], "max_tokens": 3000}
-    return value
 
 
-def campaign(seed: int, base_url: str, folder: Path) -> dict[str, Any]:
+def campaign(
+    seed: int, base_url: str, folder: Path, *, archive: bool, advocate: bool
+) -> dict[str, Any]:
     """Run one campaign and say how close it came, and what it took."""
     begun = time.perf_counter()
-    verdict = run_study(parse_study(study(seed, base_url), "standing in"), folder, n_workers=1)
+    config = study(seed, base_url, archive=archive, advocate=advocate)
+    data = Path(os.environ.get("LAKATOS_DATA", "data"))
+    verdict = run_study(parse_study(config, "standing in"), folder, data=data, n_workers=1)
     state, trace = read_state(folder)
     trace.close()
     assert isinstance(verdict, CampaignConcluded)
-    assert state.campaign.truth is not None
-    truth, leader = state.campaign.truth.record, verdict.leader
+    leader = verdict.leader
     line = state.board().of(leader)
+    reached: dict[str, Any] = {"errors": [item.model_dump(mode="json") for item in verdict.errors]}
+    if state.campaign.truth is not None:
+        truth = state.campaign.truth.record
+        reached = {
+            "error_against_the_rule": truth.corrected[leader],
+            "error_with_lapses": truth.uncorrected[leader],
+            "best_in_pool": min(truth.pool.values()),
+            "best_of_the_first_rivals": min(truth.pool[name] for name in state.seeds),
+        }
     return {
         **provenance(),
         "seed": seed,
-        "rule": drawn_rule(seed),
-        "who_writes": study(seed, base_url)["theories"]["advocates"],
+        "rule": "published answers of people" if archive else drawn_rule(seed),
+        "who_writes": config["theories"]["advocates"],
+        "roles": sorted(set(config.get("roles", {})) & {"arbiter", "advocate", "reviser"}),
         "cycles": CYCLES,
         "leader": state.theories.checked[leader].record.name,
         "claim": state.theories.checked[leader].record.claim,
         "author": state.theories.checked[leader].record.author,
-        "error_against_the_rule": truth.corrected[leader],
-        "error_with_lapses": truth.uncorrected[leader],
-        "best_in_pool": min(truth.pool.values()),
-        "best_of_the_first_rivals": min(truth.pool[name] for name in state.seeds),
+        **reached,
         "score": [line.score.value, 2 * line.score.standard_error],
         "n_tried": state.n_tried,
         "drafts": [
@@ -106,6 +144,15 @@ def campaign(seed: int, base_url: str, folder: Path) -> dict[str, Any]:
         ],
         "n_analyses": len(state.roles.analyses),
         "n_admitted": sum(item.record.cycle > 0 for item in state.theories.pool.values()),
+        "experiments": [
+            [item.record.passed, item.record.reason, item.record.contrast]
+            for item in state.roles.trials_proposed
+        ],
+        "gains": [
+            [item.how, item.n_taken, item.gain, item.gain_error, item.adopted]
+            for chosen in state.experiments.designs.values()
+            for item in chosen.record.weighed
+        ],
         "answers": answers_in(folder) if base_url else None,
         "seconds": round(time.perf_counter() - begun, 1),
     }
@@ -119,10 +166,18 @@ def main() -> None:
     options.add_argument("who", choices=("model", "search"))
     options.add_argument("--base-url", default="http://127.0.0.1:8411/v1")
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--archive", action="store_true", help="published answers of people")
+    options.add_argument("--advocate", action="store_true", help="also proposes experiments")
     options.add_argument("--run", type=Path, required=True, help="folder of the run")
     options.add_argument("--out", type=Path, required=True)
     chosen = options.parse_args()
-    found = campaign(chosen.seed, chosen.base_url if chosen.who == "model" else "", chosen.run)
+    found = campaign(
+        chosen.seed,
+        chosen.base_url if chosen.who == "model" else "",
+        chosen.run,
+        archive=chosen.archive,
+        advocate=chosen.advocate,
+    )
     chosen.out.write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""Statements of language models held against the records of a campaign: 300 true ones, 300 false ones.
+"""Statements of language models held against the records of a campaign: hundreds of true ones and of false ones.
 
     python benchmarks/models/statements.py                 # half a minute
 
@@ -339,11 +339,60 @@ def uncited_record(world: World, rng: np.random.Generator) -> Statement | None:
     return stated(known, rng, cites=(others[int(rng.integers(len(others)))],))
 
 
+def far_rounding(world: World, rng: np.random.Generator) -> Statement | None:
+    """So few digits that it says something else: 1 for 0.6, 0 for 0.04."""
+    known = _drawn(world.of("share", "score", "squared_error"), rng)
+    if known.claim["unit"] == "percent":
+        value = f"{10 * round(known.exact / 10)}"
+        far = abs(float(value) - known.exact) > 3
+    else:
+        value = f"{known.exact:.0f}"
+        far = abs(float(value) - known.exact) > max(0.03, 0.1 * abs(known.exact))
+    if not far or (known.claim["direction"] != "is" and float(value) == 0):
+        return None
+    return _statement(known, {"value": value})
+
+
+def error_with_a_direction(world: World, rng: np.random.Generator) -> Statement | None:
+    """A standard error told as a difference."""
+    return stated(_drawn(world.of("standard_error"), rng), rng, direction="above")
+
+
+def another_option(world: World, rng: np.random.Generator) -> Statement | None:
+    """The share of the other option."""
+    known = _drawn([item for item in world.of("share") if not item.claim["against"]], rng)
+    half = 50 if known.claim["unit"] == "percent" else 0.5
+    return None if abs(known.exact - half) < 0.02 * half else stated(known, rng, option="first")
+
+
+def no_experiment(world: World, rng: np.random.Generator) -> Statement | None:
+    """A number of one experiment told as that of all."""
+    items = [item for item in world.of("score", "squared_error") if item.claim["experiment"]]
+    return stated(_drawn(items, rng), rng, experiment="")
+
+
+def nobody(world: World, rng: np.random.Generator) -> Statement | None:
+    """A number of people or a theory told as that of nobody, or of a theory that is not there."""
+    known = _drawn([item for item in world.known if not item.claim["against"]], rng)
+    return stated(known, rng, of=("", "Regret", "people and Tallying")[int(rng.integers(3))])
+
+
+def lost_sign_of_percent(world: World, rng: np.random.Generator) -> Statement | None:
+    """A share that is told as a percentage a hundred times too small, or the other way round."""
+    known = _drawn([item for item in world.of("share") if item.exact > 0.02], rng)
+    is_share = known.claim["unit"] == "share"
+    return _statement(
+        known,
+        {"value": f"{known.exact:.{known.decimals}f}", "unit": "percent" if is_share else "share"},
+    )
+
+
 FALSE: dict[str, Wrong] = {
     item.__name__: item
     for item in (
         swapped, wrong_direction, wrong_sign, another_trial, another_experiment, another_theory, wrong_unit,
         beyond_the_last_digit, wrong_quantity, words_for_digits, invented_citation, uncited_record,
+        far_rounding, error_with_a_direction, another_option, no_experiment, nobody, lost_sign_of_percent,
     )
 }  # fmt: skip
 
@@ -369,11 +418,10 @@ def false_statements(
 ) -> Iterator[tuple[str, Statement]]:
     """``each`` false statements of every kind."""
     for kind, make in FALSE.items():
-        n_made = 0
-        while n_made < each:
-            if (statement := make(world, rng)) is not None:
-                n_made += 1
-                yield kind, statement
+        made = (make(world, rng) for _ in range(100 * each))
+        found = [statement for statement in made if statement is not None]
+        assert len(found) >= each, f"the campaign has too few numbers for {kind}"
+        yield from ((kind, statement) for statement in found[:each])
 
 
 def judged(world: World, statement: Statement) -> tuple[bool, bool, tuple[str, ...]]:

@@ -69,7 +69,6 @@ def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     from lakatos.flows.run.run import read_state
     from lakatos.flows.stages.judging.epoch import anchor_accuracy, dev_items, present_judges
     from lakatos.judges.program import ProgramJudge
-    from lakatos.judges.rubric import RubricJudge
     from lakatos.judges.rubrics.rule import RuleJudge
 
     console = Console(soft_wrap=True)
@@ -93,11 +92,6 @@ def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
                 console.print(f"  {judge.program.bias:+.3f}")
             if isinstance(judge, RuleJudge):
                 console.print("  " + ", ".join(f"{value:.2f}" for value in judge.table))
-            if isinstance(judge, RubricJudge):
-                for item in judge.rubric.dimensions:
-                    console.print(
-                        f"  {item.weight:+.3f}  {escape(item.name)}: {escape(item.question)}"
-                    )
             if judge is not None and (found := anchor_accuracy(judge, dev)) is not None:
                 how = ", on which it was made" if version in state.seats.bred else ""
                 console.print(

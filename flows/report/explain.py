@@ -24,7 +24,7 @@ from lakatos.judges.gate import GateDecided, GateRegistered, refusal_of, replay
 from lakatos.judges.ground_truth import archived_items, simulated_items
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.record import AnchorTaken
-from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, told
+from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, why_ended
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.digest import Digest, digest_of
@@ -92,7 +92,7 @@ def ended_epochs(trace: Trace) -> list[EndedEpoch]:
                 n_rescored=len({m.subject for m in measured if m.epoch == number + 1} & queue),
                 gates=gates,
                 quality=quality.get(number),
-                reason=told(item.record, gates),
+                reason=why_ended(gates),
             )
         )
     return found

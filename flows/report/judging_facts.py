@@ -51,7 +51,6 @@ def judging_facts(reading: RunReading, figures: ReportFigures) -> dict[str, Any]
         "quality": quality,
         "judges_figure": figures.judges(accuracy, quality) if quality or accuracy else "",
         "bias": bias_facts(reading),
-        "screened": [item.record for item in reading.state.seats.screened],
         "strategies": [item.record for item in reading.state.judging.strategies],
     }
 

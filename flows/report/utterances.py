@@ -80,6 +80,7 @@ def utterance_facts(reading: RunReading) -> dict[str, Any] | None:
         "routed": sorted(routed.items()),
         "spent": spent,
         "money": spent.millionths / 1e6,
+        "experiments": list(_experiments(reading)),
         "n_refused": sum(
             item.record.answer is None for item in reading.state.roles.answered.values()
         ),
@@ -100,6 +101,40 @@ def _speakers(reading: RunReading) -> Iterator[ModelSpeaker]:
         own.n_completion_tokens += record.n_completion_tokens
         own.outcomes[record.outcome] += 1
     yield from found.values()
+
+
+@dataclass(frozen=True)
+class ProposedExperiment:
+    """What an experiment in a model's own words would add to the search's own design."""
+
+    number: str
+    about: str
+    contrast: str
+    how: str
+    n_taken: int
+    own: str
+    gain: str
+    powers: str
+    adopted: bool
+
+
+def _experiments(reading: RunReading) -> Iterator[ProposedExperiment]:
+    """Proposals that passed their checks, each weighed against the design that the search finds by itself."""
+    proposals = {item.digest: item.record for item in reading.state.roles.trials_proposed}
+    for name, chosen in reading.state.experiments.designs.items():
+        for item in chosen.record.weighed:
+            record = proposals[item.proposal]
+            yield ProposedExperiment(
+                number=name,
+                about=f"{reading.label(record.theory).tag} against {reading.label(record.rival).tag}",
+                contrast="; ".join((record.contrast, *record.where)),
+                how=item.how,
+                n_taken=item.n_taken,
+                own=f"{item.own_information:.3f}",
+                gain=f"{item.gain:+.3f} ± {2 * item.gain_error:.3f}",
+                powers=f"{item.power:.2f} ({item.own_power:.2f})",
+                adopted=item.adopted,
+            )
 
 
 def _utterance(
@@ -208,6 +243,8 @@ def _became(reading: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
         words = f"{trials.n_trials} trials " + (
             "can be asked" if trials.passed else f"refused: {trials.reason}"
         )
+        if trials.left_out:
+            words += f"; {len(trials.left_out)} of them left out: {'; '.join(trials.left_out)}"
         if trials.answer is not None:
             found[trials.answer].append((trials.passed, words))
     for pair in state.judging.readings.values():

@@ -151,9 +151,10 @@ class RoleNotebook:
 
 
 def notebook(run: Run, role: str) -> RoleNotebook:
-    """The newest notes that fit; what a pinned rule forbids is left out."""
+    """The newest notes that fit, each once; what a pinned rule forbids is left out."""
     lines: list[str] = []
     inputs: list[Digest] = []
+    said: set[str] = set()
     room = NOTEBOOK_CHARACTERS
     for item in reversed(list(run.state.roles.answered.values())):
         record = item.record
@@ -162,8 +163,9 @@ def notebook(run: Run, role: str) -> RoleNotebook:
         answer = run.trace.artifacts.get_json(record.answer)
         note = " ".join(str(answer.get("note") or "").split())
         note = conjecture(note, roles_of(run).rules(role, record.cycle))
-        if not note:
+        if not note or note in said:
             continue
+        said.add(note)
         line = f"cycle {record.cycle}, {record.subject}: {note}"
         room -= len(line)
         if room < 0:

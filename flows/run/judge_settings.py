@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from lakatos.judges.anchor import SHARES
-from lakatos.judges.decision import PAYOFFS, DecisionPayoffs
+from lakatos.judges.decision import COST
 from lakatos.judges.gate import GATES, GateSettings, Test
 from lakatos.judges.ledger import level_of
 from lakatos.judges.paired import fewest_units
@@ -18,6 +17,22 @@ from lakatos.language_models.client import FrozenPart
 
 FEWEST_ITEMS = 40
 """Of an anchor set that is built: fewer leave no part with every group in it."""
+
+GONE = {
+    "tier": (
+        "certified",
+        "replacements that promise nothing about false ones are gone, and every replacement holds the level alpha now",
+    ),
+    "rubric": (
+        False,
+        "rubrics are not rewritten any more, as no gain was shown; roles.judge reads by the laboratory's rubric",
+    ),
+    "refining": (
+        10.0,
+        "candidates are not refined any more, and people are asked where the judges' odds are worth judges.asking",
+    ),
+}
+"""Keys of earlier versions, with the value that asks for nothing that is gone, and what became of them."""
 
 
 class JudgesConfig(FrozenPart):
@@ -31,10 +46,6 @@ class JudgesConfig(FrozenPart):
     trials or people with the campaign are left out."""
     items: int = Field(0, ge=0, le=20000)
     """Instead of a file: comparisons to simulate in the study's own domain when the campaign begins."""
-    rubric: bool = False
-    """Whether the rubric of the language model that judges is rewritten as well. It then reads settled comparisons in
-    both orders, as often as `roles.repeats` says: some of dev at every epoch's end, and for every challenge all of
-    confirm by either rubric."""
     test: Test = "loss"
     """Mean gain in the Brier score, which tells near judges apart, or right and wrong answers only. Either holds its
     level, whatever shape the gains have."""
@@ -47,26 +58,22 @@ class JudgesConfig(FrozenPart):
     """Of the verdicts at an epoch's end to those at the end of the one before."""
     rescore_share: float = Field(RESCORE_SHARE, ge=0, le=1)
     """Share of all verdicts that may be spent on judging again what a displaced judge had judged."""
-    asking: float = Field(PAYOFFS.cost, gt=0)
+    asking: float = Field(COST, gt=0)
     """What it costs to ask people about a successor, where finding a better theory is worth 100: at 50, even odds are
     just worth asking. Set it by what your people cost; no data can say what a theory is worth to you."""
-    refining: float = Field(PAYOFFS.refine_cost, ge=0)
-    """The same for letting the next search begin from a successor instead."""
     strategies: bool = False
     """Whether the advocate that composes varies its strategy: chosen by what theories of each strategy achieved."""
 
     @model_validator(mode="before")
     @classmethod
-    def _without_tiers(cls, value: Any) -> Any:
-        """Studies of earlier versions name a tier; replacements that promise nothing are gone."""
-        if not isinstance(value, dict) or "tier" not in value:
+    def _without_keys_that_went(cls, value: Any) -> Any:
+        """Studies of earlier versions hold keys that are gone: with the value that asked for nothing they are read."""
+        if not isinstance(value, dict):
             return value
-        if value["tier"] != "certified":
-            raise ValueError(
-                f"the tier {value['tier']!r} promised nothing about false replacements and is gone; remove tier: every "
-                "replacement holds the level alpha now"
-            )
-        return {name: item for name, item in value.items() if name != "tier"}
+        for name, (nothing, why) in GONE.items():
+            if value.get(name, nothing) != nothing:
+                raise ValueError(f"{name} = {value[name]!r}: {why}; remove {name}")
+        return {name: item for name, item in value.items() if name not in GONE}
 
     @model_validator(mode="after")
     def _anchored(self) -> JudgesConfig:
@@ -77,10 +84,6 @@ class JudgesConfig(FrozenPart):
         if not self.seated and (self.anchor or self.items):
             raise ValueError(
                 f"the panel {self.panel!r} reads no anchor set; remove anchor and items, or let it evolve"
-            )
-        if self.rubric and self.panel != "evolving":
-            raise ValueError(
-                f"with the panel {self.panel!r} no rubric is rewritten; remove rubric, or let it evolve"
             )
         if 0 < self.items < self.fewest_items:
             raise ValueError(
@@ -93,11 +96,6 @@ class JudgesConfig(FrozenPart):
     def seated(self) -> bool:
         """Whether judges are made on an anchor set, and take seats that can be lost."""
         return self.panel in ("frozen", "evolving")
-
-    @property
-    def payoffs(self) -> DecisionPayoffs:
-        """Of what is done about a successor, before anything is known of refining."""
-        return replace(PAYOFFS, cost=self.asking, refine_cost=self.refining)
 
     @property
     def fewest_items(self) -> int:

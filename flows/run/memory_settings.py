@@ -20,7 +20,8 @@ class MemoryConfig(FrozenPart):
     """Whether the best theories of concluded campaigns of the domain in the same folder compete from the first
     experiment on, and begin the search; never where the arm recalls nothing."""
     inquiries: bool = False
-    """Whether the grammar's advocate calls laboratory tools before an experiment is designed and theories revised."""
+    """Whether the grammar's advocate calls laboratory tools before an experiment is designed and theories revised. Over
+    30 campaigns that saved no experiment that could be shown, and no time."""
 
     @model_validator(mode="after")
     def _used(self) -> MemoryConfig:

@@ -22,8 +22,7 @@ from lakatos.experiments.record import (
     TrialsCollected,
 )
 from lakatos.judges.anchor import LabelsExposed
-from lakatos.judges.critic import CriticAnswered
-from lakatos.judges.decision import CandidateDecided
+from lakatos.judges.decision import CandidateDecided, CriticAnswered
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered
@@ -31,17 +30,15 @@ from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.ledger import LevelDrawn
 from lakatos.judges.record import (
     AnchorTaken,
-    ChallengerScreened,
     JudgeBred,
     PairDescribed,
     StrategyChosen,
 )
-from lakatos.judges.rubrics.language_model import PairRead, SettledRead
+from lakatos.judges.rubrics.language_model import PairRead
 from lakatos.judges.transition import (
     EpochCommitted,
     EpochFrozen,
     EpochRefilled,
-    JudgeAskedAgain,
     JudgeSeated,
 )
 from lakatos.language_models.record import RECORDS as CALL_RECORDS
@@ -351,16 +348,13 @@ RECORD_TYPES: RecordTypes = {
         TrialsCollected,
         SealedOpened,
         PairRead,
-        SettledRead,
         AnchorTaken,
         LabelsExposed,
         JudgeBred,
-        ChallengerScreened,
         JudgeSeated,
         PairDescribed,
         JudgeMeasured,
         EpochFrozen,
-        JudgeAskedAgain,
         GateRegistered,
         LevelDrawn,
         GateDecided,
@@ -387,7 +381,6 @@ ACTS = frozenset(
         PersonWithdrawn,
         LabelsExposed,
         EpochFrozen,
-        JudgeAskedAgain,
         GateRegistered,
         LevelDrawn,
         GateDecided,

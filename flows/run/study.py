@@ -122,10 +122,6 @@ class CampaignConfig(ConfigSection):
             raise ValueError(
                 'theories.advocates: only "language_model" is to write theories, and roles.reviser names none; name one'
             )
-        if self.judges.rubric and not self.roles.judge:
-            raise ValueError(
-                "judges.rubric: no language model judges in this study; name one as roles.judge"
-            )
         if self.roles.reflector and self.memory.arm == "none":
             raise ValueError(
                 "roles.reflector: with memory.arm = 'none' nobody reads its lessons; remove one of the two"

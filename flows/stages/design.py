@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -11,60 +11,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.design import both_sides, choose_trials, design_to_json, refine_trials
-from lakatos.experiments.errors import ArchiveExhaustedError, DesignError, EmptyDesignSpaceError
+from lakatos.experiments.design import design_to_json
+from lakatos.experiments.errors import ArchiveExhaustedError, EmptyDesignSpaceError
 from lakatos.experiments.information import (
-    DesignInformation,
     information_of_batch,
     information_of_people,
-    outcome_probabilities,
     pair_prior,
 )
-from lakatos.experiments.power import (
-    Pair,
-    PowerTable,
-    find_n_of_people,
-    find_n_participants,
-    judge_design,
-    power_of_people,
-    recovery_power,
-    scores_of_people,
-)
-from lakatos.experiments.proposal import are_forbidden, costs_of
-from lakatos.experiments.record import DesignChosen, PairPower
-from lakatos.experiments.stopping import StoppingPlan, operate, plan_looks
-from lakatos.experiments.task import Design, Stimuli, StimulusOffer, identities, with_random_sides
-from lakatos.experiments.variation import HasMoves
+from lakatos.experiments.proposal import are_forbidden
+from lakatos.experiments.record import DesignChosen
+from lakatos.experiments.task import Stimuli, StimulusOffer, identities, with_random_sides
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
+from lakatos.flows.stages.plan import (
+    DESIGN_DRAWS,
+    FEW_PEOPLE,
+    PEOPLE,
+    DesignQuestion,
+    DesignRival,
+    PlannedDesign,
+    choose_from,
+    plan_design,
+    simulated_people,
+)
+from lakatos.flows.stages.weigh import weigh_proposals
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.record import UnitLogPredictives
 from lakatos.theories.scoring.score import is_tie
-from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
 Array = NDArray[Any]
-DESIGN_DRAWS = 256
-"""People per theory in a design search; the power check uses the same."""
-CHUNK = 4096
-"""Trials sent to a theory at once."""
-PEOPLE, FEW_PEOPLE = 64, 16
-"""Simulated people per theory, where answers depend on earlier ones: for the final power, and for a first look."""
 FINALISTS = 4
 """Schedules that are left after a first look."""
 DISTINCT = 0.02
 """Root mean square distance of choice proportions at which two theories count as different rivals."""
 ELSEWHERE = 400
 """Trials of the space on which theories that predict the same so far may differ."""
-
-
-@dataclass(frozen=True)
-class DesignRival:
-    """A theory in a design search, with the people that the answers so far have taught."""
-
-    digest: Digest
-    theory: Theory
 
 
 @task(name="design")
@@ -231,17 +214,18 @@ def search_design(
     elif len(offers) > 1:
         offers = _most_informative_first(run, context, question, offers)
     best: PlannedDesign | None = None
+    name = f"{cycle}.{number}"
     for offer, scores in zip(offers, people, strict=True):
         proposed = bool(run.config.design.proposed) and (cycle, number) == (1, 1)
-        rows, information, random = _choose(run, context, question, offer, proposed=proposed)
-        planned = _plan(
-            run, context, f"{cycle}.{number}", question, offer, rows, information, random, scores
-        )
+        chosen = choose_from(run, context, question, offer, proposed=proposed)
+        planned = plan_design(run, context, name, question, offer, chosen, scores)
         if best is None or planned.accepted:
             best = planned
         if planned.accepted:
             break
     assert best is not None
+    proposals = [item for item in run.state.roles.proposals(cycle, number) if item.record.answer]
+    best, weighed = weigh_proposals(run, context, question, offers, best, proposals)
     accepted, reason = best.accepted, best.reason
     if not accepted and run.config.design.refused == "cover":
         accepted, reason = True, f"Accepted as coverage only. {reason}"
@@ -268,43 +252,8 @@ def search_design(
         looks=() if best.stopping is None else best.stopping.looks,
         bayes_factor=0.0 if best.stopping is None else best.stopping.bayes_factor,
         stopping=best.stopping_text,
+        weighed=weighed,
     )
-
-
-@dataclass(frozen=True)
-class DesignQuestion:
-    """What an experiment is to decide."""
-
-    rivals: tuple[DesignRival, ...]
-    open_pairs: tuple[Pair, ...]
-    """Pairs of rivals that data have not settled, of which at least one is to be told apart."""
-    log_prior: Array
-    """``(n_rivals,)`` of the rivals for the search: all alike, or two alone."""
-
-    @property
-    def theories(self) -> list[Theory]:
-        """The theories that the experiment is to tell apart."""
-        return [rival.theory for rival in self.rivals]
-
-    @property
-    def learns(self) -> bool:
-        """Whether some rival's people depend on what they did before."""
-        return any(rival.theory.learns for rival in self.rivals)
-
-
-@dataclass(frozen=True)
-class PlannedDesign:
-    """A design with everything that simulation says about it."""
-
-    design: Design
-    n_candidates: int
-    information: DesignInformation
-    powers: tuple[PairPower, ...]
-    accepted: bool
-    reason: str
-    cost: float
-    stopping: StoppingPlan | None
-    stopping_text: str
 
 
 def _question(run: Run, rivals: Sequence[DesignRival]) -> DesignQuestion:
@@ -359,8 +308,10 @@ def _offers(run: Run, context: StepContext, cycle: int) -> list[StimulusOffer]:
 def _with_proposals(
     run: Run, context: StepContext, offer: StimulusOffer, cycle: int, number: int
 ) -> StimulusOffer:
-    """An offer to new people with the trials that advocates proposed and simulation bore out."""
-    proposals = run.state.roles.proposals(cycle, number)
+    """An offer to new people with the trials that the laboratory's own inquiries proposed and simulation bore out."""
+    proposals = [
+        item for item in run.state.roles.proposals(cycle, number) if item.record.answer is None
+    ]
     if offer.archive or not proposals:
         return offer
     tables = [item.record.trials for item in proposals if item.record.trials]
@@ -404,7 +355,7 @@ def _schedules(
 
     def ranked(schedules: list[StimulusOffer], n_people: int) -> list[tuple[StimulusOffer, Array]]:
         scores = [
-            _simulated_people(run, context, question, offer.stimuli, 1, n_people)
+            simulated_people(run, context, question, offer.stimuli, 1, n_people)
             for offer in schedules
         ]
         values = [information_of_people(item, question.log_prior).value for item in scores]
@@ -415,257 +366,6 @@ def _schedules(
         offers = [offer for offer, _ in ranked(offers, FEW_PEOPLE)[:FINALISTS]]
     found = ranked(offers, PEOPLE)
     return [offer for offer, _ in found], [scores for _, scores in found]
-
-
-def _choose(
-    run: Run,
-    context: StepContext,
-    question: DesignQuestion,
-    offer: StimulusOffer,
-    *,
-    proposed: bool,
-) -> tuple[Stimuli, tuple[float, ...], tuple[int, ...]]:
-    """Trials to ask, what each was expected to add, and the places of those drawn at random."""
-    settings = run.config.design
-    if proposed:
-        stimuli = Stimuli.from_json(settings.proposed)
-        return stimuli, (0.0,) * len(stimuli), ()
-    if run.domain.sequential:  # a schedule is shown whole
-        return offer.stimuli, (0.0,) * len(offer.stimuli), ()
-    repetitions = 1 if offer.archive else settings.repetitions
-
-    def ways_to_answer(stimuli: Stimuli) -> list[Array]:
-        if not _both_sides(run, offer):
-            return [outcome_probabilities(p, repetitions) for p in _answers(run, question, stimuli)]
-        sides = (stimuli, run.domain.swap_sides(stimuli))
-        first, second = (
-            [outcome_probabilities(p, repetitions // 2) for p in _answers(run, question, side)]
-            for side in sides
-        )
-        return [both_sides(p, q) for p, q in zip(first, second, strict=True)]
-
-    selection = choose_trials(
-        ways_to_answer(offer.stimuli),
-        question.log_prior,
-        n_trials=min(settings.trials, len(offer.stimuli)),
-        rng=context.rng,
-        random_share=settings.random_share,
-        costs=_costs(run, offer.stimuli, repetitions),
-        budget=settings.cost.most_per_participant or float("inf"),
-    )
-    chosen = offer.stimuli.take(selection.rows)
-    if settings.continuous and not offer.archive:
-        if not isinstance(run.domain, HasMoves):
-            raise DesignError(
-                f"trials of the {run.domain.name} domain cannot be moved between levels; leave `continuous` out."
-            )
-        domain: HasMoves = run.domain
-
-        def moves(stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
-            moved, origin = domain.moves(run.config.space, stimuli, step)
-            forbidden = are_forbidden(run.domain, moved, settings.forbidden)
-            kept = np.flatnonzero(~forbidden)
-            return moved.take(kept), origin[kept]
-
-        chosen, _ = refine_trials(
-            chosen,
-            [row for row in range(len(chosen)) if row not in selection.random_rows],
-            moves,
-            ways_to_answer,
-            question.log_prior,
-            identify=lambda stimuli: identities(run.domain, stimuli),
-            rng=context.rng,
-        )
-    return chosen, selection.information, selection.random_rows
-
-
-def _plan(
-    run: Run,
-    context: StepContext,
-    number: str,
-    question: DesignQuestion,
-    offer: StimulusOffer,
-    stimuli: Stimuli,
-    information: tuple[float, ...],
-    random: tuple[int, ...],
-    people: Array | None,
-) -> PlannedDesign:
-    """How many people to ask, when to stop, and whether that tells an open pair apart."""
-    settings = run.config.design
-    repetitions = offer.repetitions or settings.repetitions
-    n_trials = len(stimuli)
-    if _both_sides(run, offer):
-        stimuli = Stimuli.concatenate([stimuli, run.domain.swap_sides(stimuli)])
-        information = (
-            *information,
-            *(0.0 if row not in random else float("nan") for row in range(n_trials)),
-        )
-        random = (*random, *(n_trials + row for row in random))
-        repetitions //= 2
-    if people is None and question.learns and not offer.pooled:
-        people = _simulated_people(run, context, question, stimuli, repetitions, PEOPLE)
-    answers = [] if people is not None else _answers(run, question, stimuli)
-    table = _power(run, context, question, offer, answers, repetitions, people)
-    plan = Design(
-        name=number + (f" {offer.archive}" if offer.archive else ""),
-        stimuli=stimuli,
-        repetitions=repetitions,
-        n_participants=_n_people(run, offer) or table.n_units,
-        random_coverage=random,
-        information=information,
-        archive=offer.archive,
-    )
-    names = [run.state.theories.name(rival.digest) for rival in question.rivals]
-    every = list(combinations(range(len(names)), 2))
-    pairs = tuple(
-        PairPower(
-            first=question.rivals[a].digest,
-            second=question.rivals[b].digest,
-            power_first=float(table.power[a, b]),
-            power_second=float(table.power[b, a]),
-            separable=table.separates((a, b), settings.power),
-        )
-        for a, b in every
-    )
-    decision = judge_design(table, question.open_pairs, names=names, required=settings.power)
-    if people is not None:
-        worth = information_of_people(people, question.log_prior)
-    else:
-        worth = information_of_batch(
-            answers,
-            question.log_prior,
-            rng=context.rng,
-            n_people=500,
-            repetitions=repetitions,
-        )
-    stopping, text = None, ""
-    if settings.stopping.rule == "bayes_factor" and not offer.pooled:
-        ties = [pair for pair in every if not table.separates(pair, settings.power)]
-        stopping = plan_looks(
-            settings.stopping.first_look,
-            settings.stopping.look_every,
-            plan.n_participants,
-            settings.stopping.bayes_factor,
-        )
-        if people is None:
-            people = scores_of_people(answers, repetitions, 512, context.rng)
-        found = operate(stopping, people, context.rng, ties=ties)
-        text = f"{stopping.to_text()}. By simulation: {found.to_text(names)}."
-    costs = _costs(run, stimuli, repetitions)
-    return PlannedDesign(
-        design=plan,
-        n_candidates=len(offer.stimuli),
-        information=worth,
-        powers=pairs,
-        accepted=decision.accepted,
-        reason=decision.reason,
-        cost=plan.n_participants * (settings.cost.per_participant + float(costs.sum())),
-        stopping=stopping,
-        stopping_text=text,
-    )
-
-
-def _n_people(run: Run, offer: StimulusOffer) -> int:
-    """People that a design asks for, 0 where the number is to be found."""
-    wanted = run.config.design.participants
-    if (
-        run.domain.sequential
-    ):  # people are released whole, so that those not needed now can answer later
-        return min(offer.n_participants or wanted, wanted)
-    return offer.n_participants or wanted
-
-
-def _power(
-    run: Run,
-    context: StepContext,
-    question: DesignQuestion,
-    offer: StimulusOffer,
-    answers: Sequence[Array],
-    repetitions: int,
-    people: Array | None,
-) -> PowerTable:
-    """Power of the planned people, or of the fewest that have it."""
-    settings, n_participants = run.config.design, _n_people(run, offer)
-    most = min(offer.n_participants or settings.most_participants, settings.most_participants)
-    if people is not None:
-        if n_participants:
-            return power_of_people(people, n_participants, context.rng, n_simulations=100)
-        return find_n_of_people(
-            people,
-            context.rng,
-            most=most,
-            power=settings.power,
-            pairs=question.open_pairs,
-            n_simulations=200,
-        )
-    if n_participants or offer.pooled:
-        return recovery_power(
-            answers,
-            repetitions,
-            n_participants or most,
-            context.rng,
-            n_simulations=100,
-            pooled=offer.pooled,
-        )
-    return find_n_participants(
-        answers,
-        repetitions,
-        context.rng,
-        most=most,
-        power=settings.power,
-        pairs=question.open_pairs,
-        n_simulations=200,
-    )
-
-
-def _both_sides(run: Run, offer: StimulusOffer) -> bool:
-    """Whether each trial is shown with its options on either side, equally often."""
-    design = run.config.design
-    return design.sides == "both" and not (
-        offer.archive or run.domain.sequential or design.repetitions % 2
-    )
-
-
-def _costs(run: Run, stimuli: Stimuli, repetitions: int) -> Array:
-    """``(n_trials,)`` cost of all of one person's answers to each trial."""
-    cost = run.config.design.cost
-    return costs_of(
-        run.domain,
-        stimuli,
-        per_response=cost.per_response,
-        features=cost.features,
-        repetitions=repetitions,
-    )
-
-
-def _answers(run: Run, question: DesignQuestion, stimuli: Stimuli) -> list[Array]:
-    """Per rival ``(n_draws, n_trials, n_options)``, a few thousand trials at a time."""
-    size = len(stimuli) if run.domain.sequential else CHUNK
-    parts = [
-        stimuli.take(range(start, min(start + size, len(stimuli))))
-        for start in range(0, len(stimuli), size)
-    ]
-    found = run.laboratory.answers_of(question.theories, parts, DESIGN_DRAWS)
-    return [np.concatenate(own, axis=1) for own in found]
-
-
-def _simulated_people(
-    run: Run,
-    context: StepContext,
-    question: DesignQuestion,
-    stimuli: Stimuli,
-    repetitions: int,
-    n_people: int,
-) -> Array:
-    """``(n_rivals, n_people, n_rivals)`` scores of simulated people; see `Laboratory.scores_of_simulated_people`."""
-    return run.laboratory.scores_of_simulated_people(
-        question.theories,
-        DESIGN_DRAWS,
-        stimuli,
-        context.rng,
-        repetitions=repetitions,
-        n_people=n_people,
-    )
 
 
 def _decided(run: Run, first: Digest, second: Digest) -> bool:

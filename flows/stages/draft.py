@@ -14,7 +14,12 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate
-from lakatos.theories.roles.analysis import AnalysisRefusedError, analysis_tables, run_analysis
+from lakatos.theories.roles.analysis import (
+    LIMITS,
+    AnalysisRefusedError,
+    analysis_tables,
+    run_analysis,
+)
 from lakatos.theories.roles.answer import Successor
 from lakatos.theories.roles.draft_report import draft_report
 from lakatos.theories.roles.exhibit import Exhibit
@@ -115,6 +120,11 @@ def _own_work(run: Run, item: WorkbenchState) -> tuple[Exhibit, ...]:
         if best is not None and best.digest != last.digest:
             shown += _told(run, best.record, "your best draft")
         shown += _told(run, last.record, "your last draft")
+    if len(item.analyses) > 1:
+        lines = [
+            f"round {made.record.attempt + 1}: {made.record.told}" for made in item.analyses[:-1]
+        ]
+        shown.append(Exhibit("what your earlier analyses showed", lines))
     if item.analyses:
         made = item.analyses[-1].record
         code = run.trace.artifacts.get(made.code).decode()
@@ -277,7 +287,7 @@ async def _analyse(
     predicted = _predicted(run, item, trials)
 
     def sandboxed(source: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
-        with ProgramSandbox() as sandbox:
+        with ProgramSandbox(limits=LIMITS) as sandbox:
             ran = sandbox.run(source, arguments)
         return ran.returned, ran.failure
 

@@ -1,143 +1,173 @@
-"""Stage: advocates propose trials on which their own theory should win; what simulation bears out can be asked."""
+"""Stage: advocates propose experiments that their own theory should win; what simulation bears out can be asked."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lakatos.experiments.errors import DesignError, ExperimentError
-from lakatos.experiments.power import power_of_people, recovery_power
-from lakatos.experiments.proposal import problems_of_trials
+from lakatos.experiments.power import PowerTable, power_of_people, recovery_power
 from lakatos.experiments.task import Stimuli
 from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.design import DESIGN_DRAWS, PEOPLE, leading_rivals, sample_of_space
-from lakatos.theories.roles.answer import ProposedTrials, stimuli_of, trials_type, varied
+from lakatos.flows.stages.askable import (
+    ALIKE,
+    AskableTrials,
+    askable_exhibits,
+    askable_trials,
+    differences,
+    proposed_set,
+    ranges_in_words,
+    trials_in_words,
+)
+from lakatos.flows.stages.design import leading_rivals
+from lakatos.flows.stages.plan import DESIGN_DRAWS, PEOPLE
+from lakatos.theories.roles.answer import ProposedTrials, trials_type
 from lakatos.theories.roles.exhibit import Exhibit, theory_exhibit
 from lakatos.theories.roles.prompt import read_prompt
 from lakatos.theories.roles.question import RoleQuestion
 from lakatos.theories.roles.record import TrialsProposed
+from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
-EXAMPLES = 6
-"""Trials shown, with what both theories predict: those on which they differ most in a sample of the space."""
-SAMPLED = 400
 LEAST_TRIALS = 2
 """Of a proposal that can be asked, once the others are left out."""
+STAGES = ("propose trials", "mend trials", "mend trials again")
+"""A proposal has two repairs at most: one for trials that cannot be asked, one for theories that are not told apart."""
+
+
+@dataclass(frozen=True)
+class AdvocateTurn:
+    """One advocate's proposal on its way through repairs."""
+
+    own: Digest
+    rival: Digest
+    askable: AskableTrials
+    question: RoleQuestion[ProposedTrials]
+    before: Recorded[TrialsProposed] | None = None
+    """Its last try; what could be asked of it is kept."""
+    repaired: frozenset[str] = frozenset()
+    """What it has had a repair for."""
 
 
 @task(name="propose trials")
 async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[TrialsProposed]]:
-    """The advocates of the two leading rivals propose trials; in domains of schedules and from archives nobody does."""
-    if (
-        not run.config.roles.advocate
-        or run.domain.sequential
-        or run.config.participants.source == "archival"
-    ):
+    """The advocates of the two leading rivals propose an experiment each, and mend it where it fails."""
+    if not run.config.roles.advocate:
         return []
-    first, second = leading_rivals(run)[:2]
+    names = leading_rivals(run)
+    first, second = names[:2]
     run.progress.stage(
         cycle,
         "propose trials",
         f"{run.state.theories.name(first)}, {run.state.theories.name(second)}",
     )
-    sample = sample_of_space(run, np.random.default_rng(run.config.seed), SAMPLED)
-    questions = [
-        _question(run, own, rival, sample) for own, rival in ((first, second), (second, first))
-    ]
-    heard = await ask_stage(run, cycle, "propose trials", questions, number)
-    rivals = {first: second, second: first}
+    rng = np.random.default_rng([run.config.seed, cycle, number])
+    askable = askable_trials(run, [run.theory(first), run.theory(second)], rng)
+    if askable is None:
+        return []
+    turns = {
+        own: AdvocateTurn(own, rival, askable, _question(run, own, rival, names, askable))
+        for own, rival in ((first, second), (second, first))
+    }
     tried: list[Recorded[TrialsProposed]] = []
-    again: list[RoleQuestion[ProposedTrials]] = []
-    for item in heard:
-        if item.value is not None:
-            found = await _try(run, cycle, number, item, rivals[item.question.subject], sample)
+    for attempt, stage in enumerate(STAGES):
+        heard = await ask_stage(
+            run, cycle, stage, [turn.question for turn in turns.values()], number
+        )
+        going: dict[Digest, AdvocateTurn] = {}
+        for reply in heard:
+            if reply.value is None:
+                continue
+            turn = turns[reply.question.subject]
+            found = await _try(run, cycle, number, reply, turn, names, attempt)
             tried.append(found)
-            if not found.record.passed:
-                again.append(_mending(item, found))
-    for item in await ask_stage(run, cycle, "mend trials", again, number):
-        if item.value is not None:
-            rival = rivals[item.question.subject]
-            tried.append(await _try(run, cycle, number, item, rival, sample, attempt=1))
+            if found.record.failed and found.record.failed not in turn.repaired:
+                going[turn.own] = _mending(run, turn, reply, found)
+        turns = going
     return tried
 
 
 def _mending(
-    heard: RoleReply[ProposedTrials], found: Recorded[TrialsProposed]
-) -> RoleQuestion[ProposedTrials]:
-    """One more chance for trials that were refused, with what is wrong with them."""
+    run: Run,
+    turn: AdvocateTurn,
+    heard: RoleReply[ProposedTrials],
+    found: Recorded[TrialsProposed],
+) -> AdvocateTurn:
+    """One more chance: what is kept, what was left out, and what has to be mended."""
+    record = found.record
     assert heard.value is not None
-    asked, own = heard.question, heard.value.model_dump(mode="json")
-    return replace(
-        asked,
-        task=f"{asked.task} Your trials were refused; mend them, or propose others.",
+    said = heard.value.model_dump(mode="json")
+    kept: list[Exhibit] = []
+    stimuli = _kept(run, record)
+    if stimuli is not None:
+        words = trials_in_words(run, stimuli, [run.theory(turn.own), run.theory(record.rival)])
+        kept = [Exhibit("trials that are kept", words)]
+    what = "Your experiment does not tell the theories apart; add to it, or propose others."
+    if record.failed == "form":
+        what = "Too few of your trials can be asked; put others in place of those."
+    if stimuli is not None and not run.domain.sequential:
+        what += " What is kept need not be given again."
+    question = replace(
+        turn.question,
+        task=f"{turn.question.task} {what}",
         last=(
-            Exhibit("your trials", own["trials"]),
-            Exhibit("why they were refused", [found.record.reason, *found.record.left_out]),
+            Exhibit("your last answer", said),
+            *kept,
+            Exhibit("why it was refused", [record.reason, *record.left_out]),
         ),
-        inputs=(found.digest, *asked.inputs),
+        inputs=(found.digest, *turn.question.inputs),
         tools=False,
     )
+    return replace(turn, question=question, before=found, repaired=turn.repaired | {record.failed})
+
+
+def _kept(run: Run, record: TrialsProposed) -> Stimuli | None:
+    if record.trials is None or run.domain.sequential:
+        return None
+    return Stimuli.from_json(run.trace.artifacts.get_json(record.trials))
 
 
 def _question(
-    run: Run, own: Digest, rival: Digest, sample: Stimuli
+    run: Run, own: Digest, rival: Digest, names: Sequence[Digest], askable: AskableTrials
 ) -> RoleQuestion[ProposedTrials]:
     theories = [run.theory(own), run.theory(rival)]
-    shares = [
-        run.laboratory.proportions(theory, sample, DESIGN_DRAWS)[:, -1] for theory in theories
+    space = {name: str(value) for name, value in sorted(run.config.space.items())}
+    others = [
+        f"{run.state.theories.name(name)}: {run.state.theories.checked[name].record.claim}"
+        for name in names
+        if name != own
     ]
-    rows = np.sort(np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")[:EXAMPLES])
-    examples = [
-        {
-            "trial": {name: _plain(array, int(row)) for name, array in varied(sample).items()},
-            "shown": run.domain.describe(sample, int(row)),
-            "yours_says_second": round(float(shares[0][row]), 2),
-            "rival_says_second": round(float(shares[1][row]), 2),
-        }
-        for row in rows
-    ]
-    ranges = {
-        name: f"shape {list(np.shape(array)[1:])}, from {np.min(array):g} to {np.max(array):g}"
-        for name, array in varied(sample).items()
-    }
-    inputs = [run.state.theories.pool[name].digest for name in (own, rival)]
+    inputs = [run.state.theories.pool[name].digest for name in names]
     inputs += [
         run.state.theories.scores[name, item].digest
-        for name in (own, rival)
+        for name in names
         for item in run.state.experiments.collected
     ]
     return RoleQuestion(
         role="advocate",
         prompt=read_prompt("experiment"),
         subject=own,
-        task=f"You are the advocate of {run.state.theories.name(own)}; "
-        f"its rival is {run.state.theories.name(rival)}. Propose trials.",
+        task=f"You are the advocate of {run.state.theories.name(own)}; its rival is {run.state.theories.name(rival)}. "
+        "Propose an experiment.",
         exhibits=(
-            Exhibit("arrays of a trial", ranges),
-            Exhibit(
-                "settings of the space",
-                {name: str(value) for name, value in sorted(run.config.space.items())},
-            ),
-            Exhibit("some trials", examples),
+            *askable_exhibits(run, askable, theories),
+            Exhibit("settings of the space", space),
+            Exhibit("rivals that you can name, and what they say", others),
             theory_exhibit(theories[0], "your theory"),
             theory_exhibit(theories[1], "the rival"),
         ),
-        answer=trials_type(sample),
+        answer=trials_type(
+            askable.sample, n_listed=len(askable.listed), sequential=run.domain.sequential
+        ),
         inputs=tuple(inputs),
         tools=True,
     )
-
-
-def _plain(array: NDArray[Any], row: int) -> Any:
-    """A row as JSON, whole numbers without a point where all of them are whole."""
-    whole = bool((array == np.round(array)).all())
-    return np.asarray(array[row], dtype=np.int64 if whole else np.float64).tolist()
 
 
 async def _try(
@@ -145,84 +175,130 @@ async def _try(
     cycle: int,
     number: int,
     heard: RoleReply[ProposedTrials],
-    rival: Digest,
-    sample: Stimuli,
-    attempt: int = 0,
+    turn: AdvocateTurn,
+    names: Sequence[Digest],
+    attempt: int,
 ) -> Recorded[TrialsProposed]:
     """Leave out trials that cannot be asked, then simulate people who follow either theory on the others."""
-    own, value = heard.question.subject, heard.value
+    value = heard.value
     assert value is not None
+    before = None if turn.before is None else turn.before.record
 
     def work(context: StepContext) -> TrialsProposed:
-        trials: Digest | None = None
-        left_out: tuple[str, ...] = ()
-        powers: tuple[float, float] | None = None
+        base = TrialsProposed(
+            cycle=cycle, number=number, answer=heard.answered.digest, theory=turn.own, rival=turn.rival,
+            trials=None, n_trials=len(value.made) or len(value.numbers), power=None, power_of_rival=None,
+            passed=False, reason="", contrast=value.reason, where=ranges_in_words(value), failed="form",
+        )  # fmt: skip
         try:
-            stimuli = stimuli_of(value, sample)
-            problems = problems_of_trials(
-                run.domain, run.config.space, stimuli, run.config.design.forbidden
-            )
-            left_out = tuple(f"trial {row + 1} {why}" for row, why in sorted(problems.items()))
-            kept = [row for row in range(len(stimuli)) if row not in problems]
-            if len(kept) < LEAST_TRIALS:
-                raise DesignError(f"{len(kept)} of {len(stimuli)} trials can be asked")
-            stimuli = stimuli.take(kept)
-            trials = context.artifacts.put_json(stimuli.to_json())
-            powers = _powers(run, context, own, rival, stimuli)
-            required = run.config.design.power
-            passed = min(powers) >= required
-            chances = f"with probability {powers[0]:.2f} if it is yours and {powers[1]:.2f} if it is the rival"
-            reason = (
-                ""
-                if passed
-                else f"people would show the true one better {chances}; {required:g} is required"
-            )
+            rival = _rival_named(run, value.rival, turn, names)
+            base = base.model_copy(update={"rival": rival})
+            return _tried(run, context, base, value, turn, before)
         except (ExperimentError, ValueError, TypeError, IndexError) as error:
-            passed, reason = False, f"{type(error).__name__}: {error}"
-        return TrialsProposed(
-            cycle=cycle,
-            number=number,
-            answer=heard.answered.digest,
-            theory=own,
-            rival=rival,
-            trials=trials,
-            n_trials=len(value.trials),
-            power=None if powers is None else powers[0],
-            power_of_rival=None if powers is None else powers[1],
-            passed=passed,
-            reason=reason,
-            left_out=left_out,
-        )
+            return base.model_copy(update={"reason": f"{type(error).__name__}: {error}"})
 
     return await run.step(
         "try trials",
         work,
         returns=TrialsProposed,
         inputs=[heard.answered.digest, *heard.question.inputs],
-        position={"cycle": cycle, "number": number, "theory": own, "attempt": attempt},
+        position={"cycle": cycle, "number": number, "theory": turn.own, "attempt": attempt},
     )
 
 
-def _powers(
-    run: Run, context: StepContext, own: Digest, rival: Digest, stimuli: Stimuli
-) -> tuple[float, float]:
-    """With which people who follow the theory, or its rival, show that theory as the better one."""
+def _rival_named(run: Run, name: str, turn: AdvocateTurn, names: Sequence[Digest]) -> Digest:
+    """The theory that an answer names as the rival; the question's where it names none.
+
+    Raises:
+        DesignError: None of the leading rivals has this name.
+    """
+    if not name.strip():
+        return turn.rival
+    known = {run.state.theories.name(item).lower(): item for item in names if item != turn.own}
+    found = known.get(" ".join(name.lower().split()))
+    if found is None:
+        told = ", ".join(run.state.theories.name(item) for item in known.values())
+        raise DesignError(f"there is no rival {name!r} to tell yours from. Known: {told}")
+    return found
+
+
+def _tried(
+    run: Run,
+    context: StepContext,
+    base: TrialsProposed,
+    value: ProposedTrials,
+    turn: AdvocateTurn,
+    before: TrialsProposed | None,
+) -> TrialsProposed:
+    """What came of a proposal; see `_try`."""
+    pair = [run.theory(base.theory), run.theory(base.rival)]
+    stimuli = None if before is None else _kept(run, before)
+    kept = None if stimuli is None or before is None else (stimuli, before.archive)
+    found = proposed_set(run, value, turn.askable, pair, kept, context.rng)
+    stimuli, left_out = found.stimuli, list(found.left_out)
+    if stimuli is not None and not (run.domain.sequential or any(theory.learns for theory in pair)):
+        gaps = differences(run, pair, stimuli)
+        left_out += [
+            f"{run.domain.describe(stimuli, int(row))}: both theories predict nearly the same"
+            for row in np.flatnonzero(gaps < ALIKE)
+        ]
+        stimuli = stimuli.take(np.flatnonzero(gaps >= ALIKE))
+    n_kept = 0 if stimuli is None else len(stimuli)
+    told = base.model_copy(
+        update={
+            "archive": found.archive,
+            "n_found": found.n_found,
+            "n_trials": n_kept + len(left_out),
+            "left_out": tuple(left_out),
+            "trials": None if not n_kept or stimuli is None
+            else context.artifacts.put_json(stimuli.to_json()),
+        }
+    )  # fmt: skip
+    if stimuli is None or n_kept < LEAST_TRIALS:
+        return told.model_copy(
+            update={"reason": f"DesignError: {n_kept} of {told.n_trials} trials can be asked"}
+        )
+    table = _power(run, context, pair, stimuli, turn.askable, found.archive)
+    powers = float(table.power[0, 1]), float(table.power[1, 0])
+    required = run.config.design.power
+    passed = min(powers) >= required
+    chances = (
+        f"with probability {powers[0]:.2f} if it is yours and {powers[1]:.2f} if it is the rival"
+    )
+    failed: Literal["", "power"] = "" if passed else "power"
+    update: Mapping[str, object] = {
+        "power": powers[0],
+        "power_of_rival": powers[1],
+        "passed": passed,
+        "failed": failed,
+        "reason": ""
+        if passed
+        else f"people would show the true one better {chances}; {required:g} is required",
+    }
+    return told.model_copy(update=update)
+
+
+def _power(
+    run: Run,
+    context: StepContext,
+    pair: Sequence[Theory],
+    stimuli: Stimuli,
+    askable: AskableTrials,
+    archive: str,
+) -> PowerTable:
+    """Probabilities with which people who follow either theory show that one as the better one."""
     settings = run.config.design
-    theories = [run.theory(own), run.theory(rival)]
-    n_people = settings.participants or settings.most_participants
-    if any(theory.learns for theory in theories):
+    offers = [item.offer for item in askable.listed if item.offer.archive == archive]
+    people = offers[0].n_participants if offers and archive else 0
+    n_people = people or settings.participants or settings.most_participants
+    pooled = bool(offers) and offers[0].pooled
+    repetitions = (offers[0].repetitions if offers else 0) or settings.repetitions
+    if run.domain.sequential or (any(theory.learns for theory in pair) and not pooled):
         scores = run.laboratory.scores_of_simulated_people(
-            theories,
-            DESIGN_DRAWS,
-            stimuli,
-            context.rng,
-            repetitions=settings.repetitions,
-            n_people=PEOPLE,
+            list(pair), DESIGN_DRAWS, stimuli, context.rng, repetitions=repetitions, n_people=PEOPLE
         )
-        table = power_of_people(scores, n_people, context.rng, n_simulations=100)
-    else:
-        answers = [item[0] for item in run.laboratory.answers_of(theories, [stimuli], DESIGN_DRAWS)]
-        table = recovery_power(
-            answers, settings.repetitions, n_people, context.rng, n_simulations=100
-        )
-    return float(table.power[0, 1]), float(table.power[1, 0])
+        return power_of_people(scores, n_people, context.rng, n_simulations=100)
+    answers = [own[0] for own in run.laboratory.answers_of(list(pair), [stimuli], DESIGN_DRAWS)]
+    return recovery_power(
+        answers, repetitions, n_people, context.rng, n_simulations=100, pooled=pooled
+    )

@@ -14,8 +14,6 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study_sections import OWN
 from lakatos.flows.stages.design import people_of_study, trials_of_study
-from lakatos.flows.stages.judging.decide import refined
-from lakatos.flows.stages.judging.epoch import lasting
 from lakatos.flows.stages.judging.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
 from lakatos.memory.record import InquiryMade
@@ -87,8 +85,6 @@ async def revise(
     inputs += advice.inputs
     inputs += [examined.digest] if examined else []
     inputs += [item.digest for item in run.state.theories.searches[-1:]]
-    for item in refined(run.state, cycle - 1):
-        inputs += lasting(run, item.record.candidate, cycle - 1, [item.digest])
     inputs += [proposed.digest] if proposed else []
     inputs += [strategy.digest] if strategy else []
     written = proposed.record.submissions if proposed else ()
@@ -162,10 +158,9 @@ def induced(
 
 
 def _starts(evidence: RunEvidence, diagnosis: Diagnosis) -> tuple[SearchStart, ...]:
-    """Leader and loser, each with its advocate, what is to be refined, and what came out best of the last search."""
+    """Leader and loser, each with its advocate, and what came out best of the last search."""
     starts = []
-    wanting = [item.record.candidate for item in refined(evidence.state, diagnosis.cycle - 1)]
-    for name in dict.fromkeys((diagnosis.leader, diagnosis.loser, *wanting)):
+    for name in dict.fromkeys((diagnosis.leader, diagnosis.loser)):
         literal = evidence.theory(name).composition
         if literal is not None:
             starts.append(SearchStart(name, composition_of(literal, {})))

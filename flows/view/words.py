@@ -28,7 +28,6 @@ STEPS: Final[Mapping[str, str]] = {
     "weigh": "looking whether anything is left to find",
     "revise": "writing successors",
     "judge": "asking the judges",
-    "recover": "trying out a candidate by simulation",
     "decide": "deciding what to do about a candidate",
     "compare": "comparing look-alikes",
     "settle": "holding verdicts against the data",
@@ -54,8 +53,8 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "diagnosis": ("diagnosis", "case_read", "exactness_weighed"),
     "judge": (
         "epoch_opened", "verdict", "verdict_resolved", "critic_answered", "candidate_decided", "anchor_taken",
-        "anchor_exposed", "judge_bred", "judge_seated", "pair_described", "pair_read", "settled_read",
-        "challenger_screened", "measured", "epoch_frozen", "gate_registered", "gate_decided", "epoch_committed",
+        "anchor_exposed", "judge_bred", "judge_seated", "pair_described", "pair_read",
+        "measured", "epoch_frozen", "gate_registered", "gate_decided", "epoch_committed",
         "epoch_refilled",
     ),
     "model": ("language_model_called", "tool_called", "investigated", "role_answered", "models_chosen",

@@ -2,36 +2,27 @@
 
 What it reads is decided in the loop, before the verdict, and recorded; here is what it is asked, how its readings are
 put together, and how a recorded reading becomes an opinion. On a dimension on which the two orders contradict each
-other, or the repeats have no majority, it has none. Its challengers are rubrics that the model writes from what it got
-wrong on dev; how much each dimension counts is fitted there.
+other, or the repeats have no majority, it has none.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from lakatos.judges.errors import VerdictError
 from lakatos.judges.judge import JudgeSubmission
-from lakatos.judges.program import (
-    JudgeProgram,
-    LabelledComparisons,
-    ProgramFactor,
-    ProgramTerm,
-    fit,
-)
 from lakatos.judges.rubric import Rubric, RubricDimension, RubricJudge, RubricReading
 from lakatos.traces.digest import Digest, Fingerprint, digest_of
 from lakatos.traces.record import Record
 
-PROMPT, REWRITING = "language_model", "rewrite_rubric"
-"""Names of the prompts, in the folder of this file."""
+PROMPT = "language_model"
+"""Name of the prompt, in the folder of this file."""
 FOLDER = Path(__file__).resolve().parent
 NAME = "language model"
 WEIGHT = 0.3
@@ -80,22 +71,7 @@ class PairRead(Record):
     n_readings: int
     """That could be read, of both orders."""
     wording: Fingerprint | None = None
-    """Of the rubric; None for the one that the laboratory brings."""
-
-
-class SettledRead(Record):
-    """A language model read a settled comparison by a rubric, without its label."""
-
-    kind: Literal["settled_read"] = "settled_read"
-    version: Literal[1] = 1
-    submission: Fingerprint
-    """Digest of what was read."""
-    wording: Fingerprint
-    """Of the rubric."""
-    levels: dict[str, int]
-    evidence: dict[str, str]
-    contradicted: tuple[str, ...]
-    n_readings: int
+    """Only in records of earlier versions, which had other rubrics than the laboratory's."""
 
 
 class _Level(BaseModel):
@@ -105,28 +81,19 @@ class _Level(BaseModel):
     evidence: Annotated[str, Field(min_length=1, max_length=300)]
 
 
-def reading_type(rubric: Rubric) -> type[BaseModel]:
-    """A level and its evidence for every dimension; A stands for the incumbent's side."""
-    fields: dict[str, Any] = {item.name: (_Level, ...) for item in rubric.dimensions}
-    return create_model("PairReading", __config__=ConfigDict(frozen=True, extra="forbid"), **fields)
+_FIELDS: dict[str, Any] = {item.name: (_Level, ...) for item in RUBRIC.dimensions}
+PairReading: type[BaseModel] = create_model(
+    "PairReading", __config__=ConfigDict(frozen=True, extra="forbid"), **_FIELDS
+)
+"""A level and its evidence for every dimension; A stands for the incumbent's side."""
 
 
-PairReading = reading_type(RUBRIC)
-
-
-def task(rubric: Rubric = RUBRIC) -> str:
+def task() -> str:
     """The dimensions with their levels, for the prompt."""
-    lines = [f"Read A and B on these dimensions; levels are {_said(_LEVELS)}."]
-    for item in rubric.dimensions:
-        lines.append(f"- {item.name}: {item.question}")
-        if dict(item.levels) != _LEVELS:
-            lines[-1] += f" Here {_said(item.levels)}."
-    return "\n".join(lines)
-
-
-def _said(levels: Mapping[int, str]) -> str:
-    words = ", ".join(f"{level} {words}" for level, words in sorted(levels.items()))
-    return words.replace("the incumbent", "A").replace("the candidate", "B")
+    words = ", ".join(f"{level} {words}" for level, words in sorted(_LEVELS.items()))
+    levels = words.replace("the incumbent", "A").replace("the candidate", "B")
+    questions = [f"- {item.name}: {item.question}" for item in RUBRIC.dimensions]
+    return "\n".join([f"Read A and B on these dimensions; levels are {levels}.", *questions])
 
 
 def exhibits(submission: JudgeSubmission) -> list[tuple[str, dict[str, Any]]]:
@@ -151,89 +118,17 @@ def exhibits(submission: JudgeSubmission) -> list[tuple[str, dict[str, Any]]]:
     return [*claims, ("answers so far", shown)]
 
 
-class NewDimension(BaseModel):
-    """One dimension of a rubric as a model writes it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z_]{2,30}$")]
-    question: Annotated[str, Field(min_length=10, max_length=300)]
-    clearly: Annotated[str, Field(min_length=5, max_length=200)]
-    """When it speaks clearly for one of the two."""
-    rather: Annotated[str, Field(min_length=5, max_length=200)]
-    """When it rather speaks for one of the two."""
-
-
-class NewRubric(BaseModel):
-    """A rubric as a model writes it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    reason: Annotated[str, Field(min_length=1, max_length=600)]
-    dimensions: Annotated[tuple[NewDimension, ...], Field(min_length=1, max_length=6)]
-
-
-def rewritten(answer: NewRubric) -> Rubric | None:
-    """The rubric of an answer, every dimension with its levels defined; None where two have one name."""
-    if len({item.name for item in answer.dimensions}) < len(answer.dimensions):
-        return None
-    return Rubric(
-        tuple(
-            RubricDimension(
-                item.name,
-                item.question,
-                {
-                    level: f"{words} ({item.clearly if abs(level) == 2 else item.rather})"
-                    if level
-                    else words
-                    for level, words in _LEVELS.items()
-                },
-                WEIGHT,
-            )
-            for item in answer.dimensions
-        )
-    )
-
-
-def weighed(rubric: Rubric, levels: Sequence[Mapping[str, int]], labels: Sequence[bool]) -> Rubric:
-    """The rubric with weights fitted to settled comparisons, by penalised logistic regression.
-
-    Every comparison is counted in both orders, so that there is no bias for either place.
-
-    Args:
-        rubric: Its weights do not matter.
-        levels: Of each comparison, by dimension.
-        labels: Whether the data favoured each candidate.
-    """
-    names = [item.name for item in rubric.dimensions]
-    table = np.array([[float(row[name]) for name in names] for row in levels]).reshape(
-        len(labels), len(names)
-    )
-    outcomes = np.asarray(labels, dtype=np.float64)
-    both = LabelledComparisons(
-        tuple(names), np.concatenate([table, -table]), np.concatenate([outcomes, 1 - outcomes]),
-        np.full(2 * len(outcomes), 0.5),
-    )  # fmt: skip
-    fitted = fit(JudgeProgram(tuple(ProgramTerm((ProgramFactor(name),)) for name in names)), both)
-    weight = {term.factors[0].feature: term.weight for term in fitted.terms}
-    return replace(
-        rubric,
-        dimensions=tuple(replace(item, weight=weight[item.name]) for item in rubric.dimensions),
-    )
-
-
 def combined(
-    readings: Sequence[tuple[BaseModel, bool]], rubric: Rubric = RUBRIC
+    readings: Sequence[tuple[BaseModel, bool]],
 ) -> tuple[dict[str, int], dict[str, str], tuple[str, ...]]:
     """Levels, evidence and contradicted dimensions of all readings of a pair.
 
     Args:
         readings: Each with whether candidate and incumbent had changed places. In each order the majority of signs
             decides; the level is the median of the readings with that sign, in whole levels towards 0.
-        rubric: By which they were read.
     """
     levels, evidence, contradicted = {}, {}, []
-    for dimension in rubric.dimensions:
+    for dimension in RUBRIC.dimensions:
         name = dimension.name
         found = [(getattr(reading, name), swapped) for reading, swapped in readings]
         signed = [
@@ -256,18 +151,13 @@ def combined(
     return levels, evidence, tuple(contradicted)
 
 
-Found = PairRead | SettledRead
-
-
 @dataclass(frozen=True)
 class RecordedReader:
     """Reads what a language model has said of a pair, from the records."""
 
     version: Digest
     """Of model, prompt, decoding and repeats."""
-    find: Callable[[JudgeSubmission], Found | None]
-    must: bool = False
-    """Whether a missing reading is a failure; otherwise it is level 0 on every dimension, which is even odds."""
+    find: Callable[[JudgeSubmission], PairRead | None]
 
     @property
     def digest(self) -> Digest:
@@ -276,28 +166,14 @@ class RecordedReader:
         return digest_of({"version": self.version, "code": code})
 
     def read(self, rubric: Rubric, submission: JudgeSubmission) -> RubricReading:
-        """The recorded reading.
-
-        Raises:
-            VerdictError: There is none, where there must be one.
-        """
+        """The recorded reading; where there is none, level 0 on every dimension, which is even odds."""
         found = self.find(submission)
         if found is not None:
             return RubricReading(found.levels, found.evidence)
-        if self.must:
-            raise VerdictError(
-                f"no reading of {submission.candidate[:8]} by this rubric could be had."
-            )
         silent: Mapping[str, str] = {item.name: "there is no reading" for item in rubric.dimensions}
         return RubricReading({item.name: 0 for item in rubric.dimensions}, silent)
 
 
-def make_judge(
-    version: Digest,
-    find: Callable[[JudgeSubmission], Found | None],
-    rubric: Rubric = RUBRIC,
-    *,
-    must: bool = False,
-) -> RubricJudge:
+def make_judge(version: Digest, find: Callable[[JudgeSubmission], PairRead | None]) -> RubricJudge:
     """The member of the panel."""
-    return RubricJudge(rubric, RecordedReader(version, find, must), NAME)
+    return RubricJudge(RUBRIC, RecordedReader(version, find), NAME)

@@ -30,7 +30,7 @@ TASKS = {
     "You write a successor": "reviser",
     "You wrote a theory": "repair",
     "You audit the claim": "auditor",
-    "Propose trials on which": "experiment",
+    "Propose an experiment on which": "experiment",
     "You compare two explanations": "judge",
 }
 LENS_WORDS = {

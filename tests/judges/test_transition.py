@@ -13,7 +13,6 @@ from lakatos.judges.transition import (
     EpochCommitted,
     EpochFrozen,
     EpochRefilled,
-    JudgeAskedAgain,
     JudgeSeated,
     advance,
     commit,
@@ -72,53 +71,6 @@ def test_the_order_of_decisions_does_not_matter():
     decisions = [decision("program", A, C), decision("rubric", B, D, "keep")]
     first, second = (commit(fold_epochs(order, frozen), SEATS) for order in permutations(decisions))
     assert first == second
-
-
-def asked_again(judge=B, successor=C):
-    return JudgeAskedAgain(
-        slot="rubric",
-        epoch=0,
-        judge=judge,
-        by_chance=True,
-        n_items=24,
-        n_changed=12 if successor else 0,
-        p_value=1e-6 if successor else 1.0,
-        drifted=successor is not None,
-        successor=successor,
-    )
-
-
-def test_a_judge_that_drifted_is_displaced_without_a_gate():
-    frozen = advance(BEGIN, freeze_epoch(BEGIN, digest_of("anchor"), 8))
-    found = fold_epochs([asked_again(), decision("program", A, D, "keep")], frozen)
-    record = commit(found, SEATS)
-    assert record.slots == {"program": A, "rubric": C}
-    assert (record.changed, record.without_gate, record.erases) == (
-        ("rubric",),
-        ("rubric",),
-        (SEATS["rubric"],),
-    )
-    assert "without a gate" in record.reason
-    committed = advance(found, record)
-    opened = advance(committed, refill(committed, []))
-    assert advance(opened, freeze_epoch(opened, digest_of("anchor"), 16)).drifted == {}
-
-
-def test_one_that_did_not_drift_keeps_its_seat_and_may_be_challenged():
-    frozen = advance(BEGIN, freeze_epoch(BEGIN, digest_of("anchor"), 8))
-    found = fold_epochs([asked_again(successor=None), decision("rubric", B, D)], frozen)
-    record = commit(found, SEATS)
-    assert (record.slots["rubric"], record.without_gate) == (D, ())
-
-
-def test_nobody_is_compared_with_a_judge_that_is_no_longer_what_it_was():
-    frozen = advance(BEGIN, freeze_epoch(BEGIN, digest_of("anchor"), 8))
-    with pytest.raises(EpochStateError, match="drifted in epoch 0"):
-        fold_epochs([asked_again(), decision("rubric", B, D)], frozen)
-    with pytest.raises(EpochStateError, match="ask the judge in the seat before it is challenged"):
-        advance(frozen, asked_again(judge=A))
-    with pytest.raises(EpochStateError, match="ask the judge in the seat before it is challenged"):
-        fold_epochs([decision("rubric", B, D), asked_again()], frozen)
 
 
 @pytest.mark.parametrize("verdict", ["keep", "underpowered", "error"])

@@ -1,12 +1,13 @@
 """A language model's own look at the open answers: Python that computes in the sandbox and shows a few lines.
 
 The code defines ``analyse(tables, show)``. It runs where theories run: no file, no network, no environment, no other
-process, and no answers but the open ones, which are handed to it as arrays. Neither chance nor the hour is within
-reach, so that it shows the same when it is run again.
+process, and no answers but the open ones, which are handed to it as arrays. It is run twice, and what differs is
+refused, so that it shows the same when an audit runs it again.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -15,11 +16,16 @@ import numpy as np
 from lakatos.experiments.task import Trials
 from lakatos.theories.errors import TheoryLintError
 from lakatos.theories.sandbox.lint import check_source
+from lakatos.theories.sandbox.session import SandboxLimits
 
 MOST_SHOWN: Final = 4000
 """Characters that come back from an analysis."""
 MOST_ANSWERS: Final = 200_000
 """Of all experiments together; of larger ones the newest are handed over."""
+
+LIMITS: Final = SandboxLimits(wall_seconds=60.0, cpu_seconds=10.0)
+"""Of the hour more than of the processor, so that a busy machine does not decide what an analysis shows."""
+_ADVICE_TO_OPERATORS: Final = re.compile(r",? or raise `\w+\.\w+`")
 
 RunProgram = Callable[[str, Mapping[str, Any]], tuple[Any, str]]
 """Runs ``run(arguments)`` of a source in the sandbox: what it returned, and why there is nothing."""
@@ -65,18 +71,29 @@ def run_analysis(code: str, tables: Mapping[str, Any], run: RunProgram) -> str:
     Args:
         code: Defines ``analyse(tables, show)``.
         tables: As `analysis_tables` makes them.
-        run: The sandbox.
+        run: A fresh sandbox in each call.
 
     Raises:
-        AnalysisRefusedError: It does not run, takes too long, or shows nothing.
+        AnalysisRefusedError: It does not run, takes too long, shows nothing, or shows something else when run again.
     """
     try:
         check_source(code)
     except TheoryLintError as error:
         raise AnalysisRefusedError(str(error)) from None
-    returned, failure = run(framed(code), {"tables": tables, "most": MOST_SHOWN})
+    shown = [_shown(framed(code), tables, run) for _ in range(2)]
+    if shown[0] != shown[1]:
+        raise AnalysisRefusedError(
+            "it shows something else when it is run again; use no addresses, no memory that was never written and no "
+            "random numbers without a seed"
+        )
+    return shown[0]
+
+
+def _shown(source: str, tables: Mapping[str, Any], run: RunProgram) -> str:
+    returned, failure = run(source, {"tables": tables, "most": MOST_SHOWN})
     if failure:
-        raise AnalysisRefusedError(failure.replace("the program", "the analysis")[:1000])
+        told = _ADVICE_TO_OPERATORS.sub("", failure.replace("the program", "the analysis"))
+        raise AnalysisRefusedError(told[:1000])
     if not isinstance(returned, str) or not returned.strip():
         raise AnalysisRefusedError("it showed nothing; call show(...), or return a text")
     return returned[:MOST_SHOWN]

@@ -20,6 +20,7 @@ Citation = Annotated[str, Field(pattern=r"^#[0-9a-f]{8,64}$")]
 """``#`` and the beginning of a record's digest, as the record is shown."""
 MOST_TRIALS = 12
 """Of an experiment that an advocate proposes."""
+MOST_RANGES = 4
 
 
 class Answer(BaseModel):
@@ -148,20 +149,60 @@ class Reflection(Answer):
     facts: Annotated[tuple[WrittenFact, ...], Field(max_length=3)]
 
 
+class FeatureRange(Answer):
+    """A range of a property of trials, by the name under which it is listed."""
+
+    feature: Annotated[str, Field(min_length=1, max_length=80)]
+    low: float
+    high: float
+
+
 class ProposedTrials(Answer):
-    """The advocate's: an experiment that its own theory should win. Make the type for a domain with `trials_type`."""
+    """The advocate's: an experiment in its own words. Make the type for what can be asked with `trials_type`."""
 
     reason: Sentence
-    trials: tuple[Any, ...]
+    """The contrast: where the two theories part, and why."""
+    rival: Annotated[str, Field(max_length=200)] = ""
+    """From which theory it tells its own apart; empty for the one that the question names."""
+    where: Annotated[tuple[FeatureRange, ...], Field(max_length=MOST_RANGES)] = ()
+    """Ranges in which the laboratory looks for trials on which the two theories part."""
+
+    @property
+    def made(self) -> tuple[BaseModel, ...]:
+        """Trials of its own making, where any can be asked."""
+        return tuple(getattr(self, "trials", ()))
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of the trials of an archive, or the schedule, that it picks where they are listed."""
+        return tuple(getattr(self, "picked", ()))
 
 
-def trials_type(example: Stimuli) -> type[ProposedTrials]:
-    """`ProposedTrials` for trials such as those of ``example``; what is the same in all of them need not be given."""
+def trials_type(
+    example: Stimuli, *, n_listed: int = 0, sequential: bool = False
+) -> type[ProposedTrials]:
+    """`ProposedTrials` for trials such as those of ``example``; what is the same in all of them need not be given.
+
+    Args:
+        example: Trials of the study.
+        n_listed: How many trials of an archive, or schedules, are listed to be picked; 0 where any trial can be made.
+        sequential: Whether one of the listed schedules is to be picked, whole.
+    """
+    if n_listed:
+        number = Annotated[int, Field(ge=1, le=n_listed)]
+        least, most = (1, 1) if sequential else (0, MOST_TRIALS)
+        picks: Any = Annotated[tuple[number, ...], Field(min_length=least, max_length=most)]
+        ranges: Any = Annotated[
+            tuple[FeatureRange, ...], Field(max_length=0 if sequential else MOST_RANGES)
+        ]
+        return create_model(
+            "ProposedTrials", __base__=ProposedTrials, where=(ranges, ()), picked=(picks, ...)
+        )
     fields: dict[str, Any] = {
         name: (_numbers(np.asarray(array)), ...) for name, array in varied(example).items()
     }
     trial = create_model("ProposedTrial", __base__=Answer, **fields)
-    trials: Any = Annotated[tuple[trial, ...], Field(min_length=2, max_length=MOST_TRIALS)]
+    trials: Any = Annotated[tuple[trial, ...], Field(max_length=MOST_TRIALS)]
     return create_model("ProposedTrials", __base__=ProposedTrials, trials=(trials, ...))
 
 
@@ -194,9 +235,9 @@ def stimuli_of(proposed: ProposedTrials, example: Stimuli) -> Stimuli:
     Raises:
         StimuliError: There is none.
     """
-    rows = [trial.model_dump() for trial in proposed.trials]
+    rows = [trial.model_dump() for trial in proposed.made]
     if not rows:
-        raise StimuliError("no trial is proposed; name at least two.")
+        raise StimuliError("no trial is proposed.")
     given = {
         name: np.asarray([row[name] for row in rows], dtype=np.float64) for name in varied(example)
     }

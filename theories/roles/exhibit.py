@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -24,6 +25,9 @@ from lakatos.traces.digest import Digest
 MOST_OF_TITLE = 60
 _GRAMMAR_NAMES = re.compile(r"^try (?:\w+:\w+(?:, )?)+: ")
 """Of mechanisms, which mean nothing to who does not know the grammar."""
+LEAST_GAIN = 0.0005
+"""Nats per choice below which it is not worth a line to say how a finding could be mended."""
+_OF_THE_GRAMMAR = {"COMPOSITION", "CLAUSES"}
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,13 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
         "leader": names[diagnosis.leader],
         "behind_nats_per_choice": rounded(diagnosis.difference),
         "standard_error": rounded(diagnosis.standard_error),
+    }
+    if diagnosis.tie:
+        value["settled"] = (
+            "no: the difference is below two standard errors; the leader is the simplest theory that is not behind the "
+            "best by more than one"
+        )
+    value |= {
         "where": diagnosis.location,
         "hypothesis": diagnosis.hypothesis,
     }
@@ -122,14 +133,40 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
     for number, claim in enumerate(claims, start=1):
         value[f"claim_{number}"] = claim.text
         facts.append(ClaimFact(f"claim_{number}", claim.effect))
-        if claim.recommendation:
+        if claim.recommendation and (claim.gain is None or claim.gain >= LEAST_GAIN):
             value[f"advice_{number}"] = _GRAMMAR_NAMES.sub("", claim.recommendation)
     return Exhibit("case file", value, digest, tuple(facts))
 
 
 def theory_exhibit(theory: Theory, title: str) -> Exhibit:
-    """A theory's source; cited by nobody, as it is no evidence."""
-    return Exhibit(f"source of {title}: {theory.name}", theory.program.source)
+    """What of a theory's source decides how it chooses; cited by nobody, as it is no evidence."""
+    return Exhibit(f"source of {title}: {theory.name}", essential_source(theory.program.source))
+
+
+def essential_source(source: str) -> str:
+    """A source without what readers have no use for: names of the grammar, and functions that are never called."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return source
+    functions = {item.name: item for item in body if isinstance(item, ast.FunctionDef)}
+    called: set[str] = set()
+    waiting: list[str] = [name for name in ("choose", "start", "learn") if name in functions]
+    while waiting:
+        name = waiting.pop()
+        called.add(name)
+        inside = {item.id for item in ast.walk(functions[name]) if isinstance(item, ast.Name)}
+        waiting += [other for other in inside & set(functions) if other not in called]
+    lines = source.splitlines()
+    for item in reversed(body):
+        idle = isinstance(item, ast.FunctionDef) and item.name not in called
+        if idle or (isinstance(item, ast.Assign) and _assigns(item) <= _OF_THE_GRAMMAR):
+            del lines[item.lineno - 1 : item.end_lineno]
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).strip() + "\n"
+
+
+def _assigns(item: ast.Assign) -> set[str]:
+    return {target.id for target in item.targets if isinstance(target, ast.Name)} or {""}
 
 
 def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
@@ -140,22 +177,37 @@ def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
     if domain.sequential:
         one = {name: np.asarray(array)[:1] for name, array in stimuli.arrays.items()}
         shown = domain.shown(one, {})
+        names = [name for name in shown if name in one]
         for name, array in shown.items():
             axes = ["n_people"] if name in one else ["n_draws or 1", "n_people"]
             value[f'trials["{name}"]'] = _shape([*axes, *np.shape(array)[len(axes) :]])
         for name in domain.feedback(one, shown, np.zeros((1, 1), dtype=np.intp)):
             value[f'feedback["{name}"]'] = _shape(["n_draws or 1", "n_people"])
     else:
+        names = list(stimuli.arrays)
         value |= {
             f'trials["{name}"]': _shape(["n_trials", *a.shape[1:]])
             for name, a in stimuli.arrays.items()
         }
     value["options"] = f"{domain.n_options(stimuli)}, called {', '.join(domain.options)}"
     value["number of cues, options or steps"] = (
-        "may differ from experiment to experiment; take it from the shapes"
+        "may differ from experiment to experiment; take it from the shapes, and index nothing that need not be there. "
+        f"The checks also ask about trials of these shapes: {'; '.join(_shapes_of_checks(domain, names))}"
     )
     value["a trial"] = domain.describe(stimuli, 0)
     return Exhibit("trials", value)
+
+
+def _shapes_of_checks(domain: Domain, names: Sequence[str]) -> list[str]:
+    """Shapes of the arrays of the trials with which every theory is checked: the smallest and the largest."""
+    sets = domain.probes(np.random.default_rng(0))
+    told = []
+    for name in names:
+        shapes = sorted({tuple(np.shape(part[name])[1:]) for part in sets if name in part.arrays})
+        if shapes and any(shapes):
+            ends = list(dict.fromkeys([shapes[0], shapes[-1]]))
+            told.append(f"{name} {' to '.join(str(list(shape)) for shape in ends)} a trial")
+    return told
 
 
 def variations_exhibit(domain: Domain) -> Exhibit:

@@ -58,6 +58,7 @@ def _table_part(
 ) -> Exhibit:
     """Some rows of the table, and what each of their numbers is a number of."""
     counts = trials.totals.sum(axis=1)
+    people = _people_by_trial(trials)
     predicted = {theory: predicted_shares(score) for theory, score in scores.items()}
     names = option_names(trials.n_options)
     shown, always = _without_common([domain.describe(trials.stimuli, row) for row in rows])
@@ -78,7 +79,10 @@ def _table_part(
         cells = {PEOPLE: trials.proportions[row]}
         cells |= {theory: shares[row] for theory, shares in predicted.items()}
         told = ", ".join(f"{of} {_told(shares)}" for of, shares in cells.items())
-        lines.append(f"trial {row + 1}: {words}; {int(counts[row])} answers; {told}")
+        given = f"{int(counts[row])} answers"
+        if 0 < people[row] < counts[row]:
+            given += f" of {people[row]} people"
+        lines.append(f"trial {row + 1}: {words}; {given}; {told}")
         facts.append(
             ClaimFact("answers", float(counts[row]), PEOPLE, experiment=name, trial=row + 1)
         )
@@ -90,6 +94,15 @@ def _table_part(
             ]
     title = f"experiment {name}" + (f", part {part[0]} of {part[1]}" if part[1] > 1 else "")
     return Exhibit(title, lines, digest, tuple(facts))
+
+
+def _people_by_trial(trials: Trials) -> NDArray[np.intp]:
+    """``(n_trials,)`` people who answered each trial; 0 where nobody can tell."""
+    n_trials = len(trials.stimuli)
+    if trials.pooled:
+        return np.zeros(n_trials, dtype=np.intp)
+    pairs = np.unique(np.asarray(trials.participant) * n_trials + np.asarray(trials.trial))
+    return np.bincount(pairs % n_trials, minlength=n_trials)
 
 
 def _most_missed_first(trials: Trials, scores: Sequence[TheoryScored]) -> list[int]:

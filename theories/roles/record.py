@@ -247,7 +247,17 @@ class TrialsProposed(Record):
     passed: bool
     reason: str
     left_out: tuple[str, ...] = ()
-    """Trials that cannot be asked, each with the reason; the others were tried without them."""
+    """Trials that are not asked, each with the reason; the others were tried without them."""
+    contrast: str = ""
+    """Where the two theories part, in the advocate's own words, which nothing checks."""
+    where: tuple[str, ...] = ()
+    """Ranges in which trials were looked for."""
+    n_found: int = 0
+    """Trials that the laboratory found in these ranges."""
+    archive: str = ""
+    """The archived experiment that has the trials; empty where new people can be asked."""
+    failed: Literal["", "form", "power"] = ""
+    """What a repair has to mend: trials that cannot be asked, or theories that they do not tell apart."""
 
 
 class BudgetRaised(Record):

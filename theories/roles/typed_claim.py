@@ -24,6 +24,10 @@ UNITS: Final = {
 }
 """Units of quantities; all others have none."""
 PEOPLE: Final = "people"
+COARSEST: Final = 0.05
+"""Of a number, the most that rounding may take from it or add to it; whoever says 1 for 0.6 says something else."""
+COARSEST_SHARE: Final = 0.02
+"""Likewise of shares and their differences, whatever their size."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,8 @@ def claim_problem(claim: TypedClaim, facts: Sequence[ClaimFact]) -> str:
         return f"{claim.quantity!r} is stated in {' or '.join(allowed)}, not in {claim.unit!r}"
     if bool(claim.against) != (claim.direction != "is") and claim.quantity != "standard_error":
         return 'a difference has "against" and "above" or "below"; anything else has "is" and no "against"'
+    if claim.quantity == "standard_error" and claim.direction != "is":
+        return '"standard_error" is a number by itself: its direction is "is"'
     if claim.direction != "is" and claim.value.startswith("-"):
         return "a difference has no sign of its own: say above or below"
     found = _computed(claim, facts)
@@ -95,7 +101,20 @@ def claim_problem(claim: TypedClaim, facts: Sequence[ClaimFact]) -> str:
     half = 0.5 * 10.0**-decimals * (1 + 1e-9) + 1e-12
     if all(abs(sign * value * scale - said) > half for value in exact):
         return f"{_what(claim)} is {sign * exact[0] * scale:.{SHOWN_DIGITS}g} in the cited records, not {claim.value}"
+    if _is_coarse(claim, said / scale, [sign * value for value in exact], digits):
+        return f"{claim.value} is too coarse: {_what(claim)} is {sign * exact[0] * scale:.{SHOWN_DIGITS}g}"
     return ""
+
+
+def _is_coarse(claim: TypedClaim, said: float, exact: Sequence[float], digits: int) -> bool:
+    """Whether what is said is so much rounder than what records show that it says something else."""
+    within = 0.5 * 10.0**-digits + 1e-12
+    distance = min(abs(value - said) for value in exact)
+    if distance <= within:
+        return False
+    if claim.quantity == "share":
+        return said in (0.0, 1.0) or distance > COARSEST_SHARE
+    return distance > COARSEST * min(map(abs, exact))
 
 
 def _computed(claim: TypedClaim, facts: Sequence[ClaimFact]) -> tuple[tuple[float, ...], int] | str:

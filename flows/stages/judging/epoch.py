@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.power import wilson_interval
 from lakatos.experiments.task import identities
-from lakatos.flows.roles.read_pairs import model_judge, read_settled
-from lakatos.flows.roles.rewrite import correct, rewrite, screened
+from lakatos.flows.roles.read_pairs import model_judge
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.state import RunState
-from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.judging.anchor import (
     anchor_of,
     read_dev,
@@ -28,8 +26,6 @@ from lakatos.flows.stages.judging.challenge import challenge
 from lakatos.judges.anchor import AnchorItem, LabelsExposed, components
 from lakatos.judges.answer import ask
 from lakatos.judges.bias import BiasReport, bias_report
-from lakatos.judges.canary import N_ITEMS, canary
-from lakatos.judges.critic import PROBABILITIES, STANDARD_ERRORS, CriticsHeard, grade
 from lakatos.judges.description import ScoredExperiment, describe, favoured
 from lakatos.judges.epoch import EpochOpened, JudgeEpoch, freeze
 from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements
@@ -49,27 +45,23 @@ from lakatos.judges.program import (
     gain_of_breeding,
     labelled,
 )
-from lakatos.judges.record import AnchorTaken, ChallengerScreened, JudgeBred, PairDescribed
-from lakatos.judges.rubric import Rubric, RubricJudge
+from lakatos.judges.record import AnchorTaken, JudgeBred, PairDescribed
 from lakatos.judges.rubrics import RUBRICS
-from lakatos.judges.rubrics.language_model import NAME, RUBRIC, SettledRead
-from lakatos.judges.rubrics.parsimony import ParsimonyJudge
 from lakatos.judges.rubrics.rule import RULES, RuleJudge, calibrated
 from lakatos.judges.transition import (
     EpochCommitted,
     EpochFrozen,
     EpochRefilled,
-    JudgeAskedAgain,
     JudgeSeated,
     commit,
     freeze_epoch,
     may_rescore,
     next_checkpoint,
     refill,
-    told,
+    why_ended,
 )
 from lakatos.traces.artifact import ArtifactStore
-from lakatos.traces.digest import Digest, digest_bytes, digest_of
+from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.journal import Event
 from lakatos.traces.record import Tombstone, kind_of
 from lakatos.traces.step import Recorded, StepContext
@@ -84,11 +76,8 @@ _OF_AN_END = frozenset(
     for record in (
         AnchorTaken,
         LabelsExposed,
-        SettledRead,
-        ChallengerScreened,
         JudgeBred,
         EpochFrozen,
-        JudgeAskedAgain,
         LevelDrawn,
         GateRegistered,
         GateDecided,
@@ -98,8 +87,6 @@ _OF_AN_END = frozenset(
     )
 )
 PROGRAM = "program"
-N_CALIBRATING = 24
-"""Programs whose answers, with those of the rules, say how telling a comparison is when a rubric is screened."""
 TASK = "whether people's next data favour the candidate"
 
 
@@ -131,19 +118,10 @@ async def seat_judges(run: Run) -> None:
     for slot in (PROGRAM, *RULES):
         bred = await _bring_up(run, slot, 0, taken, made(slot), None, len(dev))
         _seat(run, slot, 0, bred.record.judge, bred.digest)
-    if run.config.judges.rubric:
-        first = model_judge(run.config, lambda: run.state, RUBRIC)
-        bred = await _bring_up(run, NAME, 0, taken, first, None, 0)
-        _seat(run, NAME, 0, first.digest, bred.digest)
     for judge in epoch_of(run).judges:
         if judge.name not in run.state.seats.held:
             _seat(run, judge.name, 0, judge.digest, run.state.campaign.started.digest)
     empanel(run)
-
-
-def evolving(config: CampaignConfig) -> tuple[str, ...]:
-    """Slots that have challengers; what those in them say is measured one by one, so that it can be erased."""
-    return (NAME, PROGRAM) if config.judges.rubric else (PROGRAM,)
 
 
 def epoch_of(run: Run) -> JudgeEpoch:
@@ -160,8 +138,8 @@ def empanel(run: Run) -> None:
 def panel(run: Run) -> JudgeEpoch:
     """The judges of a study: the rules, those made on its anchor set, and a language model where named."""
     judges: list[Judge] = [*(make() for make in RUBRICS.values()), *seated(run)]
-    if run.config.roles.judge and not run.config.judges.rubric:
-        judges.append(model_judge(run.config, lambda: run.state, RUBRIC))
+    if run.config.roles.judge:
+        judges.append(model_judge(run.config, lambda: run.state))
     return freeze(run.state.seats.epoch.number if run.state.seats.epoch else 0, judges)
 
 
@@ -173,34 +151,15 @@ def seated(run: Run) -> list[Judge]:
         for slot, judge in sorted(slots.items())
         if judge in run.state.seats.bred
     }
-    return [judge_from(run.trace.artifacts, record, lambda: run.state) for record in made.values()]
+    return [judge_from(run.trace.artifacts, record) for record in made.values()]
 
 
-def judge_from(
-    artifacts: ArtifactStore, record: JudgeBred, now: Callable[[], RunState], *, must: bool = False
-) -> Judge:
-    """A judge put together again from its artifact.
-
-    Args:
-        artifacts: Of the run.
-        record: Names the artifact.
-        now: Gives the run's state, which holds what a language model has read.
-        must: Whether a reading that is missing there is a failure, or even odds.
-    """
+def judge_from(artifacts: ArtifactStore, record: JudgeBred) -> Judge:
+    """A judge put together again from the artifact of a run that its record names."""
     value = artifacts.get_json(record.made)
     if "rule" in value:
         return RuleJudge.from_json(value)
-    if "rubric" in value:
-        config = now().campaign.config
-        assert config is not None
-        return model_judge(config, now, Rubric.from_json(value["rubric"]), must=must)
     return ProgramJudge(JudgeProgram.from_json(value["program"]), record.slot)
-
-
-def rubric_of(run: Run) -> Rubric:
-    """By which the language model of the panel reads."""
-    found = next((judge for judge in epoch_of(run).judges if isinstance(judge, RubricJudge)), None)
-    return found.rubric if found else RUBRIC
 
 
 async def _bring_up(
@@ -227,8 +186,6 @@ def _bred(
     match judge:
         case RuleJudge():
             value = judge.to_json()
-        case RubricJudge():
-            value = {"rubric": judge.rubric.to_json()}
         case ProgramJudge():
             value = {"program": judge.program.to_json()}
         case _:
@@ -303,13 +260,10 @@ def measure(
         inputs=inputs,
         position={"cycle": cycle},
     )
-    said = [
-        _measure(run, slot, artifact, submission, pair.digest).digest
-        for slot in evolving(run.config)
-    ]
+    said = _measure(run, artifact, submission, pair.digest).digest
     return [
         pair.digest,
-        *said,
+        said,
         *(run.state.seats.held[slot].digest for slot in sorted(run.state.seats.held)),
     ]
 
@@ -325,14 +279,14 @@ def lasting(run: Run, candidate: Digest, cycle: int, otherwise: Sequence[Digest]
 
 
 def _measure(
-    run: Run, slot: str, artifact: Digest, submission: JudgeSubmission, pair: Digest
+    run: Run, artifact: Digest, submission: JudgeSubmission, pair: Digest
 ) -> Recorded[JudgeMeasured]:
-    seat, epoch = run.state.seats.held[slot], epoch_of(run).number
-    (judge,) = (judge for judge in epoch_of(run).judges if judge.name == slot)
+    seat, epoch = run.state.seats.held[PROGRAM], epoch_of(run).number
+    (judge,) = (judge for judge in epoch_of(run).judges if judge.name == PROGRAM)
     said = JudgeMeasured(
         subject=artifact, task=TASK, seat=seat.digest, epoch=epoch, value=judge.judge(submission)
     )
-    position: dict[str, int | str] = {"slot": slot, "epoch": epoch}
+    position: dict[str, int | str] = {"slot": PROGRAM, "epoch": epoch}
     return run.record(said, name="measure", inputs=[pair, seat.digest], position=position)
 
 
@@ -366,38 +320,6 @@ def outcome(run: Run, pair: PairDescribed) -> VerdictOutcome | None:
         in_errors,
         tuple(run.state.theories.scores[name, later[0]].digest for name in names),
     )
-
-
-def rescored(run: Run, versions: Mapping[str, Digest]) -> tuple[list[CriticsHeard], list[Digest]]:
-    """Candidates of displaced judges that were judged again, with what became of them, and the records behind it.
-
-    Args:
-        run: The campaign.
-        versions: Of the critics, by name.
-    """
-    state = run.state
-    by_subject = {item.record.subject: item for item in state.seats.measured.values()}
-    asked = {(item.record.candidate, item.record.cycle): item for item in state.judging.asked}
-    told = {(item.record.candidate, item.record.cycle) for item in state.judging.decided.values()}
-    found, sources = [], []
-    for place, pair in state.judging.pairs.items():
-        said, then = by_subject.get(pair.record.submission), outcome(run, pair.record)
-        if place in told or said is None or then is None:
-            continue
-        submission = submission_in(run.trace.artifacts, pair.record)
-        answers = {
-            judge.name: grade(judge.judge(submission), PROBABILITIES)
-            for judge in epoch_of(run).judges
-        }
-        error = max(submission.standard_error, 1e-9)
-        answers["fit"] = grade(submission.advantage / error, STANDARD_ERRORS)
-        sources += [pair.digest, said.digest, *then.records]
-        if place in asked:
-            answers[asked[place].record.critic] = asked[place].record.level
-            sources.append(asked[place].digest)
-        own = {name: versions[name] for name in answers}
-        found.append(CriticsHeard(run.config.domain, answers, own, then.advantage > 0, said.digest))
-    return found, sources
 
 
 def submission_in(artifacts: ArtifactStore, pair: PairDescribed) -> JudgeSubmission:
@@ -434,19 +356,11 @@ async def turn_epoch(run: Run, cycle: int) -> None:
         inputs=[taken.digest, *(seat.digest for _, seat in sorted(run.state.seats.held.items()))],
         position=position | {"cycle": cycle},
     )
-    asked = await _ask_again(run, cycle, frozen, taken) if NAME in evolving(run.config) else None
+    trapped = await _trap(run, frozen)
+    bred = await _breed(run, frozen, trapped)
     decisions = []
-    for slot in sorted(evolving(run.config)):
-        if asked is not None and asked.record.drifted and slot == asked.record.slot:
-            continue
-        trapped = await _trap(run, slot, frozen)
-        bred = await (
-            _rewrite(run, cycle, frozen, trapped)
-            if slot == NAME
-            else _breed(run, slot, frozen, trapped)
-        )
-        if bred is not None and bred.record.judge != epoch.slots[slot]:
-            decisions.append(await _challenge(run, cycle, slot, bred, trapped))
+    if bred.record.judge != epoch.slots[PROGRAM]:
+        decisions.append(await _challenge(run, bred, trapped))
     assert run.state.seats.epoch is not None
     committed = run.record(
         commit(
@@ -454,11 +368,7 @@ async def turn_epoch(run: Run, cycle: int) -> None:
             {slot: seat.digest for slot, seat in run.state.seats.held.items()},
         ),
         name="commit epoch",
-        inputs=[
-            frozen.digest,
-            *([asked.digest] if asked else []),
-            *(item.digest for item in decisions),
-        ],
+        inputs=[frozen.digest, *(item.digest for item in decisions)],
         position=position,
     )
     for slot in committed.record.changed:
@@ -473,7 +383,7 @@ async def turn_epoch(run: Run, cycle: int) -> None:
         "refill epoch", work, returns=EpochRefilled, inputs=[committed.digest], position=position
     )
     empanel(run)
-    run.progress.note(told(committed.record, [item.record for item in decisions]))
+    run.progress.note(why_ended([item.record for item in decisions]))
 
 
 def _on_record(run: Run, number: int) -> list[Event]:
@@ -537,19 +447,7 @@ async def rescore(run: Run, cycle: int) -> None:
             continue
         pair = pairs[subject]
         submission = submission_in(run.trace.artifacts, pair.record)
-        if NAME in evolving(run.config):
-            taken = run.state.seats.anchors[-1].digest
-            await read_settled(
-                run,
-                cycle,
-                "judge again",
-                [submission],
-                rubric_of(run),
-                taken,
-                run.state.seats.n_rescored,
-            )
-        for slot in evolving(run.config):
-            _measure(run, slot, subject, submission, pair.digest)
+        _measure(run, subject, submission, pair.digest)
 
 
 def settled_items(run: Run) -> list[tuple[AnchorItem, Digest]]:
@@ -575,7 +473,7 @@ def settled_items(run: Run) -> list[tuple[AnchorItem, Digest]]:
     return list(found.values())
 
 
-async def _trap(run: Run, slot: str, frozen: Recorded[EpochFrozen]) -> Recorded[AnchorTaken]:
+async def _trap(run: Run, frozen: Recorded[EpochFrozen]) -> Recorded[AnchorTaken]:
     """The anchor set with what fooled the incumbent, where people's data have settled it, in dev."""
     before = run.state.seats.anchors[-1]
     settled = settled_items(run)
@@ -584,7 +482,7 @@ async def _trap(run: Run, slot: str, frozen: Recorded[EpochFrozen]) -> Recorded[
 
     def work(context: StepContext) -> AnchorTaken:
         items = [item for item, _ in settled]
-        answers = ask(_incumbent(run, slot), [item.submission for item in items])
+        answers = ask(_incumbent(run), [item.submission for item in items])
         whole = trap(anchor_of(context.artifacts, before.record), answers, items)
         return taken_record(
             context,
@@ -594,17 +492,17 @@ async def _trap(run: Run, slot: str, frozen: Recorded[EpochFrozen]) -> Recorded[
         )
 
     inputs = [before.digest, frozen.digest, *(digest for _, digest in settled)]
-    position: dict[str, int | str] = {"slot": slot, "epoch": frozen.record.epoch}
+    position: dict[str, int | str] = {"slot": PROGRAM, "epoch": frozen.record.epoch}
     return await run.step("trap", work, returns=AnchorTaken, inputs=inputs, position=position)
 
 
 async def _breed(
-    run: Run, slot: str, frozen: Recorded[EpochFrozen], taken: Recorded[AnchorTaken]
+    run: Run, frozen: Recorded[EpochFrozen], taken: Recorded[AnchorTaken]
 ) -> Recorded[JudgeBred]:
     """The best challenger bred from the incumbent, chosen on dev alone; the incumbent where breeding does not pay."""
     epoch = frozen.record.epoch
     dev = read_dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
-    incumbent = _incumbent(run, slot)
+    incumbent = _incumbent(run)
     assert isinstance(incumbent, ProgramJudge)
 
     def work(context: StepContext) -> JudgeBred:
@@ -613,133 +511,30 @@ async def _breed(
         )
         gain, error = gain_of_breeding(incumbent.program, items, components(dev), context.rng)
         best = (
-            ProgramJudge(breed(incumbent.program, items, context.rng)[0], slot)
+            ProgramJudge(breed(incumbent.program, items, context.rng)[0], PROGRAM)
             if gain > error
             else incumbent
         )
-        return _bred(context, slot, epoch + 1, best, incumbent.digest, len(dev))
+        return _bred(context, PROGRAM, epoch + 1, best, incumbent.digest, len(dev))
 
-    position: dict[str, int | str] = {"slot": slot, "epoch": epoch}
+    position: dict[str, int | str] = {"slot": PROGRAM, "epoch": epoch}
     return await run.step(
         "breed", work, returns=JudgeBred, inputs=[frozen.digest, taken.digest], position=position
     )
 
 
-async def _ask_again(
-    run: Run, cycle: int, frozen: Recorded[EpochFrozen], taken: Recorded[AnchorTaken]
-) -> Recorded[JudgeAskedAgain] | None:
-    """Whether the language model still answers as it did, on comparisons of dev that it read first; None before any.
-
-    They are read as by its successor, whose first readings they are where it drifted.
-    """
-    epoch, incumbent = frozen.record.epoch, _incumbent(run, NAME)
-    assert isinstance(incumbent, RubricJudge)
-    old, by_chance = incumbent.rubric, run.config.roles.temperature > 0
-    dev = {
-        digest_of(item.to_json()): item
-        for item in anchor_of(run.trace.artifacts, taken.record).submissions("dev")
-    }
-    names = [
-        name
-        for name, wording in run.state.judging.settled_read
-        if wording == old.wording and name in dev
-    ][:N_ITEMS]
-    if not names:
-        return None
-    new = replace(old, edition=f"judge epoch {epoch + 1}")
-    readers = [old, new, replace(new, edition=f"{new.edition}, once more")][: 3 if by_chance else 2]
-    items = [dev[name] for name in names]
-    for number, rubric in enumerate(readers[1:], start=1):
-        await read_settled(run, cycle, "ask again", items, rubric, taken.digest, number)
-    judges = [model_judge(run.config, lambda: run.state, rubric, must=True) for rubric in readers]
-    found = canary(*(ask(judge, items) for judge in judges))
-    bred = None
-    if found.drifted:
-        bred = await _bring_up(run, NAME, epoch + 1, taken, judges[1], incumbent.digest, 0)
-    record = JudgeAskedAgain(
-        slot=NAME,
-        epoch=epoch,
-        judge=incumbent.digest,
-        by_chance=by_chance,
-        n_items=found.n_items,
-        n_changed=found.n_changed,
-        p_value=found.p_value,
-        drifted=found.drifted,
-        successor=judges[1].digest if found.drifted else None,
-    )
-    read = [
-        run.state.judging.settled_read.get((name, rubric.wording))
-        for name in names
-        for rubric in readers
-    ]
-    inputs = [
-        frozen.digest,
-        *([bred.digest] if bred else []),
-        *(item.digest for item in read if item is not None),
-    ]
-    return run.record(
-        record, name="ask again", inputs=inputs, position={"slot": NAME, "epoch": epoch}
-    )
-
-
-async def _rewrite(
-    run: Run, cycle: int, frozen: Recorded[EpochFrozen], taken: Recorded[AnchorTaken]
-) -> Recorded[JudgeBred] | None:
-    """A rubric that the language model wrote from its mistakes on dev, unless screening finds it to be worse."""
-    epoch = frozen.record.epoch
-    dev = read_dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
-    incumbent = _incumbent(run, NAME)
-    assert isinstance(incumbent, RubricJudge)
-    found = await rewrite(run, cycle, epoch, incumbent.rubric, dev, taken.digest)
-    if found is None:
-        return None
-    rubric, cited = found
-    items = labelled([item.submission for item in dev], [item.label for item in dev], readable(dev))
-    start = JudgeProgram((ProgramTerm((ProgramFactor("advantage_z"),)),))
-    bred = breed(start, items, np.random.default_rng([run.config.seed, epoch]))
-    programs = [ProgramJudge(program) for program in bred[:N_CALIBRATING]]
-    others: list[Judge] = [
-        ParsimonyJudge(),
-        *(judge for judge in epoch_of(run).judges if judge.name in RULES),
-        *programs,
-    ]
-    judge, screening = await screened(
-        run, cycle, epoch, incumbent.rubric, rubric, dev, others, taken.digest
-    )
-    if screening.record.verdict == "worse":
-        run.progress.note(
-            f"a rewritten rubric was dropped after {screening.record.n_asked} comparisons"
-        )
-        return None
-
-    def work(context: StepContext) -> JudgeBred:
-        return _bred(context, NAME, epoch + 1, judge, incumbent.digest, screening.record.n_asked)
-
-    position: dict[str, int | str] = {"slot": NAME, "epoch": epoch}
-    inputs = [frozen.digest, screening.digest, *cited]
-    return await run.step("breed", work, returns=JudgeBred, inputs=inputs, position=position)
-
-
 async def _challenge(
-    run: Run, cycle: int, slot: str, bred: Recorded[JudgeBred], taken: Recorded[AnchorTaken]
+    run: Run, bred: Recorded[JudgeBred], taken: Recorded[AnchorTaken]
 ) -> Recorded[GateDecided]:
-    """Put the challenger to the gate; a language model reads all of confirm before, by both rubrics."""
-    incumbent = _incumbent(run, slot)
-    challenger = judge_from(run.trace.artifacts, bred.record, lambda: run.state, must=True)
-    if slot == NAME:
-        asked = anchor_of(run.trace.artifacts, taken.record).submissions("confirm")
-        for name, judge in (("incumbent", incumbent), ("challenger", challenger)):
-            assert isinstance(judge, RubricJudge)
-            await read_settled(
-                run, cycle, f"read confirm as {name}", asked, judge.rubric, taken.digest
-            )
-    return await challenge(run, slot, (incumbent, challenger), taken)
+    """Put the challenger to the gate."""
+    challenger = judge_from(run.trace.artifacts, bred.record)
+    return await challenge(run, PROGRAM, (_incumbent(run), challenger), taken)
 
 
-def _incumbent(run: Run, slot: str) -> Judge:
+def _incumbent(run: Run) -> Judge:
     assert run.state.seats.epoch is not None
-    record = run.state.seats.bred[run.state.seats.epoch.slots[slot]].record
-    return judge_from(run.trace.artifacts, record, lambda: run.state, must=True)
+    record = run.state.seats.bred[run.state.seats.epoch.slots[PROGRAM]].record
+    return judge_from(run.trace.artifacts, record)
 
 
 def _to_rescore(run: Run) -> list[Digest]:
@@ -760,7 +555,8 @@ def anchor_accuracy(judge: Judge, items: Sequence[AnchorItem]) -> dict[str, Any]
     """Right answers of a judge among the settled items that it answers, with their 95% interval; None without any."""
     answers = ask(judge, [item.submission for item in items])
     kept = ~np.isnan(answers.probability)
-    right, n = correct(answers, items)[kept], int(kept.sum())
+    labels = np.where([item.label for item in items], 1, -1)
+    right, n = (answers.side == labels)[kept], int(kept.sum())
     if not n:
         return None
     low, high = wilson_interval(int(right.sum()), n)
@@ -768,10 +564,7 @@ def anchor_accuracy(judge: Judge, items: Sequence[AnchorItem]) -> dict[str, Any]
 
 
 def present_judges(state: RunState, artifacts: ArtifactStore) -> dict[str, Judge]:
-    """The judges of a run's panel as it is now, by name, read from the trace alone.
-
-    A language model says what is on record; one whose rubric is not rewritten is left out.
-    """
+    """The judges of a run's panel as it is now, by name, read from the trace alone; without a language model."""
     slots = state.seats.epoch.slots if state.seats.epoch else {}
     made = {
         slot: state.seats.bred[judge].record
@@ -779,31 +572,26 @@ def present_judges(state: RunState, artifacts: ArtifactStore) -> dict[str, Judge
         if judge in state.seats.bred
     }
     found = {name: make() for name, make in RUBRICS.items()}
-    found |= {
-        slot: judge_from(artifacts, record, lambda: state, must=True)
-        for slot, record in made.items()
-    }
+    found |= {slot: judge_from(artifacts, record) for slot, record in made.items()}
     return dict(sorted(found.items()))
 
 
 def accuracy_by_epoch(
     state: RunState, artifacts: ArtifactStore
 ) -> dict[str, dict[int, dict[str, Any]]]:
-    """Right answers of the judge in each evolving slot, by epoch, on the dev part as it was taken."""
+    """Right answers of the judge that evolves, by slot and epoch, on the dev part as it was taken."""
     if not state.seats.anchors or state.seats.epoch is None or state.campaign.config is None:
         return {}
     items = anchor_of(artifacts, state.seats.anchors[0].record).parts["dev"]
     by_epoch = {item.record.epoch: item.record.slots for item in state.seats.frozen} | {
         state.seats.epoch.number: state.seats.epoch.slots
     }
-    found: dict[str, dict[int, dict[str, Any]]] = {}
-    for slot in evolving(state.campaign.config):
-        for number, slots in sorted(by_epoch.items()):
-            record = state.seats.bred[slots[slot]].record
-            right = anchor_accuracy(judge_from(artifacts, record, lambda: state, must=True), items)
-            if right is not None:
-                found.setdefault(slot, {})[number] = right
-    return found
+    found: dict[int, dict[str, Any]] = {}
+    for number, slots in sorted(by_epoch.items()):
+        judge = judge_from(artifacts, state.seats.bred[slots[PROGRAM]].record)
+        if (right := anchor_accuracy(judge, items)) is not None:
+            found[number] = right
+    return {PROGRAM: found} if found else {}
 
 
 def bias_of(judge: Judge, items: Sequence[AnchorItem]) -> BiasReport:

@@ -9,20 +9,18 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import fits_of
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import DISTINCT, distance, sample_of_space
-from lakatos.flows.stages.judging.decide import decide_on
 from lakatos.flows.stages.judging.epoch import (
     epoch_of,
     lasting,
     measure,
     open_epoch,
     rescore,
-    rubric_of,
     submission_of,
     turn_epoch,
 )
 from lakatos.flows.stages.revise import check_program
 from lakatos.flows.stages.score import score
-from lakatos.judges.decision import VERIFY
+from lakatos.judges.decision import VERIFY, decide
 from lakatos.judges.epoch import rank
 from lakatos.judges.judge import Verdict
 from lakatos.theories.checks.complexity import form_of_source
@@ -78,14 +76,24 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
         for name in fresh
         if name in run.state.theories.checked
     }
-    await read_pairs(run, cycle, shown, rubric_of(run))
+    await read_pairs(run, cycle, shown)
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
     by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
     advantages = {name: run.state.left_out_advantage(name, incumbent) for name in by_digest}
     placed = _placed(run, found.record.submissions, advantages)
     for verdict in rank(item.record for item in verdicts):
         name = verdict.candidate
-        decided = await decide_on(run, by_digest[name], advantages[name], has_place=name in placed)
+        decided = run.record(
+            decide(
+                verdict,
+                by_digest[name].digest,
+                run.config.judges.asking,
+                has_place=name in placed,
+            ),
+            name="decide",
+            inputs=[by_digest[name].digest],
+            position={"cycle": cycle, "theory": name},
+        )
         if decided.record.action != VERIFY:
             run.progress.note(f"{run.state.theories.name(name)}: {decided.record.text}")
             continue

@@ -53,7 +53,7 @@ class Worker:
         if "your last analysis" not in text:
             value |= {"source": "", "analysis": LOOK, "note": "Sums that are odd matter."}
         elif "your drafts so far" not in text:
-            value["source"] = MISTAKEN
+            value |= {"source": MISTAKEN, "analysis": LOOK, "note": "Sums that are odd matter."}
         return json.dumps(value)
 
     def proposed(self, text: str) -> str:
@@ -62,7 +62,7 @@ class Worker:
         shown = [
             json.loads(line)["trial"] for line in text.split("\n") if line.startswith('{"trial": {')
         ]
-        again = "why they were refused" in text
+        again = "why it was refused" in text
         return json.dumps({"reason": "x", "trials": [better, *(shown if again else [better])]})
 
 
@@ -107,6 +107,7 @@ def test_drafts_are_tried_in_rounds_and_the_same_one_again_ends_the_work(worked:
     assert "You have 6 rounds, this one included." in told[0]
     assert "your last draft: the refusal" in told[2]
     assert "parametres" in told[2]
+    assert "round 1: odd chosen 0." in told[2].partition("what your earlier analyses showed")[2]
     assert "ahead of leader" in told[3]
     assert "learned lapse: " in told[3]
 
@@ -138,6 +139,7 @@ def test_later_cycles_are_told_the_standing_the_fate_of_proposals_and_ones_own_n
         if "You have 6 rounds" in said(body) and "earlier proposals" in said(body)
     ]
     assert "cycle 1, leap, 4 drafts: Odd totals (odd totals):" in text
+    assert text.count("Sums that are odd matter.") == 1  # however often it was noted
     assert "cycle 1, leap: Sums that are odd matter." in text
     assert "1. " in text[text.index("how the theories stand") :]
     assert "question: Which rule do simulated people follow?" in text
@@ -156,7 +158,7 @@ def test_of_proposed_trials_the_bad_are_named_and_the_others_tried(worked: Any) 
     assert mended.left_out[0].startswith("trial 1 lies outside the ranges")
     assert mended.trials is not None
     assert mended.power is not None
-    asked = [said(body) for body in worker.bodies if "why they were refused" in said(body)]
+    asked = [said(body) for body in worker.bodies if "why it was refused" in said(body)]
     assert "trial 2 lies outside" in asked[0]
 
 

@@ -37,8 +37,7 @@ from lakatos.flows.run.records import (
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import parse_study
 from lakatos.judges.anchor import LabelsExposed
-from lakatos.judges.critic import CriticAnswered
-from lakatos.judges.decision import CandidateDecided
+from lakatos.judges.decision import CandidateDecided, CriticAnswered
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered
@@ -46,17 +45,15 @@ from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.ledger import LevelDrawn
 from lakatos.judges.record import (
     AnchorTaken,
-    ChallengerScreened,
     JudgeBred,
     PairDescribed,
     StrategyChosen,
 )
-from lakatos.judges.rubrics.language_model import PairRead, SettledRead
+from lakatos.judges.rubrics.language_model import PairRead
 from lakatos.judges.transition import (
     EpochCommitted,
     EpochFrozen,
     EpochRefilled,
-    JudgeAskedAgain,
     JudgeSeated,
     commit,
     freeze_epoch,
@@ -215,23 +212,11 @@ ONE_OF_EACH = {
     "judging.readings": PairRead(
         candidate=A, incumbent=B, cycle=1, levels={}, evidence={}, contradicted=(), n_readings=2
     ),
-    "judging.settled_read": SettledRead(
-        submission=A, wording=B, levels={}, evidence={}, contradicted=(), n_readings=2
-    ),
-    "seats.screened": ChallengerScreened(
-        slot="language model", epoch=0, judge=A, n_asked=12, n_dev=100, n_correct=9, ability=0.4,
-        standard_error=0.4, incumbent=0.1, probability=0.7, verdict="unclear",
-    ),
     "judging.epochs": EpochOpened(number=1, epoch=ANY, judges={}),
     "judging.verdicts": verdict(),
     "judging.resolved": VerdictResolved(verdict=ANY, experiment="e", favoured=True, log_score=-0.1),
-    "judging.asked": CriticAnswered(
-        critic="recovery", critic_version=ANY, candidate=A, incumbent=B, cycle=1, value=0.7, level=1
-    ),
     "judging.decided": CandidateDecided(
-        verdict=ANY, candidate=A, incumbent=B, cycle=1, family="risky", critics={"fit": ANY}, heard={"fit": 2},
-        mends=0.5, breaks=0.5, tables=ANY, n_lost=1, n_won=2, belief=0.6, action="verify",
-        values={"quit": 0.0, "verify": 10.0}, rule="plan", text="verify: it is worth most.",
+        verdict=ANY, candidate=A, incumbent=B, cycle=1, belief=0.6, action="verify", rule="odds", text="verify: ...",
     ),
     "memory.library": Pitfall(domain="risky", trigger="conflict", mistake="add x", consequence="lost", evidence=(ANY,)),
     "memory.taken": LibraryTaken(library=ANY, n_lessons=3, n_tools=1, n_studies=2, problem=""),
@@ -294,11 +279,11 @@ ONE_OF_EACH = {
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
     CodeAccepted,
-    LessonsWritten, TheoryCompared, ExactnessWeighed,
+    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {
-    JudgeSeated, JudgeMeasured, EpochFrozen, JudgeAskedAgain, GateRegistered, GateDecided, EpochCommitted,
+    JudgeSeated, JudgeMeasured, EpochFrozen, GateRegistered, GateDecided, EpochCommitted,
     EpochRefilled,
 }  # fmt: skip
 """Move the judges' epoch on as well; only the whole of them fits together."""

@@ -347,7 +347,9 @@ def test_judges_that_take_seats_need_one_anchor_set_and_others_need_none(tmp_pat
         ),
         ({"panel": "frozen", "items": 12}, "12 items are too few .* at least 40"),
         ({"panel": "frozen", "items": 40, "alpha": 1e-6}, "of level 6.1e-07; at least 66"),
-        ({"tier": "working"}, "'working' promised nothing .* remove tier"),
+        ({"tier": "working"}, "tier = 'working': .* remove tier"),
+        ({"rubric": True}, "rubrics are not rewritten any more.* remove rubric"),
+        ({"refining": 5.0}, "not refined any more.* remove refining"),
         ({"test": "e_betting"}, "'loss' or 'exact'"),
         ({"items": 60}, "'rules' reads no anchor set"),
     ):
@@ -361,8 +363,9 @@ def test_judges_that_take_seats_need_one_anchor_set_and_others_need_none(tmp_pat
     assert load_study(path).judges.anchor == str(tmp_path / "anchor.json")
 
 
-def test_a_study_of_an_earlier_version_that_names_the_tier_with_a_promise_is_read():
-    earlier = parse_study(changed(judges={"panel": "none", "tier": "certified"}), "here")
+def test_a_study_of_an_earlier_version_whose_keys_ask_for_nothing_that_is_gone_is_read():
+    gone = {"tier": "certified", "rubric": False, "refining": 10.0}
+    earlier = parse_study(changed(judges={"panel": "none", **gone}), "here")
     assert earlier == parse_study(changed(judges={"panel": "none"}), "here")
 
 

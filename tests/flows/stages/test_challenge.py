@@ -59,7 +59,7 @@ def put_challenger(run: Run, n_read: int = N_ITEMS) -> Recorded[GateDecided]:
         better = ProgramJudge(fit(program, table), PROGRAM)
         assert run.state.seats.epoch is not None
         record = run.state.seats.bred[run.state.seats.epoch.slots[PROGRAM]].record
-        incumbent = judge_from(run.trace.artifacts, record, lambda: run.state)
+        incumbent = judge_from(run.trace.artifacts, record)
         frozen = freeze_epoch(run.state.seats.epoch, taken.record.confirm, 1)
         run.record(frozen, name="freeze epoch", inputs=[taken.digest], position={"epoch": 0})
         await _bring_up(run, PROGRAM, 1, taken, better, incumbent.digest, len(dev))

@@ -319,11 +319,13 @@ def test_a_verdict_is_settled_once_by_the_next_experiment_that_scored_both(done)
     for item in second:
         verdict = state.judging.verdicts[item.record.verdict].record
         assert verdict.cycle == 1
-        # Of the scores when it was settled; draws were not raised since.
-        own, other = (
-            state.theories.scores[name, "2.1"].record.left_out.scores.mean
+        # Of the scores when it was settled; draws were not raised since. Frozen predictions count before others.
+        pair = [
+            state.theories.scores[name, "2.1"].record
             for name in (verdict.candidate, verdict.incumbent)
-        )
+        ]
+        frozen = all(record.frozen is not None for record in pair)
+        own, other = ((record.frozen if frozen else record.left_out).scores.mean for record in pair)
         assert item.record.experiment == "2.1"
         assert item.record.favoured == (own > other)
         given = 0.7 if own > other else 0.3

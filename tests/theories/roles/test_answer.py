@@ -80,7 +80,6 @@ def test_trials_of_another_shape_or_number_are_refused():
     row = {"ratings": plain(SAMPLE["ratings"], 0)}
     beyond, between = {"ratings": [[0, 1, 3], [1, 0, 0]]}, {"ratings": [[0.5, 1, 2], [2, 1, 0]]}
     for rows in (
-        [row],
         [row] * (MOST_TRIALS + 1),
         [{"ratings": [[0, 1], [1, 0]]}] * 2,
         [row, {}],
@@ -89,6 +88,25 @@ def test_trials_of_another_shape_or_number_are_refused():
     ):
         with pytest.raises(ValidationError):
             trials(rows)
+
+
+def test_of_what_is_listed_numbers_are_picked_and_of_schedules_exactly_one():
+    said = {"reason": "x", "rival": "", "where": []}
+    archive, schedules = (
+        trials_type(SAMPLE, n_listed=5, sequential=sequential) for sequential in (False, True)
+    )
+    assert archive.model_validate({**said, "picked": [5, 1]}).numbers == (5, 1)
+    assert schedules.model_validate({**said, "picked": [4]}).numbers == (4,)
+    ranges = [{"feature": "conflict", "low": 0, "high": 1}]
+    for kind, value in (
+        (archive, {"picked": [6]}),
+        (schedules, {"picked": []}),
+        (schedules, {"picked": [1, 2]}),
+        (schedules, {"picked": [1], "where": ranges}),
+        (archive, {"picked": [1], "trials": []}),
+    ):
+        with pytest.raises(ValidationError):
+            kind.model_validate({**said, **value})
 
 
 def test_trials_that_a_search_could_not_have_chosen_are_refused():

@@ -119,6 +119,17 @@ def test_a_person_who_always_answers_alike_is_consistent_and_one_who_alternates_
     assert order_effects(asked_twice)["repeats_the_last_place"] == pytest.approx(2 / 6, abs=0.001)
 
 
+def test_a_trial_that_few_people_answered_often_says_so() -> None:
+    once = trials_of(np.zeros((4, 6), dtype=np.int64))
+    thrice = replace(once, count=np.full(24, 3))
+    score = scored(np.full(6, 0.5), 4, 0.0)
+    for trials, words in ((once, "; 4 answers; "), (thrice, "; 12 answers of 4 people; ")):
+        (table,) = table_exhibits(
+            MultiattributeDomain(), trials, DIGEST, {"Tallying": score}, "2.1"
+        )
+        assert words in "\n".join(table.value)
+
+
 def test_of_pooled_answers_nothing_is_said_about_people() -> None:
     trials = trials_of(np.zeros((2, 4), dtype=np.int64))
     pooled = replace(trials, pooled=True)

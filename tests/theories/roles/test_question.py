@@ -8,8 +8,17 @@ from lakatos.language_models.client import ChatMessage, TokenSampling
 from lakatos.language_models.context import count_tokens
 from lakatos.language_models.errors import ContextTooLongError, PinsAlteredError
 from lakatos.language_models.pins import CLOSE, OPEN, active, render
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.record import Diagnosis, DiagnosisClaim
 from lakatos.theories.roles.answer import CaseReading
-from lakatos.theories.roles.exhibit import Exhibit, records_of, trials_exhibit, variations_exhibit
+from lakatos.theories.roles.exhibit import (
+    Exhibit,
+    case_exhibit,
+    essential_source,
+    records_of,
+    trials_exhibit,
+    variations_exhibit,
+)
 from lakatos.theories.roles.prompt import read_prompt
 from lakatos.theories.roles.question import RoleQuestion, pinned_request, request_of
 from lakatos.theories.roles.rule import pins_of
@@ -113,3 +122,47 @@ def test_every_domain_says_what_theories_see_and_what_can_be_varied(name):
     assert all(f'trials["{key}"]: (n_' in told for key in shown)
     assert ('feedback["' in told) == domain.sequential
     assert '"varied": "last_choice"' in variations_exhibit(domain).entry.text
+
+
+def test_a_source_is_shown_without_functions_that_are_never_called_and_names_of_the_grammar():
+    source = FAMILIES["multiattribute"].program("tallying").source
+    shown = essential_source(source)
+    assert "def choose" in shown
+    assert "def logistic" in shown  # that calls it
+    assert "def at_rank" in source
+    assert "def at_rank" not in shown
+    assert "COMPOSITION" not in shown
+    assert "PREDICTIONS" in shown
+    assert essential_source("def choose(") == "def choose("
+
+
+def test_authors_are_told_which_trials_the_checks_ask_about():
+    domain = DOMAINS["multiattribute"]
+    told = trials_exhibit(domain, domain.probes(np.random.default_rng(0))[0]).value
+    assert "ratings [2, 1] to [2, 8] a trial" in told["number of cues, options or steps"]
+    learning = DOMAINS["learning"]
+    told = trials_exhibit(learning, learning.probes(np.random.default_rng(0))[0]).value
+    assert "payoff" not in str(told)  # what nobody sees
+
+
+@pytest.mark.parametrize("tie", [True, False])
+def test_the_case_file_says_of_a_tie_that_it_is_one_and_gives_no_advice_that_is_worth_nothing(tie):
+    loser, leader = "a" * 64, "b" * 64
+    findings = [
+        DiagnosisClaim(
+            text=text, feature="conflict", effect=0.2, z=3.0, q=0.01, cites=(), gain=gain,
+            recommendation=f"mend {text}",
+        )
+        for text, gain in (("much", 0.03), ("nothing", 0.00001), ("unknown", None))
+    ]  # fmt: skip
+    diagnosis = Diagnosis(
+        cycle=1, loser=loser, leader=leader, difference=-0.03, standard_error=0.04, tie=tie, claims=tuple(findings),
+        location="conflict", hypothesis="", proposal="", remedies=(), test="",
+    )  # fmt: skip
+    value = case_exhibit(diagnosis, "c" * 64, {loser: "Tallying", leader: "Take the best"}).value
+    assert ("settled" in value) == tie
+    assert [value.get(f"advice_{number}") for number in (1, 2, 3)] == [
+        "mend much",
+        None,
+        "mend unknown",
+    ]

@@ -91,6 +91,8 @@ def test_a_claim_that_the_cited_records_give_is_supported_in_the_words_of_the_la
         ({**SHARE, "value": "0.82"}, "not 0.82"),
         ({**SHARE, "value": "0.81", "unit": "percent"}, "more digits"),
         ({**SHARE, "against": "Tallying"}, '"above" or "below"'),
+        ({**SHARE, "value": "1"}, "1 is too coarse"),
+        ({**BEHIND, "quantity": "standard_error", "value": "0.005"}, 'its direction is "is"'),
         (
             {"quantity": "lines.1.score", "of": "", "value": "-0.439", "unit": "none"},
             "they hold answers, lines.0.score",
