@@ -39,11 +39,8 @@ from numpy.typing import NDArray  # noqa: E402
 from scipy.special import entr  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.design import (  # noqa: E402
-    choose_trials,
-    information_about_people,
-    information_of_batch,
-)
+from lakatos.experiments.design import choose_trials  # noqa: E402
+from lakatos.experiments.information import information_about_people, information_of_batch  # noqa: E402
 
 Array = NDArray[Any]
 RESULT = ROOT / "benchmarks" / "results" / "design.json"

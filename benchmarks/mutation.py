@@ -93,7 +93,7 @@ TARGETS = {
         ("experiments/participants/prolific/*.py",),
         tuple(
             f"tests/experiments/participants/test_prolific_{name}.py"
-            for name in ("books", "client", "commands", "money", "rehearsal", "webhook")
+            for name in ("books", "client", "commands", "money", "rehearsal")
         ),
     ),
     "traces": MutationTarget(("traces/*.py",), ("tests/traces/test_*.py",)),

@@ -32,12 +32,8 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.participants.prolific.money import Money  # noqa: E402
 from lakatos.experiments.participants.prolific.plan import make_plan  # noqa: E402
 from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, rehearse  # noqa: E402
-from lakatos.experiments.participants.prolific.stand_in import (  # noqa: E402
-    ProlificWorld,
-    RequestFaults,
-    StandIn,
-    serve,
-)
+from lakatos.experiments.participants.prolific.stand_in import StandIn, serve  # noqa: E402
+from lakatos.experiments.participants.prolific.stand_in_world import ProlificWorld, RequestFaults  # noqa: E402
 
 PLAN = make_plan(EXAMPLE.model_copy(update={"people": 10}), key="ab" * 12)
 

@@ -27,7 +27,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories import cheats  # noqa: E402
 from lakatos.experiments.power import wilson_interval  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.checks.check import CHEAT_STEPS  # noqa: E402
+from lakatos.theories.checks.exam import CHEAT_STEPS  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
 from lakatos.theories.theory import read_program  # noqa: E402
 

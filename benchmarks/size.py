@@ -36,7 +36,7 @@ from benchmarks.memory_use import memory_mib  # noqa: E402
 from lakatos.experiments.archives import ARCHIVES  # noqa: E402
 from lakatos.experiments.archives.archive import ArchiveReader  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.domains.risky import pairs  # noqa: E402
+from lakatos.experiments.domains.risky_space import pairs  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402

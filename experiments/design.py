@@ -11,66 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import comb, isnan, lgamma
+from math import isnan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import entr
 
 from lakatos.experiments.errors import DesignError
+from lakatos.experiments.information import (
+    BLOCK,
+    MOST_WAYS,
+    Array,
+    check_rivals,
+    outcome_probabilities,
+    p_log_p,
+    softmax,
+    with_last,
+)
 from lakatos.experiments.task import Design, Stimuli
 
-Array = NDArray[np.float64]
-TINY = 1e-12
-"""Smallest probability that an answer is given, as in the scores."""
-_BLOCK = 1024
-"""Candidates at a time, so that what is computed about them stays in the processor's cache."""
 MOST_CHOSEN = 256
 """Trials of a batch that are chosen by what they add; where more are asked for, the answers to so many have settled
 what rivals differ in, and the others are drawn at random."""
-MOST_WAYS = 256
-"""Ways of answering that a search keeps: all of them up to eight trials with two answers."""
-
-
-MOST_EXACT = 4096
-"""Ways of answering a batch that are enumerated for its information."""
-
-
-class ShapeError(DesignError):
-    """Arrays disagree about what they are arrays of."""
-
-
-def expected_information_gain(log_predictive: Array, log_prior: Array) -> Array:
-    """Mutual information between theory and response, for each candidate design.
-
-    Args:
-        log_predictive: ``(n_theories, n_designs, n_outcomes)`` log p(y | theory, d), normalised over outcomes.
-        log_prior: ``(n_theories,)`` log p(theory), normalised.
-
-    Returns:
-        ``(n_designs,)`` gain in nats, between 0 and the entropy of the prior.
-
-    Raises:
-        ShapeError: The two arrays disagree on ``n_theories``.
-
-    References:
-        Cavagnaro, Myung, Pitt & Kujala (2010), Neural Computation 22(4), 887-905.
-    """
-    check_first_axes("n_theories", log_predictive=log_predictive, log_prior=log_prior)
-    prior, predictive = np.exp(log_prior), np.exp(log_predictive)
-    marginal = np.einsum("t,tdy->dy", prior, predictive)
-    mean_entropy = np.einsum("t,tdy->d", prior, entr(predictive))
-    return entr(marginal).sum(axis=-1) - mean_entropy  # type: ignore[no-any-return]
-
-
-def check_first_axes(axis: str, **arrays: Sequence[Any] | Array | None) -> None:
-    """Raise `ShapeError` unless all ``arrays`` that are given have first axes of one length."""
-    lengths = {name: len(array) for name, array in arrays.items() if array is not None}
-    if len(set(lengths.values())) > 1:
-        raise ShapeError(
-            f"arrays disagree on {axis}: {lengths}. Give every array one entry for each."
-        )
 
 
 @dataclass(frozen=True)
@@ -94,16 +56,6 @@ class TrialSelection:
         a little too high. `information_of_batch` judges a batch without this.
         """
         return float(np.nansum(self.information))
-
-
-@dataclass(frozen=True)
-class DesignInformation:
-    """Expected information gain of a set of trials."""
-
-    value: float
-    """Nats, between 0 and the entropy of the prior."""
-    standard_error: float
-    """Of the simulation; 0 where the value is exact over the draws."""
 
 
 def choose_trials(
@@ -202,13 +154,6 @@ def choose_trials(
     )
 
 
-def pair_prior(n_theories: int, pair: tuple[int, int]) -> Array:
-    """``(n_theories,)`` log prior under which only two of the theories count, at even odds."""
-    log_prior = np.full(n_theories, -np.inf)
-    log_prior[list(pair)] = -np.log(2)
-    return log_prior
-
-
 def both_sides(first: Array, second: Array) -> Array:
     """Probability of every pair of answers to two presentations of a trial, ``(n_draws, n_trials, n * m)``.
 
@@ -218,206 +163,6 @@ def both_sides(first: Array, second: Array) -> Array:
     """
     joint = np.asarray(first)[..., :, None] * np.asarray(second)[..., None, :]
     return joint.reshape(*joint.shape[:2], -1)
-
-
-def information_of_batch(
-    probabilities: Sequence[Array],
-    log_prior: Array,
-    *,
-    rng: np.random.Generator,
-    n_people: int = 1000,
-    repetitions: int = 1,
-    log_weights: Sequence[Array] | None = None,
-) -> DesignInformation:
-    """Mutual information between theory and one participant's answers to all of the trials.
-
-    Exact over the draws where the trials can be answered in at most `MOST_EXACT` ways; beyond, the mean, over simulated
-    people, of the divergence of their posterior over theories from the prior.
-
-    Args:
-        probabilities: Per theory ``(n_draws, n_trials, n_options)``, for the trials of the batch alone.
-        log_prior: ``(n_theories,)`` log p(theory), normalised.
-        rng: Source of the people and their answers.
-        n_people: Simulated people per theory.
-        repetitions: Presentations of each trial.
-        log_weights: Per theory ``(n_draws,)`` normalised log weights of the draws; equal when None.
-
-    Raises:
-        ShapeError: The arrays disagree on ``n_theories`` or ``n_trials``.
-    """
-    weights = check_rivals(probabilities, log_weights, log_prior=log_prior)
-    prior = np.exp(log_prior)
-    n_trials, n_options = probabilities[0].shape[1:]
-    if comb(repetitions + n_options - 1, repetitions) ** n_trials <= MOST_EXACT:
-        answered = [
-            _all_ways(outcome_probabilities(p, repetitions), w)
-            for p, w in zip(probabilities, weights, strict=True)
-        ]
-        within = sum(share * entr(own).sum() for share, own in zip(prior, answered, strict=True))
-        return DesignInformation(
-            max(float(entr(prior @ np.stack(answered)).sum() - within), 0.0), 0.0
-        )
-    value, variance = 0.0, 0.0
-    for t in np.flatnonzero(prior).tolist():
-        counts = simulate_counts(probabilities[t], n_people, repetitions, rng, weights[t])
-        log_p = np.stack(
-            [log_predictive_of(p, counts, w) for p, w in zip(probabilities, weights, strict=True)]
-        )
-        divergence = _divergence(log_p, log_prior)
-        value += prior[t] * divergence.mean()
-        variance += prior[t] ** 2 * divergence.var(ddof=1) / n_people
-    return DesignInformation(float(value), float(np.sqrt(variance)))
-
-
-def _all_ways(outcomes: Array, weights: Array) -> Array:
-    """``(n_outcomes ** n_trials,)`` probability of each way to answer all trials, over a theory's draws."""
-    likelihood = weights[None]
-    for trial in range(outcomes.shape[1]):
-        likelihood = (likelihood[:, None] * outcomes[:, trial].T).reshape(-1, len(weights))
-    return np.asarray(likelihood.sum(axis=1))
-
-
-def information_of_people(log_predictive: Array, log_prior: Array) -> DesignInformation:
-    """`information_of_batch` from people who were simulated and scored one by one.
-
-    Args:
-        log_predictive: ``(n_theories, n_people, n_theories)`` nats: true theory, simulated person, scoring theory.
-        log_prior: ``(n_theories,)`` log p(theory), normalised.
-    """
-    check_first_axes("n_theories", log_predictive=log_predictive, log_prior=log_prior)
-    divergence = np.stack([_divergence(scores.T, log_prior) for scores in log_predictive])
-    prior = np.exp(log_prior)
-    variance = prior**2 @ divergence.var(axis=1, ddof=1) / divergence.shape[1]
-    return DesignInformation(float(prior @ divergence.mean(axis=1)), float(np.sqrt(variance)))
-
-
-def information_about_people(outcomes: NDArray[np.float32], weights: Array) -> Array:
-    """Mutual information between the draws of one theory and the answer to each trial: what it says about a person.
-
-    For choosing one person's next trial in the course of an experiment, with the weights that the answers so far give.
-
-    Args:
-        outcomes: ``(n_outcomes - 1, n_draws, n_trials)`` probabilities of all answers but the last.
-        weights: ``(n_draws,)`` summing to 1.
-
-    Returns:
-        ``(n_trials,)`` nats, in single precision.
-    """
-    n_draws, n_trials = outcomes.shape[1:]
-    own = np.asarray(weights, dtype=np.float32)
-    marginal = np.stack(_with_last([own @ part for part in outcomes]))
-    value = np.asarray(entr(marginal.astype(np.float64)).sum(axis=0))
-    n_rows = max(1, _BLOCK * 256 // n_trials)
-    for start in range(0, n_draws, n_rows):
-        rows = slice(start, start + n_rows)
-        for part in _with_last(list(outcomes[:, rows])):
-            value += own[rows] @ _p_log_p(part)
-    return value
-
-
-def _divergence(log_predictive: Array, log_prior: Array) -> Array:
-    """Of each person's posterior over theories from the prior; ``(n_theories, n_people)`` to ``(n_people,)`` nats."""
-    posterior = _softmax(log_predictive + log_prior[:, None], axis=0)
-    log_posterior = np.log(np.maximum(posterior, 1e-300))
-    return np.asarray(
-        np.sum(posterior * (log_posterior - np.maximum(log_prior, -700)[:, None]), axis=0)
-    )
-
-
-def check_rivals(
-    probabilities: Sequence[Array],
-    log_weights: Sequence[Array] | None,
-    *,
-    log_prior: Array | None = None,
-) -> tuple[Array, ...]:
-    """Check that the rivals' arrays agree; return each rival's weights of its draws, ``(n_draws,)``, summing to 1."""
-    check_first_axes(
-        "n_theories", probabilities=probabilities, log_prior=log_prior, log_weights=log_weights
-    )
-    shapes = [np.shape(p) for p in probabilities]
-    if (
-        not shapes
-        or any(len(shape) != 3 for shape in shapes)
-        or len({shape[1:] for shape in shapes}) != 1
-    ):
-        raise ShapeError(
-            f"probabilities have shapes {shapes}; give every theory (n_draws, n_trials, n_options) for the same trials."
-        )
-    if log_weights is None:
-        return tuple(np.full(shape[0], 1.0 / shape[0]) for shape in shapes)
-    for p, w in zip(probabilities, log_weights, strict=True):
-        check_first_axes("n_draws", probabilities=p, log_weights=w)
-    return tuple(_softmax(np.asarray(w, dtype=np.float64), axis=0) for w in log_weights)
-
-
-def simulate_counts(
-    probabilities: Array, n_people: int, repetitions: int, rng: np.random.Generator, weights: Array
-) -> Array:
-    """Answers of people drawn from a theory: ``(n_people, n_trials, n_options)``, ``repetitions`` per trial."""
-    own = np.asarray(probabilities, dtype=np.float64)[
-        rng.choice(len(weights), size=n_people, p=weights)
-    ]
-    return rng.multinomial(repetitions, own / own.sum(axis=-1, keepdims=True)).astype(np.float64)
-
-
-def log_predictive_of(
-    probabilities: Array, counts: Array, weights: Array, *, n_chunk: int = 8192
-) -> Array:
-    """Log probability of each person's answers, integrated over a theory's draws.
-
-    Args:
-        probabilities: ``(n_draws, n_trials, n_options)``.
-        counts: ``(n_people, n_trials, n_options)`` answers.
-        weights: ``(n_draws,)`` summing to 1.
-        n_chunk: People at a time, to bound memory.
-
-    Returns:
-        ``(n_people,)`` nats, without the multinomial coefficient, which all theories share.
-    """
-    log_p = np.log(np.maximum(probabilities, TINY)).reshape(len(probabilities), -1)
-    answers = counts.reshape(len(counts), -1)
-    parts = []
-    for start in range(0, len(answers), n_chunk):
-        log_likelihood = answers[start : start + n_chunk] @ log_p.T
-        highest = log_likelihood.max(axis=1)
-        np.subtract(log_likelihood, highest[:, None], out=log_likelihood)
-        parts.append(
-            highest
-            + np.log(np.maximum(np.exp(log_likelihood, out=log_likelihood) @ weights, 1e-300))
-        )
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def outcome_probabilities(probabilities: Array, repetitions: int) -> Array:
-    """Probability of every way in which ``repetitions`` answers can be shared out among the options.
-
-    Args:
-        probabilities: ``(n_draws, n_trials, n_options)``.
-        repetitions: Presentations of each trial.
-
-    Returns:
-        ``(n_draws, n_trials, n_outcomes)``; the probabilities themselves for a single presentation.
-    """
-    if repetitions == 1:
-        return probabilities
-    n_options = probabilities.shape[-1]
-    log_p = np.log(np.maximum(probabilities, TINY))
-    columns = []
-    for counts in _shared_out(repetitions, n_options):
-        log_ways = lgamma(repetitions + 1) - sum(lgamma(count + 1) for count in counts)
-        columns.append(np.exp(log_ways + log_p @ np.asarray(counts, dtype=np.float64)))
-    return np.stack(columns, axis=-1)
-
-
-def _shared_out(total: int, n_options: int) -> list[tuple[int, ...]]:
-    """All ways to write ``total`` as an ordered sum of ``n_options`` counts."""
-    if n_options == 1:
-        return [(total,)]
-    return [
-        (first, *rest)
-        for first in range(total + 1)
-        for rest in _shared_out(total - first, n_options - 1)
-    ]
 
 
 @dataclass
@@ -450,7 +195,7 @@ class _AnswerWays:
         log_evidence = np.concatenate(
             [h + np.log(total) for h, total in zip(highest, totals, strict=True)], axis=1
         )
-        posterior = _softmax(log_evidence + np.log(np.maximum(prior, 1e-300)), axis=1)
+        posterior = softmax(log_evidence + np.log(np.maximum(prior, 1e-300)), axis=1)
         people = [own / total for own, total in zip(people, totals, strict=True)]
         return cls(np.full(len(posterior), 1 / len(posterior)), posterior, people)
 
@@ -531,13 +276,13 @@ class _TrialSearch:
             every = outcome_probabilities(np.asarray(probabilities[t]), repetitions)
             own = np.empty((every.shape[-1] - 1, *every.shape[:2]), dtype=np.float32)
             draws = (share * weights[t]).astype(np.float32)
-            n_rows = max(1, 128 * _BLOCK // n_candidates)
+            n_rows = max(1, 128 * BLOCK // n_candidates)
             for start in range(0, len(draws), n_rows):
                 rows = slice(start, start + n_rows)
                 for k in range(len(own)):
                     own[k, rows] = every[rows, :, k]
-                for part in _with_last(list(own[:, rows])):
-                    noise -= draws[rows] @ _p_log_p(part)
+                for part in with_last(list(own[:, rows])):
+                    noise -= draws[rows] @ p_log_p(part)
             laid_out.append(own)
         return cls(laid_out, prior, [weights[t] for t in real], noise)
 
@@ -571,7 +316,7 @@ class _TrialSearch:
             n_proved += proved
             free[row], budget = False, budget - price[row]
             answers = [
-                np.stack(_with_last(list(own[:, :, row].astype(np.float64))))
+                np.stack(with_last(list(own[:, :, row].astype(np.float64))))
                 for own in self.outcomes
             ]
             ways = ways.after(answers, n_ways, rng)
@@ -590,12 +335,12 @@ class _TrialSearch:
         best, row = -np.inf, -1
         n = len(gain)
         if exact:  # neighbours in memory, the most promising first
-            blocks = [np.arange(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK)]
+            blocks = [np.arange(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
             blocks.sort(key=lambda rows: -float((gain[rows] / value[rows]).max()))
         else:
             order = np.flatnonzero(free)
             order = order[np.argsort(-gain[order] / value[order], kind="stable")]
-            blocks = [order[start : start + _BLOCK] for start in range(0, len(order), _BLOCK)]
+            blocks = [order[start : start + BLOCK] for start in range(0, len(order), BLOCK)]
         looked = np.zeros(n, dtype=bool)
         for block in blocks:
             possible = free[block] & (bound[block] / value[block] > best)
@@ -630,14 +375,14 @@ class _TrialSearch:
             here = [
                 part[:, rows[0] : rows[-1] + 1] if whole else part.take(rows, axis=1) for part in p
             ]
-            for k, part in enumerate(_with_last([own @ columns for columns in here])):
-                within -= (share * posterior[:, t]) @ _p_log_p(part)
+            for k, part in enumerate(with_last([own @ columns for columns in here])):
+                within -= (share * posterior[:, t]) @ p_log_p(part)
                 part *= posterior[:, t, None]
                 if t == 0:
                     marginal.append(part)
                 else:
                     marginal[k] += part
-        total = -np.sum([share @ _p_log_p(part) for part in marginal], axis=0, dtype=np.float64)
+        total = -np.sum([share @ p_log_p(part) for part in marginal], axis=0, dtype=np.float64)
         return total - within, np.maximum(total - self.noise[rows], 0)
 
 
@@ -769,26 +514,6 @@ def refine_trials(
                 }
             )
     return stimuli, gained
-
-
-def _with_last(outcomes: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Probabilities of all answers from those of all but the last."""
-    rest = 1 - outcomes[0]
-    for part in outcomes[1:]:
-        rest -= part
-    return [*outcomes, np.abs(rest, out=rest)]  # rounding can leave it below 0
-
-
-def _p_log_p(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What entropies are sums of, much faster than `scipy.special.entr` in single precision."""
-    terms: NDArray[np.float32] = np.log(probabilities + np.float32(1e-30))
-    terms *= probabilities
-    return terms
-
-
-def _softmax(log_values: Array, axis: int) -> Array:
-    values = np.exp(log_values - log_values.max(axis=axis, keepdims=True))
-    return values / values.sum(axis=axis, keepdims=True)  # type: ignore[no-any-return]
 
 
 def design_to_json(design: Design) -> dict[str, Any]:

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from lakatos.experiments.design import (
+from lakatos.experiments.errors import DesignError
+from lakatos.experiments.information import (
     TINY,
     ShapeError,
     check_rivals,
     log_predictive_of,
     simulate_counts,
 )
-from lakatos.experiments.errors import DesignError
 
 Array = NDArray[np.float64]
 Pair = tuple[int, int]

@@ -18,14 +18,14 @@ from lakatos.flows.run.records import CampaignConcluded, FoldFinished
 from lakatos.flows.run.run import Run, begin, create_run, has_run, open_run
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.collect import AnswersAwaited
-from lakatos.flows.stages.conclude import conclude, open_sealed
-from lakatos.flows.stages.confirm import confirm
+from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.flows.stages.consolidate import crystallise
-from lakatos.flows.stages.epoch import seat_judges
 from lakatos.flows.stages.inherit import admit_winners
+from lakatos.flows.stages.judging.epoch import seat_judges
 from lakatos.flows.stages.revise import seed_pool
-from lakatos.flows.stages.sensitivity import compare_exclusions
+from lakatos.flows.stages.verdict.conclude import conclude, open_sealed
+from lakatos.flows.stages.verdict.confirm import confirm
+from lakatos.flows.stages.verdict.sensitivity import compare_exclusions
 from lakatos.theories.scoring.score import telling
 from lakatos.traces.digest import Digest
 from lakatos.traces.fold import canonical_digest

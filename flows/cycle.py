@@ -9,13 +9,14 @@ from lakatos.flows.run.engine import flow
 from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.arbitrate import arbitrate
+from lakatos.flows.stages.asked import AnswersAwaited, AskedPeople
 from lakatos.flows.stages.close import close_cycle
-from lakatos.flows.stages.collect import AnswersAwaited, AskedPeople, collect, recruit, standing
+from lakatos.flows.stages.collect import collect, recruit, standing
 from lakatos.flows.stages.consolidate import consolidate, reflect
 from lakatos.flows.stages.design import design
 from lakatos.flows.stages.exactness import weigh_exactness
 from lakatos.flows.stages.inquire import examine_leader, sound_out
-from lakatos.flows.stages.judge import judge
+from lakatos.flows.stages.judging.judge import judge
 from lakatos.flows.stages.preregister import preregister
 from lakatos.flows.stages.propose import propose
 from lakatos.flows.stages.propose_trials import propose_trials

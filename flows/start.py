@@ -14,13 +14,9 @@ from lakatos.flows.run.records import CampaignConcluded
 from lakatos.flows.run.run import Run, create_run, open_run, read_state
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.summary import keep_summary, summary_of
-from lakatos.flows.stages.collect import (
-    AnswersAwaited,
-    close_collection,
-    n_counting,
-    take_answers,
-    waiting_in,
-)
+from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
+from lakatos.flows.stages.collect import n_counting, take_answers
+from lakatos.flows.stages.enough import close_collection
 from lakatos.traces.step import Recorded
 
 
@@ -118,7 +114,7 @@ def _close(run: Run) -> None:
         raise FlowError(
             f"the run {run.folder} waits for nobody; `lakatos resume` without --enough carries it on."
         )
-    if (counting := n_counting(run, state, waiting.experiment)) < 2:
+    if (counting := n_counting(run.config, run.trace, state, waiting.experiment)) < 2:
         raise FlowError(
             f"the answers of {counting} people in experiment {waiting.experiment} count, and theories cannot be "
             f"compared on fewer than 2; `lakatos data list {run.folder}` shows the others. Collection goes on, nothing "

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lakatos.judges.judge import JudgeSubmission
 from lakatos.judges.rubrics.rule import PREDICTIONS
-from lakatos.theories.checks.claim import read_predictions
+from lakatos.theories.checks.prediction import read_predictions
 from lakatos.theories.scoring.score import UnitScores, paired_difference
 from lakatos.theories.theory import Theory
 

@@ -127,15 +127,6 @@ def fork(context: RoleContext, label: str) -> RoleContext:
     return context.model_copy(update={"branch": (*context.branch, label)})
 
 
-def mark_dead_end(context: RoleContext, reference: str) -> RoleContext:
-    """``context`` with everything that shows the record ``reference`` marked as leading nowhere."""
-    entries = tuple(
-        entry.model_copy(update={"dead_end": True}) if entry.reference == reference else entry
-        for entry in context.entries
-    )
-    return context.model_copy(update={"entries": entries})
-
-
 def dump(context: RoleContext) -> bytes:
     """``context`` as it is stored."""
     return canonical_json(context.model_dump(mode="json"))

@@ -87,7 +87,7 @@ def test_a_missing_package_is_named() -> None:
 
 
 def test_only_the_engine_and_the_deployments_name_prefect() -> None:
-    """Import-linter keeps Prefect out of the other packages; within `flows` it belongs to two modules."""
+    """Import-linter keeps Prefect out of the other packages; within `flows` it belongs to three modules."""
     imports = [
         path.relative_to(ROOT)
         for package in PACKAGES
@@ -95,4 +95,5 @@ def test_only_the_engine_and_the_deployments_name_prefect() -> None:
         for line in path.read_text(encoding="utf-8").splitlines()
         if line.strip().startswith(("import prefect", "from prefect"))
     ]
-    assert set(imports) <= {Path("flows/run/engine.py"), Path("flows/operations/deploy.py")}
+    own = ("flows/run/engine.py", "flows/run/prefect_server.py", "flows/operations/deploy.py")
+    assert set(imports) <= {Path(name) for name in own}

@@ -16,14 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from lakatos.experiments.design import (
-    choose_trials,
-    design_from_json,
-    design_to_json,
-    information_of_batch,
-    outcome_probabilities,
-)
+from lakatos.experiments.design import choose_trials, design_from_json, design_to_json
 from lakatos.experiments.errors import DesignError
+from lakatos.experiments.information import information_of_batch, outcome_probabilities
 from lakatos.experiments.power import recovery_power
 from lakatos.experiments.task import (
     Design,

@@ -21,7 +21,8 @@ from scipy.special import logsumexp
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
 from lakatos.theories.checks.check import load_theory
-from lakatos.theories.checks.claim import ClaimPrediction, ClaimReport, check_claim
+from lakatos.theories.checks.claim import check_claim
+from lakatos.theories.checks.prediction import ClaimPrediction, ClaimReport
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fitting.evaluate import EvaluatedComposition, evaluate, evaluate_program
 from lakatos.theories.fitting.fit import (
@@ -37,7 +38,8 @@ from lakatos.theories.fitting.fit import (
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.prior import Prior
 from lakatos.theories.running.behave import behave
-from lakatos.theories.sandbox.client import Sandbox, SandboxLimits, TheorySession
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.session import SandboxLimits, TheorySession
 from lakatos.theories.scoring.distance import DuplicateTheory, find_duplicate
 from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores
 from lakatos.theories.scoring.view import TheoryView

@@ -120,6 +120,22 @@ def parse_prior(name: str, literal: Any) -> Prior:
             f"{', '.join(FIELDS)}."
         )
     kind = literal["prior"]
+    numbers = _numbers_of(name, kind, literal)
+    low, high = _range_of(name, kind, numbers)
+    center, spread = _center_and_spread(name, kind, numbers)
+    return Prior(
+        kind,
+        low,
+        high,
+        center,
+        spread,
+        str(literal.get("unit", "")),
+        str(literal.get("meaning", "")),
+    )
+
+
+def _numbers_of(name: str, kind: str, literal: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers that a prior of this kind needs, and no others."""
     needed = FIELDS[kind]
     unknown = {
         str(field) for field in literal if field not in (*needed, "prior", "unit", "meaning")
@@ -136,7 +152,11 @@ def parse_prior(name: str, literal: Any) -> Prior:
             + (f"; missing: {', '.join(missing)}" if missing else "")
             + "."
         )
-    numbers = {field: _number(literal[field]) for field in needed}
+    return {field: _number(literal[field]) for field in needed}
+
+
+def _range_of(name: str, kind: str, numbers: Mapping[str, float]) -> tuple[float, float]:
+    """Where values may lie."""
     low, high = numbers["low"], numbers["high"]
     if not all(math.isfinite(number) for number in (*numbers.values(), high - low)) or low >= high:
         raise PriorError(
@@ -144,28 +164,26 @@ def parse_prior(name: str, literal: Any) -> Prior:
         )
     if kind.startswith("log") and low <= 0:
         raise PriorError(f"parameter {name!r}: a {kind} prior needs low > 0, not {low}.")
-    center = spread = math.nan
+    return low, high
+
+
+def _center_and_spread(name: str, kind: str, numbers: Mapping[str, float]) -> tuple[float, float]:
+    """Centre and spread of a normal prior, on the logarithmic scale for ``log_normal``; no numbers for others."""
+    low, high = numbers["low"], numbers["high"]
     if kind == "normal":
-        center, spread = numbers["mean"], numbers["sd"]
+        center, spread, edges = numbers["mean"], numbers["sd"], (low, high)
     elif kind == "log_normal":
         if numbers["median"] <= 0:
             raise PriorError(f"parameter {name!r}: the median of a log_normal must be above 0.")
         center, spread = math.log(numbers["median"]), numbers["log_sd"]
-    if kind in ("normal", "log_normal"):
-        edges = (math.log(low), math.log(high)) if kind == "log_normal" else (low, high)
-        if spread <= 0 or not edges[0] <= center <= edges[1]:
-            raise PriorError(
-                f"parameter {name!r}: the center must lie in [low, high] and the spread be above 0."
-            )
-    return Prior(
-        kind,
-        low,
-        high,
-        center,
-        spread,
-        str(literal.get("unit", "")),
-        str(literal.get("meaning", "")),
-    )
+        edges = math.log(low), math.log(high)
+    else:
+        return math.nan, math.nan
+    if spread <= 0 or not edges[0] <= center <= edges[1]:
+        raise PriorError(
+            f"parameter {name!r}: the center must lie in [low, high] and the spread be above 0."
+        )
+    return center, spread
 
 
 def _number(value: float) -> float:

@@ -98,27 +98,37 @@ def scoreboard(
     leader = simplest_of_best(order, experiments, scores, checked, sealed)
     order = [leader, *(theory for theory in order if theory != leader)]
     first = [item.left_out.scores for item in own[leader]]
-    lines = []
-    for theory in order:
-        items = own[theory]
-        frozen = [item.frozen.scores for item in items if item.frozen is not None]
-        correlations = [item.correlation for item in items if item.correlation is not None]
-        other = [item.left_out.scores for item in items]
-        behind = paired_difference(first, other)
-        lines.append(
-            TheoryStanding(
-                theory=theory,
-                score=means[theory],
-                prequential=average([mean_over_units(item) for item in frozen]) if frozen else None,
-                n_prequential=len(frozen),
-                error=float(np.mean([item.error for item in items])),
-                correlation=float(np.mean(correlations)) if correlations else None,
-                behind=behind,
-                tied=theory == order[0] or is_tie(behind),
-                chance=chance_of_difference(first, other),
-            )
-        )
+    lines = [
+        _standing(theory, own[theory], means[theory], first, leads=theory == leader)
+        for theory in order
+    ]
     return Scoreboard(tuple(lines), tuple(experiments))
+
+
+def _standing(
+    theory: Digest,
+    items: Sequence[TheoryScored],
+    mean: ScoreEstimate,
+    first: Sequence[UnitScores],
+    *,
+    leads: bool,
+) -> TheoryStanding:
+    """One line of the scoreboard, compared with the leader's scores ``first``."""
+    frozen = [item.frozen.scores for item in items if item.frozen is not None]
+    correlations = [item.correlation for item in items if item.correlation is not None]
+    other = [item.left_out.scores for item in items]
+    behind = paired_difference(first, other)
+    return TheoryStanding(
+        theory=theory,
+        score=mean,
+        prequential=average([mean_over_units(item) for item in frozen]) if frozen else None,
+        n_prequential=len(frozen),
+        error=float(np.mean([item.error for item in items])),
+        correlation=float(np.mean(correlations)) if correlations else None,
+        behind=behind,
+        tied=leads or is_tie(behind),
+        chance=chance_of_difference(first, other),
+    )
 
 
 def simplest_of_best(

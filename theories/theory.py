@@ -53,6 +53,8 @@ from lakatos.theories.sandbox.lint import parse
 from lakatos.traces.digest import Digest, digest_bytes
 
 Array = NDArray[np.float64]
+DECLARED = ("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED")
+"""What a source may declare as literals."""
 LAPSE = "lapse"
 """Name by which a theory declares its share of random choices."""
 
@@ -172,24 +174,51 @@ def read_program(program: TheoryProgram) -> Theory:
         raise TheorySourceError(
             'the source has no claim. Begin it with a docstring of the form """Name: claim.""".'
         )
+    literals = _literals_of(tree)
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    _check_parts(literals, functions)
+    priors = {
+        str(key): parse_prior(str(key), value) for key, value in literals["PARAMETERS"].items()
+    }
+    head, words = (" ".join(text.split()) for text in (name, claim))
+    clauses = read_clauses(literals.get("CLAUSES", ()), priors)
+    pooled = bool(literals.get("POOLED"))
+    told = TheoryAccount(head, words, ())
+    if clauses:
+        told = account_of(head, clauses, priors, pooled=pooled)
+    return Theory(
+        program,
+        told.name,
+        told.claim,
+        priors,
+        literals.get("COMPOSITION"),
+        "learn" in functions,
+        head=head,
+        clauses=clauses,
+        pooled=pooled,
+    )
+
+
+def _literals_of(tree: ast.Module) -> dict[str, Any]:
+    """What a source declares as literals, by name."""
     literals: dict[str, Any] = {}
-    functions = set()
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            functions.add(node.name)
-        elif (
-            isinstance(node, ast.Assign)
-            and len(node.targets) == 1
-            and isinstance(node.targets[0], ast.Name)
-        ):
-            target = node.targets[0].id
-            if target in ("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED"):
-                try:
-                    literals[target] = ast.literal_eval(node.value)
-                except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-                    raise TheorySourceError(
-                        f"{target} at line {node.lineno} is not a literal; write numbers and strings, no expressions."
-                    ) from None
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        target = node.targets[0]
+        if not isinstance(target, ast.Name) or target.id not in DECLARED:
+            continue
+        try:
+            literals[target.id] = ast.literal_eval(node.value)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            raise TheorySourceError(
+                f"{target.id} at line {node.lineno} is not a literal; write numbers and strings, no expressions."
+            ) from None
+    return literals
+
+
+def _check_parts(literals: Mapping[str, Any], functions: set[str]) -> None:
+    """Refuse a source that lacks a part of a theory, or has one without the other."""
     if "choose" not in functions:
         raise TheorySourceError("the source defines no function `choose(parameters, trials, xp)`.")
     if not isinstance(literals.get("PARAMETERS"), dict):
@@ -207,31 +236,6 @@ def read_program(program: TheoryProgram) -> Theory:
             'COMPOSITION must name mechanisms by slot, `{"slot": ["mechanism", ...], ...}`; leave it out of a theory '
             "that the grammar did not write."
         )
-    priors = {
-        str(key): parse_prior(str(key), value) for key, value in literals["PARAMETERS"].items()
-    }
-    head, words = (" ".join(text.split()) for text in (name, claim))
-    clauses, pooled = (
-        read_clauses(literals.get("CLAUSES", ()), priors),
-        bool(literals.get("POOLED")),
-    )
-    told = (
-        account_of(head, clauses, priors, pooled=pooled)
-        if clauses
-        else TheoryAccount(head, words, ())
-    )
-    learns = "learn" in functions
-    return Theory(
-        program,
-        told.name,
-        told.claim,
-        priors,
-        composition,
-        learns,
-        head=head,
-        clauses=clauses,
-        pooled=pooled,
-    )
 
 
 def _is_composition(value: Any) -> bool:

@@ -162,7 +162,7 @@ def boundary(run: Run, rng: np.random.Generator, crash: float, n: Counter[str]) 
         run.write(freeze_epoch(run.state, digest_of("anchor"), len(run.log)))
     if run.state.phase == "freeze":
         before, rested = run.means(), {slot: alone(run, slot) for slot in SLOTS}
-        decided = {item.slot for item in run.state.judging.decided}
+        decided = {item.slot for item in run.state.decided}
         for slot in rng.permutation([slot for slot in SLOTS if slot not in decided]).tolist():
             others = [judge for judge in JUDGES if judge != run.state.slots[slot]]
             verdict = str(
@@ -173,7 +173,7 @@ def boundary(run: Run, rng: np.random.Generator, crash: float, n: Counter[str]) 
         assert run.means() == before
         record = commit(run.state, run.seats)
         turned = fold_epochs(
-            reversed(run.state.judging.decided), advance(as_opened(run.state), run.state.snapshot)
+            reversed(run.state.decided), advance(as_opened(run.state), run.state.snapshot)
         )  # type: ignore[arg-type]
         assert commit(turned, run.seats) == record
         if rng.random() < crash:

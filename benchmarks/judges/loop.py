@@ -40,7 +40,7 @@ from lakatos.experiments.participants.table import get_trials  # noqa: E402
 from lakatos.flows.run.evidence import theory_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, load_study, parse_study  # noqa: E402
-from lakatos.flows.stages.anchor import read_anchor  # noqa: E402
+from lakatos.flows.stages.judging.anchor import read_anchor  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.judges.erasure import JudgeMeasured  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from scipy.stats import beta
 
-from lakatos.flows.stages.challenge import question_of
+from lakatos.flows.stages.judging.challenge import question_of
 from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess
 from lakatos.judges.answer import ask
 from lakatos.judges.gate import (

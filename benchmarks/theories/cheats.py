@@ -17,14 +17,22 @@ import numpy as np
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Stimuli, Trials
-from lakatos.theories.checks.check import ExamStep, check_theory
+from lakatos.theories.checks.check import check_theory
+from lakatos.theories.checks.exam import ExamStep
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.running.behave import behave
 from lakatos.theories.running.sequence import log_likelihood_of_all
-from lakatos.theories.sandbox.client import Sandbox, TheorySession
-from lakatos.theories.sandbox.zygote import NamedArrays, SequenceWalk, TheoryEvaluator, load, whole
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.evaluator import (
+    NamedArrays,
+    SequenceWalk,
+    TheoryEvaluator,
+    load,
+    whole,
+)
+from lakatos.theories.sandbox.session import TheorySession
 from lakatos.theories.scoring.score import ExperimentEvidence
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import TheoryProgram, read_program

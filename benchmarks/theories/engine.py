@@ -41,7 +41,8 @@ from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.prior import Prior  # noqa: E402
 from lakatos.theories.running.sequence import TINY  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox, SandboxLimits  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.sandbox.session import SandboxLimits  # noqa: E402
 from lakatos.theories.scoring.score import log_likelihood, log_predictive  # noqa: E402
 from lakatos.theories.scoring.view import TheoryView  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402

@@ -37,8 +37,9 @@ from lakatos.experiments.task import Stimuli  # noqa: E402
 from lakatos.theories.exchange.autocog import import_autocog  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.running.behave import TheoryCrowd, behave  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox, SandboxLimits  # noqa: E402
+from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
 from lakatos.theories.sandbox.doctor import COIN, probe  # noqa: E402
+from lakatos.theories.sandbox.session import SandboxLimits  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
 
 DOMAIN = DOMAINS["multiattribute"]

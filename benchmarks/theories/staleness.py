@@ -30,7 +30,8 @@ from lakatos.flows.cycle import ask  # noqa: E402
 from lakatos.flows.run.engine import execute  # noqa: E402
 from lakatos.flows.run.run import Run, begin, create_run  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
-from lakatos.flows.stages.collect import AnswersAwaited, collect  # noqa: E402
+from lakatos.flows.stages.asked import AnswersAwaited  # noqa: E402
+from lakatos.flows.stages.collect import collect  # noqa: E402
 from lakatos.flows.stages.score import score  # noqa: E402
 from lakatos.theories.checks.complexity import code_length, form_of_source  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402

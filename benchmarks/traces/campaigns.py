@@ -27,14 +27,15 @@ from answering import HIDDEN, good  # noqa: E402
 from participating import higher_sum  # noqa: E402
 from starlette.testclient import TestClient  # noqa: E402
 
-from lakatos.experiments.participants.web.app import create_app, make_token  # noqa: E402
+from lakatos.experiments.participants.web.address_book import make_token  # noqa: E402
+from lakatos.experiments.participants.web.app import create_app  # noqa: E402
 from lakatos.experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, SessionStore  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for  # noqa: E402
 from lakatos.experiments.record import AnswersArrived, PeopleRecruited, TrialsCollected  # noqa: E402
 from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
 from lakatos.flows.run.run import has_run, read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
-from lakatos.flows.stages.collect import AnswersAwaited  # noqa: E402
+from lakatos.flows.stages.asked import AnswersAwaited  # noqa: E402
 from lakatos.flows.start import resume_run, run_study  # noqa: E402
 from lakatos.language_models.client import ModelCompletion, ModelRequest, TokenUsage  # noqa: E402
 from lakatos.language_models.clients import CLIENTS  # noqa: E402

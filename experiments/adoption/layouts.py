@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.domains.offers import ATTRIBUTES, N_OFFERS
-from lakatos.experiments.domains.risky import pairs
+from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Stimuli
 

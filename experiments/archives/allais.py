@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from lakatos.experiments.archives.archive import ArchiveReader
-from lakatos.experiments.domains.risky import Gamble, pairs
+from lakatos.experiments.domains.risky_space import Gamble, pairs
 from lakatos.experiments.task import Trials
 
 PROBLEMS: dict[str, tuple[Gamble, Gamble, int, int]] = {

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
-from lakatos.experiments.domains.risky import N_OUTCOMES, pairs
+from lakatos.experiments.domains.risky_space import N_OUTCOMES, pairs
 from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.task import Trials
 

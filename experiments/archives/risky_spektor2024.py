@@ -20,7 +20,7 @@ import numpy as np
 
 from lakatos.experiments.archives.archive import ArchiveReader, ArchiveSource
 from lakatos.experiments.archives.packed import packed_lines
-from lakatos.experiments.domains.risky import pairs
+from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 

@@ -26,7 +26,7 @@ from lakatos.flows.roles.models import budget_in
 from lakatos.flows.run.anchor_ledger import missing
 from lakatos.flows.run.records import ACTS, CampaignConcluded
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.anchor import ledger_of
+from lakatos.flows.stages.judging.anchor import ledger_of
 from lakatos.judges.errors import JudgeError
 from lakatos.judges.gate import GateDecided, GateRegistered, refusal_of
 from lakatos.judges.ledger import LevelDrawn, level_of
@@ -156,6 +156,11 @@ def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[AuditFindi
             not unread,
             f"{unread} agreed to a text that is not on record" if unread else fine,
         )
+    yield from _withdrawn(trace, records)
+
+
+def _withdrawn(trace: Trace, records: Sequence[Recorded[Record]]) -> Iterator[AuditFinding]:
+    """Whether answers of everybody who withdrew are erased."""
     withdrawn = [item.record for item in records if isinstance(item.record, PersonWithdrawn)]
     if withdrawn:
         gone = len({record.person for record in withdrawn})
@@ -266,6 +271,23 @@ def sealed(trace: Trace, records: list[Recorded[Record]]) -> AuditFinding:
     )
 
 
+def _behind(verdict: Digest, events: Sequence[Event]) -> set[Digest]:
+    """Everything that a verdict was derived from."""
+    # What was done stays done: an act stands whatever becomes of the data that it was decided by.
+    inputs = {
+        event.record_digest: event.inputs
+        for event in events
+        if event.kind != INTENT and event.kind not in ACTS
+    }
+    behind, queue = set[Digest](), deque([verdict])
+    while queue:
+        for cited in inputs.get(queue.popleft(), ()):
+            if cited not in behind:
+                behind.add(cited)
+                queue.append(cited)
+    return behind
+
+
 def conclusion(
     validity: Validity, events: Sequence[Event], records: Sequence[Recorded[Record]]
 ) -> AuditFinding:
@@ -277,18 +299,7 @@ def conclusion(
     if not current:
         text = "the verdict rests on answers that were withdrawn or changed; `lakatos resume` draws it anew"
         return AuditFinding("conclusion", True, text, withdrawn=True)
-    # What was done stays done: an act stands whatever becomes of the data that it was decided by.
-    inputs = {
-        event.record_digest: event.inputs
-        for event in events
-        if event.kind != INTENT and event.kind not in ACTS
-    }
-    behind, queue = set[Digest](), deque([current[-1].digest])
-    while queue:
-        for cited in inputs.get(queue.popleft(), ()):
-            if cited not in behind:
-                behind.add(cited)
-                queue.append(cited)
+    behind = _behind(current[-1].digest, events)
     by_digest = {item.digest: item.record for item in records}
     gone = {item.record.target for item in records if isinstance(item.record, Tombstone)}
     people = [by_digest[name] for name in behind if isinstance(by_digest.get(name), AnswersArrived)]

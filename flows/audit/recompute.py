@@ -30,7 +30,7 @@ from lakatos.flows.run.records import CodeAccepted, FoldFinished
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.source import make_source
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.collect import AnswersAwaited
+from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.judges.errors import AnchorError
 from lakatos.judges.ledger import LevelDrawn
 from lakatos.language_models.client import ModelCompletion, ModelRequest

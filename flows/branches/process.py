@@ -218,17 +218,17 @@ class _ModelStatement:
     uncited: bool
 
 
-def _statements(run: _TraceResults) -> Iterator[_ModelStatement]:
+def _statements(results: _TraceResults) -> Iterator[_ModelStatement]:
     """Statements of roles, each held against the data that its request showed and the calls made in its cycle."""
-    uses = _uses(run)
-    for event, record in run.of(RoleAnswered):
+    uses = _uses(results)
+    for event, record in results.of(RoleAnswered):
         if record.answer is None or not record.calls:
             continue
         try:
-            answer = run.trace.artifacts.get_json(record.answer)
-            call = run.trace.get(record.calls[0], LanguageModelCalled)
+            answer = results.trace.artifacts.get_json(record.answer)
+            call = results.trace.get(record.calls[0], LanguageModelCalled)
             shown = shown_in(
-                ModelRequest.model_validate(run.trace.artifacts.get_json(call.request))
+                ModelRequest.model_validate(results.trace.artifacts.get_json(call.request))
             )
         except ArtifactError:  # erased with somebody's answers
             continue
@@ -240,11 +240,11 @@ def _statements(run: _TraceResults) -> Iterator[_ModelStatement]:
             yield _ModelStatement(event.seq, statement["text"], wrong, not _MARK.search(text))
 
 
-def _uses(run: _TraceResults) -> defaultdict[Any, list[ToolUse]]:
+def _uses(results: _TraceResults) -> defaultdict[Any, list[ToolUse]]:
     """Calls of tools, by cycle."""
     found: defaultdict[Any, list[ToolUse]] = defaultdict(list)
-    artifacts = run.trace.artifacts
-    for event, record in run.of(ToolCalled):
+    artifacts = results.trace.artifacts
+    for event, record in results.of(ToolCalled):
         use = ToolUse(
             call=ToolCall(call_id="", name=record.tool, arguments=""),
             arguments=artifacts.get_json(record.arguments),
@@ -268,22 +268,22 @@ def shown_in(request: ModelRequest) -> dict[str, str]:
     return found
 
 
-def _rules(run: _TraceResults, said: Sequence[_ModelStatement]) -> Iterator[ProcessRule]:
-    yield _repeated(run)
-    yield from _unused(run)
-    yield _unsupported(run, said)
+def _rules(results: _TraceResults, said: Sequence[_ModelStatement]) -> Iterator[ProcessRule]:
+    yield _repeated(results)
+    yield from _unused(results)
+    yield _unsupported(results, said)
     yield _numbers(said)
-    yield _citations(run, said)
+    yield _citations(results, said)
 
 
-def _repeated(run: _TraceResults) -> ProcessRule:
+def _repeated(results: _TraceResults) -> ProcessRule:
     """Calls that could only give what was given before."""
     groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-    for event, call in run.of(LanguageModelCalled):
+    for event, call in results.of(LanguageModelCalled):
         drawn = call.seed if call.sampling.temperature > 0 else 0
         groups["model", call.model_version, call.request, drawn].append(event.seq)
     n_calls = sum(map(len, groups.values()))
-    for event, tool in run.of(ToolCalled):
+    for event, tool in results.of(ToolCalled):
         where = tuple(
             sorted((name, value) for name, value in event.position.items() if name != "call")
         )
@@ -300,29 +300,31 @@ def _repeated(run: _TraceResults) -> ProcessRule:
     )
 
 
-def _unused(run: _TraceResults) -> Iterator[ProcessRule]:
+def _unused(results: _TraceResults) -> Iterator[ProcessRule]:
     """Results that nothing later was derived from, where something later could have been.
 
     A line of the leaderboard is made from all scores of its theory, of which the record names those of the first two
     theories only. Theories that stayed out are scored all the same, in case they come back; that is no fault.
     """
-    used = {digest for event in run.events for digest in event.inputs}
-    for _, record in run.records:
+    used = {digest for event in results.events for digest in event.inputs}
+    for _, record in results.records:
         used.update(digests_in(record))
     boards = [
         (event.seq, {line.theory for line in closed.leaderboard})
-        for event, closed in run.of(CycleClosed)
+        for event, closed in results.of(CycleClosed)
     ]
     ends = {
-        event.record_digest for event, _ in run.of(Diagnosis)[-1:]
+        event.record_digest for event, _ in results.of(Diagnosis)[-1:]
     }  # the last one is made for readers
-    made = [event for event in run.events if event.kind in USED and event.record_digest not in ends]
-    if not run.of(CampaignConcluded):
+    made = [
+        event for event in results.events if event.kind in USED and event.record_digest not in ends
+    ]
+    if not results.of(CampaignConcluded):
         # An unfinished run is about to use its newest result, and the scores since it wrote the last leaderboard.
         last = boards[-1][0] if boards else 0
         made = [event for event in made[:-1] if event.kind != SCORED or event.seq < last]
     idle = [event for event in made if event.record_digest not in used]
-    scored = {event.seq: record.theory for event, record in run.of(TheoryScored)}
+    scored = {event.seq: record.theory for event, record in results.of(TheoryScored)}
     out = [event for event in idle if event.kind == SCORED]
     out = [
         event
@@ -352,35 +354,37 @@ def _unused(run: _TraceResults) -> Iterator[ProcessRule]:
     )
 
 
-def _unsupported(run: _TraceResults, said: Sequence[_ModelStatement]) -> ProcessRule:
+def _unsupported(results: _TraceResults, said: Sequence[_ModelStatement]) -> ProcessRule:
     """Conclusions without evidence: nothing cited, or nothing behind them in the journal."""
     n, wrong = (
         len(said),
         [f"record {item.seq}: {item.text[:80]!r} cites nothing" for item in said if item.uncited],
     )
-    for event, record in run.of(Diagnosis):
+    for event, record in results.of(Diagnosis):
         for claim in record.claims:
             n += 1
-            if not any(run.exists(digest) for digest in claim.cites):
+            if not any(results.exists(digest) for digest in claim.cites):
                 wrong.append(f"record {event.seq}: {claim.text[:80]!r} cites nothing")
     for kind, evidence in (
         (Verdict, "theory_scored"),
         (CampaignConcluded, "theory_scored"),
         (TheoryAdmitted, ""),
     ):
-        for event, _ in run.of(kind):
+        for event, _ in results.of(kind):
             n += 1
             behind = [
-                run.by_digest[digest].kind for digest in event.inputs if digest in run.by_digest
+                results.by_digest[digest].kind
+                for digest in event.inputs
+                if digest in results.by_digest
             ]
             bare = evidence not in behind if evidence else not behind
             if bare:
                 wrong.append(
                     f"record {event.seq} ({event.kind}) rests on no {evidence or 'record'}"
                 )
-    for event, record in run.of(Pitfall):
+    for event, record in results.of(Pitfall):
         n += 1
-        if not any(run.exists(digest) for digest in record.evidence):
+        if not any(results.exists(digest) for digest in record.evidence):
             wrong.append(f"record {event.seq}: the lesson {record.mistake[:60]!r} rests on nothing")
     return ProcessRule(
         "conclusions without evidence",
@@ -403,7 +407,7 @@ def _numbers(said: Sequence[_ModelStatement]) -> ProcessRule:
     )
 
 
-def _citations(run: _TraceResults, said: Sequence[_ModelStatement]) -> ProcessRule:
+def _citations(results: _TraceResults, said: Sequence[_ModelStatement]) -> ProcessRule:
     """Citations of what was not shown, by models; of what does not exist, by records."""
     wrong = [
         f"record {item.seq}: {found.said}: {found.problem}"
@@ -412,13 +416,13 @@ def _citations(run: _TraceResults, said: Sequence[_ModelStatement]) -> ProcessRu
         if found.kind == "citation"
     ]
     n = len(said)
-    for event, record in run.of(Diagnosis):
+    for event, record in results.of(Diagnosis):
         for claim in record.claims:
             n += 1
             wrong += [
                 f"record {event.seq} cites {digest[:12]}, which does not exist"
                 for digest in claim.cites
-                if not run.exists(digest)
+                if not results.exists(digest)
             ]
     return ProcessRule(
         "citations of nothing",
@@ -429,11 +433,11 @@ def _citations(run: _TraceResults, said: Sequence[_ModelStatement]) -> ProcessRu
     )
 
 
-def _spent(run: _TraceResults, everything: Sequence[Event]) -> RunCosts:
+def _spent(results: _TraceResults, everything: Sequence[Event]) -> RunCosts:
     total = spending_of(everything).total
-    admitted = [record for _, record in run.of(TheoryAdmitted) if record.cycle > 0]
-    checked = [record for _, record in run.of(TheoryChecked) if record.cycle > 0]
-    collected = [event.body for event in run.events if event.kind == "trials_collected"]
+    admitted = [record for _, record in results.of(TheoryAdmitted) if record.cycle > 0]
+    checked = [record for _, record in results.of(TheoryChecked) if record.cycle > 0]
+    collected = [event.body for event in results.events if event.kind == "trials_collected"]
     first, last = (datetime.fromisoformat(everything[place].time_utc) for place in (0, -1))
     return RunCosts(
         requests=total.requests,
@@ -444,7 +448,7 @@ def _spent(run: _TraceResults, everything: Sequence[Event]) -> RunCosts:
         seconds=(last - first).total_seconds(),
         n_accepted=len(admitted),
         n_candidates=len(checked)
-        + sum(item.outcome != "submitted" for _, item in run.of(SuccessorTried)),
+        + sum(item.outcome != "submitted" for _, item in results.of(SuccessorTried)),
     )
 
 
@@ -458,20 +462,20 @@ def stage_of(reason: str, outcome: str) -> int:
     )
 
 
-def _failed(run: _TraceResults, said: Sequence[_ModelStatement]) -> Iterator[FailedAttempt]:
+def _failed(results: _TraceResults, said: Sequence[_ModelStatement]) -> Iterator[FailedAttempt]:
     """Attempts that failed: theories that were refused, answers that nobody could read, readings with inventions."""
-    for event, record in run.of(SuccessorTried):
+    for event, record in results.of(SuccessorTried):
         if record.outcome != "submitted":
             stage = stage_of(record.reason, record.outcome)
             name = record.name or "a theory without a name"
             yield FailedAttempt(
                 event.seq, f"{name} ({record.lens})", STAGES[stage][0], stage / len(STAGES)
             )
-    for event, record in run.of(TheoryChecked):
+    for event, record in results.of(TheoryChecked):
         if not record.passed:
             stage = stage_of(record.reason, "")
             yield FailedAttempt(event.seq, record.name, STAGES[stage][0], stage / len(STAGES))
-    for event, record in run.of(RoleAnswered):
+    for event, record in results.of(RoleAnswered):
         if record.outcome != "answered":
             yield FailedAttempt(event.seq, f"{record.role}: {record.task}", record.outcome, 0.0)
     by_answer: dict[int, list[_ModelStatement]] = defaultdict(list)

@@ -43,7 +43,7 @@ from lakatos.flows.run.engine import execute
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, check_run, open_run, read_state
 from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.collect import AnswersAwaited
+from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.language_models.client import LanguageModel, ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.roles.record import ModelsChosen

@@ -122,7 +122,7 @@ def data_export(
 
     In Python: `lakatos.flows.operations.people.export(folder, out)`.
     """
-    from lakatos.flows.operations.people import export
+    from lakatos.flows.operations.people_export import export
     from lakatos.flows.run.places import find_run
 
     folder = find_run(run, runs)
@@ -143,7 +143,8 @@ def data_withdraw(
 
     In Python: `lakatos.flows.operations.people.withdraw(folder, person)`.
     """
-    from lakatos.flows.operations.people import SHOWN, find_person, withdraw
+    from lakatos.flows.operations.people import find_person, withdraw
+    from lakatos.flows.operations.people_export import SHOWN
     from lakatos.flows.run.places import find_run
 
     folder = find_run(run, runs)

@@ -67,7 +67,7 @@ def judges_list() -> None:
 def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """The panel of a run as it is now; of judges made on an anchor set, how they do on its dev part."""
     from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.epoch import anchor_accuracy, dev_items, present_judges
+    from lakatos.flows.stages.judging.epoch import anchor_accuracy, dev_items, present_judges
     from lakatos.judges.program import ProgramJudge
     from lakatos.judges.rubrics.rule import RuleJudge
 
@@ -187,7 +187,7 @@ def judges_vault(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
 def judges_bias(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """Acceptance of machine-written against published theories on the dev part, by every judge of the panel."""
     from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.epoch import bias_of, dev_items, present_judges
+    from lakatos.flows.stages.judging.epoch import bias_of, dev_items, present_judges
     from lakatos.judges.bias import PARITY
     from lakatos.judges.errors import GateError
 
@@ -318,9 +318,9 @@ def anchor_split(
 ) -> None:
     """Fix the parts of an anchor set, once, for all campaigns that will use it.
 
-    In Python: `lakatos.flows.stages.anchor.split_items(file, seed)`.
+    In Python: `lakatos.flows.stages.judging.anchor.split_items(file, seed)`.
     """
-    from lakatos.flows.stages.anchor import split_items
+    from lakatos.flows.stages.judging.anchor import split_items
 
     _write_anchor(out, split_items(items, seed))
 

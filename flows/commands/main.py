@@ -374,7 +374,7 @@ def _run_study(
 
 def _carry(folder: Path, work: Any) -> None:
     from lakatos.flows.report.report import write_report
-    from lakatos.flows.stages.collect import AnswersAwaited
+    from lakatos.flows.stages.asked import AnswersAwaited
 
     console = Console(stderr=True)
     try:

@@ -210,10 +210,10 @@ def rehearse(
     from lakatos.experiments.participants.prolific.money import Money
     from lakatos.experiments.participants.prolific.plan import load_settings, make_plan
     from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, rehearse
-    from lakatos.experiments.participants.prolific.stand_in import (
+    from lakatos.experiments.participants.prolific.stand_in import serve
+    from lakatos.experiments.participants.prolific.stand_in_world import (
         ProlificWorld,
         RequestFaults,
-        serve,
     )
 
     planned = make_plan(load_settings(settings) if settings else EXAMPLE)

@@ -217,7 +217,7 @@ def end_pass(runs: Path, name: str) -> bool:
 def _cancel_in_prefect(server: str, secret: str, name: str) -> bool:
     import httpx
 
-    from lakatos.flows.run.engine import basic
+    from lakatos.flows.run.prefect_server import basic
 
     wanted = {
         "deployments": {"name": {"any_": [name]}},
@@ -264,8 +264,9 @@ def serve_command(
     from contextlib import ExitStack
 
     from lakatos.flows.operations.lab import own_secret, prefect_server, require_reachable
-    from lakatos.flows.run.engine import CLIENT_SECRET, configured_server
+    from lakatos.flows.run.engine import CLIENT_SECRET
     from lakatos.flows.run.logs import speaker
+    from lakatos.flows.run.prefect_server import configured_server
 
     say = speaker()
     others = _deployable(studies, data, workers, say) if studies else {}

@@ -58,7 +58,7 @@ def _summary(folder: Path) -> RunSummary:
     if kept is not None:
         return kept
     from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.collect import waiting_in
+    from lakatos.flows.stages.asked import waiting_in
 
     state, trace = read_state(folder)
     with trace:

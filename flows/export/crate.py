@@ -17,7 +17,7 @@ from lakatos.flows.errors import ExportError
 from lakatos.flows.export.markdown import as_markdown
 from lakatos.flows.export.provenance import prov_json
 from lakatos.flows.export.selection import ExportSelection, selected
-from lakatos.flows.operations.people import export as export_answers
+from lakatos.flows.operations.people_export import export as export_answers
 from lakatos.flows.report.report import render
 from lakatos.flows.run.run import ENGINE_VERSION
 from lakatos.traces.artifact import write_whole

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
-from lakatos.flows.operations.people import SHOWN
+from lakatos.flows.operations.people_export import SHOWN
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.run import read_state
-from lakatos.flows.stages.collect import erased
+from lakatos.flows.stages.asked import erased
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record

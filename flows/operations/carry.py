@@ -76,7 +76,7 @@ def carry(
     if not found.seq and study is None:
         raise RunMissingError(f"there is no run in {folder}; give the study that begins it.")
 
-    from lakatos.flows.stages.collect import AnswersAwaited
+    from lakatos.flows.stages.asked import AnswersAwaited
     from lakatos.flows.start import resume_run, run_study
 
     try:

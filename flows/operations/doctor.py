@@ -25,8 +25,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
-from lakatos.flows.run.engine import configured_server
 from lakatos.flows.run.next_pass import runs_in
+from lakatos.flows.run.prefect_server import configured_server
 from lakatos.theories.sandbox.doctor import probe
 from lakatos.traces.errors import TraceError
 from lakatos.traces.journal import Journal

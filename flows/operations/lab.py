@@ -25,17 +25,16 @@ from typing import Any
 
 from lakatos.flows.errors import EngineError, FlowError
 from lakatos.flows.operations.carry import start_process
-from lakatos.flows.run.engine import (
-    CLIENT_SECRET,
-    STARTUP_TIMEOUT_S,
+from lakatos.flows.run.engine import CLIENT_SECRET, STARTUP_TIMEOUT_S
+from lakatos.flows.run.next_pass import runs_in
+from lakatos.flows.run.places import check_collects
+from lakatos.flows.run.ports import address_of, listen, listen_from
+from lakatos.flows.run.prefect_server import (
     configured_server,
     lasting_environment,
     new_secret,
     start_server,
 )
-from lakatos.flows.run.next_pass import runs_in
-from lakatos.flows.run.places import check_collects
-from lakatos.flows.run.ports import address_of, listen, listen_from
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.errors import InboxError, JournalError
 from lakatos.traces.journal import Journal

@@ -21,7 +21,7 @@ from lakatos.experiments.participants.web.store import (
     SessionStore,
     WithheldAnswers,
 )
-from lakatos.flows.stages.collect import command_to_stop
+from lakatos.flows.stages.enough import command_to_stop
 from lakatos.traces.inbox import Inbox
 from lakatos.traces.step import INBOX_FILE
 

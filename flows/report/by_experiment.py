@@ -23,18 +23,18 @@ class LeaderOnExperiment:
     guessing: float
 
 
-def leader_by_experiment(run: RunReading) -> list[LeaderOnExperiment]:
+def leader_by_experiment(reading: RunReading) -> list[LeaderOnExperiment]:
     """A line for each experiment; none where there is no other to predict it from."""
-    experiments = run.board.experiments
-    if not run.board.standings or len(experiments) < 2:
+    experiments = reading.board.experiments
+    if not reading.board.standings or len(experiments) < 2:
         return []
-    leader, rival = run.board.leader.theory, run.best_seed
+    leader, rival = reading.board.leader.theory, reading.best_seed
     found = []
     for name in experiments:
-        own = run.state.theories.scores[leader, name].record
+        own = reading.state.theories.scores[leader, name].record
         ahead = None
         if rival is not None:
-            other = run.state.theories.scores[rival, name].record
+            other = reading.state.theories.scores[rival, name].record
             ahead = paired_difference([own.left_out.scores], [other.left_out.scores])
         found.append(
             LeaderOnExperiment(
@@ -42,7 +42,7 @@ def leader_by_experiment(run: RunReading) -> list[LeaderOnExperiment]:
                 found_before=own.frozen is not None,
                 score=mean_over_units(own.left_out.scores),
                 ahead=ahead,
-                guessing=guessing([run.trials(name).n_options]),
+                guessing=guessing([reading.trials(name).n_options]),
             )
         )
     return found

@@ -15,7 +15,7 @@ from lakatos.experiments.domains import DOMAINS
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import check_run
-from lakatos.flows.stages.challenge import answers_of, question_of
+from lakatos.flows.stages.judging.challenge import answers_of, question_of
 from lakatos.judges.anchor import AnchorItem, AnchorSet, split
 from lakatos.judges.calibration import JudgeCalibration, calibration
 from lakatos.judges.epoch import EpochOpened

@@ -102,19 +102,19 @@ class ReportFigures:
         body = svg.removeprefix("<svg").replace(">", Markup("><title>{}</title>").format(title), 1)
         return head + Markup(body)
 
-    def map(self, run: RunReading) -> Markup:
+    def map(self, reading: RunReading) -> Markup:
         """Theories as points; the nearer, the more alike their people choose."""
-        if run.state.campaign.map is None:
+        if reading.state.campaign.map is None:
             return Markup("")
-        found = run.state.campaign.map.record
+        found = reading.state.campaign.map.record
 
         def plot(figure: Figure) -> None:
             axes = figure.subplots()
             for name, (x, y) in zip(found.theories, found.positions, strict=True):
-                kind = 0 if name == run.leader else 1 if name in run.state.seeds else 2
+                kind = 0 if name == reading.leader else 1 if name in reading.state.seeds else 2
                 axes.plot(x, y, MARKERS[kind], markersize=7 if kind == 0 else 5, color=SERIES[kind])
                 axes.annotate(
-                    run.label(name).tag,
+                    reading.label(name).tag,
                     (x, y),
                     textcoords="offset points",
                     xytext=(5, 4),
@@ -128,13 +128,13 @@ class ReportFigures:
 
         return self.draw("Map of the theories", (5.6, 4.2), plot)
 
-    def scatter(self, run: RunReading, theory: Digest) -> Markup:
+    def scatter(self, reading: RunReading, theory: Digest) -> Markup:
         """Predicted and observed shares on every trial; filled where the prediction came first."""
         sets = []
-        for name in run.state.experiments.collected:
-            score = run.state.theories.scores.get((theory, name))
+        for name in reading.state.experiments.collected:
+            score = reading.state.theories.scores.get((theory, name))
             if score is not None:
-                trials = run.trials(name)
+                trials = reading.trials(name)
                 predicted = np.asarray(score.record.proportions).reshape(len(trials.stimuli), -1)
                 sets += [
                     (predicted[:, option], ChoiceShares.of(trials, option), score.record.frozen)
@@ -144,7 +144,7 @@ class ReportFigures:
             return Markup("")
 
         def plot(figure: Figure) -> None:
-            axes = _square(figure, scattered_option(run))
+            axes = _square(figure, scattered_option(reading))
             for first, what in (
                 (True, "predicted before the answers came"),
                 (False, "answers were known"),
@@ -170,7 +170,7 @@ class ReportFigures:
             figure.legend(loc="outside lower center", ncols=1)
 
         return self.draw(
-            f"Choices against predictions of {run.label(theory).short}", (3.7, 4.1), plot
+            f"Choices against predictions of {reading.label(theory).short}", (3.7, 4.1), plot
         )
 
     def folds(self, folds: Sequence[Any], option: str) -> Markup:
@@ -195,9 +195,9 @@ class ReportFigures:
             "Choices against predictions on trials that each fold had not seen", (3.7, 4.1), plot
         )
 
-    def history(self, run: RunReading) -> Markup:
+    def history(self, reading: RunReading) -> Markup:
         """Scores at the end of every cycle, with the noise ceiling."""
-        cycles = [item.record for item in run.state.campaign.cycles]
+        cycles = [item.record for item in reading.state.campaign.cycles]
         lines: dict[Digest, list[tuple[int, float, float]]] = {}
         for record in cycles:
             for line in record.leaderboard:
@@ -205,12 +205,12 @@ class ReportFigures:
                     (record.cycle, line.score, 2 * line.standard_error)
                 )
         ceilings = [
-            mean_ceiling(run, [name for name, item in run.state.experiments.designs.items()
-                               if item.record.cycle <= record.cycle and name in run.state.experiments.collected])
+            mean_ceiling(reading, [name for name, item in reading.state.experiments.designs.items()
+                               if item.record.cycle <= record.cycle and name in reading.state.experiments.collected])
             for record in cycles
         ]  # fmt: skip
-        shown = [name for name in (run.leader, run.best_seed) if name in lines]
-        seeds = [name for name in run.state.seeds if name in lines and name not in shown]
+        shown = [name for name in (reading.leader, reading.best_seed) if name in lines]
+        seeds = [name for name in reading.state.seeds if name in lines and name not in shown]
 
         def plot(figure: Figure) -> None:
             axes = figure.add_subplot()
@@ -233,11 +233,11 @@ class ReportFigures:
                     cycle + offset,
                     score,
                     yerr=np.where(np.isfinite(error), error, 0),
-                    label=run.label(name).short,
+                    label=reading.label(name).short,
                     marker=("o", *MARKERS)[number % 6],
                     markersize=4,
                     color=SERIES[number % len(SERIES)],
-                    linewidth=2.0 if name == run.leader else 1.0,
+                    linewidth=2.0 if name == reading.leader else 1.0,
                     elinewidth=0.9,
                 )
             if any(value is not None for value in ceilings):
@@ -261,7 +261,7 @@ class ReportFigures:
 
     def experiment(
         self,
-        run: RunReading,
+        reading: RunReading,
         name: str,
         shares: ChoiceShares,
         predictions: Mapping[Digest, Array],
@@ -277,7 +277,7 @@ class ReportFigures:
         rows = rows[np.argsort(stack[0, 0, rows], kind="stable")]
         if not len(rows):
             return Markup(""), 0
-        random = set(run.design(run.state.experiments.designs[name].record).random_coverage)
+        random = set(reading.design(reading.state.experiments.designs[name].record).random_coverage)
 
         def plot(figure: Figure) -> None:
             axes = figure.add_subplot()
@@ -306,7 +306,7 @@ class ReportFigures:
                     MARKERS[number],
                     color=SERIES[number],
                     markersize=3.6,
-                    label=run.label(rival).short,
+                    label=reading.label(rival).short,
                 )
             axes.set_yticks(y, [f"{row + 1}{'*' if row in random else ''}" for row in rows])
             axes.set_ylim(len(rows) - 0.5, -0.5)

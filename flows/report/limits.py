@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs
 from lakatos.flows.run.records import CodeAccepted
@@ -10,7 +12,7 @@ FEW = 30
 """Trials or people below which the report calls them few."""
 
 
-def limits(run: RunReading) -> list[str]:
+def limits(reading: RunReading) -> list[str]:
     """What the result does not show, each from a fact of the run."""
     return [
         text
@@ -21,21 +23,21 @@ def limits(run: RunReading) -> list[str]:
             _limits_of_search,
             _limits_of_scope,
         )
-        for text in rule(run)
+        for text in rule(reading)
     ]
 
 
-def _limits_of_progress(run: RunReading) -> list[str]:
-    origin = origin_of(run.trace.journal.meta)
+def _limits_of_progress(reading: RunReading) -> list[str]:
+    origin = origin_of(reading.trace.journal.meta)
     found = [] if origin is None else [f"This run is a branch, {origin.words}."]
-    if run.concluded is None:
+    if reading.concluded is None:
         found.append("The run has not ended. Everything here can change with the next experiment.")
     found += [
         f"Other code computed a part of this: from code {item.record.before[:8]} the run went on with "
         f"{item.record.science[:8]}, because: {item.record.because}"
-        for item in run.trace.records(CodeAccepted)
+        for item in reading.trace.records(CodeAccepted)
     ]
-    stop = run.state.campaign.cycles[-1].record.stop if run.state.campaign.cycles else ""
+    stop = reading.state.campaign.cycles[-1].record.stop if reading.state.campaign.cycles else ""
     if stop.startswith("budget"):
         found.append(
             "The search ended because its budget was spent, not because nothing better could be found."
@@ -43,20 +45,21 @@ def _limits_of_progress(run: RunReading) -> list[str]:
     return found
 
 
-def _limits_of_people(run: RunReading) -> list[str]:
-    if run.simulated:
+def _limits_of_people(reading: RunReading) -> list[str]:
+    if reading.simulated:
         return [
             "Nobody took part. A computer answered by a hidden rule, so the result says whether the laboratory finds "
             "a rule that is known to exist. It says nothing about how people choose."
         ]
-    if run.model:
+    if reading.model:
         return [
-            f"Nobody took part. The language model {run.model!r} answered in sessions of its own, so the result says "
-            "which theory describes this model under these texts. It says nothing about how people choose, and the "
-            "model may have read the theories, and published answers to such trials, before.",
+            f"Nobody took part. The language model {reading.model!r} answered in sessions of its own, "
+            "so the result says which theory describes this model under these texts. "
+            "It says nothing about how people choose, and the model may have read the theories, "
+            "and published answers to such trials, before.",
             "The model read the words of each trial, not its drawing.",
         ]
-    people = run.config.participants
+    people = reading.config.participants
     if not (people.archive or people.file):
         return [
             "Whoever took part chose to, and was paid or asked in one way only. What holds for them may not hold for "
@@ -68,14 +71,14 @@ def _limits_of_people(run: RunReading) -> list[str]:
         f"The choices {whence}: only trials that {which} could be asked, and a trial that would have told the "
         "theories apart better may be missing."
     ]
-    collected = [item.record for item in run.state.experiments.collected.values()]
+    collected = [item.record for item in reading.state.experiments.collected.values()]
     if any(item.pooled for item in collected):
         found.append(
             "Only counts were published. People cannot be told apart, so differences between persons are not "
             "tested, and uncertainty is counted over problems."
         )
-    if run.state.experiments.sealed is not None and not any(
-        run.state.experiments.sealed.record.of_people
+    if reading.state.experiments.sealed is not None and not any(
+        reading.state.experiments.sealed.record.of_people
     ):
         found.append(
             "The sealed trials come from the same experiments, and the same people, as the trials the search has "
@@ -84,83 +87,86 @@ def _limits_of_people(run: RunReading) -> list[str]:
     return found
 
 
-def _limits_of_evidence(run: RunReading) -> list[str]:
-    found = []
-    standing = next((line for line in run.board.standings if line.theory == run.leader), None)
+def _limits_of_evidence(reading: RunReading) -> list[str]:
+    """What the answers there are cannot show."""
+    return [
+        *_limits_of_tests(reading),
+        *_limits_of_rivals(reading),
+        *_limits_of_size(reading),
+    ]
+
+
+def _limits_of_tests(reading: RunReading) -> Iterator[str]:
+    """Whether anything tested the winner on answers that it was not made from."""
+    board = reading.board
+    standing = next((line for line in board.standings if line.theory == reading.leader), None)
     untouched = (
-        run.state.experiments.sealed is not None
-        or bool(run.state.campaign.folds)
+        reading.state.experiments.sealed is not None
+        or bool(reading.state.campaign.folds)
         or (standing and standing.n_prequential)
     )
-    if run.board.standings and not untouched:
-        found.append(
+    if board.standings and not untouched:
+        yield (
             "There are no untouched data for the winner: it was made from the same answers that it is scored on, so "
             "its score is too good by an unknown amount."
         )
-    elif standing is not None and standing.n_prequential < len(run.board.experiments):
-        new = len(run.board.experiments) - standing.n_prequential
-        found.append(
-            f"The leaderboard's main score counts all data, also the {new} of {len(run.board.experiments)} "
+    elif standing is not None and standing.n_prequential < len(board.experiments):
+        new = len(board.experiments) - standing.n_prequential
+        yield (
+            f"The leaderboard's main score counts all data, also the {new} of {len(board.experiments)} "
             "experiments whose answers were known when the winner was made. Frozen predictions, sealed trials and "
             "folds are the tests."
         )
-    if len(run.board.experiments) == 1:
-        found.append(
+    if len(board.experiments) == 1:
+        yield (
             "There was one experiment, so that none could be left out: theories were compared on other people's (or "
             "other) answers of the same one. The winner may not hold for other trials."
         )
+
+
+def _limits_of_rivals(reading: RunReading) -> Iterator[str]:
+    """Rivals that the answers do not tell from the winner, or from one another."""
     ties = [
-        run.label(line.theory).tag
-        for line in run.board.standings
-        if line.tied and line.theory != run.leader
+        reading.label(line.theory).tag
+        for line in reading.board.standings
+        if line.tied and line.theory != reading.leader
     ]
     if ties:
-        found.append(
+        yield (
             f"The winner is tied with {', '.join(ties)}: the data do not show that it is better than "
             f"{'them' if len(ties) > 1 else 'it'}."
         )
-    n_open = len(open_pairs(run))
+    n_open = len(open_pairs(reading))
     if n_open:
-        found.append(
+        yield (
             f"{n_open} pair{'s' if n_open > 1 else ''} of rivals could not be told apart by frozen predictions "
             "(section 6)."
         )
-    n_trials = sum(
-        item.record.n_trials
-        for name, item in run.state.experiments.designs.items()
-        if name in run.state.experiments.collected
-    )
-    people = min(
-        (
-            item.record.n_people
-            for item in run.state.experiments.collected.values()
-            if item.record.n_people
-        ),
-        default=0,
-    )
-    sealed = run.state.experiments.sealed.record.n_trials if run.state.experiments.sealed else FEW
+
+
+def _limits_of_size(reading: RunReading) -> Iterator[str]:
+    """Whether there were few people or few trials."""
+    known = reading.state.experiments
+    designs = (item.record for name, item in known.designs.items() if name in known.collected)
+    n_trials = sum(design.n_trials for design in designs)
+    n_people = [item.record.n_people for item in known.collected.values() if item.record.n_people]
+    people = min(n_people, default=0)
+    sealed = known.sealed.record.n_trials if known.sealed else FEW
     if 0 < people < FEW:
-        found.append(
-            f"The smallest experiment has {people} people: differences between persons are known coarsely."
-        )
+        yield f"The smallest experiment has {people} people: differences between persons are known coarsely."
     for count, what in (
         (n_trials, "distinct trials were asked in all"),
         (sealed, "trials were sealed"),
     ):
         if 0 < count < FEW:
-            found.append(
-                f"Only {count} {what}: intervals are wide, and rare kinds of trials may be missing."
-            )
-    if run.board.standings and mean_ceiling(run, run.state.experiments.collected) is None:
-        found.append(
-            "No trial was repeated, so it is unknown how much of the choices could be predicted at all."
-        )
-    return found
+            yield f"Only {count} {what}: intervals are wide, and rare kinds of trials may be missing."
+    if reading.board.standings and mean_ceiling(reading, known.collected) is None:
+        yield "No trial was repeated, so it is unknown how much of the choices could be predicted at all."
 
 
-def _limits_of_search(run: RunReading) -> list[str]:
+def _limits_of_search(reading: RunReading) -> list[str]:
     found = []
-    n_scored, n_tried = len(run.board.standings), run.state.n_tried
+    n_scored, n_tried = len(reading.board.standings), reading.state.n_tried
     if n_scored:
         found.append(
             f"The winner is the best of {n_scored} theories, which were themselves picked from {n_tried} that were "
@@ -168,35 +174,36 @@ def _limits_of_search(run: RunReading) -> list[str]:
         )
     found += [
         f"No trial that was asked shows whether people {text}; the winner's program has a place for it."
-        for text in _idle_clauses(run)
+        for text in _idle_clauses(reading)
     ]
-    if run.leader and (why := run.checked[run.leader].record.unreadable):
+    if reading.leader and (why := reading.checked[reading.leader].record.unreadable):
         found.append(f"The winner is a predictor, not an explanation: {why}.")
     found.append(
-        f"This is one run with one seed ({run.config.seed}). Another seed tries other theories and, where designs "
+        f"This is one run with one seed ({reading.config.seed}). Another seed tries other theories and, where designs "
         "are chosen, asks other trials; it may end with another winner."
     )
     return found
 
 
-def _idle_clauses(run: RunReading) -> list[str]:
+def _idle_clauses(reading: RunReading) -> list[str]:
     """What the winner's program could say, and no trial that was asked depends on."""
-    if run.leader is None:
+    if reading.leader is None:
         return []
-    return [told.text for told in run.theory(run.leader).account().clauses if told.idle]
+    told = reading.theory(reading.leader).account()
+    return [clause.text for clause in told.clauses if clause.idle]
 
 
-def _limits_of_scope(run: RunReading) -> list[str]:
-    pooled = any(item.record.pooled for item in run.state.experiments.collected.values())
-    advocates = run.config.theories.advocates
+def _limits_of_scope(reading: RunReading) -> list[str]:
+    pooled = any(item.record.pooled for item in reading.state.experiments.collected.values())
+    advocates = reading.config.theories.advocates
     ways = ["combines published mechanisms"] if "grammar" in advocates else []
     if "induction" in advocates and not pooled:
         ways.append("reads rules off the answers")
-    if "language_model" in advocates and run.config.roles.reviser:
+    if "language_model" in advocates and reading.config.roles.reviser:
         ways.append("asks language models")
     how = " and ".join(ways) or "tries nothing"
     return [
-        f"All trials are of one kind of task ({run.config.domain}). The search {how}; an idea beyond "
+        f"All trials are of one kind of task ({reading.config.domain}). The search {how}; an idea beyond "
         "that could not win.",
         "Predicting choices best does not make a theory true: another one with the same predictions would score the "
         "same.",

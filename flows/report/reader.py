@@ -266,40 +266,40 @@ def last_option(domain: Domain, n_options: int) -> str:
     )
 
 
-def scattered_option(run: RunReading) -> str:
+def scattered_option(reading: RunReading) -> str:
     """Whose shares are drawn against predictions: of two options the second's, of more every option's."""
-    numbers = {run.trials(name).n_options for name in run.state.experiments.collected}
-    return "each option" if max(numbers, default=2) > 2 else last_option(run.domain, 2)
+    numbers = {reading.trials(name).n_options for name in reading.state.experiments.collected}
+    return "each option" if max(numbers, default=2) > 2 else last_option(reading.domain, 2)
 
 
-def mean_ceiling(run: RunReading, experiments: Iterable[str]) -> float | None:
+def mean_ceiling(reading: RunReading, experiments: Iterable[str]) -> float | None:
     """Noise ceiling averaged over experiments, as the scores are."""
     found = [
         value
         for name in experiments
-        if (value := run.state.experiments.collected[name].record.ceiling) is not None
+        if (value := reading.state.experiments.collected[name].record.ceiling) is not None
     ]
     return float(np.mean(found)) if found else None
 
 
-def run_scores(run: RunReading) -> dict[tuple[Digest, str], TheoryScored]:
+def run_scores(reading: RunReading) -> dict[tuple[Digest, str], TheoryScored]:
     """All scores without their own digests."""
-    return {key: item.record for key, item in run.state.theories.scores.items()}
+    return {key: item.record for key, item in reading.state.theories.scores.items()}
 
 
-def open_pairs(run: RunReading) -> list[tuple[PairPower, ScoreEstimate | None]]:
+def open_pairs(reading: RunReading) -> list[tuple[PairPower, ScoreEstimate | None]]:
     """Pairs of rivals of designs that frozen predictions have not told apart, with their difference where there is one.
 
     Of a pair that several designs had, the last one's power.
     """
     pairs: dict[frozenset[Digest], PairPower] = {}
-    for item in run.state.experiments.designs.values():
+    for item in reading.state.experiments.designs.values():
         pairs |= {frozenset((pair.first, pair.second)): pair for pair in item.record.powers}
-    scores = run_scores(run)
+    scores = run_scores(reading)
     found = []
     for pair in pairs.values():
         advantage = prequential_advantage(
-            pair.first, pair.second, list(run.state.experiments.collected), scores
+            pair.first, pair.second, list(reading.state.experiments.collected), scores
         )
         difference = advantage[0] if advantage else None
         if difference is None or is_tie(difference):

@@ -25,8 +25,15 @@ from numpy.typing import NDArray
 from lakatos.experiments.record import PairPower
 from lakatos.experiments.task import Design, Trials
 from lakatos.flows.report.by_experiment import leader_by_experiment
-from lakatos.flows.report.explain import ended_epochs, quality_by_epoch
+from lakatos.flows.report.family_tree import family_tree, origin
 from lakatos.flows.report.figures import ReportFigures
+from lakatos.flows.report.judging_facts import (
+    COIN,
+    FEW_VERDICTS,
+    error_facts,
+    judging_facts,
+    verdict_facts,
+)
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.reader import (
     ChoiceShares,
@@ -37,23 +44,17 @@ from lakatos.flows.report.reader import (
     open_pairs,
     run_scores,
     scattered_option,
-    shortened,
 )
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.utterances import utterance_facts
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import archive_reader, hidden_theory
-from lakatos.flows.run.study import OWN
-from lakatos.flows.stages.epoch import accuracy_by_epoch, bias_of, dev_items, present_judges
-from lakatos.judges.errors import GateError
-from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.theories.account import at_limit
 from lakatos.theories.prior import Prior
 from lakatos.theories.scoreboard import prequential_advantage
 from lakatos.theories.scoring.score import UNKNOWN, ScoreEstimate, is_tie
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest
-from lakatos.traces.step import Recorded
 from lakatos.traces.verify import verify
 
 Array = NDArray[np.float64]
@@ -62,11 +63,6 @@ FIRST_PICTURES = 6
 """Trials of an experiment that are shown at once; the rest unfold."""
 MOST_PICTURES = 60
 """Trials of an experiment that are drawn; the rest are described in a line each."""
-FEW_VERDICTS = 10
-"""Settled verdicts below which a normal interval means nothing."""
-MOST_NODES = 60
-"""Theories in the family tree before those that were neither admitted nor ancestors are left out."""
-COIN = float(np.log(0.5))
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:
@@ -92,7 +88,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 # --- what the template is given -------------------------------------------------------------------------------------
 
 
-def render(run: RunReading) -> str:
+def render(reading: RunReading) -> str:
     """Write the whole report of a run as one HTML page."""
     environment = page_environment(TEMPLATES)
     environment.filters |= {
@@ -103,8 +99,8 @@ def render(run: RunReading) -> str:
         "plural": plural,
     }
     environment.globals |= {
-        "label": run.label,
-        "cite": lambda digest: run.journal.get(digest),
+        "label": reading.label,
+        "cite": lambda digest: reading.journal.get(digest),
         "percent_more": percent_more,
         "unknown": UNKNOWN,
         "first_pictures": FIRST_PICTURES,
@@ -112,32 +108,34 @@ def render(run: RunReading) -> str:
         "COIN": COIN,
     }
     figures = ReportFigures()
-    company = run.state.theories.completeness.record if run.state.theories.completeness else None
+    company = (
+        reading.state.theories.completeness.record if reading.state.theories.completeness else None
+    )
     context = {
-        "run": run,
-        "state": run.state,
-        "config": run.config,
-        "concluded": run.concluded,
-        "board": run.board,
-        "data": data_facts(run),
-        "winner": winner_facts(run, figures),
-        "tree": family_tree(run),
-        "history": figures.history(run) if run.state.campaign.cycles else "",
-        "map": figures.map(run),
-        "mapped": run.state.campaign.map.record if run.state.campaign.map else None,
-        "ceiling": mean_ceiling(run, list(run.state.experiments.collected)),
-        "by_experiment": leader_by_experiment(run),
+        "run": reading,
+        "state": reading.state,
+        "config": reading.config,
+        "concluded": reading.concluded,
+        "board": reading.board,
+        "data": data_facts(reading),
+        "winner": winner_facts(reading, figures),
+        "tree": family_tree(reading),
+        "history": figures.history(reading) if reading.state.campaign.cycles else "",
+        "map": figures.map(reading),
+        "mapped": reading.state.campaign.map.record if reading.state.campaign.map else None,
+        "ceiling": mean_ceiling(reading, list(reading.state.experiments.collected)),
+        "by_experiment": leader_by_experiment(reading),
         "company": company,
         "complete": {line.theory: line for line in company.theories} if company else {},
         "experiments": [
-            experiment_facts(run, figures, name) for name in run.state.experiments.designs
+            experiment_facts(reading, figures, name) for name in reading.state.experiments.designs
         ],
-        "failures": failure_facts(run),
-        "errors": error_facts(run, figures),
-        "check": check_facts(run),
-        "judging": judging_facts(run, figures),
-        "models": utterance_facts(run),
-        "limits": limits(run),
+        "failures": failure_facts(reading),
+        "errors": error_facts(reading, figures),
+        "check": check_facts(reading),
+        "judging": judging_facts(reading, figures),
+        "models": utterance_facts(reading),
+        "limits": limits(reading),
         "style": Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
     }
     return environment.get_template("report.html").render(context)
@@ -182,9 +180,9 @@ def percent_more(nats: float) -> str:
     return f"{abs(change):.1f} % {'more' if change >= 0 else 'less'}"
 
 
-def data_facts(run: RunReading) -> dict[str, Any]:
+def data_facts(reading: RunReading) -> dict[str, Any]:
     """Say whose choices the run rests on: people, answers, sources."""
-    collected = [item.record for item in run.state.experiments.collected.values()]
+    collected = [item.record for item in reading.state.experiments.collected.values()]
     facts: dict[str, Any] = {
         "n_experiments": len(collected),
         "n_responses": sum(item.n_responses for item in collected),
@@ -193,17 +191,17 @@ def data_facts(run: RunReading) -> dict[str, Any]:
         "archive": None,
         "hidden": "",
         "guess": guess(
-            sorted({run.trials(name).n_options for name in run.state.experiments.collected})
+            sorted({reading.trials(name).n_options for name in reading.state.experiments.collected})
         ),
     }
-    people = run.config.participants
-    if run.simulated:
+    people = reading.config.participants
+    if reading.simulated:
         changed = [
             f"{slot} replaced by {' and '.join(names)}" for slot, names in people.mechanisms.items()
         ]
-        facts["hidden"] = "; ".join([people.theory or hidden_theory(run.config).name, *changed])
+        facts["hidden"] = "; ".join([people.theory or hidden_theory(reading.config).name, *changed])
     else:
-        facts["archive"] = archive_reader(run.config)
+        facts["archive"] = archive_reader(reading.config)
     return facts
 
 
@@ -215,11 +213,11 @@ def guess(numbers: Sequence[int]) -> str:
     return " and ".join([f"a coin gets {fixed(COIN, 3)}"] * (2 in numbers or not numbers) + known)
 
 
-def winner_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any] | None:
+def winner_facts(reading: RunReading, figures: ReportFigures) -> dict[str, Any] | None:
     """The leading theory: parameters, source, and its predictions beside the choices."""
-    if run.leader is None:
+    if reading.leader is None:
         return None
-    theory = run.theory(run.leader)
+    theory = reading.theory(reading.leader)
     parameters = []
     for name, prior in theory.priors.items():
         low, median, high = (
@@ -235,9 +233,9 @@ def winner_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any] | No
                 "high": high,
             }
         )
-    known = run.state.theories.checked[run.leader].record
+    known = reading.state.theories.checked[reading.leader].record
     return {
-        "digest": run.leader,
+        "digest": reading.leader,
         "theory": theory,
         "known": known,
         "origin": origin(known.author),
@@ -251,29 +249,31 @@ def winner_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any] | No
             for text in known.checks
             if text.startswith("clause:")
         ],
-        "example": example_trial(run, run.leader),
-        "scatter": figures.scatter(run, run.leader),
-        "option": scattered_option(run),
-        "standing": next((line for line in run.board.standings if line.theory == run.leader), None),
+        "example": example_trial(reading, reading.leader),
+        "scatter": figures.scatter(reading, reading.leader),
+        "option": scattered_option(reading),
+        "standing": next(
+            (line for line in reading.board.standings if line.theory == reading.leader), None
+        ),
     }
 
 
-def example_trial(run: RunReading, leader: Digest) -> dict[str, Any] | None:
+def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
     """The trial that speaks most for the leader against the best first rival; None without one that was asked.
 
     That is where the rival is further from what people chose than the leader by the most.
     """
-    rival = run.best_seed
+    rival = reading.best_seed
     found: list[tuple[float, str, int, Array, Array, Array]] = []
-    for name in run.state.experiments.collected:
+    for name in reading.state.experiments.collected:
         scores = [
-            run.state.theories.scores.get((theory, name))
+            reading.state.theories.scores.get((theory, name))
             for theory in (leader, rival)
             if theory is not None
         ]
         if len(scores) < 2 or None in scores:
             continue
-        trials = run.trials(name)
+        trials = reading.trials(name)
         own, other = (
             np.asarray(item.record.proportions).reshape(len(trials.stimuli), -1)
             for item in scores
@@ -285,25 +285,18 @@ def example_trial(run: RunReading, leader: Digest) -> dict[str, Any] | None:
     if not found or rival is None:
         return None
     _, name, row, own, other, seen = max(found, key=lambda item: item[0])
-    stimuli = run.trials(name).stimuli
+    stimuli = reading.trials(name).stimuli
     return {
         "experiment": name,
-        "picture": Markup(run.domain.picture(stimuli, row)),
-        "words": run.domain.describe(stimuli, row),
-        "option": last_option(run.domain, len(own)),
+        "picture": Markup(reading.domain.picture(stimuli, row)),
+        "words": reading.domain.describe(stimuli, row),
+        "option": last_option(reading.domain, len(own)),
         "predicted": f"{own[-1]:.0%}",
         "rival": rival,
         "by_rival": f"{other[-1]:.0%}",
         "people": f"{seen[-1]:.0%}",
-        "rival_claim": run.theory(rival).claim.split(". ")[0].rstrip("."),
+        "rival_claim": reading.theory(rival).claim.split(". ")[0].rstrip("."),
     }
-
-
-def origin(author: str) -> str:
-    """Where a theory comes from."""
-    return {"published": "published", OWN: "brought along by the study"}.get(
-        author, f"written by the {author} advocate"
-    )
 
 
 def prior_words(prior: Prior, *, pooled: bool = False) -> str:
@@ -359,11 +352,11 @@ class PairFound:
         return self.difference is not None and not is_tie(self.difference)
 
 
-def experiment_facts(run: RunReading, figures: ReportFigures, name: str) -> dict[str, Any]:
+def experiment_facts(reading: RunReading, figures: ReportFigures, name: str) -> dict[str, Any]:
     """One experiment: choice of trials, preregistration, answers, and what they decided."""
-    chosen = run.state.experiments.designs[name].record
-    plan = run.state.experiments.preregistrations.get(name)
-    collected = run.state.experiments.collected.get(name)
+    chosen = reading.state.experiments.designs[name].record
+    plan = reading.state.experiments.preregistrations.get(name)
+    collected = reading.state.experiments.collected.get(name)
     facts: dict[str, Any] = {
         "name": name,
         "chosen": chosen,
@@ -374,46 +367,46 @@ def experiment_facts(run: RunReading, figures: ReportFigures, name: str) -> dict
         "n_shown": 0,
         "pictures": [],
         "lines": [],
-        "domain": run.config.domain,
-        "people": people_facts(run, name),
+        "domain": reading.config.domain,
+        "people": people_facts(reading, name),
     }
     if not chosen.accepted:
         return facts
-    design = run.design(chosen)
-    facts["option"] = last_option(run.domain, run.domain.n_options(design.stimuli))
+    design = reading.design(chosen)
+    facts["option"] = last_option(reading.domain, reading.domain.n_options(design.stimuli))
     order = most_informative(design)
     shares = predictions = None
     if plan is not None:
-        frozen = run.frozen(name)
+        frozen = reading.frozen(name)
         predictions = {rival: frozen[rival] for rival in chosen.rivals if rival in frozen}
     if collected is not None:
-        shares = aligned(run.trials(name), design)
-        facts["pairs"] = [PairFound(pair, achieved(run, pair, name)) for pair in chosen.powers]
+        shares = aligned(reading.trials(name), design)
+        facts["pairs"] = [PairFound(pair, achieved(reading, pair, name)) for pair in chosen.powers]
         if predictions:
-            found = figures.experiment(run, name, shares, predictions, facts["option"])
+            found = figures.experiment(reading, name, shares, predictions, facts["option"])
             facts["figure"], facts["n_shown"] = found
     else:
         facts["pairs"] = [PairFound(pair, None) for pair in chosen.powers]
     for place, row in enumerate(order):
-        caption = trial_caption(run, row, design, shares, predictions)
+        caption = trial_caption(reading, row, design, shares, predictions)
         if place < MOST_PICTURES:
-            facts["pictures"].append((Markup(run.domain.picture(design.stimuli, row)), caption))
+            facts["pictures"].append((Markup(reading.domain.picture(design.stimuli, row)), caption))
         else:
-            facts["lines"].append((run.domain.describe(design.stimuli, row), caption))
+            facts["lines"].append((reading.domain.describe(design.stimuli, row), caption))
     return facts
 
 
-def people_facts(run: RunReading, name: str) -> dict[str, Any] | None:
+def people_facts(reading: RunReading, name: str) -> dict[str, Any] | None:
     """Who took part, who was excluded by which rule, who withdrew; None where people do not answer one by one."""
-    arrived = run.state.experiments.answers.get(name, ())
-    withdrawn = len(set(run.state.experiments.withdrawn.get(name, ())))
+    arrived = reading.state.experiments.answers.get(name, ())
+    withdrawn = len(set(reading.state.experiments.withdrawn.get(name, ())))
     if not arrived and not withdrawn:
         return None
     there = {item.digest for item in arrived}
     broken = [
-        item.record for item in run.state.experiments.excluded if item.record.answers in there
+        item.record for item in reading.state.experiments.excluded if item.record.answers in there
     ]
-    closed = run.state.experiments.closed.get(name)
+    closed = reading.state.experiments.closed.get(name)
     return {
         "statuses": Counter(item.record.status.replace("_", " ") for item in arrived),
         "n_excluded": len({record.answers for record in broken}),
@@ -447,14 +440,14 @@ def most_informative(design: Design) -> list[int]:
     )
 
 
-def achieved(run: RunReading, pair: PairPower, experiment: str) -> ScoreEstimate | None:
+def achieved(reading: RunReading, pair: PairPower, experiment: str) -> ScoreEstimate | None:
     """First minus second on one experiment, by the predictions that were frozen before it."""
-    found = prequential_advantage(pair.first, pair.second, [experiment], run_scores(run))
+    found = prequential_advantage(pair.first, pair.second, [experiment], run_scores(reading))
     return found[0] if found else None
 
 
 def trial_caption(
-    run: RunReading,
+    reading: RunReading,
     row: int,
     design: Design,
     shares: ChoiceShares | None,
@@ -470,7 +463,7 @@ def trial_caption(
         if shares is None or np.isnan(shares.share[row])
         else f"{shares.share[row]:.0%} ({shares.low[row]:.0%} to {shares.high[row]:.0%})",
         "predicted": [
-            (run.label(rival), f"{values[0][row]:.0%}")
+            (reading.label(rival), f"{values[0][row]:.0%}")
             for rival, values in (predictions or {}).items()
         ],
     }
@@ -479,14 +472,14 @@ def trial_caption(
 # --- failures, errors, checks ---------------------------------------------------------------------------------------
 
 
-def failure_facts(run: RunReading) -> dict[str, Any]:
+def failure_facts(reading: RunReading) -> dict[str, Any]:
     """Everything that did not work."""
-    state = run.state
+    state = reading.state
     errors = Counter[str]()
     n_tried = 0
     for search in state.theories.searches:
         n_tried += search.record.n_attempts
-        for attempt in run.trace.artifacts.get_json(search.record.attempts):
+        for attempt in reading.trace.artifacts.get_json(search.record.attempts):
             if attempt.get("error"):
                 errors[str(attempt["error"])[:300]] += 1
     verdicts = [
@@ -498,7 +491,7 @@ def failure_facts(run: RunReading) -> dict[str, Any]:
     spread = float(np.std(settled, ddof=1) / np.sqrt(len(settled))) if len(settled) > 1 else None
     return {
         "open_pairs": [
-            {"pair": pair, "difference": difference} for pair, difference in open_pairs(run)
+            {"pair": pair, "difference": difference} for pair, difference in open_pairs(reading)
         ],
         "n_tried": n_tried,
         "attempt_errors": errors.most_common(5),
@@ -515,186 +508,23 @@ def failure_facts(run: RunReading) -> dict[str, Any]:
     }
 
 
-def verdict_facts(verdict: Verdict, resolved: Recorded[VerdictResolved] | None) -> dict[str, Any]:
-    """One verdict and what the data said."""
-    favoured = resolved.record.favoured if resolved else None
-    return {
-        "verdict": verdict,
-        "favoured": favoured,
-        "experiment": resolved.record.experiment if resolved else "",
-        "log_score": resolved.record.log_score if resolved else None,
-        "overturned": favoured is not None
-        and verdict.probability != 0.5
-        and favoured != (verdict.probability > 0.5),
-    }
-
-
-def judging_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any]:
-    """Decisions about candidates, and how the judges changed."""
-    epochs = ended_epochs(run.trace)
-    decided = [item.record for item in run.state.judging.decided.values()]
-    quality, accuracy = (
-        quality_by_epoch(run.trace),
-        accuracy_by_epoch(run.state, run.trace.artifacts),
-    )
-    return {
-        "decisions": sorted(decided, key=lambda record: record.cycle),
-        "panel": run.config.judges.panel,
-        "anchor": run.state.seats.anchors[-1].record if run.state.seats.anchors else None,
-        "epochs": epochs,
-        "gates": [gate for ended in epochs for gate in ended.gates],
-        "figure": figures.gates(epochs) if any(ended.gates for ended in epochs) else "",
-        "quality": quality,
-        "judges_figure": figures.judges(accuracy, quality) if quality or accuracy else "",
-        "bias": bias_facts(run),
-        "strategies": [item.record for item in run.state.judging.strategies],
-    }
-
-
-def bias_facts(run: RunReading) -> list[tuple[str, str]]:
-    """What can be said of each judge's preference for machine-written theories, in a sentence."""
-    items = dev_items(run.state, run.trace.artifacts)
-    found = []
-    for name, judge in present_judges(run.state, run.trace.artifacts).items() if items else ():
-        try:
-            found.append((name, bias_of(judge, items).sentence))
-        except GateError as error:
-            found.append((name, str(error)))
-    return found
-
-
-def error_facts(run: RunReading, figures: ReportFigures) -> dict[str, Any]:
-    """Mean squared errors of choice proportions, with the published ones beside them."""
-    concluded = run.concluded
-    rows: list[dict[str, Any]] = []
-    if concluded is not None:
-        rows = [item.model_dump() | {"label": run.label(item.theory)} for item in concluded.errors]
-    else:
-        blank = {"sealed": None, "sealed_error": None, "all": None, "sealed_score": None}
-        rows = [
-            {"theory": line.theory, "label": run.label(line.theory), "open": line.error} | blank
-            for line in run.board.standings
-            if line.theory == run.leader or line.theory in run.state.seeds
-        ]
-    folds = [item.record for item in run.state.campaign.folds]
-    truth = run.state.campaign.truth.record if run.state.campaign.truth else None
-    names = (
-        sorted(truth.corrected, key=lambda name: (name != run.leader, truth.corrected[name]))
-        if truth
-        else []
-    )
-    cross_validated = [
-        {"name": item.name, "error": item.error, "standard_error": item.standard_error}
-        for item in (concluded.cross_validated if concluded else ())
-    ]
-    return {
-        "rows": rows,
-        "sealed": run.state.experiments.sealed.record if run.state.experiments.sealed else None,
-        "figure": figures.errors(rows, cross_validated, run.config.baselines) if rows else "",
-        "cross_validated": cross_validated,
-        "folds": folds,
-        "folds_figure": figures.folds(folds, scattered_option(run)) if folds else "",
-        "truth": truth,
-        "truth_rows": [
-            (name, truth.corrected[name], truth.uncorrected.get(name))
-            for name in names
-            if truth is not None
-        ],
-    }
-
-
-def check_facts(run: RunReading) -> dict[str, Any]:
+def check_facts(reading: RunReading) -> dict[str, Any]:
     """How far the trace can be trusted, and how to see for oneself."""
-    seq, head = run.trace.journal.head
-    place = shlex.quote(str(run.folder))
+    seq, head = reading.trace.journal.head
+    place = shlex.quote(str(reading.folder))
     return {
         "head": head,
         "seq": seq,
-        "n_records": len(run.journal),
-        "kinds": sorted(Counter(entry.kind for entry in run.journal.values()).items()),
-        "report": verify(run.trace),
+        "n_records": len(reading.journal),
+        "kinds": sorted(Counter(entry.kind for entry in reading.journal.values()).items()),
+        "report": verify(reading.trace),
         "audit": f"lakatos audit {place}",
         "resume": f"lakatos resume {place}",
-        "versions": run.state.campaign.started.record.versions
-        if run.state.campaign.started
+        "versions": reading.state.campaign.started.record.versions
+        if reading.state.campaign.started
         else {},
-        "study": run.config.digest,
-        "epochs": [item.record for item in run.state.judging.epochs],
-        "engines": sorted({item.record.engine for item in run.state.theories.scores.values()}),
-        "sandbox": sorted(run.layers),
+        "study": reading.config.digest,
+        "epochs": [item.record for item in reading.state.judging.epochs],
+        "engines": sorted({item.record.engine for item in reading.state.theories.scores.values()}),
+        "sandbox": sorted(reading.layers),
     }
-
-
-# --- family tree ----------------------------------------------------------------------------------------------------
-
-
-def family_tree(run: RunReading) -> dict[str, Any] | None:
-    """Places of all theories in a tree drawn like a history: one line each, columns for cycles."""
-    if not run.checked:
-        return None
-    digests = list(run.checked)
-    if len(digests) > MOST_NODES:
-        keep = set(run.state.theories.pool) | run.ancestry
-        digests = [digest for digest in digests if digest in keep]
-    cycles = sorted({run.checked[digest].record.cycle for digest in digests})
-    step = min(34.0, 200.0 / max(len(cycles) - 1, 1))
-    height, top = 42, 34
-    places = {
-        digest: (
-            18 + step * cycles.index(run.checked[digest].record.cycle),
-            top + 20 + height * row,
-        )
-        for row, digest in enumerate(digests)
-    }
-    nodes, edges = [], []
-    for digest in digests:
-        record = run.checked[digest].record
-        x, y = places[digest]
-        known = [parent for parent in record.parents if parent in places and parent != digest]
-        for parent in known:
-            from_x, from_y = places[parent]
-            line = digest in run.ancestry and parent in run.ancestry
-            # Straight down the parent's column, then over to the child.
-            path = f"M{from_x:.1f} {from_y:.1f}V{y - 14:.1f}Q{from_x:.1f} {y:.1f} {x:.1f} {y:.1f}"
-            edges.append({"path": path, "line": line})
-        others = ", ".join(run.label(parent).tag for parent in known)
-        how = record.change or (origin(record.author) if record.cycle == 0 else "")
-        if record.reason:
-            how = f"refused: {record.reason}"
-        nodes.append(
-            {
-                "x": x,
-                "y": y,
-                "status": status_of(run, digest),
-                "label": run.label(digest),
-                "short": shortened(run.label(digest).name, 68),
-                "change": shortened(how, 74),
-                "parents": others,
-                "cycle": record.cycle,
-                "line": digest in run.ancestry,
-                "leader": digest == run.leader,
-                "full": how,
-            }
-        )
-    edges.sort(key=lambda edge: bool(edge["line"]))
-    text = 18 + step * (len(cycles) - 1) + 22
-    return {
-        "nodes": nodes,
-        "edges": edges,
-        "columns": [(18 + step * place, cycle) for place, cycle in enumerate(cycles)],
-        "text": text,
-        "width": text + 520,
-        "height": top + 12 + height * len(digests),
-        "left_out": len(run.checked) - len(digests),
-        "rows": [
-            (digest, run.label(digest), item.record, status_of(run, digest))
-            for digest, item in run.checked.items()
-        ],
-    }
-
-
-def status_of(run: RunReading, digest: Digest) -> str:
-    """How far a theory came."""
-    if digest not in run.state.theories.checked:
-        return "refused"
-    return "admitted" if digest in run.state.theories.pool else "not admitted"

@@ -56,17 +56,17 @@ class ModelSpeaker:
     outcomes: Counter[str] = field(default_factory=Counter)
 
 
-def utterance_facts(run: RunReading) -> dict[str, Any] | None:
+def utterance_facts(reading: RunReading) -> dict[str, Any] | None:
     """Everything that models said in roles, by cycle; None where no model was asked."""
-    chosen = [item.record for item in run.trace.records(ModelsChosen)]
-    if not (chosen or run.state.roles.answered):
+    chosen = [item.record for item in reading.trace.records(ModelsChosen)]
+    if not (chosen or reading.state.roles.answered):
         return None
-    became = _became(run)
-    looked = _looked(run)
+    became = _became(reading)
+    looked = _looked(reading)
     cycles: dict[int, list[ModelUtterance]] = defaultdict(list)
-    for digest, item in run.state.roles.answered.items():
-        cycles[item.record.cycle].append(_utterance(run, digest, item.record, became, looked))
-    spent = spending_of(run.trace.journal.events()).total
+    for digest, item in reading.state.roles.answered.items():
+        cycles[item.record.cycle].append(_utterance(reading, digest, item.record, became, looked))
+    spent = spending_of(reading.trace.journal.events()).total
     routed = Counter(
         (choice.role, choice.model)
         for item in chosen
@@ -74,21 +74,23 @@ def utterance_facts(run: RunReading) -> dict[str, Any] | None:
         if item.asked and choice.how != "only"
     )
     return {
-        "speakers": list(_speakers(run)),
+        "speakers": list(_speakers(reading)),
         "cycles": sorted(cycles.items()),
         "not_asked": [item for item in chosen if not item.asked],
         "routed": sorted(routed.items()),
         "spent": spent,
         "money": spent.millionths / 1e6,
-        "experiments": list(_experiments(run)),
-        "n_refused": sum(item.record.answer is None for item in run.state.roles.answered.values()),
+        "experiments": list(_experiments(reading)),
+        "n_refused": sum(
+            item.record.answer is None for item in reading.state.roles.answered.values()
+        ),
     }
 
 
-def _speakers(run: RunReading) -> Iterator[ModelSpeaker]:
+def _speakers(reading: RunReading) -> Iterator[ModelSpeaker]:
     """Models in the order in which they first answered, with what they were asked as participants too."""
     found: dict[str, ModelSpeaker] = {}
-    for item in run.trace.records(LanguageModelCalled):
+    for item in reading.trace.records(LanguageModelCalled):
         record = item.record
         own = found.setdefault(record.model, ModelSpeaker(record.model))
         own.served.add(
@@ -116,15 +118,15 @@ class ProposedExperiment:
     adopted: bool
 
 
-def _experiments(run: RunReading) -> Iterator[ProposedExperiment]:
+def _experiments(reading: RunReading) -> Iterator[ProposedExperiment]:
     """Proposals that passed their checks, each weighed against the design that the search finds by itself."""
-    proposals = {item.digest: item.record for item in run.state.roles.trials_proposed}
-    for name, chosen in run.state.experiments.designs.items():
+    proposals = {item.digest: item.record for item in reading.state.roles.trials_proposed}
+    for name, chosen in reading.state.experiments.designs.items():
         for item in chosen.record.weighed:
             record = proposals[item.proposal]
             yield ProposedExperiment(
                 number=name,
-                about=f"{run.label(record.theory).tag} against {run.label(record.rival).tag}",
+                about=f"{reading.label(record.theory).tag} against {reading.label(record.rival).tag}",
                 contrast="; ".join((record.contrast, *record.where)),
                 how=item.how,
                 n_taken=item.n_taken,
@@ -136,7 +138,7 @@ def _experiments(run: RunReading) -> Iterator[ProposedExperiment]:
 
 
 def _utterance(
-    run: RunReading,
+    reading: RunReading,
     digest: Digest,
     record: RoleAnswered,
     became: dict[Digest, list[tuple[bool, str]]],
@@ -146,28 +148,28 @@ def _utterance(
     return ModelUtterance(
         digest=digest,
         record=record,
-        about=_about(run, record.subject),
+        about=_about(reading, record.subject),
         became=tuple(became.get(digest, ())),
-        text=_text(run, record),
+        text=_text(reading, record),
         looked=before,
-        tools=tuple(_tools(run, before.results)) if before else (),
+        tools=tuple(_tools(reading, before.results)) if before else (),
     )
 
 
-def _about(run: RunReading, subject: str) -> str:
+def _about(reading: RunReading, subject: str) -> str:
     """A subject in words: theories by tag and name."""
     first, _, rest = subject.partition(" ")
-    if first not in run.checked:
+    if first not in reading.checked:
         return subject if len(first) < 64 else f"theory {first[:8]} {rest}".strip()
-    label = run.label(first)
+    label = reading.label(first)
     return " ".join(part for part in (label.tag, label.brief, rest) if part)
 
 
-def _text(run: RunReading, record: RoleAnswered) -> str:
+def _text(reading: RunReading, record: RoleAnswered) -> str:
     if record.answer is None:
         return ""
     try:
-        value = run.trace.artifacts.get_json(record.answer)
+        value = reading.trace.artifacts.get_json(record.answer)
     except ArtifactError:
         return "(erased)"
     parts = (
@@ -184,21 +186,21 @@ def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _looked(run: RunReading) -> dict[Digest, MatterInvestigated]:
+def _looked(reading: RunReading) -> dict[Digest, MatterInvestigated]:
     """By the first call of a conversation with tools."""
     return {
         item.record.calls[0]: item.record
-        for item in run.state.roles.investigated
+        for item in reading.state.roles.investigated
         if item.record.calls
     }
 
 
-def _tools(run: RunReading, results: Iterable[Digest]) -> Iterator[str]:
+def _tools(reading: RunReading, results: Iterable[Digest]) -> Iterator[str]:
     for digest in dict.fromkeys(results):
-        called = run.trace.get(digest, ToolCalled)
+        called = reading.trace.get(digest, ToolCalled)
         try:
             arguments = json.dumps(
-                run.trace.artifacts.get_json(called.arguments), ensure_ascii=False
+                reading.trace.artifacts.get_json(called.arguments), ensure_ascii=False
             )
         except ArtifactError:
             arguments = "(erased)"
@@ -213,10 +215,10 @@ def _in_words(said: CheckedStatement) -> str:
     return f"{said.outcome}{why}: {said.text}"
 
 
-def _became(run: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
+def _became(reading: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
     """What came of answers, by the digest of their record."""
     found: dict[Digest, list[tuple[bool, str]]] = defaultdict(list)
-    state = run.state
+    state = reading.state
     for case in state.roles.cases:
         for said in case.record.statements:
             found[case.record.answer].append((said.supported, _in_words(said)))

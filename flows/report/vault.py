@@ -9,8 +9,8 @@ import numpy as np
 
 from lakatos.flows.run.anchor_ledger import SUFFIX, AnchorLedger
 from lakatos.flows.run.run import read_state
-from lakatos.flows.stages.anchor import anchor_of, ledger_of
-from lakatos.flows.stages.epoch import anchor_accuracy, present_judges
+from lakatos.flows.stages.judging.anchor import anchor_of, ledger_of
+from lakatos.flows.stages.judging.epoch import anchor_accuracy, present_judges
 from lakatos.judges.anchor import AnchorItem
 from lakatos.judges.answer import ask
 from lakatos.judges.errors import AnchorError

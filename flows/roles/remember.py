@@ -46,7 +46,7 @@ from lakatos.traces.validity import Validity
 if TYPE_CHECKING:
     from lakatos.flows.run.run import Run
     from lakatos.flows.run.state import RunState
-    from lakatos.flows.run.study import ParticipantsConfig
+    from lakatos.flows.run.study_sections import ParticipantsConfig
 
 MEMORY_FOLDER = ".memory"
 LIBRARY_FILE = "library.json"

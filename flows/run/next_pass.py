@@ -161,7 +161,8 @@ def announce(found: PendingWork, attempt: int = 1) -> bool:
     Returns:
         Whether a server took the event.
     """
-    from lakatos.flows.run.engine import CLIENT_SECRET, basic, configured_server
+    from lakatos.flows.run.engine import CLIENT_SECRET
+    from lakatos.flows.run.prefect_server import basic, configured_server
 
     server = configured_server()
     if server is None or not found.due:

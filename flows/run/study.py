@@ -9,12 +9,10 @@ from __future__ import annotations
 import difflib
 import tomllib
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -23,7 +21,6 @@ from pydantic import (
     model_validator,
 )
 
-from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.packing import answers_digest
 from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.domains import DOMAINS
@@ -32,21 +29,7 @@ from lakatos.experiments.errors import DesignError, ExperimentError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.language_model import PAGE_KEYS
-from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
-from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of, read_condition
-from lakatos.experiments.quality import (
-    ComprehensionAttempts,
-    ConstantAlternation,
-    ExclusionRule,
-    FailedChecks,
-    FastAnswers,
-    ImpossibleTimes,
-    IncompleteAnswers,
-    MissingAnswers,
-    OneKey,
-    RepeatedParticipation,
-    TooFast,
-)
+from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of
 from lakatos.experiments.task import Stimuli
 from lakatos.experiments.variation import HasMoves
 from lakatos.flows.errors import StudyError
@@ -59,471 +42,25 @@ from lakatos.flows.run.model_settings import (
     check_models,
     with_names,
 )
+from lakatos.flows.run.study_sections import (
+    ConfigSection,
+    ConfirmationConfig,
+    DesignConfig,
+    ExclusionsConfig,
+    PageConfig,
+    ParticipantsConfig,
+    PrivacyConfig,
+    StopConfig,
+    TheoriesConfig,
+    ValidationConfig,
+    _known,
+    only_for,
+)
 from lakatos.flows.run.task import domain_of, family_of, with_domain
-from lakatos.theories.errors import GrammarError, TheoryError
+from lakatos.theories.errors import GrammarError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
-from lakatos.theories.theory import TheoryProgram, read_program
 from lakatos.traces.digest import Digest, digest_of
-
-OWN = "study"
-"""Author of theories that a study brings along."""
-
-
-class _ConfigSection(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-ADVOCATES: Final = ("grammar", "induction", "language_model")
-
-
-class TheoriesConfig(_ConfigSection):
-    """Where the search starts and how far it goes in a cycle."""
-
-    seeds: tuple[str, ...] = ()
-    """Published theories, by name; `lakatos theories DOMAIN` lists them. With your own, at least two."""
-    programs: tuple[str, ...] = ()
-    """Sources of theories of your own that are among the first rivals."""
-    files: tuple[str, ...] = ()
-    """Files that hold such sources, relative to the study file; their texts are taken into the study."""
-    on_refusal: Literal["stop", "drop"] = "stop"
-    """When a theory of your own fails its checks: stop, with the reason, or go on without it."""
-    draws: int = Field(512, ge=32, le=65536)
-    """People drawn from each theory's declared population when it is scored; a power of two."""
-    candidates: int = Field(60, ge=0, le=10000)
-    """Compositions that an advocate may try in a cycle."""
-    successors: int = Field(3, ge=0, le=20)
-    """New theories that enter the pool in a cycle, at most."""
-    advocates: tuple[Literal["grammar", "induction", "language_model"], ...] = ADVOCATES
-    """Who writes theories: the search among the grammar's mechanisms, rules sought in the answers themselves, and the
-    language models that `roles.reviser` names; one of them alone, or several side by side."""
-    rivals: int = Field(4, ge=2, le=12)
-    """Leading theories that an experiment is designed to tell apart."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_induction(cls, value: Any) -> Any:
-        """Read the switch that studies had before `advocates`."""
-        if not isinstance(value, dict) or "induction" not in value:
-            return value
-        if "advocates" in value:
-            raise ValueError("induction is said by `advocates` now; remove the key `induction`")
-        rest = {name: item for name, item in value.items() if name != "induction"}
-        if value["induction"] not in (True, False):
-            raise ValueError('induction is true or false; better say advocates = ["grammar"]')
-        wanted = [name for name in ADVOCATES if value["induction"] or name != "induction"]
-        return {**rest, "advocates": wanted}
-
-    @field_validator("advocates")
-    @classmethod
-    def _each_advocate_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"name each advocate once, and at least one of {', '.join(ADVOCATES)}")
-        return names
-
-    @model_validator(mode="after")
-    def _power_of_two(self) -> TheoriesConfig:
-        if self.draws & (self.draws - 1):
-            raise ValueError(f"draws must be a power of two, not {self.draws}")
-        return self
-
-    @model_validator(mode="after")
-    def _different(self) -> TheoriesConfig:
-        repeated = sorted({seed for seed in self.seeds if self.seeds.count(seed) > 1})
-        if repeated:
-            raise ValueError(f"the seed {repeated[0]!r} is named twice; name different theories")
-        if self.files:
-            raise ValueError(
-                "files are read with a study file only; give the texts themselves as programs"
-            )
-        if len(self.seeds) + len(self.programs) < 2:
-            raise ValueError("name at least two theories as seeds, or give programs of your own")
-        for number, program in enumerate(self.programs):
-            try:
-                read_program(TheoryProgram(program, OWN))
-            except TheoryError as error:
-                raise ValueError(f"programs.{number}: {str(error).removesuffix('.')}") from None
-        return self
-
-
-class CostConfig(_ConfigSection):
-    """What asking costs, in any one unit: money, or seconds of people's time."""
-
-    per_participant: float = Field(0.0, ge=0)
-    """For each person, however much they answer."""
-    per_response: float = Field(1.0, gt=0)
-    """For each answer."""
-    features: dict[str, float] = {}
-    """Further cost of an answer for each unit of a feature of its trial, by name, as in ``n_cues = 0.5``."""
-    most_per_participant: float = Field(0.0, ge=0)
-    """Most that the trials asked of one person may cost, repetitions included; 0 for no limit but their number."""
-
-
-class StoppingConfig(_ConfigSection):
-    """When collection ends before everybody planned has answered."""
-
-    rule: Literal["fixed", "bayes_factor"] = "fixed"
-    """Everybody planned, or until a Bayes factor says enough."""
-    bayes_factor: float = Field(10.0, gt=1)
-    """Odds, at even odds beforehand, at which one theory counts as better than another."""
-    first_look: int = Field(10, ge=2)
-    """Participants before nothing is decided."""
-    look_every: int = Field(5, ge=1)
-    """Further participants between two looks."""
-
-
-class DesignConfig(_ConfigSection):
-    """What an experiment may cost and must achieve."""
-
-    trials: int = Field(24, ge=1)
-    """Distinct trials in an experiment, at most."""
-    repetitions: int = Field(2, ge=1)
-    """Presentations of each trial to each person."""
-    participants: int = Field(25, ge=0)
-    """People in an experiment; 0 to have the smallest number found that has the power."""
-    most_participants: int = Field(200, ge=2)
-    """People that can be afforded, where the number is to be found."""
-    per_cycle: int = Field(1, ge=1)
-    """Experiments in a cycle."""
-    random_share: float = Field(0.25, ge=0, le=1)
-    """Share of trials drawn at random, so that surprises outside all current theories stay visible."""
-    power: float = Field(0.9, gt=0, lt=1)
-    """Probability with which the planned people must recover the generating theory."""
-    candidates: int = Field(2000, ge=1)
-    """Trials of the space that a design search looks at."""
-    schedules: int = Field(4, ge=1)
-    """Learning: schedules that a design search looks at."""
-    focus: Literal["rivals", "leaders"] = "rivals"
-    """Tell all leading rivals apart, or only the two best that data have not settled."""
-    sides: Literal["random", "both"] = "random"
-    """Whether a trial's options stand on sides drawn by lot, or on each side in half of its repetitions."""
-    continuous: bool = False
-    """Whether the attributes of chosen trials are also moved between the levels of the space."""
-    forbidden: tuple[str, ...] = ()
-    """Trials that are never asked, as conditions on their features, for example ``amount_size > 100``."""
-    proposed: dict[str, list[Any]] = {}
-    """Trials of your own for the first experiment, as arrays; they go through the same checks as found ones."""
-    cost: CostConfig = CostConfig()
-    stopping: StoppingConfig = StoppingConfig()
-    refused: Literal["stop", "cover"] = "stop"
-    """When no design tells an open pair apart: end the campaign, or, where answers cost nothing, as in an archive, ask
-    for the most informative trials all the same, as coverage in which theories nobody has thought of may show."""
-
-    @field_validator("participants")
-    @classmethod
-    def _enough_for_an_error(cls, participants: int) -> int:
-        if participants == 1:
-            raise ValueError(
-                "differences between people need at least 2; give 0 to have the number found"
-            )
-        return participants
-
-    @field_validator("forbidden")
-    @classmethod
-    def _conditions(cls, forbidden: tuple[str, ...]) -> tuple[str, ...]:
-        for text in forbidden:
-            try:
-                read_condition(text)
-            except DesignError as error:
-                raise ValueError(str(error).removesuffix(".")) from None
-        return forbidden
-
-
-OWN_ANSWERS = ("file", "columns", "answers")
-"""Keys of the section ``participants`` that mean something where answers come from a file of one's own."""
-
-
-class ParticipantsConfig(_ConfigSection):
-    """Who answers: the source of people, and what it needs to know."""
-
-    source: str = Field(json_schema_extra={"enum": list(SOURCES)})
-    """A hidden rule; people's published answers; people on the laboratory's own page, whoever sends them there; or
-    answers that you collect elsewhere and bring with `lakatos data import`."""
-    theory: str = ""
-    """Simulated: the hidden theory that people follow, by name."""
-    program: str = ""
-    """Simulated: source of a theory of your own that people follow, instead of a published one."""
-    program_file: str = ""
-    """Simulated: file that holds it, relative to the study file; its text is taken into the study."""
-    mechanisms: dict[str, tuple[str, ...]] = {}
-    """Simulated: mechanisms that replace the hidden theory's own, by slot, as in ``choice = ["deterministic"]``."""
-    random_choices: float = Field(0.0, ge=0, le=1)
-    """Simulated: share of answers given at random."""
-    dropouts: float = Field(0.0, ge=0, le=0.95)
-    """Simulated: share of people who stop before the end; others take their places."""
-    careless: float = Field(0.0, ge=0, le=1)
-    """Simulated: share of people who answer fast and without looking."""
-    archive: str = ""
-    """Archival: data set, by name; `lakatos data list` lists them."""
-    experiments: str = "*"
-    """Archival: pattern of experiment names, for example ``binary-*``."""
-    pooled: bool = False
-    """Archival: whether only counts of answers are used, as if nobody knew who gave them; much faster where thousands
-    of people each answered a few of very many trials."""
-    file: str = ""
-    """Archival: file with answers of your own, relative to the study file, instead of a data set."""
-    columns: AnswerColumns | None = None
-    """Archival: what the columns of ``file`` mean."""
-    answers: str = ""
-    """Archival: digest of the answers that ``file`` held when the study was read; found by itself."""
-    model: str = ""
-    """Language model: the one of ``models`` that answers in place of people."""
-    personas: tuple[str, ...] = ()
-    """Language model: whom it is told to be, session by session in turn; nobody in particular where there is none."""
-    temperature: float = Field(1.0, ge=0, le=2)
-    """Language model: of its answers; at 0 all sessions of one persona that see trials in one order are the same."""
-    max_tokens: int = Field(256, ge=16, le=65536)
-    """Language model: of an answer."""
-    memory: int | None = Field(None, ge=0)
-    """Language model: decisions that stay in its conversation; as many as fit its context where nothing is said."""
-
-    @model_serializer(mode="wrap")
-    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
-        value: dict[str, Any] = write(self)
-        unused = (() if self.file else OWN_ANSWERS) + (() if self.pooled else ("pooled",))
-        return {key: value[key] for key in value if key not in unused}
-
-    @field_validator("source")
-    @classmethod
-    def _listed(cls, source: str) -> str:
-        _known("source", source, SOURCES)
-        return source
-
-    @model_validator(mode="after")
-    def _complete(self) -> ParticipantsConfig:
-        for key, field in type(self).model_fields.items():
-            applies = [name for name, source in SOURCES.items() if key in source.keys]
-            if (
-                key != "source"
-                and self.source not in applies
-                and getattr(self, key) != field.default
-            ):
-                raise ValueError(_only_for(key, applies, self.source))
-        if self.source == "archival" and bool(self.archive) == bool(self.file):
-            raise ValueError(
-                "the source 'archival' needs the key 'archive', or 'file', and not both"
-            )
-        if bool(self.file) != (self.columns is not None):
-            raise ValueError(
-                "file and columns go together: `lakatos new STUDY --data FILE` writes both"
-            )
-        if self.source == LANGUAGE_MODEL and not self.model:
-            raise ValueError("the source 'language_model' needs the key 'model'")
-        if any(not persona.strip() for persona in self.personas):
-            raise ValueError("personas: one is empty; say who it is, or leave it out")
-        if self.program_file:
-            raise ValueError(
-                "program_file is read with a study file only; give the text itself as program"
-            )
-        if self.source == "simulated" and bool(self.theory) == bool(self.program):
-            raise ValueError(
-                "the source 'simulated' needs the key 'theory', or 'program', and not both"
-            )
-        if self.program and self.mechanisms:
-            raise ValueError("mechanisms replace those of a published theory; a program has none")
-        if self.program:
-            try:
-                read_program(TheoryProgram(self.program, "hidden"))
-            except TheoryError as error:
-                raise ValueError(f"program: {str(error).removesuffix('.')}") from None
-        return self
-
-
-class ExclusionsConfig(_ConfigSection):
-    """Whose answers do not count, preregistered; a rule whose key is left out is not applied."""
-
-    median_time_below_ms: float | None = Field(None, gt=0)
-    """People whose median response time is shorter, or whose mean time between answers by the server's clock is."""
-    impossible_times_above: float | None = Field(None, ge=0, lt=1)
-    """People of whose answers a larger share than this has a response time longer than the server's clock allows."""
-    fast_answers_above: float | None = Field(None, ge=0, lt=1)
-    """People of whose answers a larger share than this is faster than ``fast_answer_ms``."""
-    fast_answer_ms: float = Field(200.0, gt=0)
-    """Milliseconds below which an answer is fast."""
-    one_side_above: float | None = Field(None, gt=0, lt=1)
-    """People who chose one side in a larger share of their answers."""
-    alternation_above: float | None = Field(None, gt=0, lt=1)
-    """People who changed sides after a larger share of their answers."""
-    failed_checks_above: int | None = Field(None, ge=0)
-    """People who failed more attention checks than this."""
-    comprehension_attempts_above: int | None = Field(None, ge=1)
-    """People who needed more attempts at the comprehension check."""
-    duplicates: Literal["experiment", "campaign"] = "experiment"
-    """Whether only a person's first answers count in an experiment, or in the whole campaign."""
-    partial: Literal["exclude", "keep"] = "exclude"
-    """Whether people who stopped before the end count with what they answered, if it is enough."""
-    partial_share: float = Field(0.5, ge=0, le=1)
-    """Share of the trials that they must have answered for it."""
-    missing_answers_above: float | None = Field(None, ge=0, lt=1)
-    """Sessions of a language model that gave no answer to a larger share of the trials."""
-    replacements: int = Field(0, ge=0)
-    """People asked in place of excluded ones, at most, in each experiment; 0 for none."""
-
-    @property
-    def rules(self) -> tuple[ExclusionRule, ...]:
-        """The rules in the order in which they are tried."""
-        found: list[ExclusionRule] = [
-            self._incomplete,
-            RepeatedParticipation(self.duplicates == "campaign"),
-        ]
-        if self.median_time_below_ms is not None:
-            found.append(TooFast(self.median_time_below_ms))
-        if self.impossible_times_above is not None:
-            found.append(ImpossibleTimes(self.impossible_times_above))
-        if self.fast_answers_above is not None:
-            found.append(FastAnswers(self.fast_answer_ms, self.fast_answers_above))
-        if self.one_side_above is not None:
-            found.append(OneKey(self.one_side_above))
-        if self.alternation_above is not None:
-            found.append(ConstantAlternation(self.alternation_above))
-        if self.failed_checks_above is not None:
-            found.append(FailedChecks(self.failed_checks_above))
-        if self.comprehension_attempts_above is not None:
-            found.append(ComprehensionAttempts(self.comprehension_attempts_above))
-        if self.missing_answers_above is not None:
-            found.append(MissingAnswers(self.missing_answers_above))
-        return tuple(found)
-
-    @property
-    def _incomplete(self) -> IncompleteAnswers:
-        return (
-            IncompleteAnswers(True, self.partial_share)
-            if self.partial == "keep"
-            else IncompleteAnswers()
-        )
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The rules in words, and what becomes of the places of people who are excluded."""
-        found = [rule.words for rule in self.rules]
-        if self.replacements:
-            found.append(
-                "People who completed and were excluded are replaced by new people, at most "
-                f"{self.replacements} in an experiment, before anything is analysed."
-            )
-        return tuple(found)
-
-
-class ConfirmationConfig(_ConfigSection):
-    """A last, preregistered test of what the winner alone predicts, on new people."""
-
-    participants: int = Field(0, ge=0)
-    """0 for no such test."""
-    trials: int = Field(12, ge=2)
-    """Those on which the winner differs most from the best other theory."""
-    repetitions: int = Field(2, ge=1)
-    """Presentations of each trial to each person."""
-
-    @field_validator("participants")
-    @classmethod
-    def _enough_for_an_error(cls, participants: int) -> int:
-        if participants == 1:
-            raise ValueError(
-                "differences between people need at least 2; give 0 for no confirmation"
-            )
-        return participants
-
-
-class PrivacyConfig(_ConfigSection):
-    """How long what people left behind is kept; `lakatos data expire` enforces it."""
-
-    identifiers_days: int = Field(0, ge=0)
-    """After a person's answers arrived, until the page's sessions, recruitment identifiers and batches in the inbox are
-    erased; 0 for no limit."""
-    answers_days: int = Field(0, ge=0)
-    """Until the answers themselves are erased, as if the person had withdrawn; 0 for no limit."""
-
-
-class PageConfig(_ConfigSection):
-    """Web: how the page treats people, and what it says."""
-
-    language: str = "en"
-    """Shown first; people may choose another one that there is."""
-    checks: int = Field(2, ge=0, le=100)
-    """Attention checks, strewn among the trials."""
-    most_attempts: int = Field(3, ge=1, le=100)
-    """At the comprehension check; then the study ends for this person."""
-    idle_minutes: float = Field(30.0, ge=0.01, le=1e6)
-    """Without an answer, after which a place is given to another."""
-    limit_minutes: float = Field(120.0, ge=0.01, le=1e6)
-    """From consent to the end."""
-    minutes: int = Field(0, ge=0, le=1000)
-    """What the consent page says it takes; 0 for an estimate by the number of trials."""
-    contact: str = ""
-    """Whom people can ask: a name and an address."""
-    completion_code: str = ""
-    """Shown at the end, the same for all, as recruitment services want it; by default each person gets one."""
-    completion_url: str = ""
-    """Where people return to; ``{code}`` stands for the completion code."""
-    returning: Literal["refuse", "admit"] = "refuse"
-    """Whether people of an earlier experiment of the run are admitted to a later one."""
-    access: Literal["invited", "open"] = "invited"
-    """Whether everybody needs an invitation (`lakatos invite`) or to be sent by a recruitment service, or whoever has
-    the link comes in."""
-    hourly_from_address: int = Field(10, ge=0, le=1_000_000)
-    """Open link: people who may begin within an hour from one internet address; 0 for any number."""
-    consent_version: str = ""
-    """What you call the wording of the consent text, for the records."""
-    questions: tuple[PageQuestion, ...] = ()
-    """About the person, before or after the task: ``[[page.questions]]`` with ``name``, ``kind``, ``text``."""
-
-    @model_validator(mode="after")
-    def _questions_fit(self) -> PageConfig:
-        check_questions(self.questions, [self.language])
-        return self
-
-    texts: dict[str, dict[str, Any]] = {}
-    """Sentences of your own, by language, laid out as in the packaged files."""
-
-
-class StopConfig(_ConfigSection):
-    """When the campaign ends: after how many cycles, and when it gives up."""
-
-    cycles: int = Field(5, ge=1)
-    """Budget."""
-    least_cycles: int = Field(2, ge=1)
-    """No verdict before this many."""
-    patience: int = Field(3, ge=1)
-    """Cycles without improvement of the best score after which the campaign gives up."""
-    exact: float = Field(0.0, ge=0, lt=1)
-    """Squared error of choice proportions, beyond what chance makes, that the leader's frozen predictions must stay
-    below with 95% confidence for the campaign to end at once, even before ``least_cycles``, if no check of its people's
-    answers finds a misfit either; 0 for never."""
-
-
-class ValidationConfig(_ConfigSection):
-    """What stays hidden from the loop until the verdict, and with what its rivals are compared there."""
-
-    sealed_share: float = Field(0.0, ge=0, lt=1)
-    """Archival: share of distinct trials that are sealed until the verdict; of people, where trials are steps."""
-    sealed_people: float = Field(0.0, ge=0, lt=1)
-    """Archival: share of each experiment's people all of whose answers are sealed until the verdict; of their groups,
-    where people have the attribute ``playing_group``."""
-    folds: int = Field(0, ge=0)
-    """Archival: run the whole loop once for each of so many folds of trials, each sealed in turn."""
-    company: bool = True
-    """Compare the rivals, at the verdict, with all published theories of the domain and with generic learners."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_earlier_runs(cls, value: Any) -> Any:
-        """Studies in journals of earlier versions hold the number of a fold, which means nothing any more."""
-        return (
-            {name: item for name, item in value.items() if name != "fold"}
-            if isinstance(value, dict)
-            else value
-        )
-
-    @field_validator("folds")
-    @classmethod
-    def _more_than_one(cls, folds: int) -> int:
-        if folds == 1:
-            raise ValueError(
-                "one fold leaves nothing to learn from; give 0 for none, or at least 2"
-            )
-        return folds
-
 
 OWN_DOMAIN: dict[str, Any] = {
     "type": ["string", "object"],
@@ -534,7 +71,7 @@ OWN_DOMAIN: dict[str, Any] = {
 """Schema of ``domain`` in a study file."""
 
 
-class CampaignConfig(_ConfigSection):
+class CampaignConfig(ConfigSection):
     """A whole study as its file describes it, complete with defaults."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
@@ -547,7 +84,7 @@ class CampaignConfig(_ConfigSection):
     """Filled in from the section ``domain``: the file, and its whole text."""
     seed: int = Field(1, ge=0)
     """Decides everything that is left to chance."""
-    space: dict[str, Any] = {}
+    space: dict[str, Any] = {}  # noqa: RUF012
     """Settings of the domain's design space; not used by archival studies."""
     theories: TheoriesConfig
     design: DesignConfig = DesignConfig()
@@ -558,9 +95,9 @@ class CampaignConfig(_ConfigSection):
     privacy: PrivacyConfig = PrivacyConfig()
     stop: StopConfig = StopConfig()
     validation: ValidationConfig = ValidationConfig()
-    baselines: dict[str, float] = {}
+    baselines: dict[str, float] = {}  # noqa: RUF012
     """Published proportion errors to compare with, by name."""
-    models: dict[str, ModelSettings] = {}
+    models: dict[str, ModelSettings] = {}  # noqa: RUF012
     """Language models, by the names that ``roles`` use."""
     roles: RolesConfig = RolesConfig()
     budget: Budget = Budget()
@@ -672,7 +209,7 @@ class CampaignConfig(_ConfigSection):
             applies = [known for known, source in SOURCES.items() if name in source.sections]
             default = type(self).model_fields[name].default
             if self.participants.source not in applies and getattr(self, name) != default:
-                raise ValueError(_only_for(name, applies, self.participants.source))
+                raise ValueError(only_for(name, applies, self.participants.source))
         return self
 
     @model_validator(mode="after")
@@ -700,7 +237,7 @@ class CampaignConfig(_ConfigSection):
                     f"{name} means nothing where the source is 'language_model'; remove it"
                 )
             if not by_model and key == "missing_answers_above":
-                raise ValueError(_only_for(name, [LANGUAGE_MODEL], people.source))
+                raise ValueError(only_for(name, [LANGUAGE_MODEL], people.source))
         return self
 
     @model_validator(mode="after")
@@ -739,27 +276,9 @@ _SECTIONS = ("models", "roles", "budget", "judges", "memory", "domain_file")
 _UNUSED = {name: CampaignConfig.model_fields[name].default for name in _SECTIONS}
 
 
-def _set(section: _ConfigSection, name: str) -> bool:
+def _set(section: ConfigSection, name: str) -> bool:
     """Whether a study says something of its own there."""
     return bool(getattr(section, name) != type(section).model_fields[name].default)
-
-
-def _known(what: str, name: str, table: Any) -> None:
-    if name not in table:
-        near = difflib.get_close_matches(name, list(table), n=1)
-        raise ValueError(
-            f"there is no {what} {name!r}"
-            + (f"; did you mean {near[0]!r}?" if near else ".")
-            + f" Known: {', '.join(table) or 'none'}"
-        )
-
-
-def _only_for(key: str, applies: list[str], source: str) -> str:
-    """That a setting means nothing here, and what to do."""
-    names = " or ".join(repr(name) for name in applies)
-    return (
-        f"{key} means nothing where the source is {source!r}, only where it is {names}; remove it"
-    )
 
 
 def load_study(path: Path) -> CampaignConfig:

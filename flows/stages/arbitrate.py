@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
 from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures, diagnose
 from lakatos.theories.record import Diagnosis
 from lakatos.theories.scoring.score import learn_population
@@ -19,7 +21,7 @@ OTHERS = 2
 @task(name="arbitrate")
 async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
     """Diagnose the best theory that lost to the leader; every claim cites the scores and the answers behind it."""
-    leader, loser = leader_and_loser(run)
+    leader, loser = leader_and_loser(run.state)
     run.progress.stage(cycle, "diagnose", run.state.theories.name(loser))
     board = run.state.board()
     names = [loser, leader]
@@ -32,7 +34,7 @@ async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
             predictions[0],
             predictions[1],
             board.of(loser).behind,
-            features_of_trials(run),
+            features_of_trials(run.evidence),
             run.family.grammar,
             context.rng,
             others=predictions[2:],
@@ -42,17 +44,17 @@ async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
         "arbitrate",
         work,
         returns=Diagnosis,
-        inputs=scores_behind(run, names),
+        inputs=scores_behind(run.state, names),
         position={"cycle": cycle},
     )
 
 
-def scores_behind(run: Run, names: Sequence[Digest]) -> list[Digest]:
+def scores_behind(state: RunState, names: Sequence[Digest]) -> list[Digest]:
     """Records of the scores of some theories on all experiments."""
     return [
-        run.state.theories.scores[name, item].digest
+        state.theories.scores[name, item].digest
         for name in names
-        for item in run.state.experiments.collected
+        for item in state.experiments.collected
     ]
 
 
@@ -67,23 +69,23 @@ def predictions_of(run: Run, names: Sequence[Digest]) -> list[TheoryPredictions]
             run.state.theories.name(name),
             learn_population(own),
             own,
-            tuple(scores_behind(run, [name])),
+            tuple(scores_behind(run.state, [name])),
         )
         for name, own in zip(names, evidence, strict=True)
     ]
 
 
-def features_of_trials(run: Run) -> list[TrialFeatures]:
+def features_of_trials(evidence: RunEvidence) -> list[TrialFeatures]:
     """What describes the trials of each experiment, with the record of its answers."""
     return [
-        TrialFeatures(run.domain.features(run.trials(name).stimuli), (collected.digest,))
-        for name, collected in run.state.experiments.collected.items()
+        TrialFeatures(evidence.domain.features(evidence.trials(name).stimuli), (collected.digest,))
+        for name, collected in evidence.state.experiments.collected.items()
     ]
 
 
-def leader_and_loser(run: Run) -> tuple[Digest, Digest]:
+def leader_and_loser(state: RunState) -> tuple[Digest, Digest]:
     """The leader, and the best rival that is behind it by more than a tie; the second best if all are tied."""
-    lines = run.state.board().standings
+    lines = state.board().standings
     behind = [line for line in lines[1:] if not line.tied]
     loser = behind[0] if behind else lines[1]
     return lines[0].theory, loser.theory

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.design import choose_trials, pair_prior
+from lakatos.experiments.design import choose_trials
 from lakatos.experiments.errors import DesignError
+from lakatos.experiments.information import pair_prior
 from lakatos.experiments.proposal import are_forbidden, are_within, problems_of_trials
 from lakatos.experiments.task import Stimuli, StimulusOffer, identities
 from lakatos.flows.run.run import Run

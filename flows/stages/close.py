@@ -6,8 +6,9 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.records import CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.design import DISTINCT, distance
-from lakatos.theories.scoreboard import Scoreboard
+from lakatos.theories.scoreboard import Scoreboard, TheoryStanding
 from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
@@ -26,29 +27,9 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
             f"no experiment could be run: {stop or 'no data were collected'}. Give the study more "
             "participants or trials, or rivals that differ more."
         )
-    improved = _improved(run, board)
-    since = 0 if improved else 1 + _stalled(run)
-    settings = run.config.stop
-    if not stop and cycle >= settings.cycles:
-        stop = f"budget: {settings.cycles} cycles"
-    if not stop and cycle >= settings.least_cycles and since >= settings.patience:
-        stop = f"no improvement over {since} cycles"
-    if not stop and cycle >= settings.least_cycles and not improved and holds(run, board):
-        stop = "verdict: the leader beat every rival on frozen predictions and no successor improved on it"
-    lines = tuple(
-        LeaderboardLine(
-            theory=line.theory,
-            score=line.score.value,
-            standard_error=line.score.standard_error,
-            prequential=line.prequential.value if line.prequential else None,
-            error=line.error,
-            correlation=line.correlation,
-            behind=line.behind.value,
-            behind_error=line.behind.standard_error,
-            tied=line.tied,
-        )
-        for line in board.standings
-    )
+    improved = _improved(run.state, board)
+    stop = stop or _reason_to_stop(run, cycle, board, improved=improved)
+    lines = tuple(_leaderboard_line(line) for line in board.standings)
     inputs = [item.digest for item in run.state.experiments.collected.values()]
     inputs += [
         run.state.theories.scores[line.theory, name].digest
@@ -66,18 +47,48 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
     )
 
 
-def _improved(run: Run, board: Scoreboard) -> bool:
+def _reason_to_stop(run: Run, cycle: int, board: Scoreboard, *, improved: bool) -> str:
+    """Why the campaign ends after a cycle; empty where it goes on."""
+    settings = run.config.stop
+    since = 0 if improved else 1 + _stalled(run.state)
+    if cycle >= settings.cycles:
+        return f"budget: {settings.cycles} cycles"
+    if cycle < settings.least_cycles:
+        return ""
+    if since >= settings.patience:
+        return f"no improvement over {since} cycles"
+    if not improved and holds(run, board):
+        return "verdict: the leader beat every rival on frozen predictions and no successor improved on it"
+    return ""
+
+
+def _leaderboard_line(line: TheoryStanding) -> LeaderboardLine:
+    """A line of the scoreboard as a record keeps it."""
+    return LeaderboardLine(
+        theory=line.theory,
+        score=line.score.value,
+        standard_error=line.score.standard_error,
+        prequential=line.prequential.value if line.prequential else None,
+        error=line.error,
+        correlation=line.correlation,
+        behind=line.behind.value,
+        behind_error=line.behind.standard_error,
+        tied=line.tied,
+    )
+
+
+def _improved(state: RunState, board: Scoreboard) -> bool:
     """Whether the leader is new since the last cycle and clearly better than the last leader on all data."""
-    if not run.state.campaign.cycles:
+    if not state.campaign.cycles:
         return True
-    last = run.state.campaign.cycles[-1].record.leader
+    last = state.campaign.cycles[-1].record.leader
     return board.leader.theory != last and not is_tie(board.of(last).behind)
 
 
-def _stalled(run: Run) -> int:
+def _stalled(state: RunState) -> int:
     """Cycles without improvement before this one."""
     count = 0
-    for item in reversed(run.state.campaign.cycles):
+    for item in reversed(state.campaign.cycles):
         if item.record.improved:
             break
         count += 1

@@ -6,18 +6,12 @@ as they arrive, and the pass ends while some are missing; the next pass goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from lakatos.experiments.design import design_from_json
 from lakatos.experiments.errors import SourceError, TrialsError
-from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
-from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
-from lakatos.experiments.participants.prolific.recruiter import lets_in
 from lakatos.experiments.participants.source import Recruitment
 from lakatos.experiments.participants.table import (
     check_answers,
@@ -25,7 +19,6 @@ from lakatos.experiments.participants.table import (
     get_trials,
     put_answers,
     put_table,
-    trials_of_people,
 )
 from lakatos.experiments.participants.web.source import WebParticipants
 from lakatos.experiments.participants.web.study import PageExperiment
@@ -43,63 +36,33 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
-from lakatos.experiments.stopping import StoppingPlan, decide
-from lakatos.experiments.task import Design, Trials
+from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.interview import interview
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.preregister import frozen_theory
-from lakatos.theories.scoring.score import log_predictive, noise_ceiling
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.stages.asked import (
+    AnswersAwaited,
+    AskedPeople,
+    _arrived,
+    _design,
+    answers_of,
+    erased,
+    key_of,
+)
+from lakatos.flows.stages.enough import (
+    before_stop,
+    replace_excluded,
+    stop_command,
+    stop_early,
+    wanted_in,
+)
+from lakatos.theories.scoring.score import noise_ceiling
 from lakatos.traces.digest import Digest, digest_of
-from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import Recorded, StepContext, Trace
-
-
-@dataclass(frozen=True)
-class AnswersAwaited:
-    """A pass ended because answers are missing; the next one goes on from there."""
-
-    experiment: str
-    source: str
-    n_completed: int
-    n_arrived: int
-    n_planned: int
-    """People wanted by now, those in place of excluded ones among them."""
-    to_stop: str = ""
-    """Command that stops a recruitment which still lets people in, although collection has ended; it is to be run."""
-
-    @property
-    def text(self) -> str:
-        """What is waited for, and what brings it."""
-        others = self.n_arrived - self.n_completed
-        how = (
-            SOURCES[self.source].brought_by
-            if self.source in SOURCES
-            else "answers arrive through the inbox"
-        )
-        if self.to_stop:
-            return (
-                f"collection of experiment {self.experiment} has ended with {self.n_completed} of {self.n_planned} "
-                "people, and its study on Prolific could still let people in, who would be paid for nothing. Stop it: "
-                f"`{self.to_stop}`. Then `lakatos resume`."
-            )
-        return (
-            f"waiting for {'the language model' if self.source == LANGUAGE_MODEL else 'people'}: {self.n_completed} of "
-            f"{self.n_planned} have completed experiment {self.experiment}"
-            f"{f', and {others} stopped before the end' if others else ''}; {how}. Then `lakatos resume`; "
-            "`lakatos resume --enough` goes on with those who have."
-        )
-
-
-@dataclass(frozen=True)
-class AskedPeople:
-    """People who were asked, and what was frozen before."""
-
-    plan: Recorded[Preregistration]
-    recruited: Recorded[PeopleRecruited]
 
 
 @task(name="recruit")
@@ -107,7 +70,7 @@ async def recruit(
     run: Run, cycle: int, plan: Recorded[Preregistration]
 ) -> Recorded[PeopleRecruited]:
     """Ask for the people that ``plan`` needs, once; their responses arrive in the inbox."""
-    design = _design(run, plan.record)
+    design = _design(run.trace.artifacts, plan.record)
     run.progress.stage(
         cycle, "collect", f"{design.n_participants} people, {len(design.stimuli)} trials"
     )
@@ -153,7 +116,7 @@ def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> 
             asked = AskedPeople(Recorded(plan, event.inputs[0]), item)
             for known in (Recorded(chosen, frozen.inputs[0]), asked.plan, asked.recruited):
                 run.recall(known)
-            record_consent(run, item, _design(run, plan))
+            record_consent(run, item, _design(run.trace.artifacts, plan))
             run.progress.stage(cycle, "collect", f"{plan.experiment}: people were asked before")
             return asked
     return None
@@ -169,17 +132,17 @@ async def collect(
     name = plan.record.experiment
 
     def take(context: StepContext) -> TrialsCollected:
-        parts = _arrived(run, name)
+        parts = _arrived(run.trace, name)
         if not parts:  # the inbox was lost: the source gives the same answers to the same key again
             deliver(run, plan.record, key_of(run.trace, asked))
-            parts = _arrived(run, name)
+            parts = _arrived(run.trace, name)
         if len(parts) != 1:
             raise SourceError(
                 f"experiment {name} has {len(parts)} batches in the inbox instead of one; look at it with sqlite3 "
                 f"{run.folder / 'inbox.sqlite'} and remove what does not belong there."
             )
         trials = Trials.from_json(parts[0].json())
-        return _collected(run, plan, trials, context.artifacts.put_json(trials.to_json()))
+        return _collected(run.config, plan, trials, context.artifacts.put_json(trials.to_json()))
 
     # The step is named by the preregistration and by whom it asked.
     found = await run.step(
@@ -190,9 +153,9 @@ async def collect(
         position={"cycle": cycle, "experiment": name},
     )
     # Only now, with the table on record, the inbox and the source may forget the answers.
-    for batch in _arrived(run, name):
+    for batch in _arrived(run.trace, name):
         run.trace.inbox.mark_taken(batch.digest)
-    run.source.mark_released(_design(run, plan.record))
+    run.source.mark_released(_design(run.trace.artifacts, plan.record))
     return found
 
 
@@ -204,7 +167,7 @@ async def collect_people(
     A table that exists already is made anew where people withdrew or joined; all that rested on it is then stale.
     """
     # What is there already: tables of this experiment, and the record that closed it.
-    name, design = plan.record.experiment, _design(run, plan.record)
+    name, design = plan.record.experiment, _design(run.trace.artifacts, plan.record)
     tables = [item for item in run.trace.records(TrialsCollected) if item.record.experiment == name]
     closed = next(
         (item for item in run.trace.records(CollectionClosed) if item.record.experiment == name),
@@ -250,7 +213,9 @@ async def collect_people(
         run.source.close(Recruitment(key_of(run.trace, asked), name, design.n_participants))
         if to_stop and not tables:
             return replace(waiting, to_stop=to_stop)
-        asked_people = {item.digest for item in before_stop(run, closed.record, people)}
+        asked_people = {
+            item.digest for item in before_stop(run.config, run.trace, closed.record, people)
+        }
         kept = [item for item in kept if item.digest in asked_people]
     # Fewer than two people cannot be compared.
     if len(kept) < 2 and by_model:
@@ -273,7 +238,7 @@ async def collect_people(
         table = put_table(
             context.artifacts, plan.record.design, [item.record.answers for item in kept], n_options
         )
-        return _collected(run, plan, get_trials(context.artifacts, table), table)
+        return _collected(run.config, plan, get_trials(context.artifacts, table), table)
 
     found = await run.step(
         "collect", take, returns=TrialsCollected, inputs=inputs, position=position
@@ -285,78 +250,6 @@ async def collect_people(
             f"everybody has answered experiment {name}; its study on Prolific still runs: {to_stop}"
         )
     return found
-
-
-def wanted_in(run: Run, experiment: str, design: Design) -> int:
-    """People wanted in an experiment by now: those planned, and those asked for later."""
-    for item in run.trace.records(MoreAsked):
-        if item.record.experiment == experiment:
-            run.recall(item)
-    return run.state.experiments.wanted.get(experiment, design.n_participants)
-
-
-def replace_excluded(
-    run: Run,
-    asked: Recorded[PeopleRecruited],
-    design: Design,
-    waiting: AnswersAwaited,
-    kept: Sequence[Recorded[AnswersArrived]],
-) -> bool:
-    """Ask for people in place of those who completed and are excluded, as far as the preregistered number goes.
-
-    Returns:
-        Whether somebody was asked for.
-    """
-    n_before = sum(
-        item.record.n_more
-        for item in run.trace.records(MoreAsked)
-        if item.record.experiment == waiting.experiment and item.record.preregistered
-    )
-    n_good = sum(item.record.status == "completed" for item in kept)
-    n_more = min(design.n_participants - n_good, run.config.exclusions.replacements - n_before)
-    if n_more <= 0:
-        return False
-    n_excluded = waiting.n_completed - n_good
-    reason = f"{n_excluded} of {waiting.n_completed} people who completed are excluded by the preregistered rules"
-    run.record(
-        more_asked(waiting.experiment, waiting.n_planned, n_more, reason, preregistered=True),
-        name="ask_more",
-        inputs=[asked.digest],
-        position={"experiment": waiting.experiment, "wanted": waiting.n_planned + n_more},
-    )
-    run.progress.note(f"{waiting.experiment}: {n_more} more people are asked for, as {reason}")
-    return True
-
-
-def more_asked(
-    experiment: str, n_before: int, n_more: int, reason: str, *, preregistered: bool
-) -> MoreAsked:
-    """That more people are wanted."""
-    return MoreAsked(
-        experiment=experiment,
-        n_participants=n_before + n_more,
-        n_more=n_more,
-        preregistered=preregistered,
-        reason=reason,
-    )
-
-
-def stop_command(folder: Path, experiment: str) -> str:
-    """The command that stops an experiment's study on Prolific, where the books say that it could still let people in.
-
-    Empty where there is no such study.
-    """
-    if not (folder / LEDGER_FILE).exists():
-        return ""
-    with PaymentLedger(folder / LEDGER_FILE) as ledger:
-        if experiment not in ledger.experiments() or not lets_in(ledger.account(experiment)):
-            return ""
-    return command_to_stop(folder, experiment)
-
-
-def command_to_stop(folder: Path, experiment: str) -> str:
-    """What to type to let nobody in any more."""
-    return f"lakatos prolific pay {folder} --experiment {experiment} --stop"
 
 
 def take_answers(run: Run) -> None:
@@ -381,31 +274,15 @@ def take_answers(run: Run) -> None:
         for item in run.trace.records(SessionHeld)
     }
     designs = {
-        item.record.experiment: _design(run, item.record)
+        item.record.experiment: _design(run.trace.artifacts, item.record)
         for item in run.trace.records(Preregistration)
     }
     for batch in pending:
         answers = PersonAnswers.from_json(batch.json())
-        if (answers.source == LANGUAGE_MODEL) != (run.config.participants.source == LANGUAGE_MODEL):
-            raise SourceError(
-                f"the inbox holds answers from {answers.source!r} to experiment {answers.experiment!r}, and this run "
-                f"asks {run.config.participants.source!r}: answers of a language model are never mixed with those of "
-                f"people. `lakatos data withdraw {run.folder} {answers.person[:12]}` removes them; use a run of its "
-                "own for them."
-            )
-        if answers.experiment not in asked:
-            if not run.config.asks_people:
-                continue  # a recruitment that was cut short simulated them; it is made again, and brings the same
-            raise SourceError(
-                f"the inbox holds answers of person {answers.person[:12]} to experiment {answers.experiment!r}, which "
-                f"nobody was asked for (asked: {', '.join(asked) or 'none'}). `lakatos data withdraw` removes them."
-            )
-        try:
-            check_answers(answers, designs[answers.experiment], run.domain)
-        except TrialsError as error:
-            raise TrialsError(
-                f"{error} `lakatos data withdraw {run.folder} {answers.person[:12]}` removes it."
-            ) from None
+        _check_source(run.config, run.folder, answers)
+        if answers.experiment not in asked and not run.config.asks_people:
+            continue  # a recruitment that was cut short simulated them; it is made again, and brings the same
+        _check_asked(run.domain, run.folder, answers, list(asked), designs)
         run.trace.record(
             AnswersArrived(
                 experiment=answers.experiment,
@@ -428,116 +305,37 @@ def take_answers(run: Run) -> None:
         run.trace.inbox.mark_taken(batch.digest)
 
 
-def erased(trace: Trace) -> set[Digest]:
-    """Digests of all records that a tombstone says no longer hold."""
-    return {item.record.target for item in trace.records(Tombstone)}
-
-
-def answers_of(trace: Trace, *experiments: str) -> list[Recorded[AnswersArrived]]:
-    """Answers to these experiments that were not withdrawn, in the order of their arrival."""
-    gone = erased(trace)
-    return [
-        item
-        for item in trace.records(AnswersArrived)
-        if item.record.experiment in experiments and item.digest not in gone
-    ]
-
-
-def close_collection(
-    run: Run, waiting: AnswersAwaited, reason: str, *, n_decided: int = 0
-) -> Recorded[CollectionClosed]:
-    """Go on with the people who have answered; ``n_decided`` of them by a preregistered rule, 0 without one."""
-    return run.trace.record(
-        CollectionClosed(
-            experiment=waiting.experiment,
-            n_completed=waiting.n_completed,
-            n_planned=waiting.n_planned,
-            n_decided=n_decided,
-            reason=reason,
-        ),
-        name="close_collection",
-        position={"experiment": waiting.experiment},
-    )
-
-
-def stop_early(
-    run: Run,
-    plan: Recorded[Preregistration],
-    waiting: AnswersAwaited,
-    kept: Sequence[Recorded[AnswersArrived]],
-) -> Recorded[CollectionClosed] | None:
-    """End a collection whose preregistered Bayes factor was reached at a look, before everybody planned had answered.
-
-    Args:
-        run: The campaign.
-        plan: What was frozen.
-        waiting: How far collection is.
-        kept: People whose answers count, in order of arrival.
-    """
-    chosen = run.state.experiments.designs[waiting.experiment].record
-    rivals = [name for name in chosen.rivals if name in plan.record.rivals]
-    if not chosen.looks or len(kept) < chosen.looks[0] or len(rivals) < 2:
-        return None
-    design = _design(run, plan.record)
-    people = [get_answers(run.trace.artifacts, item.record.answers) for item in kept]
-    trials = trials_of_people(design, people, run.domain.n_options(design.stimuli))
-    frozen = run.trace.artifacts.get_arrays(plan.record.predictions)
-    columns = []
-    for name in rivals:
-        (evidence,) = run.laboratory.evidence(
-            frozen_theory(run, name, frozen), [trials], plan.record.n_draws
+def _check_source(config: CampaignConfig, folder: Path, answers: PersonAnswers) -> None:
+    """Refuse answers of a language model among those of people, and the other way round."""
+    by_model = config.participants.source == LANGUAGE_MODEL
+    if (answers.source == LANGUAGE_MODEL) != by_model:
+        raise SourceError(
+            f"the inbox holds answers from {answers.source!r} to experiment {answers.experiment!r}, and this run "
+            f"asks {config.participants.source!r}: answers of a language model are never mixed with those of "
+            f"people. `lakatos data withdraw {folder} {answers.person[:12]}` removes them; use a run of its "
+            "own for them."
         )
-        columns.append(log_predictive(evidence).log_predictive)
-    ties = [
-        (rivals.index(pair.first), rivals.index(pair.second))
-        for pair in chosen.powers
-        if not pair.separable and {pair.first, pair.second} <= set(rivals)
-    ]
-    found = decide(
-        StoppingPlan(chosen.looks, chosen.bayes_factor), np.stack(columns, axis=1), ties=ties
-    )
-    if found.winner is None or found.n_participants == chosen.looks[-1]:
-        return None
-    reason = (
-        f"at the look after {found.n_participants} people "
-        f"{run.state.theories.name(rivals[found.winner])} had a Bayes factor of at least "
-        f"{chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
-    )
-    return close_collection(run, waiting, reason, n_decided=found.n_participants)
 
 
-def before_stop(
-    run: Run, closed: CollectionClosed, people: Sequence[Recorded[AnswersArrived]]
-) -> list[Recorded[AnswersArrived]]:
-    """The people who would have been asked had collection stopped at the look that ended it.
-
-    Simulated people answer all at once, so that those after the look are left out. Answers that real people have given
-    all count.
-    """
-    if not closed.n_decided or run.config.participants.source != "simulated":
-        return list(people)
-    excluded = {item.record.answers for item in run.trace.records(PersonExcluded)}
-    n_kept = 0
-    for place, item in enumerate(people):
-        n_kept += item.digest not in excluded
-        if n_kept == closed.n_decided:
-            return list(people[: place + 1])
-    return list(people)
-
-
-def waiting_in(state: RunState) -> AnswersAwaited | None:
-    """What a run waits for, by its records."""
-    config, known = state.campaign.config, state.experiments
-    if config is None or not config.by_person:
-        return None
-    for name, asked in known.recruited.items():
-        people = known.answers.get(name, ())
-        n_completed = sum(item.record.status == "completed" for item in people)
-        stale = name in known.collected or name in known.closed or name in known.withdrawn
-        wanted = known.wanted.get(name, asked.record.n_participants)
-        if not stale and n_completed < wanted:
-            return AnswersAwaited(name, asked.record.source, n_completed, len(people), wanted)
-    return None
+def _check_asked(
+    domain: Domain,
+    folder: Path,
+    answers: PersonAnswers,
+    asked: Sequence[str],
+    designs: Mapping[str, Design],
+) -> None:
+    """Refuse answers to an experiment that nobody was asked for, or to trials that it does not have."""
+    if answers.experiment not in asked:
+        raise SourceError(
+            f"the inbox holds answers of person {answers.person[:12]} to experiment {answers.experiment!r}, which "
+            f"nobody was asked for (asked: {', '.join(asked) or 'none'}). `lakatos data withdraw` removes them."
+        )
+    try:
+        check_answers(answers, designs[answers.experiment], domain)
+    except TrialsError as error:
+        raise TrialsError(
+            f"{error} `lakatos data withdraw {folder} {answers.person[:12]}` removes it."
+        ) from None
 
 
 def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -> None:
@@ -565,7 +363,7 @@ def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -
 
 def deliver(run: Run, plan: Preregistration, key: Digest) -> int:
     """Ask the source under ``key`` and put what it answers into the inbox; returns the number of people."""
-    recruitment = run.source.recruit(plan, _design(run, plan), key)
+    recruitment = run.source.recruit(plan, _design(run.trace.artifacts, plan), key)
     for item in run.trace.records(MoreAsked):
         if item.record.experiment == plan.experiment:
             run.source.want(recruitment, item.record.n_participants)
@@ -609,7 +407,7 @@ def _displace(
     return n_displaced
 
 
-def n_counting(run: Run, state: RunState, name: str) -> int:
+def n_counting(config: CampaignConfig, trace: Trace, state: RunState, name: str) -> int:
     """How many people's answers to an experiment would count if nobody else came; nothing is written down.
 
     Args:
@@ -617,24 +415,27 @@ def n_counting(run: Run, state: RunState, name: str) -> int:
         state: All that is recorded.
         name: Of the experiment.
     """
-    people = answers_of(run.trace, name)
+    people = answers_of(trace, name)
     found = _exclusions(
-        run, state.experiments.recruited, state.experiments.preregistrations[name], people
+        config, trace, state.experiments.recruited, state.experiments.preregistrations[name], people
     )
     return len(people) - len({exclusion.place for exclusion in found})
 
 
 def _exclusions(
-    run: Run,
+    config: CampaignConfig,
+    trace: Trace,
     recruited: Iterable[str],
     plan: Recorded[Preregistration],
     people: Sequence[Recorded[AnswersArrived]],
 ) -> list[Exclusion]:
     """Who is excluded by which preregistered rule; ``recruited`` names the experiments that people were asked for."""
     before = [known for known in recruited if known != plan.record.experiment]
-    earlier = {item.record.person for item in answers_of(run.trace, *before)}
-    answers = [get_answers(run.trace.artifacts, item.record.answers) for item in people]
-    rules = for_design(run.config.exclusions.rules, _design(run, plan.record).n_presentations)
+    earlier = {item.record.person for item in answers_of(trace, *before)}
+    answers = [get_answers(trace.artifacts, item.record.answers) for item in people]
+    rules = for_design(
+        config.exclusions.rules, _design(trace.artifacts, plan.record).n_presentations
+    )
     return exclude(answers, rules, earlier)
 
 
@@ -644,7 +445,7 @@ def _kept(
     """The people whose answers count; an exclusion is a record with its rule and the number that decided."""
     name, found = (
         plan.record.experiment,
-        _exclusions(run, run.state.experiments.recruited, plan, people),
+        _exclusions(run.config, run.trace, run.state.experiments.recruited, plan, people),
     )
     for exclusion in found:
         item = people[exclusion.place]
@@ -666,7 +467,7 @@ def _kept(
 
 
 def _collected(
-    run: Run, plan: Recorded[Preregistration], trials: Trials, artifact: Digest
+    config: CampaignConfig, plan: Recorded[Preregistration], trials: Trials, artifact: Digest
 ) -> TrialsCollected:
     ceiling = noise_ceiling(trials)
     return TrialsCollected(
@@ -679,23 +480,5 @@ def _collected(
         pooled=trials.pooled,
         ceiling=None if ceiling is None else ceiling.value,
         ceiling_error=None if ceiling is None else ceiling.standard_error,
-        language_model=run.config.participants.model,
+        language_model=config.participants.model,
     )
-
-
-def _design(run: Run, plan: Preregistration) -> Design:
-    return design_from_json(run.trace.artifacts.get_json(plan.design))
-
-
-def key_of(trace: Trace, asked: Recorded[PeopleRecruited]) -> Digest:
-    """Of the step that asked."""
-    event = trace.journal.find_record(asked.digest)
-    assert event is not None
-    return event.key
-
-
-def _arrived(run: Run, experiment: str) -> list[InboxBatch]:
-    """Batches of an experiment that wait in the inbox."""
-    return [
-        batch for batch in run.trace.inbox.pending() if batch.json()["experiment"] == experiment
-    ]

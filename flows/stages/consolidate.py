@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lakatos.experiments.task import Stimuli, identities
+from lakatos.experiments.task import Domain, Stimuli, identities
 from lakatos.flows.roles.remember import (
     keep_library,
     library_in,
@@ -15,10 +15,12 @@ from lakatos.flows.roles.remember import (
     validity_in,
 )
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.epoch import lasting
+from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.inherit import leave_winners
 from lakatos.flows.stages.inquire import SOUND_OUT
+from lakatos.flows.stages.judging.epoch import lasting
 from lakatos.flows.stages.reflect import write_lessons
 from lakatos.judges.judge import VerdictResolved
 from lakatos.language_models.errors import ToolError
@@ -35,6 +37,7 @@ from lakatos.theories.grammar import Grammar
 from lakatos.theories.roles.record import MatterInvestigated
 from lakatos.theories.scoreboard import advantage_on
 from lakatos.theories.scoring.score import is_tie
+from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, canonical_json
 from lakatos.traces.step import Recorded, StepContext
 
@@ -100,28 +103,11 @@ async def consolidate(
 async def reflect(run: Run, cycle: int) -> None:
     """What a cycle leaves behind: plans that were followed, designs that were refused, checks that failed."""
     domain, state = run.config.domain, run.state
-    for item in state.experiments.designs.values():
-        if item.record.cycle == cycle and not item.record.accepted:
-            names = ", ".join(state.theories.name(name) for name in item.record.rivals)
-            asked = f"ask {item.record.n_participants} people {item.record.n_trials} trials to tell them apart"
-            _learn(
-                run,
-                cycle,
-                pitfall(domain, f"design {names}", asked, item.record.reason, (item.digest,)),
-            )
-    location = next(
-        (item.record.location for item in state.theories.diagnoses if item.record.cycle == cycle),
-        "",
-    )
-    for checked in state.theories.refused:
-        if checked.record.cycle == cycle and cycle:
-            change = checked.record.change or f"write {checked.record.name}"
-            trigger = f"{location}; revise"
-            _learn(
-                run,
-                cycle,
-                pitfall(domain, trigger, change, checked.record.reason, (checked.digest,)),
-            )
+    for lesson in (
+        *_refused_designs(state, domain, cycle),
+        *_refused_theories(state, domain, cycle),
+    ):
+        _learn(run, cycle, lesson)
     for made in state.memory.inquiries:
         if made.record.cycle == cycle and (plan := plan_of(run, made)) is not None:
             _learn(run, cycle, plan)
@@ -131,6 +117,39 @@ async def reflect(run: Run, cycle: int) -> None:
         if looked.record.cycle == cycle:
             _learn_of_role(run, cycle, looked)
     await write_lessons(run, cycle)
+
+
+def _refused_designs(state: RunState, domain: str, cycle: int) -> Iterator[Pitfall]:
+    """What a cycle's refused designs teach."""
+    for item in state.experiments.designs.values():
+        record = item.record
+        if record.cycle == cycle and not record.accepted:
+            names = ", ".join(state.theories.name(name) for name in record.rivals)
+            asked = (
+                f"ask {record.n_participants} people {record.n_trials} trials to tell them apart"
+            )
+            yield pitfall(
+                domain,
+                f"design {names}",
+                asked,
+                record.reason,
+                (item.digest,),
+            )
+
+
+def _refused_theories(state: RunState, domain: str, cycle: int) -> Iterator[Pitfall]:
+    """What a cycle's successors teach that failed their checks."""
+    diagnoses = (item.record for item in state.theories.diagnoses)
+    location = next((record.location for record in diagnoses if record.cycle == cycle), "")
+    for checked in state.theories.refused:
+        if checked.record.cycle == cycle and cycle:
+            yield pitfall(
+                domain,
+                f"{location}; revise",
+                checked.record.change or f"write {checked.record.name}",
+                checked.record.reason,
+                (checked.digest,),
+            )
 
 
 def _learn_of_role(run: Run, cycle: int, investigated: Recorded[MatterInvestigated]) -> None:
@@ -173,7 +192,7 @@ def plan_of(run: Run, made: Recorded[InquiryMade]) -> Plan | None:
     study = study_of(run.config.name, run.config.seed)
     names = sorted(run.state.theories.name(name) for name in run.state.theories.pool)
     situation = f"{'design' if record.name == SOUND_OUT else 'revise'}, {record.name}: {', '.join(names[:6])}"
-    paid = _paid(run, made)
+    paid = _paid(run.evidence, made)
     calls = [Recorded(run.trace.get(digest, ToolCalled), digest) for digest in record.calls]
     if not record.tool:
         return plan_of_calls(
@@ -192,64 +211,77 @@ def plan_of(run: Run, made: Recorded[InquiryMade]) -> Plan | None:
     )
 
 
-def _paid(run: Run, made: Recorded[InquiryMade]) -> tuple[Digest, ...]:
+def _paid(evidence: RunEvidence, made: Recorded[InquiryMade]) -> tuple[Digest, ...]:
     """Records of what an inquiry brought: a design that asks its trials, a rival that has its mechanisms.
 
     That a rival was let in is an opinion of the judges; where they have seats, the lesson rests on these.
     """
-    record, state = made.record, run.state
-    if record.name == SOUND_OUT:
-        chosen = [
-            item
-            for item in state.experiments.designs.values()
-            if (item.record.cycle, item.record.number) == (record.cycle, record.number)
-            and item.record.accepted
-        ]
-        proposed = {
-            key
-            for item in state.roles.proposals(record.cycle, record.number)
-            for key in _asked(run, item.record.trials)
-        }
-        designs = [item for item in chosen if proposed & set(_trials_of(run, item.record.design))]
-        return tuple(item.digest for item in designs)
-    grammar: Grammar = run.family.grammar
+    if made.record.name == SOUND_OUT:
+        return _designs_that_ask(evidence, made.record)
+    return _rivals_with_remedies(evidence, made.record)
+
+
+def _designs_that_ask(evidence: RunEvidence, record: InquiryMade) -> tuple[Digest, ...]:
+    """Designs that ask trials which were proposed for the same experiment."""
+    state, place = evidence.state, (record.cycle, record.number)
+    proposed = {
+        key
+        for item in state.roles.proposals(*place)
+        for key in _asked(evidence.domain, evidence.artifacts, item.record.trials)
+    }
+    chosen = [
+        item
+        for item in state.experiments.designs.values()
+        if (item.record.cycle, item.record.number) == place and item.record.accepted
+    ]
+    return tuple(
+        item.digest
+        for item in chosen
+        if proposed & set(_trials_of(evidence.domain, evidence.artifacts, item.record.design))
+    )
+
+
+def _rivals_with_remedies(evidence: RunEvidence, record: InquiryMade) -> tuple[Digest, ...]:
+    """Rivals of the cycle that have mechanisms which an inquiry asked for, and the judges that let them in."""
+    state = evidence.state
+    grammar: Grammar = evidence.family.grammar
     before = {
         f"{slot}:{name}"
-        for slot, names in (_leader(run, record.cycle) or {}).items()
+        for slot, names in (_leader(evidence, record.cycle) or {}).items()
         for name in names
     }
     wanted = set(record.remedies) - before
     rivals = [
         item.digest
         for name, item in state.theories.pool.items()
-        if item.record.cycle == record.cycle and wanted & _mechanisms(run, name, grammar)
+        if item.record.cycle == record.cycle and wanted & _mechanisms(evidence, name, grammar)
     ]
     seats = [seat.digest for _, seat in sorted(state.seats.held.items())] if rivals else []
     return (*rivals, *seats)
 
 
-def _leader(run: Run, cycle: int) -> Mapping[str, Sequence[str]] | None:
+def _leader(evidence: RunEvidence, cycle: int) -> Mapping[str, Sequence[str]] | None:
     diagnosed = [
-        item.record.leader for item in run.state.theories.diagnoses if item.record.cycle == cycle
+        item.record.leader
+        for item in evidence.state.theories.diagnoses
+        if item.record.cycle == cycle
     ]
-    return run.theory(diagnosed[-1]).composition if diagnosed else None
+    return evidence.theory(diagnosed[-1]).composition if diagnosed else None
 
 
-def _mechanisms(run: Run, theory: Digest, grammar: Grammar) -> set[str]:
-    literal = run.theory(theory).composition or {}
+def _mechanisms(evidence: RunEvidence, theory: Digest, grammar: Grammar) -> set[str]:
+    literal = evidence.theory(theory).composition or {}
     return {f"{slot}:{name}" for slot, names in literal.items() for name in names}
 
 
-def _asked(run: Run, artifact: Digest | None) -> Sequence[bytes]:
+def _asked(domain: Domain, artifacts: ArtifactStore, artifact: Digest | None) -> Sequence[bytes]:
     if artifact is None:
         return ()
-    return identities(run.domain, Stimuli.from_json(run.trace.artifacts.get_json(artifact)))
+    return identities(domain, Stimuli.from_json(artifacts.get_json(artifact)))
 
 
-def _trials_of(run: Run, design: Digest) -> Sequence[bytes]:
-    return identities(
-        run.domain, Stimuli.from_json(run.trace.artifacts.get_json(design)["stimuli"])
-    )
+def _trials_of(domain: Domain, artifacts: ArtifactStore, design: Digest) -> Sequence[bytes]:
+    return identities(domain, Stimuli.from_json(artifacts.get_json(design)["stimuli"]))
 
 
 # --- across campaigns -----------------------------------------------------------------------------------------------

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.design import (
-    design_to_json,
+from lakatos.experiments.design import design_to_json
+from lakatos.experiments.errors import ArchiveExhaustedError, EmptyDesignSpaceError
+from lakatos.experiments.information import (
     information_of_batch,
     information_of_people,
     pair_prior,
 )
-from lakatos.experiments.errors import ArchiveExhaustedError, EmptyDesignSpaceError
 from lakatos.experiments.proposal import are_forbidden
 from lakatos.experiments.record import DesignChosen
 from lakatos.experiments.task import Stimuli, StimulusOffer, identities, with_random_sides

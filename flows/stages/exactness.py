@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import ExactnessWeighed
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.arbitrate import features_of_trials, predictions_of, scores_behind
 from lakatos.flows.stages.close import holds
 from lakatos.theories.diagnosis.case_file import examine
@@ -31,10 +34,10 @@ async def weigh_exactness(run: Run, cycle: int) -> Recorded[ExactnessWeighed] | 
     """
     board = run.state.board()
     leader = board.leader.theory
-    frozen = foretold(run, leader)
+    frozen = foretold(run.state, leader)
     if not run.config.stop.exact or not frozen or not holds(run, board):
         return None
-    estimates = [error_of_frozen(run, leader, name) for name in frozen]
+    estimates = [error_of_frozen(run.evidence, leader, name) for name in frozen]
     known = [item for item in estimates if item is not None]
     if len(known) < len(frozen):
         return None
@@ -42,42 +45,47 @@ async def weigh_exactness(run: Run, cycle: int) -> Recorded[ExactnessWeighed] | 
 
     def work(context: StepContext) -> ExactnessWeighed:
         predictions = predictions_of(run, names)
-        seen = examine(predictions[0], predictions[1:], features_of_trials(run), context.rng)
+        seen = examine(
+            predictions[0], predictions[1:], features_of_trials(run.evidence), context.rng
+        )
         misfits = tuple(words(item.check.feature) for item in seen.found)
-        return weighed(run, cycle, leader, frozen, average(known), len(seen.checks), misfits)
+        return weighed(
+            run.state, run.config, cycle, leader, frozen, average(known), len(seen.checks), misfits
+        )
 
-    inputs = scores_behind(run, names)
+    inputs = scores_behind(run.state, names)
     inputs += [run.state.experiments.preregistrations[name].digest for name in frozen]
     return await run.step(
         "weigh", work, returns=ExactnessWeighed, inputs=inputs, position={"cycle": cycle}
     )
 
 
-def foretold(run: Run, theory: Digest) -> list[str]:
+def foretold(state: RunState, theory: Digest) -> list[str]:
     """Experiments before which a theory's predictions were frozen, once it had learned who people are."""
-    first = next(iter(run.state.experiments.collected))
+    first = next(iter(state.experiments.collected))
     return [
         name
-        for name in run.state.experiments.collected
-        if name != first and theory in run.state.experiments.preregistrations[name].record.rivals
+        for name in state.experiments.collected
+        if name != first and theory in state.experiments.preregistrations[name].record.rivals
     ]
 
 
-def error_of_frozen(run: Run, theory: Digest, experiment: str) -> ScoreEstimate | None:
+def error_of_frozen(evidence: RunEvidence, theory: Digest, experiment: str) -> ScoreEstimate | None:
     """Error beyond chance of what was frozen for a theory before an experiment."""
-    frozen = run.trace.artifacts.get_arrays(
-        run.state.experiments.preregistrations[experiment].record.predictions
+    frozen = evidence.artifacts.get_arrays(
+        evidence.state.experiments.preregistrations[experiment].record.predictions
     )
     several = frozen.get(f"{theory}:shares")
     shares = frozen[f"{theory}:proportions"][0][:, None] if several is None else several[0]
-    trials = run.trials(experiment)
+    trials = evidence.trials(experiment)
     if len(shares) != len(trials.stimuli):
         return None
     return error_beyond_chance(trials, np.asarray(shares))
 
 
 def weighed(
-    run: Run,
+    state: RunState,
+    config: CampaignConfig,
     cycle: int,
     leader: Digest,
     experiments: Sequence[str],
@@ -86,7 +94,7 @@ def weighed(
     misfits: tuple[str, ...],
 ) -> ExactnessWeighed:
     """The record, with the reason in words."""
-    allowed, (low, high) = run.config.stop.exact, error.interval
+    allowed, (low, high) = config.stop.exact, error.interval
     exact = high < allowed and not misfits
     found = (
         f"{len(misfits)} of {n_checks} checks find a misfit: {', '.join(misfits)}"
@@ -94,9 +102,9 @@ def weighed(
         else f"none of {n_checks} checks of its people's answers finds a misfit"
     )
     text = (
-        f"exact: {run.state.theories.name(leader)} cannot be told from the truth"
+        f"exact: {state.theories.name(leader)} cannot be told from the truth"
         if exact
-        else f"{run.state.theories.name(leader)} may still be improved"
+        else f"{state.theories.name(leader)} may still be improved"
     )
     return ExactnessWeighed(
         cycle=cycle,

@@ -14,6 +14,7 @@ from lakatos.flows.roles.remember import (
 )
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.revise import check_program
 from lakatos.memory.record import WinnersTaken
 from lakatos.memory.winner import (
@@ -112,28 +113,28 @@ def leave_winners(run: Run) -> None:
             leads=name == leader,
             holds=concluded.record.holds,
             answers=answers_of(run.config.participants),
-            tried=tuple(_tried_on(run, name)),
-            completeness=_completeness(run, name),
+            tried=tuple(_tried_on(run.state, name)),
+            completeness=_completeness(run.state, name),
             evidence=evidence,
             justified_by=(concluded.digest,),
         )
         run.record(winner, name="winner", inputs=list(evidence), position={"theory": name})
 
 
-def _tried_on(run: Run, name: Digest) -> list[TheoryTried]:
+def _tried_on(state: RunState, name: Digest) -> list[TheoryTried]:
     """How a theory did on every experiment, beside the best theory there."""
     found = []
-    for experiment in run.state.experiments.collected:
+    for experiment in state.experiments.collected:
         scores = {
-            other: run.state.theories.scores[other, experiment].record.left_out.scores
-            for other in run.state.theories.pool
-            if (other, experiment) in run.state.theories.scores
+            other: state.theories.scores[other, experiment].record.left_out.scores
+            for other in state.theories.pool
+            if (other, experiment) in state.theories.scores
         }
         found.append(_tried(experiment, name, {key: [item] for key, item in scores.items()}))
-    if run.state.theories.sealed_scores:
+    if state.theories.sealed_scores:
         sealed = {
             key: [units.scores for units in item.record.scores]
-            for key, item in run.state.theories.sealed_scores.items()
+            for key, item in state.theories.sealed_scores.items()
         }
         found.append(_tried(SEALED, name, sealed))
     return found
@@ -155,18 +156,18 @@ def _tried(data: str, name: Digest, scores: Mapping[Digest, Sequence[UnitScores]
     )
 
 
-def _completeness(run: Run, name: Digest) -> tuple[float, float] | None:
-    if run.state.theories.completeness is None:
+def _completeness(state: RunState, name: Digest) -> tuple[float, float] | None:
+    if state.theories.completeness is None:
         return None
-    for item in run.state.theories.completeness.record.theories:
+    for item in state.theories.completeness.record.theories:
         if item.theory == name and item.completeness is not None:
             return item.completeness, item.completeness_error or 0.0
     return None
 
 
-def say_of_library(run: Run, leader: Digest) -> list[str]:
+def say_of_library(state: RunState, leader: Digest) -> list[str]:
     """What became of the theories of earlier campaigns, for the verdict; nothing where none was taken."""
-    taken = run.state.memory.winners
+    taken = state.memory.winners
     if taken is None or not (taken.record.theories or taken.record.refused):
         return []
     n, refused = len(taken.record.theories), len(taken.record.refused)
@@ -174,8 +175,8 @@ def say_of_library(run: Run, leader: Digest) -> list[str]:
     if leader in taken.record.theories:
         study = taken.record.studies[taken.record.theories.index(leader)]
         return [f"It won in {study} before, and competed here from the first experiment on.", *said]
-    there = [name for name in taken.record.theories if name in run.state.theories.pool]
-    behind = [run.state.board().of(name).behind for name in there]
+    there = [name for name in taken.record.theories if name in state.theories.pool]
+    behind = [state.board().of(name).behind for name in there]
     if behind and all(item.value > 0 and not is_tie(item) for item in behind):
         low, high = min(behind, key=lambda item: item.value).interval
         said.insert(

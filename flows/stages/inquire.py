@@ -15,7 +15,9 @@ from lakatos.experiments.task import Stimuli, with_random_sides
 from lakatos.flows.roles.remember import library_in, offers_in, recall_in, study_of, validity_in
 from lakatos.flows.roles.tools import bench_of
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.design import leading_rivals
 from lakatos.language_models.errors import ToolError
 from lakatos.language_models.tool_record import ToolCalled
@@ -58,9 +60,9 @@ def step(tool: str, **arguments: Any) -> PlanStep:
     return PlanStep(tool=tool, arguments=made, reading=verb.reading)
 
 
-def sounding(run: Run, names: Sequence[Digest]) -> list[PlanStep]:
+def sounding(config: CampaignConfig, names: Sequence[Digest]) -> list[PlanStep]:
     """Write the plan of `SOUND_OUT`: search trials for the leader against near rivals."""
-    settings = run.config.design
+    settings = config.design
     steps: list[PlanStep] = []
     for rival in names[1 : 1 + NEAREST]:
         pair = [names[0], rival]
@@ -86,10 +88,10 @@ def sounding(run: Run, names: Sequence[Digest]) -> list[PlanStep]:
     return steps
 
 
-def examining(run: Run, leader: Digest) -> list[PlanStep]:
+def examining(evidence: RunEvidence, leader: Digest) -> list[PlanStep]:
     """Write the plan of `EXAMINE`: look where the leader's predictions fail."""
-    experiments = list(run.state.experiments.collected)
-    n_people = max(run.trials(experiments[-1]).n_participants, 16)
+    experiments = list(evidence.state.experiments.collected)
+    n_people = max(evidence.trials(experiments[-1]).n_participants, 16)
     simulated = {"step": 0, "place": ["answers"]}
     return [
         step("simulate", theory=leader, design=experiments[-1], n_people=min(n_people, 256)),
@@ -116,7 +118,7 @@ async def sound_out(run: Run, cycle: int, number: int) -> None:
         for name in names
         for item in run.state.experiments.collected
     ]
-    found = await inquire(run, cycle, number, SOUND_OUT, sounding(run, names), inputs)
+    found = await inquire(run, cycle, number, SOUND_OUT, sounding(run.config, names), inputs)
     if found is None:
         return
     for rival, place in zip(names[1 : 1 + NEAREST], range(0, len(found.results), 2), strict=False):
@@ -172,7 +174,9 @@ async def examine_leader(
         return None
     run.progress.stage(cycle, "examine", run.state.theories.name(diagnosis.record.leader))
     inputs = [diagnosis.digest, *(item.digest for item in run.state.experiments.collected.values())]
-    found = await inquire(run, cycle, 0, EXAMINE, examining(run, diagnosis.record.leader), inputs)
+    found = await inquire(
+        run, cycle, 0, EXAMINE, examining(run.evidence, diagnosis.record.leader), inputs
+    )
     return None if found is None else found.made
 
 
@@ -340,7 +344,7 @@ async def follow(
         results, problem = await _follow_text(steps, calls)
         if run.config.memory.arm == "tools":
             used = PlanUsed(
-                signature=form.digest, study=_study(run), success=not problem, evidence=()
+                signature=form.digest, study=_study(run.config), success=not problem, evidence=()
             )
             _note_use(run, calls, used)
         return results, "", problem
@@ -355,7 +359,7 @@ async def follow(
         results, problem = await _follow_text(steps, calls)
     used = PlanUsed(
         signature=form.digest,
-        study=_study(run),
+        study=_study(run.config),
         tool=draft.name,
         success=worked,
         failure="" if worked else done.record.reason.partition(":")[0],
@@ -366,8 +370,8 @@ async def follow(
     return results, draft.name if worked else "", problem
 
 
-def _study(run: Run) -> str:
-    return study_of(run.config.name, run.config.seed)
+def _study(config: CampaignConfig) -> str:
+    return study_of(config.name, config.seed)
 
 
 def _note_use(run: Run, calls: InquiryCalls, used: PlanUsed) -> None:

@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.design import (
+from lakatos.experiments.design import both_sides, choose_trials, refine_trials
+from lakatos.experiments.errors import DesignError
+from lakatos.experiments.information import (
     DesignInformation,
-    both_sides,
-    choose_trials,
     information_of_batch,
     information_of_people,
     outcome_probabilities,
-    refine_trials,
 )
-from lakatos.experiments.errors import DesignError
 from lakatos.experiments.power import (
     Pair,
     PowerTable,

@@ -13,7 +13,7 @@ from lakatos.experiments.preregistration import Preregistration, summarise_desig
 from lakatos.experiments.record import DesignChosen
 from lakatos.flows.roles.interview import words_of_missing_answers
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.evidence import RunEvidence, fits_of
 from lakatos.flows.run.run import Run
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
@@ -80,9 +80,9 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
     )
 
 
-def frozen_theory(run: Run, name: Digest, frozen: Mapping[str, Array]) -> Theory:
+def frozen_theory(evidence: RunEvidence, name: Digest, frozen: Mapping[str, Array]) -> Theory:
     """A theory of the people whom a preregistration froze; of the declared ones where nobody had answered yet."""
-    form = run.form(name)
+    form = evidence.form(name)
     people = frozen.get(f"{name}:people", ())
     own = zip(form.priors.items(), people, strict=False)
     return form.with_people(

@@ -6,25 +6,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lakatos.experiments.task import Trials
+from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import StudyError
 from lakatos.flows.roles.remember import advise
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
-from lakatos.flows.run.study import OWN
+from lakatos.flows.run.study_sections import OWN
 from lakatos.flows.stages.design import people_of_study, trials_of_study
-from lakatos.flows.stages.strategy import choose_strategy, preferring
+from lakatos.flows.stages.judging.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
 from lakatos.memory.record import InquiryMade
 from lakatos.theories.checks.complexity import code_length, why_unreadable
 from lakatos.theories.checks.naming import name_in_company
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.families.family import Family
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchProposal, SearchStart
 from lakatos.theories.grammar_search.composition_search import search_compositions
 from lakatos.theories.grammar_search.search_tree import ArchiveMap
 from lakatos.theories.grammar_search.subset import some_people
 from lakatos.theories.induction.induce import induce, looks_back
+from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.record import (
     Diagnosis,
     SearchFinished,
@@ -70,7 +73,7 @@ async def revise(
     )
     strategy = await choose_strategy(run, cycle)
     brief = AdvocateBrief(
-        starts=(*_starts(run, diagnosis.record), *advice.starts),
+        starts=(*_starts(run.evidence, diagnosis.record), *advice.starts),
         remedies=tuple(dict.fromkeys(remedies)),
         warnings=advice.warnings,
         published=tuple(composition for _, composition in run.family.seeds.values()),
@@ -98,13 +101,13 @@ async def revise(
         if "grammar" in settings.advocates:
             chosen = strategy.record if strategy else None
             looking = replace(brief, looks_back=remembers)
-            proposal = search(run, looking, trials, context, chosen)
+            proposal = search(run.family, run.laboratory, looking, trials, context, chosen)
         if proposal.unspent:
             tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
             run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
         reads = "induction" in settings.advocates
-        found = induced(run, few, best, context, past=past) if reads else ()
+        found = induced(run.domain, few, best, context, past=past) if reads else ()
         return _record(context, cycle, proposal, (*found, *written))
 
     return await run.step(
@@ -113,22 +116,23 @@ async def revise(
 
 
 def search(
-    run: Run,
+    family: Family,
+    laboratory: Laboratory,
     brief: AdvocateBrief,
     trials: Sequence[Trials],
     context: StepContext,
     strategy: StrategyChosen | None = None,
 ) -> SearchProposal:
     """The grammar advocate's search on the answers so far, under a strategy where one was chosen."""
-    grammar, afresh = run.family.grammar, None
+    grammar, afresh = family.grammar, None
     if strategy is not None:
         afresh = strategy.exploration
         brief = preferring(brief, grammar, strategy.preferences, context.rng)
-    return search_compositions(run.laboratory, grammar, brief, trials, context.rng, afresh=afresh)
+    return search_compositions(laboratory, grammar, brief, trials, context.rng, afresh=afresh)
 
 
 def induced(
-    run: Run, trials: Sequence[Trials], best: float, context: StepContext, *, past: bool
+    domain: Domain, trials: Sequence[Trials], best: float, context: StepContext, *, past: bool
 ) -> tuple[SuccessorSubmitted, ...]:
     """Rules found in the answers themselves that predict left-out trials nearly as well as the search's best fits all.
 
@@ -149,19 +153,19 @@ def induced(
             change=f"found in the answers: {item.kind}",
             criterion=item.criterion,
         )
-        for item in induce(run.domain, trials, context.rng, least=best - LEFT_OUT, past=past)
+        for item in induce(domain, trials, context.rng, least=best - LEFT_OUT, past=past)
     )
 
 
-def _starts(run: Run, diagnosis: Diagnosis) -> tuple[SearchStart, ...]:
+def _starts(evidence: RunEvidence, diagnosis: Diagnosis) -> tuple[SearchStart, ...]:
     """Leader and loser, each with its advocate, and what came out best of the last search."""
     starts = []
     for name in dict.fromkeys((diagnosis.leader, diagnosis.loser)):
-        literal = run.theory(name).composition
+        literal = evidence.theory(name).composition
         if literal is not None:
             starts.append(SearchStart(name, composition_of(literal, {})))
-    if run.state.theories.searches:
-        attempts = run.trace.artifacts.get_json(run.state.theories.searches[-1].record.attempts)
+    if evidence.state.theories.searches:
+        attempts = evidence.artifacts.get_json(evidence.state.theories.searches[-1].record.attempts)
         for attempt in attempts[:KEPT]:
             if not attempt["error"]:
                 composition = composition_of(attempt["composition"], {})

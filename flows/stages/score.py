@@ -8,6 +8,7 @@ from typing import Final, Generic, TypeVar
 
 from lakatos.experiments.task import check_unmixed
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.preregister import frozen_theory
@@ -53,7 +54,7 @@ async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Record
     check_unmixed(map(run.trials, experiments))
     await fit(run, theories)
     found = await _score_all(run, theories, run.config.theories.draws)
-    while (more := too_few_draws(run)) is not None:
+    while (more := too_few_draws(run.evidence)) is not None:
         found += await _score_all(run, more[1], more[0])
     return found
 
@@ -64,7 +65,7 @@ async def fit(run: Run, theories: Sequence[Digest]) -> None:
     stale = [
         name
         for name in theories
-        if name in run.state.theories.checked and _trials_of_fit(run, name) != tables
+        if name in run.state.theories.checked and _trials_of_fit(run.state, name) != tables
     ]
     trials = [run.trials(name) for name in run.state.experiments.collected]
 
@@ -98,26 +99,26 @@ async def fit(run: Run, theories: Sequence[Digest]) -> None:
         await _step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)
 
 
-def _trials_of_fit(run: Run, name: Digest) -> tuple[Digest, ...]:
-    last = run.state.theories.fits.get(name)
+def _trials_of_fit(state: RunState, name: Digest) -> tuple[Digest, ...]:
+    last = state.theories.fits.get(name)
     return last.record.trials if last else ()
 
 
-def too_few_draws(run: Run) -> tuple[int, list[Digest]] | None:
+def too_few_draws(evidence: RunEvidence) -> tuple[int, list[Digest]] | None:
     """Theories whose order chance could change, and how many of their people to draw; None where all is clear.
 
     Draws are raised for those theories only, and not without end.
     """
-    names = decided_by_chance(run.state.board())
+    names = decided_by_chance(evidence.state.board())
     used = {
         name: min(
-            run.state.theories.scores[name, item].record.n_draws
-            for item in run.state.experiments.collected
+            evidence.state.theories.scores[name, item].record.n_draws
+            for item in evidence.state.experiments.collected
         )
         for name in names
     }
     n_draws = 4 * min(used.values(), default=0)
-    if not names or n_draws > most_draws(run, names):
+    if not names or n_draws > most_draws(evidence, names):
         return None
     return n_draws, [name for name in names if used[name] < n_draws]
 
@@ -137,11 +138,13 @@ def decided_by_chance(board: Scoreboard) -> list[Digest]:
     return [board.leader.theory, *unclear] if unclear else []
 
 
-def most_draws(run: Run, names: Sequence[Digest]) -> int:
+def most_draws(evidence: RunEvidence, names: Sequence[Digest]) -> int:
     """So many that one answer of a theory stays small; fewer of those that are walked through answers."""
-    if run.domain.sequential or any(run.theory(name).learns for name in names):
+    if evidence.domain.sequential or any(evidence.theory(name).learns for name in names):
         return MOST_WALKED
-    n_trials = sum(len(run.trials(name).stimuli) for name in run.state.experiments.collected)
+    n_trials = sum(
+        len(evidence.trials(name).stimuli) for name in evidence.state.experiments.collected
+    )
     return min(MOST_DRAWS, MOST_CELLS // n_trials)
 
 
@@ -162,7 +165,7 @@ async def _score_all(
     for place, experiment in enumerate(experiments):
         ahead = _JointScores(
             partial(_scores_of_frozen, run, experiment, n_draws),
-            _foretellers(run, experiment, names),
+            _foretellers(run.state, experiment, names),
         )
         for name in names:
             if name not in run.state.theories.checked:  # it failed on an earlier experiment
@@ -199,9 +202,9 @@ class _JointScores(Generic[A]):
         return found
 
 
-def _foretellers(run: Run, experiment: str, names: Sequence[Digest]) -> list[Digest]:
+def _foretellers(state: RunState, experiment: str, names: Sequence[Digest]) -> list[Digest]:
     """Theories whose predictions were frozen before an experiment."""
-    rivals = run.state.experiments.preregistrations[experiment].record.rivals
+    rivals = state.experiments.preregistrations[experiment].record.rivals
     return [name for name in names if name in rivals]
 
 
@@ -212,7 +215,7 @@ def _scores_of_frozen(
     frozen = run.trace.artifacts.get_arrays(
         run.state.experiments.preregistrations[experiment].record.predictions
     )
-    theories = [frozen_theory(run, name, frozen) for name in names]
+    theories = [frozen_theory(run.evidence, name, frozen) for name in names]
     found = run.laboratory.evidence_or_error(theories, run.trials(experiment), n_draws)
     return [item if isinstance(item, TheoryError) else log_predictive(item) for item in found]
 

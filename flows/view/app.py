@@ -35,7 +35,7 @@ from lakatos.experiments.participants.web.door import Receive, Scope, Send, head
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.report import fixed, interval, percent_more, plural, signed
 from lakatos.flows.report.templating import page_environment
-from lakatos.flows.view import page
+from lakatos.flows.view import experiment_pages, judge_pages, page, theory_pages, trace_pages
 from lakatos.flows.view.check import NewestAudits, last_audit
 from lakatos.flows.view.outline import WantedEvents
 from lakatos.flows.view.watch import UNREADABLE, RunMoment, RunObservatory, RunWatch
@@ -172,15 +172,15 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
 
     pages: dict[str, tuple[str, Callable[[RunMoment], dict[str, Any] | None]]] = {
         "": ("story.html", page.story),
-        "theories": ("theories.html", page.theories),
-        "experiments": ("experiments.html", page.experiments),
-        "diagnoses": ("diagnoses.html", page.diagnoses),
-        "judges": ("judges.html", page.judges),
-        "memory": ("memory.html", page.memory),
-        "cost": ("cost.html", page.cost),
-        "part/cost": ("part_cost.html", page.cost_part),
+        "theories": ("theories.html", theory_pages.theories),
+        "experiments": ("experiments.html", experiment_pages.experiments),
+        "diagnoses": ("diagnoses.html", experiment_pages.diagnoses),
+        "judges": ("judges.html", judge_pages.judges),
+        "memory": ("memory.html", judge_pages.memory),
+        "cost": ("cost.html", trace_pages.cost),
+        "part/cost": ("part_cost.html", trace_pages.cost_part),
         "part/limits": ("part_limits.html", page.limits_part),
-        "part/epochs": ("part_epochs.html", page.epochs_part),
+        "part/epochs": ("part_epochs.html", judge_pages.epochs_part),
     }
     for path, (template, make) in pages.items():
 
@@ -198,7 +198,9 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
 
     @app.get("/run/{name}/theory/{digest}")
     def theory(name: str, digest: str) -> Response:
-        return run_page(name, "theory.html", "theories", lambda look: page.theory(look, digest))
+        return run_page(
+            name, "theory.html", "theories", lambda look: theory_pages.theory(look, digest)
+        )
 
     @app.get("/run/{name}/leaderboard")
     def leaderboard(name: str, cycle: str = "") -> Response:
@@ -206,13 +208,16 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
             name,
             "leaderboard.html",
             "leaderboard",
-            lambda look: page.leaderboard(look, _number(cycle)),
+            lambda look: theory_pages.leaderboard(look, _number(cycle)),
         )
 
     @app.get("/run/{name}/experiment/{experiment}")
     def experiment(name: str, experiment: str) -> Response:
         return run_page(
-            name, "experiment.html", "experiments", lambda look: page.experiment(look, experiment)
+            name,
+            "experiment.html",
+            "experiments",
+            lambda look: experiment_pages.experiment(look, experiment),
         )
 
     @app.get("/run/{name}/diagnosis/{number}")
@@ -221,7 +226,7 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
             name,
             "diagnosis.html",
             "diagnoses",
-            lambda look: page.diagnosis(look, _number(number) or 0),
+            lambda look: experiment_pages.diagnosis(look, _number(number) or 0),
         )
 
     @app.get("/run/{name}/trace")
@@ -239,18 +244,20 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
             name,
             "trace.html",
             "trace",
-            lambda look: page.trace(look, wanted, _number(before), _number(calls)),
+            lambda look: trace_pages.trace(look, wanted, _number(before), _number(calls)),
         )
 
     @app.get("/run/{name}/record/{seq}")
     def record(name: str, seq: str) -> Response:
         return run_page(
-            name, "record.html", "trace", lambda look: page.record(look, _number(seq) or 0)
+            name, "record.html", "trace", lambda look: trace_pages.record(look, _number(seq) or 0)
         )
 
     @app.get("/run/{name}/artifact/{digest}")
     def artifact(name: str, digest: str) -> Response:
-        return run_page(name, "artifact.html", "trace", lambda look: page.artifact(look, digest))
+        return run_page(
+            name, "artifact.html", "trace", lambda look: trace_pages.artifact(look, digest)
+        )
 
     @app.get("/run/{name}/ref/{digest}")
     def ref(name: str, digest: str) -> Response:
@@ -334,7 +341,7 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
             "to": partial(address, name),
             "label": look.label,
             "cite": look.journal.get,
-            "evidence_of": partial(page.evidence, look),
+            "evidence_of": partial(experiment_pages.evidence, look),
             "summary": partial(summary, look),
         }
 
@@ -379,7 +386,7 @@ def _templates() -> Environment:
         "plural": plural,
         "words": kind_words,
         "group": group_of,
-        "duration": page.duration,
+        "duration": trace_pages.duration,
         "moment": lambda time: time.replace("T", " ")[:19] if time else "–",
         "clock": lambda time: time[11:19] if time else "–",
         "pathpart": lambda text: quote(str(text), safe=""),

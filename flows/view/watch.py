@@ -21,7 +21,7 @@ from lakatos.flows.run.run import check_run, has_run
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
-from lakatos.flows.stages.collect import AnswersAwaited, waiting_in
+from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.view.outline import JournalOutline
 from lakatos.memory.library import RECORDS as LESSONS
 from lakatos.memory.library import Library

@@ -111,17 +111,17 @@ def meaning(kind: str) -> str:
     )
 
 
-def summary(run: RunReading, kind: str, body: Mapping[str, Any], name: str = "") -> str:
+def summary(reading: RunReading, kind: str, body: Mapping[str, Any], name: str = "") -> str:
     """An event in a line."""
     try:
-        return shortened(_summary(run, kind, body, name), 220)
+        return shortened(_summary(reading, kind, body, name), 220)
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
         return ""
 
 
-def _summary(run: RunReading, kind: str, body: Mapping[str, Any], name: str) -> str:
+def _summary(reading: RunReading, kind: str, body: Mapping[str, Any], name: str) -> str:
     def tag(field: str = "theory") -> str:
-        return run.label(body[field]).short
+        return reading.label(body[field]).short
 
     match kind:
         case "intent":

@@ -9,22 +9,24 @@ from scipy.stats import binom
 
 from lakatos.experiments import design
 from lakatos.experiments.design import (
-    ShapeError,
     _keep,
     both_sides,
     choose_trials,
     design_from_json,
     design_to_json,
+    refine_trials,
+)
+from lakatos.experiments.errors import DesignError
+from lakatos.experiments.information import (
+    ShapeError,
     expected_information_gain,
     information_about_people,
     information_of_batch,
     log_predictive_of,
     outcome_probabilities,
     pair_prior,
-    refine_trials,
     simulate_counts,
 )
-from lakatos.experiments.errors import DesignError
 from lakatos.experiments.task import Design, Stimuli
 from lakatos.traces.digest import canonical_json
 

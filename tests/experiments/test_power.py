@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from lakatos.experiments.design import ShapeError
 from lakatos.experiments.errors import DesignError
+from lakatos.experiments.information import ShapeError
 from lakatos.experiments.power import (
     PowerTable,
     _recovered,

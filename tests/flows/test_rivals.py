@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lakatos.flows.run.run import open_run, read_state
-from lakatos.flows.stages.confirm import winner_and_rivals
 from lakatos.flows.stages.design import DISTINCT, differing, distance, leading_rivals
+from lakatos.flows.stages.verdict.confirm import winner_and_rivals
 from lakatos.flows.start import run_study
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -21,7 +21,6 @@ from lakatos.language_models.context import (
     dump,
     fit,
     fork,
-    mark_dead_end,
     n_tokens,
     request_room,
     resume,
@@ -104,9 +103,12 @@ def test_old_results_become_a_line_that_names_their_record_and_the_last_turn_sta
 
 def test_what_led_nowhere_is_dropped_and_counted():
     context = append(
-        RoleContext(), TASK, *turn(0, "nothing", dead_end=True), *turn(1, "0.5"), *turn(2, "0.25")
+        RoleContext(),
+        TASK,
+        *turn(0, "nothing", dead_end=True),
+        *turn(1, "0.5", dead_end=True),
+        *turn(2, "0.25"),
     )
-    context = mark_dead_end(context, digest_of(1))
     after, report = compacted(context)
     assert report.n_dead_ends == 2
     assert after.entries == (TASK, *context.entries[-2:])

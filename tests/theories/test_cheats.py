@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.theories import cheats
-from lakatos.theories.checks.check import table_size
+from lakatos.theories.checks.exam import table_size
 from lakatos.theories.errors import TheoryProbabilityError
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import TheoryProgram, read_program

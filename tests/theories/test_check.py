@@ -10,11 +10,14 @@ from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories import errors
-from lakatos.theories.checks.check import FALSE_ALARM_RATE, check_theory, choice_test
+from lakatos.theories.checks.check import check_theory
+from lakatos.theories.checks.claim_exam import choice_test
+from lakatos.theories.checks.exam import FALSE_ALARM_RATE
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
-from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.session import SandboxLimits
 from lakatos.theories.scoring.score import (
     UNKNOWN,
     ExperimentEvidence,

@@ -7,7 +7,8 @@ import pytest
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.variation import HasVariations
-from lakatos.theories.checks.claim import PROPERTIES, ClaimPrediction, check_claim, read_predictions
+from lakatos.theories.checks.claim import check_claim
+from lakatos.theories.checks.prediction import PROPERTIES, ClaimPrediction, read_predictions
 from lakatos.theories.errors import ClaimContradictedError, TheorySourceError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.theory import TheoryProgram, read_program

@@ -11,7 +11,6 @@ from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.scoring.distance import (
     DUPLICATE,
-    behavioural_distance,
     distances,
     find_duplicate,
     simplex_least_squares,
@@ -29,6 +28,10 @@ def theory_of(body: str, parameters: str = ""):
     return read_program(
         TheoryProgram(source + "".join(f"    {line}\n" for line in body.splitlines()), "test")
     )
+
+
+def distance_of(first, second, *asked, **settings):
+    return distances([first, second], *asked, **settings).between(0, 1)
 
 
 def uniform(name, low, high, kind="uniform"):
@@ -52,7 +55,7 @@ def seed(name):
 
 class TestClosedForms:
     def test_of_two_constant_theories_is_the_difference_of_their_probabilities(self, sandbox):
-        found = behavioural_distance(
+        found = distance_of(
             theory_of(FLAT + "return (p + 0.3)[None]"), theory_of(FLAT + "return (p + 0.55)[None]"),
             STIMULI, DOMAIN, sandbox, n_draws=4,
         )  # fmt: skip
@@ -60,9 +63,7 @@ class TestClosedForms:
         assert (found.first_by_second, found.second_by_first) == pytest.approx((0.25, 0.25))
 
     def test_of_a_theory_with_itself_is_nothing(self, sandbox):
-        found = behavioural_distance(
-            weighted(1.0), weighted(1.0), STIMULI, DOMAIN, sandbox, n_draws=64
-        )
+        found = distance_of(weighted(1.0), weighted(1.0), STIMULI, DOMAIN, sandbox, n_draws=64)
         assert found.declared == pytest.approx(0, abs=1e-7)
         assert found.adapted == pytest.approx(
             0, abs=2e-4
@@ -72,7 +73,7 @@ class TestClosedForms:
         # One says 0.9 everywhere, the other can say anything up to 0.7; the first can say nothing else.
         fixed = theory_of(FLAT + "return (p + 0.9)[None]")
         free = theory_of(FLAT + "return p + parameters['share']", uniform("share", 0.1, 0.7))
-        found = behavioural_distance(fixed, free, STIMULI, DOMAIN, sandbox)
+        found = distance_of(fixed, free, STIMULI, DOMAIN, sandbox)
         assert found.declared == pytest.approx(0.5, abs=0.01)  # its people average 0.4
         assert found.first_by_second == pytest.approx(0.2, abs=0.005)
         assert found.second_by_first == pytest.approx(0.5, abs=0.01)
@@ -84,17 +85,15 @@ class TestClosedForms:
         types = theory_of(
             FLAT + "return p + 1.0 * (parameters['side'] > 0)", uniform("side", -1.0, 1.0)
         )
-        means = behavioural_distance(even, types, STIMULI, DOMAIN, sandbox)
-        persons = behavioural_distance(even, types, STIMULI, DOMAIN, sandbox, level="person")
+        means = distance_of(even, types, STIMULI, DOMAIN, sandbox)
+        persons = distance_of(even, types, STIMULI, DOMAIN, sandbox, level="person")
         assert means.declared == pytest.approx(0, abs=1e-7)
         assert persons.declared == pytest.approx(0.25)
         assert persons.adapted == pytest.approx(0.25, abs=1e-3)
 
     def test_of_persons_tells_a_theory_from_its_opposite(self, sandbox):
         first, second = (theory_of(FLAT + f"return (p + {share})[None]") for share in (0.2, 0.8))
-        persons = behavioural_distance(
-            first, second, STIMULI, DOMAIN, sandbox, level="person", n_draws=4
-        )
+        persons = distance_of(first, second, STIMULI, DOMAIN, sandbox, level="person", n_draws=4)
         # Cells of two answers: (.64, .16, .16, .04) against its mirror image.
         assert persons.declared == pytest.approx(np.sqrt(2 * 0.6**2 / 4))
 
@@ -113,12 +112,12 @@ class TestAdaptation:
     def test_does_not_make_take_the_best_and_tallying_duplicates(self, sandbox):
         best, tallying = seed("take_the_best"), seed("tallying")
         assert find_duplicate(best, [tallying], STIMULI, DOMAIN, sandbox) is None
-        assert behavioural_distance(best, tallying, STIMULI, DOMAIN, sandbox).adapted > 0.1
+        assert distance_of(best, tallying, STIMULI, DOMAIN, sandbox).adapted > 0.1
 
     def test_lets_the_general_imitate_the_special_but_not_the_other_way_round(self, sandbox):
         special = seed("weighted_additive")
         general = seed("diminishing_returns")
-        found = behavioural_distance(special, general, STIMULI, DOMAIN, sandbox)
+        found = distance_of(special, general, STIMULI, DOMAIN, sandbox)
         assert found.first_by_second < DUPLICATE
         assert found.second_by_first > DUPLICATE
 
@@ -132,7 +131,7 @@ class TestAdaptation:
             SUM + slopes,
             uniform("slope", 0.5, 0.52, "log_uniform") + ", " + uniform("lean", 1.1, 1.12),
         )
-        found = behavioural_distance(narrow, wide, STIMULI, DOMAIN, sandbox)
+        found = distance_of(narrow, wide, STIMULI, DOMAIN, sandbox)
         assert found.declared > 0.1
         assert found.first_by_second < DUPLICATE / 10
 

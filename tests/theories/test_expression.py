@@ -3,31 +3,23 @@
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains.risky import RiskyDomain, pairs
+from lakatos.experiments.domains.risky import RiskyDomain
+from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.induction import expression
 from lakatos.theories.induction.combination import atoms_of, more_gates, with_combinations
 from lakatos.theories.induction.induce import induce
-from lakatos.theories.induction.library import (
+from lakatos.theories.induction.library import namespace, values, vocabulary
+from lakatos.theories.induction.option_score import (
     FIRST_WHERE,
     HIGHEST_WHERE,
     LONGEST_RUN,
     REACHED,
     UNMATCHED,
-    namespace,
-    values,
-    vocabulary,
 )
-from lakatos.theories.induction.terms import (
-    gates,
-    kept_leads,
-    leads,
-    read_answers,
-    remembered_leads,
-    signs,
-    without_twins,
-)
+from lakatos.theories.induction.past_terms import kept_leads, remembered_leads
+from lakatos.theories.induction.terms import gates, leads, read_answers, signs, without_twins
 from lakatos.theories.running.sequence import follow
 from lakatos.theories.theory import TheoryProgram
 from tests.theories.test_induction import DOMAIN, answer, by

@@ -10,10 +10,12 @@ from scipy.special import expit, logit
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.intertemporal import IntertemporalDomain
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
-from lakatos.experiments.domains.risky import RiskyDomain, pairs
+from lakatos.experiments.domains.risky import RiskyDomain
+from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.induction import induce as induction
+from lakatos.theories.induction import rule_fit
 from lakatos.theories.induction.additive import RIDGE, AdditiveSearch, GatedLead
 from lakatos.theories.induction.combination import with_combinations
 from lakatos.theories.induction.induce import induce, looks_back
@@ -21,16 +23,15 @@ from lakatos.theories.induction.kernel import logarithms, scores_of_leaves
 from lakatos.theories.induction.library import namespace, values, vocabulary
 from lakatos.theories.induction.mixture import find_mixture
 from lakatos.theories.induction.past import depends_on_past, shuffled
+from lakatos.theories.induction.past_gates import past_gates
+from lakatos.theories.induction.past_terms import kept_leads, past_leads
 from lakatos.theories.induction.source import TreeBranch, shared_error
 from lakatos.theories.induction.terms import (
     ChoiceTerm,
     TermTable,
     finer,
     gates,
-    kept_leads,
     leads,
-    past_gates,
-    past_leads,
     read_answers,
     roundest,
     signs,
@@ -784,11 +785,11 @@ def test_no_shared_rule_explains_more_than_each_trials_own_proportion():
     answers = read_answers(DOMAIN, [answer(spared_of_zeros, noise=0.2, n_trials=20)])
     everything = np.ones(len(answers.counts), dtype=bool)
     forms = induction._forms(answers, sorted(answers.stimuli[0].arrays)[0], shared=True, past=False)
-    most = induction._most_explained(answers)
+    most = rule_fit.most_explained(answers)
     tried = 0
     for form in forms:
-        counts = induction._counts(answers, form.by_row, everything)
-        explained = induction._explained(form, answers, counts)
+        counts = rule_fit._counts(answers, form.by_row, everything)
+        explained = rule_fit._explained(form, answers, counts)
         for model in form.fit(counts).values():
             if len(model.shares) == 1:
                 tried += 1

@@ -9,7 +9,7 @@ from lakatos.experiments.domains.learning import LearningDomain
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.induction.induce import induce
-from lakatos.theories.induction.lessons import KEPT, SCORES, pairs_of, read_told, remembered
+from lakatos.theories.induction.lesson_terms import KEPT, SCORES, pairs_of, read_told, remembered
 from lakatos.theories.running.sequence import follow
 from lakatos.theories.theory import TheoryProgram
 

@@ -16,16 +16,18 @@ from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.errors import PosteriorError, TheoryError, TheoryTimeoutError
 from lakatos.theories.fitting.metropolis import sample as metropolis
-from lakatos.theories.fitting.posterior import fit, load_posterior
+from lakatos.theories.fitting.posterior import fit
 from lakatos.theories.fitting.posterior_check import (
     compare,
     posterior_predictive,
     simulation_based_calibration,
     uniformity,
 )
+from lakatos.theories.fitting.posterior_result import load_posterior
 from lakatos.theories.prior import parse_prior
-from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
+from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.layers import NO_EXECUTABLE_MEMORY
+from lakatos.theories.sandbox.session import SandboxLimits
 from lakatos.theories.sandbox.tracer import LIMITS, TracerSandbox
 from lakatos.theories.theory import TheoryProgram, read_program
 

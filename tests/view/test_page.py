@@ -16,8 +16,9 @@ from viewing import look_at
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.view import chart
 from lakatos.flows.view.app import create_app
-from lakatos.flows.view.page import difference, lean
+from lakatos.flows.view.judge_pages import lean
 from lakatos.flows.view.search import search_calls
+from lakatos.flows.view.theory_pages import difference
 from lakatos.judges.judge import Verdict
 from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.record import LanguageModelCalled

@@ -10,18 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from taking_part import KEY, SPACES, asked, in_inbox, open_experiment
 
-from lakatos.experiments.participants.web.app import (
-    COOKIE,
-    HEADERS,
-    LARGEST_BODY,
-    VISITOR,
-    ProlificParameters,
-    cookie_of,
-    create_app,
-    create_desk,
-    identifiers_of,
-    visitor_of,
-)
+from lakatos.experiments.participants.web.address_book import COOKIE, cookie_of, visitor_of
+from lakatos.experiments.participants.web.app import create_app, create_desk, identifiers_of
+from lakatos.experiments.participants.web.guard import HEADERS, LARGEST_BODY, VISITOR
+from lakatos.experiments.participants.web.messages import ProlificParameters
 from lakatos.experiments.participants.web.store import RecruitmentService, SessionStore
 from lakatos.experiments.participants.web.texts import texts_for
 from lakatos.traces.digest import digest_of

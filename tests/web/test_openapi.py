@@ -21,7 +21,8 @@ from schemathesis.specs.openapi.checks import (
 )
 from taking_part import open_experiment
 
-from lakatos.experiments.participants.web.app import COOKIE, create_app, create_desk, openapi_of
+from lakatos.experiments.participants.web.address_book import COOKIE
+from lakatos.experiments.participants.web.app import create_app, create_desk, openapi_of
 from lakatos.experiments.participants.web.store import (
     COLLECTION_FILE,
     ServiceIdentifiers,

@@ -17,7 +17,7 @@ from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
 from lakatos.experiments.participants.web.store import NotAskedError
 from lakatos.experiments.participants.web.study import PageSettings
-from lakatos.flows.operations.people import _cell
+from lakatos.flows.operations.people_export import _cell
 from lakatos.traces.inbox import Inbox
 
 AGE = PageQuestion(

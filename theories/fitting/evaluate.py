@@ -11,8 +11,9 @@ import numpy as np
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.fitting.fit import fitting_draws, learn_people, score_left_out, score_trials
 from lakatos.theories.grammar import Composition, Grammar
-from lakatos.theories.sandbox.client import Sandbox, TheorySession
+from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.lint import parse
+from lakatos.theories.sandbox.session import TheorySession
 from lakatos.theories.scoring.score import UnitScores, log_predictive, proportion_error
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory, TheoryProgram, read_program

@@ -25,23 +25,20 @@ References:
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from hashlib import sha256
-from pathlib import Path
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from lakatos.experiments.task import Domain, Trials, check_unmixed
+from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.errors import (
     PosteriorError,
     SandboxUnavailableError,
@@ -49,133 +46,30 @@ from lakatos.theories.errors import (
     TheoryResourceError,
 )
 from lakatos.theories.fitting import metropolis
+from lakatos.theories.fitting.posterior_data import check_trials, dataset
+from lakatos.theories.fitting.posterior_result import (
+    Array,
+    ChainDiagnostics,
+    Method,
+    Posterior,
+    az,
+    digest_of,
+    stored_name,
+)
 from lakatos.theories.running.sequence import TINY, follow_cells, simulate
-from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
+from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.layers import NO_EXECUTABLE_MEMORY
+from lakatos.theories.sandbox.session import SandboxLimits
 from lakatos.theories.sandbox.tracer import CompiledSession, NutsSample, TracerSandbox
 from lakatos.theories.theory import Theory
-from lakatos.traces.home import import_alone
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)  # once a day it announces its next release
-    az: Any = import_alone("arviz")  # its types cannot be checked
-Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Method = Literal["NUTS", "adaptive Metropolis", "none"]
 POINTWISE_BYTES = 2**28
 """Most memory for the log-likelihoods of all answers at all draws; beyond it draws are thinned, evenly."""
 BATCH_BYTES = 2**26
 """Probabilities asked of a theory at once."""
 LIMITS = SandboxLimits(wall_seconds=600.0, cpu_seconds=120.0)
 """Of one call of the theory's NumPy code."""
-RESERVED = frozenset(
-    (
-        "chain",
-        "draw",
-        "unit",
-        "parameter",
-        "population_center",
-        "population_spread",
-        "population_median",
-    )
-)
-"""Names that a parameter cannot have in an InferenceData; it gets an underscore."""
-R_HAT, ESS_PER_CHAIN, PARETO_K = 1.01, 100, 0.7
-"""Beyond these a posterior, or a leave-one-out estimate, is not to be trusted."""
-
-
-@dataclass(frozen=True)
-class ChainDiagnostics:
-    """Whether the chains agree and moved enough; see `problems`."""
-
-    r_hat: float
-    """Largest rank-normalised split R-hat of any quantity; NaN for a theory without parameters."""
-    ess_bulk: float
-    """Smallest effective sample size of any quantity, in the middle of its distribution."""
-    ess_tail: float
-    """The same in the tails."""
-    n_divergences: int
-    n_chains: int
-    n_draws: int
-    """Of each chain, before any thinning."""
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong, a sentence each; empty when nothing was found."""
-        found = []
-        if self.r_hat > R_HAT:
-            found.append(
-                f"chains disagree: R-hat is {self.r_hat:.3f}, above {R_HAT}; draw and tune more."
-            )
-        if min(self.ess_bulk, self.ess_tail) < ESS_PER_CHAIN * self.n_chains:
-            found.append(
-                f"effective sample size is {min(self.ess_bulk, self.ess_tail):.0f}, below {ESS_PER_CHAIN} a chain; "
-                "draw more."
-            )
-        if self.n_divergences:
-            found.append(
-                f"{self.n_divergences} transitions diverged; the posterior has corners that were cut."
-            )
-        return tuple(found)
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Draws of a theory's parameters given answers. Made by `fit` or `load_posterior`."""
-
-    theory: str
-    """Name of the theory."""
-    digest: str
-    """Address of its source."""
-    method: Method
-    reason: str
-    """Why this method."""
-    data: Any
-    """An ArviZ InferenceData with the groups ``posterior``, ``sample_stats``, ``log_likelihood``, ``observed_data``,
-    ``constant_data``, and ``posterior_predictive`` once checked. A *cell* is one unit's answers to one trial."""
-    diagnostics: ChainDiagnostics
-    answers: str
-    """Digest of stimuli and answers: only posteriors of the same answers can be compared."""
-    layers: tuple[str, ...]
-    """Protection under which the sampler ran."""
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    """Wall time: ``prepare`` (tracing and compiling), ``sample``, ``evaluate`` (log-likelihoods)."""
-
-    def values(self, name: str) -> Array:
-        """Draws of one parameter, ``(n_chains, n_draws, n_units)``."""
-        return np.asarray(self.data.posterior[stored_name(name)], dtype=np.float64)
-
-    def save(self, path: str | Path) -> None:
-        """Write a netCDF file that ArviZ opens, and `load_posterior`."""
-        described = {
-            name: getattr(self, name)
-            for name in ("theory", "digest", "method", "reason", "answers", "layers")
-        }
-        text = json.dumps(
-            {**described, "diagnostics": asdict(self.diagnostics), "seconds": dict(self.seconds)}
-        )
-        stored = self.data.copy()
-        stored.posterior.attrs["lakatos"] = text
-        stored.to_netcdf(str(path), engine="h5netcdf")
-
-
-def load_posterior(path: str | Path) -> Posterior:
-    """Read the posterior that `Posterior.save` wrote.
-
-    Raises:
-        PosteriorError: The file is none of these.
-    """
-    try:
-        with az.rc_context({"data.load": "eager"}):
-            data = az.from_netcdf(str(path), engine="h5netcdf")
-        described = json.loads(data.posterior.attrs.pop("lakatos"))
-    except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise PosteriorError(
-            f"{path} holds no posterior that `Posterior.save` wrote: {error}."
-        ) from None
-    described["diagnostics"] = ChainDiagnostics(**described["diagnostics"])
-    described["layers"] = tuple(described["layers"])
-    return Posterior(data=data, **described)
 
 
 def fit(
@@ -248,7 +142,7 @@ class PosteriorInference:
         domain: Domain | None = None,
         gradient_free: bool = False,
     ) -> None:
-        _check_trials(theory, trials, domain)
+        check_trials(theory, trials, domain)
         self.theory, self.trials, self.domain = theory, tuple(trials), domain
         self.names = list(theory.priors)
         n_units = [1 if item.pooled else item.n_participants for item in trials]
@@ -571,7 +465,7 @@ class PosteriorInference:
                 self.parameters(latent.center),
             )
         coordinates = {"unit": self.units(), "parameter": self.names or ["none"]}
-        posterior = _dataset(variables, n_chains, n_draws, coordinates)
+        posterior = dataset(variables, n_chains, n_draws, coordinates)
         diagnostics = _diagnose(posterior, latent.statistics)
         answered = [np.nonzero(item.counts.sum(axis=-1)) for item in self.trials]
         n_cells = sum(len(unit) for unit, _ in answered)
@@ -600,13 +494,13 @@ class PosteriorInference:
             posterior=posterior.isel(draw=slice(None, None, step)).assign_coords(
                 draw=np.arange(kept)
             ),
-            sample_stats=_dataset(
+            sample_stats=dataset(
                 {name: (per_draw, table[:, ::step]) for name, table in latent.statistics.items()},
                 n_chains,
                 kept,
                 {},
             ),
-            log_likelihood=_dataset(
+            log_likelihood=dataset(
                 {"answers": ((*per_draw, "cell"), pointwise.reshape(n_chains, kept, n_cells))},
                 n_chains,
                 kept,
@@ -635,42 +529,6 @@ class PosteriorInference:
         self.close()
 
 
-def _check_trials(theory: Theory, trials: Sequence[Trials], domain: Domain | None) -> None:
-    """Refuse answers from which nothing can be inferred."""
-    check_unmixed(trials)
-    if not trials or not sum(item.n_responses for item in trials):
-        raise PosteriorError(
-            "there are no answers; give at least one experiment with at least one answer."
-        )
-    for item in trials:
-        if not item.n_responses:
-            raise PosteriorError(
-                f"the experiment {item.experiment!r} holds no answers; leave it out."
-            )
-        if theory.learns and item.pooled:
-            raise PosteriorError(
-                f"{theory.name} learns from answer to answer, but of {item.experiment!r} only pooled counts are known; "
-                "give single answers in their order."
-            )
-    names = [item.experiment for item in trials]
-    if len(set(names)) < len(names):
-        raise PosteriorError(f"experiments {names} do not have different names; give each its own.")
-    if theory.learns and domain is None:
-        raise PosteriorError(
-            f"{theory.name} learns from answer to answer; say in which `domain`, so that it is known what people saw."
-        )
-
-
-def _dataset(
-    variables: Mapping[str, Any], n_chains: int, n_draws: int, coordinates: Mapping[str, Any]
-) -> xr.Dataset:
-    used = {dimension for dimensions, _ in variables.values() for dimension in dimensions}
-    own = {name: labels for name, labels in coordinates.items() if name in used}
-    return xr.Dataset(
-        dict(variables), {"chain": np.arange(n_chains), "draw": np.arange(n_draws), **own}
-    )
-
-
 def _diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> ChainDiagnostics:
     """Worst values over all quantities; those that never change are left out."""
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
@@ -695,17 +553,6 @@ def _diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> ChainDi
             n_chains,
             n_draws,
         )
-
-
-def stored_name(name: str) -> str:
-    """How a parameter is called in the InferenceData, where some names are those of dimensions."""
-    return f"{name}_" if name in RESERVED else name
-
-
-def digest_of(trials: Sequence[Trials]) -> str:
-    """Digest of stimuli and answers."""
-    text = json.dumps([item.to_json() for item in trials], sort_keys=True)
-    return sha256(text.encode()).hexdigest()
 
 
 def _with_counts(trials: Trials, counts: NDArray[np.int64]) -> Trials:

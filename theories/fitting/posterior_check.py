@@ -22,14 +22,8 @@ from scipy.stats import binom, chi2
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.errors import PosteriorError
-from lakatos.theories.fitting.posterior import (
-    PARETO_K,
-    Method,
-    Posterior,
-    PosteriorInference,
-    az,
-    digest_of,
-)
+from lakatos.theories.fitting.posterior import PosteriorInference
+from lakatos.theories.fitting.posterior_result import PARETO_K, Method, Posterior, az, digest_of
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.tracer import TracerSandbox
 from lakatos.theories.theory import Theory

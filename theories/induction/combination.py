@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from lakatos.theories.induction import expression
 from lakatos.theories.induction.expression import ExpressionPool
-from lakatos.theories.induction.library import OptionScore, values_of_all
+from lakatos.theories.induction.library import values_of_all
+from lakatos.theories.induction.option_score import OptionScore
 from lakatos.theories.induction.terms import (
     InductionAnswers,
     TermTable,

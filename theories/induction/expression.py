@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.theories.induction.library import ORDINALS, OptionScore
+from lakatos.theories.induction.option_score import ORDINALS, OptionScore
 
 Array = NDArray[Any]
 STEP = float(np.log(2))

@@ -10,13 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from lakatos.theories.induction.terms import (
-    InductionAnswers,
-    TermTable,
-    past_gates,
-    past_leads,
-    signs,
-)
+from lakatos.theories.induction.past_gates import past_gates
+from lakatos.theories.induction.past_terms import past_leads
+from lakatos.theories.induction.terms import InductionAnswers, TermTable, signs
 
 Array = NDArray[Any]
 PAYS = 18.0

@@ -15,8 +15,8 @@ from scipy.special import ndtri
 
 from lakatos.theories.account import ClauseWording
 from lakatos.theories.induction.additive import AdditiveRule
-from lakatos.theories.induction.library import OptionScore, TermVocabulary
 from lakatos.theories.induction.mixture import MixtureRule
+from lakatos.theories.induction.option_score import OptionScore, TermVocabulary
 from lakatos.theories.induction.terms import ChoiceTerm, StateMemory, TermTable
 from lakatos.theories.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode, log_likelihood
 

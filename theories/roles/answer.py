@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.checks.claim import ClaimPrediction
+from lakatos.theories.checks.prediction import ClaimPrediction
 
 Sentence = Annotated[str, Field(min_length=1, max_length=400)]
 Citation = Annotated[str, Field(pattern=r"^#[0-9a-f]{8,64}$")]

@@ -15,7 +15,8 @@ import numpy as np
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.language_models.context import ContextEntry
 from lakatos.language_models.tool import mention
-from lakatos.theories.checks.claim import PROPERTIES, variations
+from lakatos.theories.checks.claim import variations
+from lakatos.theories.checks.prediction import PROPERTIES
 from lakatos.theories.record import Diagnosis
 from lakatos.theories.roles.typed_claim import ClaimFact, facts_in
 from lakatos.theories.theory import Theory

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lakatos.theories.checks.claim import ClaimPrediction, read_predictions
+from lakatos.theories.checks.prediction import ClaimPrediction, read_predictions
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition

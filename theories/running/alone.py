@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.errors import TheoryProbabilityError
 from lakatos.theories.running.sequence import FollowedSequences, follow
-from lakatos.theories.sandbox.client import Sandbox, TheorySession
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.session import TheorySession
 from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]

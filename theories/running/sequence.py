@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials
-from lakatos.theories.sandbox.client import TheorySession
+from lakatos.theories.sandbox.session import TheorySession
 
 Array = NDArray[np.float64]
 AnyArray = NDArray[Any]

@@ -34,7 +34,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lakatos.theories.sandbox import layers, wire, zygote
+from lakatos.theories.sandbox import evaluator, layers, wire, zygote
 
 ENVIRONMENT = {
     "PYTENSOR_FLAGS": "cxx=,numba__cache=False,base_compiledir=.,compiledir_format=cache,traceback__limit=0",
@@ -83,7 +83,7 @@ def prepare() -> int:
     }
     counts = [np.ones((2, 3, 2))]
     fitted = FittedTheory(
-        header, [zygote.NamedArrays({"x": np.ones(3)})], counts, np.array([[0.2], [0.4]])
+        header, [evaluator.NamedArrays({"x": np.ones(3)})], counts, np.array([[0.2], [0.4]])
     )
     fitted.problem(counts)
     fitted.sample({"draws": 10, "tune": 10, "chains": 2, "seed": 1}, counts)
@@ -127,7 +127,7 @@ def serve(sent: memoryview, room: memoryview) -> None:
     stimuli, start = [], 0
     for description in header["stimuli"]:
         arrays, start = wire.arrays_from(description, payload, start)
-        stimuli.append(zygote.NamedArrays(arrays))
+        stimuli.append(evaluator.NamedArrays(arrays))
     (counts, values), start = answers_from(header, payload, start)
     begun = time.monotonic()
     try:
@@ -194,7 +194,7 @@ class FittedTheory:
         assert values is not None
         self.priors, self.shared = header["priors"], np.array(header["shared"], dtype=bool)
         n_units, n_parameters = values.shape
-        program = zygote.load(header["source"])
+        program = evaluator.load(header["source"])
         if program.learn is not None:
             raise ValueError("a theory that learns from answer to answer is not traced")
         with pm.Model() as model:
@@ -213,7 +213,7 @@ class FittedTheory:
             total, first = 0.0, 0
             for index, (trials, answers) in enumerate(zip(stimuli, counts, strict=True)):
                 rows = slice(first, first := first + len(answers))
-                parameters = zygote.NamedArrays(
+                parameters = evaluator.NamedArrays(
                     {
                         name: TracedArray(column[rows, None], values[rows, place, None])
                         for place, (name, column) in enumerate(columns.items())

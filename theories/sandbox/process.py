@@ -32,7 +32,7 @@ from lakatos.theories.sandbox import wire
 from lakatos.theories.sandbox.shared import SharedPieces, is_shared
 
 if TYPE_CHECKING:
-    from lakatos.theories.sandbox.client import SandboxLimits
+    from lakatos.theories.sandbox.session import SandboxLimits
 
 START_SECONDS = 60.0
 ANSWER_SECONDS = 10.0

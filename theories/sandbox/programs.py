@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from lakatos.theories.errors import TheoryResourceError, TheoryTimeoutError
 from lakatos.theories.sandbox import wire
-from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
+from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.process import ChildProcess
+from lakatos.theories.sandbox.session import SandboxLimits
 from lakatos.traces.digest import canonical_json
 
 LIMITS: Final = SandboxLimits(

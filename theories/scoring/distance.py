@@ -107,22 +107,6 @@ class DuplicateTheory:
         )
 
 
-def behavioural_distance(
-    first: Theory,
-    second: Theory,
-    stimuli: Stimuli,
-    domain: Domain,
-    sandbox: Sandbox,
-    *,
-    level: Level = "mean",
-    n_draws: int = 256,
-) -> TheoryDistance:
-    """How differently two theories predict; arguments as in `distances`."""
-    return distances(
-        [first, second], stimuli, domain, sandbox, level=level, n_draws=n_draws
-    ).between(0, 1)
-
-
 def distances(
     theories: Sequence[Theory],
     stimuli: Stimuli,

@@ -21,7 +21,8 @@ from lakatos.theories.running.sequence import (
     log_likelihood_changed,
     log_likelihood_of_all,
 )
-from lakatos.theories.sandbox.client import Sandbox, TheorySession
+from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.session import TheorySession
 from lakatos.theories.scoring.score import ExperimentEvidence
 from lakatos.theories.theory import Theory
 

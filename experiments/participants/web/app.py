@@ -6,40 +6,56 @@ that only the server makes and no script can read; what is answered is a number 
 """
 
 import asyncio
-import hashlib
 import hmac
-import ipaddress
 import json
 import logging
 import re
 import secrets
 import sqlite3
-import threading
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Collection, MutableMapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from html import escape
 from pathlib import Path
-from time import monotonic
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Cookie, Depends, FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from lakatos.experiments.participants.web.address_book import (
+    COOKIE,
+    TOKEN,
+    AddressBook,
+    cookie_of,
+    is_made_here,
+    make_token,
+    visitor_of,
+)
 from lakatos.experiments.participants.web.door import (
-    ANSWER_SECONDS,
-    REQUEST_SECONDS,
     HostGuard,
-    Receive,
-    Scope,
-    Send,
-    headers_of,
+)
+from lakatos.experiments.participants.web.guard import (
+    REQUESTS_PER_SECOND,
+    VISITOR,
+    PageGuard,
+    _problem,
+)
+from lakatos.experiments.participants.web.messages import (
+    IDENTIFIER,
+    PROBLEMS,
+    AnswerReply,
+    AnswerRequest,
+    ComprehensionRequest,
+    ConsentRequest,
+    DeclineRequest,
+    NextRequest,
+    ProlificParameters,
+    ReplyRequest,
+    StateReply,
+    StopRequest,
 )
 from lakatos.experiments.participants.web.store import (
     ACTIVE,
@@ -68,154 +84,8 @@ from lakatos.traces.inbox import Inbox
 
 _log = logging.getLogger(__name__)
 PAGE: Final = Path(__file__).parent / "page"
-LARGEST_BODY: Final = 8192
-"""Bytes; an answer has about a hundred."""
-REQUESTS_PER_SECOND: Final = 10.0
-REQUESTS_AT_ONCE: Final = 60.0
-"""Of one session."""
-ADDRESS_PER_SECOND: Final = 300.0
-"""Requests from one address, behind which a whole class may sit."""
-HOUR_SECONDS: Final = 3600.0
-MOST_ADDRESSES: Final = 100_000
 SWEEP_SECONDS: Final = 5.0
-COOKIE: Final = "lakatos"
-VISITOR: Final = "Lakatos-Visitor"
-"""Header by which a tab says whom a recruitment service sent to it, so that two people in one browser stay apart."""
 COOKIE_SECONDS: Final = 60 * 60 * 24 * 30
-TOKEN: Final = r"^[A-Za-z0-9_-]{43}$"
-HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "style-src-attr 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-}
-"""On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
-
-
-class _RequestBody(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
-
-
-IDENTIFIER: Final = r"^[A-Za-z0-9_-]{1,64}$"
-Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
-
-
-class ProlificParameters(_RequestBody):
-    """The three parameters of the address under which Prolific sends people."""
-
-    participant: Identifier
-    study: Identifier
-    submission: Identifier
-
-
-Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{2,20}$")]
-
-
-class DeclineRequest(_RequestBody):
-    """The browser says that somebody does not agree to take part."""
-
-    language: Language
-    prolific: ProlificParameters | None = None
-    invitation: Identifier | None = None
-
-
-class ConsentRequest(_RequestBody):
-    """Somebody agrees to take part."""
-
-    consent: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    """Digest of the text that was shown."""
-    language: Language
-    prolific: ProlificParameters | None = None
-    invitation: Identifier | None = None
-    """What the link of an invitation holds."""
-
-
-class ComprehensionRequest(_RequestBody):
-    """Answers to the questions on the instructions."""
-
-    attempt: Annotated[int, Field(ge=0, le=1000)]
-    """Attempts before this one, so that one sent twice counts once."""
-    answers: Annotated[list[Annotated[int, Field(ge=0, le=100)]], Field(max_length=100)]
-
-
-class AnswerRequest(_RequestBody):
-    """The answer to one step."""
-
-    position: Annotated[int, Field(ge=0, le=1_000_000)]
-    """Of the step; also the key by which an answer that is sent twice is known."""
-    response: Annotated[int, Field(ge=0, le=1000)]
-    response_time_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)]
-
-
-class ReplyRequest(_RequestBody):
-    """Answers to the questions about the person, before or after the task."""
-
-    block: Literal["before", "after"]
-    answers: Annotated[
-        dict[Annotated[str, Field(max_length=40)], int | float | str | list[int] | None],
-        Field(max_length=100),
-    ]
-    """By the names of the questions."""
-
-
-class StopRequest(_RequestBody):
-    """The browser says that somebody stops before the end."""
-
-    keep: bool
-    """Whether the answers so far may be used."""
-
-
-class NextRequest(_RequestBody):
-    """Somebody goes on to another experiment."""
-
-    language: Language
-
-
-class ProblemReply(BaseModel):
-    """Why a request was refused."""
-
-    error: str
-    """A word for programs."""
-    detail: str = ""
-
-
-class StateReply(BaseModel):
-    """Where a person is; see `experiments.participants.web.view.state_of`."""
-
-    model_config = ConfigDict(extra="allow")
-
-    phase: str
-
-
-class AnswerReply(BaseModel):
-    """What came of an answer."""
-
-    saved: bool
-    """False where the step had an answer already, which stands."""
-    feedback: str
-    state: StateReply
-
-
-PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
-    status: {"model": ProblemReply, "description": words}
-    for status, words in {
-        400: "No JSON.",
-        401: "No session, or no right.",
-        403: "Another site asks.",
-        404: "Nothing here.",
-        408: "Too slow.",
-        409: "Not asked now.",
-        413: "Too large.",
-        415: "Not JSON.",
-        422: "Not of the form.",
-        429: "Too fast.",
-    }.items()
-}
 
 
 class RefusedError(Exception):
@@ -325,7 +195,7 @@ def _server(
     """A server with the page's files, its guards and its words for what goes wrong."""
     app = FastAPI(title=title, openapi_url=None, docs_url=None, redoc_url=None, lifespan=life)
     app.add_middleware(HostGuard, names=names)
-    app.add_middleware(_PageGuard, requests_per_second=requests_per_second)
+    app.add_middleware(PageGuard, requests_per_second=requests_per_second)
     app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
     @app.exception_handler(RefusedError)
@@ -351,12 +221,6 @@ def _server(
         return _problem(error.status_code, "http", str(error.detail), dict(error.headers or {}))
 
     return app
-
-
-def _problem(
-    status: int, error: str, detail: str = "", headers: dict[str, str] | None = None
-) -> JSONResponse:
-    return JSONResponse({"error": error, "detail": detail}, status_code=status, headers=headers)
 
 
 def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> APIRouter:
@@ -619,71 +483,6 @@ def identifiers_of(
     return ServiceIdentifiers(INVITATION, invitation) if invitation else None
 
 
-def make_token(key: bytes, chosen: bytes = b"") -> str:
-    """What a browser holds to be known again: 16 random bytes, and a seal by which the server knows its own.
-
-    Args:
-        key: Of the run's collection, which nobody else has.
-        chosen: The 16 bytes, where they are not to be random.
-    """
-    chosen = chosen or secrets.token_bytes(16)
-    return urlsafe_b64encode(chosen + _seal(key, chosen)).rstrip(b"=").decode()
-
-
-def is_made_here(key: bytes, token: str) -> bool:
-    """Whether a token of the right form carries the server's seal."""
-    held = urlsafe_b64decode(f"{token}=")
-    return hmac.compare_digest(held[16:], _seal(key, held[:16]))
-
-
-def _seal(key: bytes, chosen: bytes) -> bytes:
-    return hmac.new(key, b"cookie" + chosen, "sha256").digest()[:16]
-
-
-class AddressBook:
-    """When people began lately, by internet address; in memory alone, and forgotten after an hour."""
-
-    def __init__(self) -> None:
-        self._begun: OrderedDict[str, list[float]] = OrderedDict()
-        self._salt, self._lock = secrets.token_bytes(16), threading.Lock()
-
-    def admit(self, address: str, most: int) -> bool:
-        """Whether one more may begin from an address, who then counts; ``most`` in an hour, 0 for any number."""
-        with self._lock:
-            name, now = self._name(address), monotonic()
-            lately = [time for time in self._begun.pop(name, []) if now - time < HOUR_SECONDS]
-            admitted = not most or len(lately) < most
-            self._begun[name] = [*lately, now] if admitted else lately
-            while len(self._begun) > MOST_ADDRESSES:
-                self._begun.popitem(last=False)
-            return admitted
-
-    def _name(self, address: str) -> str:
-        """An address that cannot be read back; of the sixth version, a household's whole network."""
-        try:
-            number = ipaddress.ip_address(address)
-        except ValueError:
-            network = address
-        else:
-            wide = number.version == 6
-            network = str(ipaddress.ip_network(f"{address}/64", strict=False)) if wide else address
-        return hmac.new(self._salt, network.encode(), "sha256").hexdigest()
-
-
-def visitor_of(who: ServiceIdentifiers | None) -> str:
-    """Name of a tab's person within one browser: of whom a recruitment service sent; empty for whoever just came."""
-    if who is None:
-        return ""
-    return hashlib.sha256(
-        " ".join([who.service, who.participant, who.study, who.submission]).encode()
-    ).hexdigest()[:16]
-
-
-def cookie_of(visitor: str) -> str:
-    """Name of a person's cookie; each person whom a service sent has one of their own."""
-    return f"{COOKIE}_{visitor}" if visitor else COOKIE
-
-
 def _identifiers(request: Request) -> ServiceIdentifiers | None:
     """Whom Prolific says it sends, or whom we invited, if the address says so as it should."""
     given = [
@@ -717,109 +516,6 @@ def _shell(language: str, visitor: str, words: dict[str, str]) -> str:
     for name, value in place.items():
         text = text.replace(f"{{{{{name}}}}}", escape(value))
     return text
-
-
-class _PageGuard:
-    """Headers on every response, limits on every request: size, speed, and who asks."""
-
-    def __init__(self, app: Any, requests_per_second: float) -> None:
-        self.app, self.rate = app, requests_per_second
-        self.buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        headers = headers_of(scope)
-
-        async def sending(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                fixed = "no-cache" if scope["path"].startswith("/page/") else "no-store"
-                extra = {**HEADERS, "Cache-Control": fixed}
-                message["headers"] = [
-                    *message.get("headers", []),
-                    *((name.lower().encode(), value.encode()) for name, value in extra.items()),
-                ]
-            await send(message)
-
-        problem = self._problem(scope, headers)
-        if problem is not None:
-            await problem(scope, receive, sending)
-            return
-        with suppress(TimeoutError):  # the connection ends with an answer that nobody took
-            async with asyncio.timeout(ANSWER_SECONDS):
-                await self._answer(scope, receive, sending)
-
-    async def _answer(self, scope: Scope, receive: Receive, sending: Send) -> None:
-        if scope["method"] in ("GET", "HEAD"):
-            await self.app(scope, receive, sending)
-            return
-        try:
-            body = await asyncio.wait_for(_read(receive), REQUEST_SECONDS)
-        except TimeoutError:
-            await _problem(408, "slow", "the request did not arrive.", {"Connection": "close"})(
-                scope, receive, sending
-            )
-            return
-        if body is None:
-            await _problem(413, "size", f"at most {LARGEST_BODY} bytes.")(scope, receive, sending)
-            return
-        sent = False
-
-        async def again() -> MutableMapping[str, Any]:
-            nonlocal sent
-            if sent:
-                return await receive()
-            sent = True
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        await self.app(scope, again, sending)
-
-    def _problem(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
-        length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > LARGEST_BODY:
-            return _problem(413, "size", f"at most {LARGEST_BODY} bytes.")
-        if scope["method"] == "POST":
-            if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-                return _problem(403, "site", "only this page itself may ask.")
-            if headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-                return _problem(415, "type", "send application/json.")
-        name = re.escape(cookie_of(headers.get(VISITOR.lower(), "")))
-        cookie = re.search(rf"(?:^|;\s*){name}=([^;]+)", headers.get("cookie", ""))
-        client = (scope.get("client") or ("",))[0]
-        buckets = [(f"address {client}", ADDRESS_PER_SECOND)]
-        if cookie:
-            buckets.append((f"cookie {cookie[1][:64]}", self.rate))
-        if not scope["path"].startswith("/page/") and not all(
-            self._allowed(who, rate) for who, rate in buckets
-        ):
-            return _problem(429, "speed", "too many requests at once.", {"Retry-After": "1"})
-        return None
-
-    def _allowed(self, who: str, rate: float) -> bool:
-        """One token less in the bucket of ``who``, if there is one."""
-        now = monotonic()
-        most = rate * REQUESTS_AT_ONCE / REQUESTS_PER_SECOND
-        left, before = self.buckets.pop(who, (most, now))
-        left = min(most, left + rate * (now - before))
-        self.buckets[who] = (left - 1 if left >= 1 else left, now)
-        while len(self.buckets) > 10_000:
-            self.buckets.popitem(last=False)
-        return left >= 1
-
-
-async def _read(receive: Receive) -> bytes | None:
-    """The body, or None if it is larger than allowed."""
-    body: bytes = b""
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return body
-        body += bytes(message.get("body", b""))
-        if len(body) > LARGEST_BODY:
-            return None
-        if not message.get("more_body", False):
-            return body
 
 
 def openapi_of(app: FastAPI) -> dict[str, Any]:

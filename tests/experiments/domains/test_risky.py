@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains.risky import (
+from lakatos.experiments.domains.risky import RiskyDomain
+from lakatos.experiments.domains.risky_space import (
     N_OUTCOMES,
-    RiskyDomain,
     are_identical,
     dominance,
     joint_probabilities,

@@ -13,7 +13,8 @@ from lakatos.experiments.participants.prolific.errors import BudgetError, PlanEr
 from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE
 from lakatos.experiments.participants.prolific.money import Money
 from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
-from lakatos.experiments.participants.prolific.stand_in import TOKEN, ProlificWorld, serve
+from lakatos.experiments.participants.prolific.stand_in import serve
+from lakatos.experiments.participants.prolific.stand_in_world import TOKEN, ProlificWorld
 from lakatos.experiments.participants.web.source import WebParticipants
 from lakatos.experiments.participants.web.store import ServiceIdentifiers, SessionStore
 from lakatos.experiments.participants.web.study import PageSettings, plan_of

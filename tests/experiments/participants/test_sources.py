@@ -3,7 +3,8 @@ import pytest
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.file import FileParticipants
 from lakatos.flows.run.source import make_source
-from lakatos.flows.run.study import ParticipantsConfig, parse_study
+from lakatos.flows.run.study import parse_study
+from lakatos.flows.run.study_sections import ParticipantsConfig
 
 
 @pytest.mark.parametrize("name", SOURCES)

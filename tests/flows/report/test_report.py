@@ -23,6 +23,7 @@ from lakatos.experiments.record import DesignChosen, PairPower, SealedOpened, Tr
 from lakatos.experiments.task import Design, Stimuli, Trials
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.by_experiment import leader_by_experiment
+from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.reader import (
     ChoiceShares,
@@ -32,7 +33,7 @@ from lakatos.flows.report.reader import (
     shortened,
     wilson,
 )
-from lakatos.flows.report.report import coloured, guess, origin, write_report
+from lakatos.flows.report.report import coloured, guess, write_report
 from lakatos.flows.run.records import (
     EXPLORATORY,
     RECORD_TYPES,
@@ -45,7 +46,8 @@ from lakatos.flows.run.records import (
 )
 from lakatos.flows.run.run import read_state, started
 from lakatos.flows.run.state import RunState, advance
-from lakatos.flows.run.study import OWN, CampaignConfig, parse_study
+from lakatos.flows.run.study import CampaignConfig, parse_study
+from lakatos.flows.run.study_sections import OWN
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.judge import Verdict, resolve
 from lakatos.memory.library import pitfall_from_overturned

@@ -28,13 +28,14 @@ from lakatos.experiments.record import (
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.commands.preregister import registration_of
 from lakatos.flows.errors import FlowError, StudyError
-from lakatos.flows.operations.people import export, import_answers, withdraw
+from lakatos.flows.operations.people import import_answers, withdraw
+from lakatos.flows.operations.people_export import export
 from lakatos.flows.report.report import write_report
 from lakatos.flows.roles.budget import raise_budget
 from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
-from lakatos.flows.stages.collect import AnswersAwaited
+from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.flows.start import resume_run, run_study
 from lakatos.language_models.ledger import Budget, spending_of
 from lakatos.language_models.record import LanguageModelCalled

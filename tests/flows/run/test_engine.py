@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 
 from lakatos.flows.errors import EngineError, TerminatedError
-from lakatos.flows.run import engine
-from lakatos.flows.run.engine import configured_server, execute, flow, task
+from lakatos.flows.run import prefect_server
+from lakatos.flows.run.engine import execute, flow, task
+from lakatos.flows.run.prefect_server import configured_server
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -262,7 +263,7 @@ def test_a_server_that_dies_is_named_in_one_line(
 ) -> None:
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
-    monkeypatch.setattr(engine, "_SERVER", "raise SystemExit('the port is cursed')")
+    monkeypatch.setattr(prefect_server, "_SERVER", "raise SystemExit('the port is cursed')")
     with pytest.raises(
         EngineError, match=r"^Prefect's temporary server ended .* cursed\. .*`--engine none`\.$"
     ):
@@ -317,13 +318,13 @@ def test_a_damaged_copy_of_the_tables_is_thrown_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    kept, target = engine._empty_database(), tmp_path / "prefect.db"
+    kept, target = prefect_server._empty_database(), tmp_path / "prefect.db"
     kept.parent.mkdir()
     kept.write_bytes(b"no database " * 400)
-    engine._copy_database(kept, target)
+    prefect_server._copy_database(kept, target)
     assert not kept.exists()
     with sqlite3.connect(kept) as database:
         database.execute("create table t (x)")
-    engine._copy_database(kept, target)
+    prefect_server._copy_database(kept, target)
     assert sqlite3.connect(target).execute("select name from sqlite_master").fetchall() == [("t",)]
     assert {path.name for path in tmp_path.iterdir()} == {"lakatos", "prefect.db"}

@@ -16,9 +16,9 @@ from lakatos.flows.report.vault import open_vault
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, create_run
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.anchor import anchor_of, ledger_of, read_anchor
-from lakatos.flows.stages.challenge import challenge
-from lakatos.flows.stages.epoch import PROGRAM, _bring_up, judge_from, seat_judges
+from lakatos.flows.stages.judging.anchor import anchor_of, ledger_of, read_anchor
+from lakatos.flows.stages.judging.challenge import challenge
+from lakatos.flows.stages.judging.epoch import PROGRAM, _bring_up, judge_from, seat_judges
 from lakatos.judges.errors import AnchorError, LedgerError, VaultError
 from lakatos.judges.feature import FEATURES
 from lakatos.judges.gate import GateDecided

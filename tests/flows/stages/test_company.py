@@ -10,7 +10,7 @@ from small import QUICK, small_study
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.run import read_state
-from lakatos.flows.stages.company import describe
+from lakatos.flows.stages.verdict.company import describe
 from lakatos.flows.start import run_study
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import CompletenessMeasured, TheoryCompleteness

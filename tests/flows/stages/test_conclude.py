@@ -3,7 +3,7 @@
 import pytest
 
 from lakatos.experiments.record import SealedOpened
-from lakatos.flows.stages.conclude import LEAST_SEALED, are_few
+from lakatos.flows.stages.verdict.conclude import LEAST_SEALED, are_few
 from lakatos.traces.step import Recorded
 
 

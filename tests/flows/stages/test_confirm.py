@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from lakatos.flows.stages.confirm import verdict
-from lakatos.flows.stages.sensitivity import describe
+from lakatos.flows.stages.verdict.confirm import verdict
+from lakatos.flows.stages.verdict.sensitivity import describe
 from lakatos.theories.scoring.score import ScoreEstimate
 
 

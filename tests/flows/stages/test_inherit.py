@@ -16,7 +16,7 @@ from lakatos.flows.roles.remember import (
 )
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import begin, create_run, read_state
-from lakatos.flows.run.study import ParticipantsConfig
+from lakatos.flows.run.study_sections import ParticipantsConfig
 from lakatos.flows.stages.inherit import MOST_RIVALS, SEALED, admit_winners
 from lakatos.flows.start import run_study
 from lakatos.memory.winner import TheoryWon

@@ -239,7 +239,7 @@ def test_draws_are_raised_fourfold_until_chance_decides_nothing(done, monkeypatc
     assert most > N_DRAWS
     assert {item.record.n_draws for item in done.run.state.theories.scores.values()} == {most}
     assert decided_by_chance(done.run.state.board()) == []
-    assert too_few_draws(done.run) is None
+    assert too_few_draws(done.run.evidence) is None
 
 
 def test_draws_are_raised_up_to_the_limit_and_for_those_who_have_fewer(done, monkeypatch):
@@ -247,7 +247,7 @@ def test_draws_are_raised_up_to_the_limit_and_for_those_who_have_fewer(done, mon
     wanted_draws = 4 * max(item.record.n_draws for item in run.state.theories.scores.values())
     monkeypatch.setattr(stage, "LARGEST_CHANCE", 0.0)
     monkeypatch.setattr(stage, "MOST_DRAWS", wanted_draws)
-    n_draws, more = too_few_draws(run)
+    n_draws, more = too_few_draws(run.evidence)
     assert (n_draws, sorted(more)) == (wanted_draws, sorted(names))
     # One of the two has enough already, on one experiment only at first.
     for experiments, wanted in ((("1.1",), sorted(names)), (("1.1", "2.1"), [names[1]])):
@@ -262,24 +262,24 @@ def test_draws_are_raised_up_to_the_limit_and_for_those_who_have_fewer(done, mon
         theories = replace(known, scores={**known.scores, **many})
         state = replace(run.state, theories=theories)
         monkeypatch.setattr(run, "state", state)
-        n_draws, more = too_few_draws(run)
+        n_draws, more = too_few_draws(run.evidence)
         assert (n_draws, sorted(more)) == (wanted_draws, wanted)
     monkeypatch.setattr(stage, "MOST_DRAWS", wanted_draws - 1)
-    assert too_few_draws(run) is None
+    assert too_few_draws(run.evidence) is None
 
 
 def test_so_many_are_drawn_at_most_that_one_answer_stays_small(done, monkeypatch):
     names = list(done.run.state.theories.checked)
-    assert most_draws(done.run, names) == MOST_DRAWS == 8192
+    assert most_draws(done.run.evidence, names) == MOST_DRAWS == 8192
     monkeypatch.setattr(stage, "MOST_CELLS", 165)
-    assert most_draws(done.run, names) == 165 // (2 * N_TRIALS)
+    assert most_draws(done.run.evidence, names) == 165 // (2 * N_TRIALS)
 
 
 def test_fewer_people_of_theories_that_learn_are_drawn(tmp_path):
     with create_run(small_study(**SETTINGS), tmp_path / "run", n_workers=1) as run:
         run.record(started(run.config), name="start")
         names = [admit(run, source) for source in (ALONE, LEARNER)]
-        assert most_draws(run, names) == MOST_WALKED == 1024
+        assert most_draws(run.evidence, names) == MOST_WALKED == 1024
 
 
 @pytest.mark.parametrize(

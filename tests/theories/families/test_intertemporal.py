@@ -9,7 +9,8 @@ from scipy.special import logsumexp
 from lakatos.experiments.domains.intertemporal import IntertemporalDomain, dated
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.checks.check import load_theory
-from lakatos.theories.checks.claim import ClaimPrediction, check_claim
+from lakatos.theories.checks.claim import check_claim
+from lakatos.theories.checks.prediction import ClaimPrediction
 from lakatos.theories.families.intertemporal import FAMILY, GRAMMAR, SEEDS
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.points import check_points

@@ -7,7 +7,8 @@ import pytest
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.theories.checks.check import check_theory
-from lakatos.theories.checks.claim import check_claim, read_predictions
+from lakatos.theories.checks.claim import check_claim
+from lakatos.theories.checks.prediction import read_predictions
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.theory import TheoryProgram, read_program

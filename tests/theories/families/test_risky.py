@@ -9,7 +9,8 @@ import pytest
 
 from lakatos.experiments.archives import allais
 from lakatos.experiments.archives.risky_cpc18 import FILE, READER
-from lakatos.experiments.domains.risky import RiskyDomain, pairs
+from lakatos.experiments.domains.risky import RiskyDomain
+from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.families.risky import FAMILY, GRAMMAR, SEEDS

@@ -12,7 +12,7 @@ from lakatos.experiments.proposal import check_proposal
 from lakatos.experiments.task import Stimuli
 from lakatos.judges.rubrics.language_model import PairReading
 from lakatos.language_models.structured import answer_schema
-from lakatos.theories.checks.claim import PROPERTIES
+from lakatos.theories.checks.prediction import PROPERTIES
 from lakatos.theories.roles.answer import (
     MOST_TRIALS,
     Audit,

@@ -4,8 +4,9 @@ import shutil
 import numpy as np
 import pytest
 
-from lakatos.theories.sandbox.client import ProtectionLevel, Sandbox, SandboxLimits
+from lakatos.theories.sandbox.client import ProtectionLevel, Sandbox
 from lakatos.theories.sandbox.process import ZygoteProcess
+from lakatos.theories.sandbox.session import SandboxLimits
 
 HONEST = '''"""Difference: people follow the difference."""
 def choose(parameters, trials, xp):

@@ -20,9 +20,10 @@ from lakatos.theories.errors import (
     TheoryShapeError,
     TheoryTimeoutError,
 )
-from lakatos.theories.sandbox import client
-from lakatos.theories.sandbox.client import Sandbox, SandboxLimits
+from lakatos.theories.sandbox import session
+from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.doctor import KNOWN_LAYERS, probe
+from lakatos.theories.sandbox.session import SandboxLimits
 
 DRAWS = {"w": np.array([0.2, 0.4, 0.9])}
 X = [{"x": np.zeros((5, 2))}]
@@ -414,11 +415,11 @@ def test_many_draws_on_many_trials_are_asked_in_parts_that_fit_into_memory(sandb
         "return many.mean(axis=-1)"
     )
     draws, limits = {"w": np.linspace(0, 1, 4000)}, SandboxLimits(memory_bytes=128 * 2**20)
-    monkeypatch.setattr(client, "MOST_CELLS", 1000)
+    monkeypatch.setattr(session, "MOST_CELLS", 1000)
     (parts,) = sandbox.probabilities(source, draws, X, limits=limits)
     (alone,) = sandbox.probabilities(source, {"w": draws["w"][[0, 3999]]}, X, limits=limits)
     np.testing.assert_array_equal(parts[[0, 3999]], alone)
-    monkeypatch.setattr(client, "MOST_CELLS", 10**9)
+    monkeypatch.setattr(session, "MOST_CELLS", 10**9)
     with pytest.raises(TheoryError):
         sandbox.probabilities(source, draws, X, limits=limits)
 

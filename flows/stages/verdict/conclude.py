@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.evidence import RunEvidence, fits_of
 from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded, CrossValidated, ErrorOnTrials
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.company import measure_completeness
-from lakatos.flows.stages.compare import compare_truth, map_theories
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.inherit import say_of_library
+from lakatos.flows.stages.verdict.company import measure_completeness
+from lakatos.flows.stages.verdict.compare import compare_truth, map_theories
 from lakatos.theories.record import SealedScored, UnitLogPredictives
 from lakatos.theories.scoring.score import (
     ScoreEstimate,
@@ -115,12 +118,12 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
         leader = board.leader.theory
         seeds = [line.theory for line in board.standings if line.theory in run.state.seeds]
         rivals = [name for name in seeds if name != leader]
-        errors = tuple(_errors(run, name) for name in dict.fromkeys([leader, *seeds]))
-        rival, advantage, basis, n_compared = _advantage(run, leader, rivals)
+        errors = tuple(_errors(run.evidence, name) for name in dict.fromkeys([leader, *seeds]))
+        rival, advantage, basis, n_compared = _advantage(run.state, leader, rivals)
         interval = advantage.interval_of_chosen(n_compared) if advantage else None
         decides = basis != EXPLORATORY and not are_few(run.state.experiments.sealed)
         holds = decides and interval is not None and interval[0] > 0
-        cross_validated = _cross_validated(run)
+        cross_validated = _cross_validated(run.state)
         stop = run.state.campaign.cycles[-1].record.stop
         return CampaignConcluded(
             leader=leader,
@@ -129,7 +132,7 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
             text=" ".join(
                 [
                     _text(
-                        run,
+                        run.evidence,
                         leader,
                         rival,
                         advantage,
@@ -140,8 +143,8 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
                         cross_validated,
                     ),
                     *(item.record.text for item in further if item is not None),
-                    *say_of_library(run, leader),
-                    *_whose(run),
+                    *say_of_library(run.state, leader),
+                    *_whose(run.config),
                 ]
             ),
             stop=stop,
@@ -157,19 +160,19 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     return await run.step("conclude", work, returns=CampaignConcluded, inputs=inputs)
 
 
-def _errors(run: Run, name: Digest) -> ErrorOnTrials:
+def _errors(evidence: RunEvidence, name: Digest) -> ErrorOnTrials:
     """Errors on open and sealed trials; averages go over archived experiments, as published ones do."""
     groups: dict[str, list[Array]] = {}
     opened = []
-    for experiment in run.state.experiments.collected:
-        trials = run.trials(experiment)
-        predicted = np.asarray(run.state.theories.scores[name, experiment].record.proportions)
+    for experiment in evidence.state.experiments.collected:
+        trials = evidence.trials(experiment)
+        predicted = np.asarray(evidence.state.theories.scores[name, experiment].record.proportions)
         squared = squared_errors(predicted.reshape(len(trials.stimuli), -1), trials)
         opened.append(squared.mean())
         groups.setdefault(
-            run.state.experiments.designs[experiment].record.archive or experiment, []
+            evidence.state.experiments.designs[experiment].record.archive or experiment, []
         ).append(squared)
-    if name not in run.state.theories.sealed_scores:
+    if name not in evidence.state.theories.sealed_scores:
         return ErrorOnTrials(
             theory=name,
             open=float(np.mean(opened)),
@@ -178,7 +181,7 @@ def _errors(run: Run, name: Digest) -> ErrorOnTrials:
             all=float(np.mean(opened)),
             sealed_score=None,
         )
-    sealed = run.state.theories.sealed_scores[name].record
+    sealed = evidence.state.theories.sealed_scores[name].record
     for experiment, values in zip(sealed.experiments, sealed.squared, strict=True):
         if experiment in groups:
             groups[experiment].append(np.asarray(values))
@@ -195,7 +198,7 @@ def _errors(run: Run, name: Digest) -> ErrorOnTrials:
 
 
 def _advantage(
-    run: Run, leader: Digest, rivals: Sequence[Digest]
+    state: RunState, leader: Digest, rivals: Sequence[Digest]
 ) -> tuple[Digest | None, ScoreEstimate | None, str, int]:
     """The first rival that comes closest to the leader on the most trustworthy data there are, and by how much.
 
@@ -204,32 +207,52 @@ def _advantage(
     """
     if not rivals:
         return None, None, "no first rival", 1
-    n_compared = 1
-    frozen = {name: run.state.frozen_advantage(leader, name) for name in rivals}
-    if run.state.theories.sealed_scores:
-        own = {name: item.record.scores for name, item in run.state.theories.sealed_scores.items()}
-        scores = {name: [units.scores for units in items] for name, items in own.items()}
-        found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
-        opened = run.state.experiments.sealed
-        n_trials = opened.record.n_trials if opened else 0
-        few = ", too few to show anything of others" if are_few(opened) else ""
-        basis = f"{n_trials} sealed trials, populations learned from the open ones{few}"
-        n_compared = len(scores)
-    elif all(item is not None for item in frozen.values()):
-        found = {name: item[0] for name, item in frozen.items() if item is not None}
-        n_experiments = min(item[1] for item in frozen.values() if item is not None)
-        basis = f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
-        frozen_names = {
-            name
-            for (name, _), item in run.state.theories.scores.items()
-            if item.record.frozen is not None
-        }
-        n_compared = len(frozen_names & set(run.state.theories.pool))
-    else:
-        found = {name: run.state.board().of(name).behind for name in rivals}
-        basis = EXPLORATORY
+    found, basis, n_compared = (
+        _on_sealed(state, leader, rivals)
+        or _on_frozen(state, leader, rivals)
+        or _on_all_data(state, rivals)
+    )
     closest = min(found, key=lambda name: found[name].value)
     return closest, found[closest], basis, n_compared
+
+
+RivalAdvantages: TypeAlias = tuple[dict[Digest, ScoreEstimate], str, int]
+"""By how much the leader is ahead of each rival, on what, and of how many theories it was chosen."""
+
+
+def _on_sealed(state: RunState, leader: Digest, rivals: Sequence[Digest]) -> RivalAdvantages | None:
+    """On answers that were sealed from the loop; None where there are none."""
+    sealed = state.theories.sealed_scores
+    if not sealed:
+        return None
+    scores = {name: [units.scores for units in item.record.scores] for name, item in sealed.items()}
+    found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
+    opened = state.experiments.sealed
+    n_trials = opened.record.n_trials if opened else 0
+    few = ", too few to show anything of others" if are_few(opened) else ""
+    basis = f"{n_trials} sealed trials, populations learned from the open ones{few}"
+    return found, basis, len(scores)
+
+
+def _on_all_data(state: RunState, rivals: Sequence[Digest]) -> RivalAdvantages:
+    """On the answers that the theories were made from."""
+    return {name: state.board().of(name).behind for name in rivals}, EXPLORATORY, 1
+
+
+def _on_frozen(state: RunState, leader: Digest, rivals: Sequence[Digest]) -> RivalAdvantages | None:
+    """On predictions that were frozen before the answers; None where a rival has none."""
+    advantages = {name: state.frozen_advantage(leader, name) for name in rivals}
+    frozen = {name: item for name, item in advantages.items() if item is not None}
+    if len(frozen) < len(rivals):
+        return None
+    n_experiments = min(item[1] for item in frozen.values())
+    basis = (
+        f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
+    )
+    scores = state.theories.scores.items()
+    predicted = {name for (name, _), item in scores if item.record.frozen is not None}
+    n_compared = len(predicted & set(state.theories.pool))
+    return {name: item[0] for name, item in frozen.items()}, basis, n_compared
 
 
 def are_few(opened: Recorded[SealedOpened] | None) -> bool:
@@ -237,8 +260,8 @@ def are_few(opened: Recorded[SealedOpened] | None) -> bool:
     return opened is not None and opened.record.n_trials < LEAST_SEALED
 
 
-def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
-    folds = [item.record for item in run.state.campaign.folds]
+def _cross_validated(state: RunState) -> tuple[CrossValidated, ...]:
+    folds = [item.record for item in state.campaign.folds]
     if not folds:
         return ()
     n_trials = sum(len(fold.rows) for fold in folds)
@@ -261,16 +284,16 @@ def _cross_validated(run: Run) -> tuple[CrossValidated, ...]:
     return tuple(lines)
 
 
-def _whose(run: Run) -> list[str]:
+def _whose(config: CampaignConfig) -> list[str]:
     """Said wherever the verdict is, where no people answered but a language model."""
-    name = run.config.participants.model
+    name = config.participants.model
     return (
         [f"All answers are those of the language model {name!r}, none of people."] if name else []
     )
 
 
 def _text(
-    run: Run,
+    evidence: RunEvidence,
     leader: Digest,
     rival: Digest | None,
     advantage: ScoreEstimate | None,
@@ -280,7 +303,7 @@ def _text(
     errors: Sequence[ErrorOnTrials],
     cross_validated: Sequence[CrossValidated],
 ) -> str:
-    name = run.state.theories.name(leader)
+    name = evidence.state.theories.name(leader)
     parts = []
     if advantage is None or rival is None:
         parts.append(f"{name} leads; there is no first rival to compare it with.")
@@ -299,17 +322,17 @@ def _text(
             else "is not shown to predict choices better than"
         )
         parts.append(
-            f"{name} {claim} {run.state.theories.name(rival)}, the first rival that comes closest: {how}."
+            f"{name} {claim} {evidence.state.theories.name(rival)}, the first rival that comes closest: {how}."
         )
-    parts.append(f"It says: {run.theory(leader).claim}")
+    parts.append(f"It says: {evidence.theory(leader).claim}")
     own = errors[0]
     parts.append(
         f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen"
         + (f" and {own.sealed:.4f} on the sealed ones" if own.sealed is not None else "")
         + "."
     )
-    if run.state.campaign.truth is not None:
-        truth = run.state.campaign.truth.record
+    if evidence.state.campaign.truth is not None:
+        truth = evidence.state.campaign.truth.record
         parts.append(
             f"Against the hidden rule its error over all {truth.n_trials} trials of the space is "
             f"{truth.uncorrected[leader]:.2g}, and {truth.corrected[leader]:.2g} without the lapses that both declare."
@@ -317,7 +340,7 @@ def _text(
     if cross_validated:
         best = cross_validated[0]
         parts.append(
-            f"Over {len(run.state.campaign.folds)} folds of problems that the whole loop had not seen, the error is "
-            f"{best.error:.4f} (standard error {best.standard_error:.4f})."
+            f"Over {len(evidence.state.campaign.folds)} folds of problems that the whole loop had not seen, "
+            f"the error is {best.error:.4f} (standard error {best.standard_error:.4f})."
         )
     return " ".join(parts)

@@ -11,7 +11,8 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.records import ExclusionSensitivity
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.collect import answers_of, before_stop, erased
+from lakatos.flows.stages.asked import answers_of, erased
+from lakatos.flows.stages.enough import before_stop
 from lakatos.theories.record import TheoryScored
 from lakatos.theories.scoring.score import (
     ScoreEstimate,
@@ -119,7 +120,9 @@ def people_of(run: Run, experiment: str) -> list[Recorded[AnswersArrived]]:
     }
     people = answers_of(run.trace, experiment)
     if experiment in run.state.experiments.closed:
-        people = before_stop(run, run.state.experiments.closed[experiment].record, people)
+        people = before_stop(
+            run.config, run.trace, run.state.experiments.closed[experiment].record, people
+        )
     found = [
         item
         for item in people

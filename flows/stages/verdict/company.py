@@ -11,10 +11,12 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.task import Trials
+from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.evidence import RunEvidence, fits_of
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.generic_learners.completeness import (
     completeness,
@@ -29,6 +31,7 @@ from lakatos.theories.generic_learners.learners import (
     predict_left_out,
     predict_others,
 )
+from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior, learned_ends
 from lakatos.theories.record import (
     CompletenessMeasured,
@@ -115,26 +118,26 @@ async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | Non
     inputs += fits_of(run.state, names)
 
     def work(context: StepContext) -> CompletenessMeasured:
-        answers = answers_of_company(run)
-        own = {name: _scores_in_pool(run, name) for name in names}
+        answers = answers_of_company(run.evidence)
+        own = {name: _scores_in_pool(run.state, name) for name in names}
         with ThreadPoolExecutor(2) as pool:  # while theories are fitted in their sandboxes
             learner = pool.submit(learn_generically, run, answers)
             noise = pool.submit(ceiling_of_people, run.domain, answers.scored)
-            published = fit_published(run, answers)
+            published = fit_published(run.evidence, answers)
             found = CompanyFound(own, learner.result(), noise.result(), *published)
-        return _measured(run, context, answers, found)
+        return _measured(run.state, run.domain, context, answers, found)
 
     return await run.step("measure_completeness", work, returns=CompletenessMeasured, inputs=inputs)
 
 
-def answers_of_company(run: Run) -> CompanyAnswers:
+def answers_of_company(evidence: RunEvidence) -> CompanyAnswers:
     """Sealed answers where there are any, else the open ones, parts of which are left out in turn."""
-    learned = [run.trials(name) for name in run.state.experiments.collected]
-    opened = run.state.experiments.sealed
+    learned = [evidence.trials(name) for name in evidence.state.experiments.collected]
+    opened = evidence.state.experiments.sealed
     if opened is None:
         basis = BASES[left_out_kind(learned)]
-        return CompanyAnswers(learned, [], tuple(run.state.experiments.collected), basis)
-    unseen = [run.trials_of(digest) for digest in opened.record.trials]
+        return CompanyAnswers(learned, [], tuple(evidence.state.experiments.collected), basis)
+    unseen = [evidence.trials_of(digest) for digest in opened.record.trials]
     return CompanyAnswers(learned, unseen, opened.record.experiments, SEALED)
 
 
@@ -147,28 +150,30 @@ def learn_generically(run: Run, answers: CompanyAnswers) -> LearnerPrediction:
     return predict_others(run.domain, answers.learned, answers.unseen, kind=kind, seed=seed)
 
 
-def _scores_in_pool(run: Run, name: Digest) -> list[UnitScores]:
-    if name in run.state.theories.sealed_scores:
-        return [item.scores for item in run.state.theories.sealed_scores[name].record.scores]
+def _scores_in_pool(state: RunState, name: Digest) -> list[UnitScores]:
+    if name in state.theories.sealed_scores:
+        return [item.scores for item in state.theories.sealed_scores[name].record.scores]
     return [
-        run.state.theories.scores[name, item].record.left_out.scores
-        for item in run.state.experiments.collected
+        state.theories.scores[name, item].record.left_out.scores
+        for item in state.experiments.collected
     ]
 
 
 def fit_published(
-    run: Run, answers: CompanyAnswers
+    evidence: RunEvidence, answers: CompanyAnswers
 ) -> tuple[dict[str, tuple[Theory, list[UnitScores]]], dict[str, str]]:
     """Published theories that did not compete, with the people that all open answers teach, and their scores.
 
     Returns:
         By name in study files; and the reasons of those that do not run on these trials.
     """
-    forms = {name: read_program(run.family.program(name)) for name in run.family.seeds}
+    forms = {name: read_program(evidence.family.program(name)) for name in evidence.family.seeds}
     forms = {
-        name: form for name, form in forms.items() if form.digest not in run.state.theories.pool
+        name: form
+        for name, form in forms.items()
+        if form.digest not in evidence.state.theories.pool
     }
-    people = run.laboratory.people_of(list(forms.values()), [{}] * len(forms), answers.learned)
+    people = evidence.laboratory.people_of(list(forms.values()), [{}] * len(forms), answers.learned)
     failed, fitted = {}, {}
     pooled = all(item.pooled for item in answers.learned)
     for (name, form), found in zip(forms.items(), people, strict=True):
@@ -178,7 +183,9 @@ def fit_published(
             fitted[name] = form.with_people(found, pooled=pooled)
     scored = {}
     for (name, theory), scores in zip(
-        fitted.items(), _score_all(run, list(fitted.values()), answers), strict=True
+        fitted.items(),
+        _score_all(evidence.config, evidence.laboratory, list(fitted.values()), answers),
+        strict=True,
     ):
         if isinstance(scores, TheoryError):
             failed[name] = f"{type(scores).__name__}: {scores}"
@@ -188,17 +195,20 @@ def fit_published(
 
 
 def _score_all(
-    run: Run, theories: Sequence[Theory], answers: CompanyAnswers
+    config: CampaignConfig,
+    laboratory: Laboratory,
+    theories: Sequence[Theory],
+    answers: CompanyAnswers,
 ) -> list[list[UnitScores] | TheoryError]:
-    n_draws = run.config.theories.draws
+    n_draws = config.theories.draws
     if not answers.unseen:
-        found = run.laboratory.scores_of(theories, answers.learned, n_draws)
+        found = laboratory.scores_of(theories, answers.learned, n_draws)
         return [
             item if isinstance(item, TheoryError) else [part.left_out for part in item]
             for item in found
         ]
     by_experiment = [
-        run.laboratory.evidence_or_error(theories, item, n_draws) for item in answers.unseen
+        laboratory.evidence_or_error(theories, item, n_draws) for item in answers.unseen
     ]
     scores: list[list[UnitScores] | TheoryError] = []
     for parts in zip(*by_experiment, strict=True):
@@ -212,7 +222,8 @@ def _score_all(
 
 
 def _measured(
-    run: Run,
+    state: RunState,
+    domain: Domain,
     context: StepContext,
     answers: CompanyAnswers,
     found: CompanyFound,
@@ -220,13 +231,9 @@ def _measured(
     """The record of all scores side by side."""
     learner = found.learner.scores
     line = partial(_line, learner=learner, n_options=answers.n_options)
-    theories = tuple(
-        line(run.state.theories.name(name), name, own) for name, own in found.own.items()
-    )
+    theories = tuple(line(state.theories.name(name), name, own) for name, own in found.own.items())
     seeds = [
-        one
-        for one in theories
-        if run.state.theories.checked[one.theory].record.author == "published"
+        one for one in theories if state.theories.checked[one.theory].record.author == "published"
     ]
     others = [
         line(
@@ -256,7 +263,7 @@ def _measured(
         failed=dict(found.failed),
         ahead=ahead.value if ahead else None,
         ahead_error=ahead.standard_error if ahead else None,
-        better=_trials_with_regret(run, answers, found.learner, theories[0].theory),
+        better=_trials_with_regret(state, domain, answers, found.learner, theories[0].theory),
         text="",
     )
     return record.model_copy(update={"text": describe(record)})
@@ -294,24 +301,28 @@ def _ahead_of_textbook(
 
 
 def _trials_with_regret(
-    run: Run, answers: CompanyAnswers, learner: LearnerPrediction, leader: Digest
+    state: RunState,
+    domain: Domain,
+    answers: CompanyAnswers,
+    learner: LearnerPrediction,
+    leader: Digest,
 ) -> tuple[LearnerBetter, ...]:
     """Open trials on which the learners, which did not see them, are clearly better than the leader, which did."""
     if not learner.shares:
         return ()
     shares = []
-    for name, trials in zip(run.state.experiments.collected, answers.learned, strict=True):
-        told = np.asarray(run.state.theories.scores[leader, name].record.proportions)
+    for name, trials in zip(state.experiments.collected, answers.learned, strict=True):
+        told = np.asarray(state.theories.scores[leader, name].record.proportions)
         told = told.reshape(len(trials.stimuli), -1)
         shares.append(np.hstack([1 - told, told]) if trials.n_options == 2 else told)
-    names, found = list(run.state.experiments.collected), []
+    names, found = list(state.experiments.collected), []
     for one in regretted_trials(answers.learned, shares, learner.shares):
         stimuli = answers.learned[one.place].stimuli
         found.append(
             LearnerBetter(
                 experiment=names[one.place],
                 row=one.row,
-                words=run.domain.describe(stimuli, one.row),
+                words=domain.describe(stimuli, one.row),
                 observed=one.observed,
                 theory=one.theory,
                 learner=one.learner,

@@ -15,8 +15,14 @@ from lakatos.flows.roles.read_pairs import model_judge
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.anchor import anchor_of, read_dev, readable, take_anchor, taken_record
-from lakatos.flows.stages.challenge import challenge
+from lakatos.flows.stages.judging.anchor import (
+    anchor_of,
+    read_dev,
+    readable,
+    take_anchor,
+    taken_record,
+)
+from lakatos.flows.stages.judging.challenge import challenge
 from lakatos.judges.anchor import AnchorItem, LabelsExposed, components
 from lakatos.judges.answer import ask
 from lakatos.judges.bias import BiasReport, bias_report

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.errors import ExperimentError
-from lakatos.experiments.task import Stimuli, Trials, with_random_sides
+from lakatos.experiments.task import Domain, Stimuli, Trials, with_random_sides
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import fits_of
+from lakatos.flows.run.evidence import RunEvidence, fits_of
 from lakatos.flows.run.records import TheoriesMapped, TruthCompared
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.design import sample_of_space
+from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.scoring.distance import theory_map
 from lakatos.theories.theory import LAPSE, Theory
 from lakatos.traces.digest import Digest
@@ -40,7 +42,7 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
     names = list(dict.fromkeys([*names, *run.state.theories.pool]))
 
     def work(context: StepContext) -> TruthCompared:
-        parts = _space(run, context.rng)
+        parts = _space(run.config, run.domain, context.rng)
         sample = [
             part.take(np.sort(context.rng.permutation(len(part))[:POOL_SAMPLED]))
             for part in parts[:1]
@@ -48,14 +50,14 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
         if run.domain.sequential:
             sample = parts
         told = [name for name in names if name == names[0] or name in run.state.seeds]
-        everywhere, somewhere = (_proportions_on(run, item) for item in (parts, sample))
+        everywhere, somewhere = (_proportions_on(run.laboratory, item) for item in (parts, sample))
         return TruthCompared(
             hidden=hidden.name,
             n_trials=sum(map(len, parts)),
-            corrected=_distances(run, hidden, told, everywhere, lapse=False),
-            uncorrected=_distances(run, hidden, told, everywhere, lapse=True),
-            pool=_distances(run, hidden, names, somewhere, lapse=False),
-            sequence=_sequence_statistics(run, hidden, told[0], parts[0], context.rng),
+            corrected=_distances(run.evidence, hidden, told, everywhere, lapse=False),
+            uncorrected=_distances(run.evidence, hidden, told, everywhere, lapse=True),
+            pool=_distances(run.evidence, hidden, names, somewhere, lapse=False),
+            sequence=_sequence_statistics(run.evidence, hidden, told[0], parts[0], context.rng),
         )
 
     return await run.step(
@@ -66,27 +68,27 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
     )
 
 
-def _space(run: Run, rng: np.random.Generator) -> list[Stimuli]:
+def _space(config: CampaignConfig, domain: Domain, rng: np.random.Generator) -> list[Stimuli]:
     """All trials of the space, each with its sides by lot; a sample of one too large to list; or some schedules."""
-    if run.domain.sequential:
-        return [run.domain.candidates(run.config.space, rng, SAMPLED) for _ in range(SCHEDULES)]
+    if domain.sequential:
+        return [domain.candidates(config.space, rng, SAMPLED) for _ in range(SCHEDULES)]
     try:
-        stimuli = run.domain.space(run.config.space)
+        stimuli = domain.space(config.space)
     except ExperimentError:
-        stimuli = run.domain.candidates(run.config.space, rng, SAMPLED)
-    return [with_random_sides(run.domain, stimuli, rng)]
+        stimuli = domain.candidates(config.space, rng, SAMPLED)
+    return [with_random_sides(domain, stimuli, rng)]
 
 
-def _proportions_on(run: Run, parts: Sequence[Stimuli]) -> Callable[[Theory, bool], Array]:
+def _proportions_on(
+    laboratory: Laboratory, parts: Sequence[Stimuli]
+) -> Callable[[Theory, bool], Array]:
     """What gives the choice proportions of a theory on all parts, with lapses or without; each is computed once."""
     found: dict[tuple[Digest, str, bool], Array] = {}
 
     def proportions(theory: Theory, lapse: bool) -> Array:
         key = theory.digest, repr(theory.priors), lapse
         if key not in found:
-            own = [
-                run.laboratory.proportions(theory, part, TRUTH_DRAWS, lapse=lapse) for part in parts
-            ]
+            own = [laboratory.proportions(theory, part, TRUTH_DRAWS, lapse=lapse) for part in parts]
             found[key] = np.concatenate(own)
         return found[key]
 
@@ -94,7 +96,7 @@ def _proportions_on(run: Run, parts: Sequence[Stimuli]) -> Callable[[Theory, boo
 
 
 def _distances(
-    run: Run,
+    evidence: RunEvidence,
     hidden: Theory,
     names: Sequence[Digest],
     proportions: Callable[[Theory, bool], Array],
@@ -108,7 +110,7 @@ def _distances(
     """
     found = {}
     for name in names:
-        theory = run.theory(name)
+        theory = evidence.theory(name)
         kept = lapse or not all(LAPSE in item.priors for item in (hidden, theory))
         gap = proportions(theory, kept) - proportions(hidden, kept)
         found[name] = float(np.mean(gap**2))
@@ -116,19 +118,23 @@ def _distances(
 
 
 def _sequence_statistics(
-    run: Run, hidden: Theory, leader: Digest, stimuli: Stimuli, rng: np.random.Generator
+    evidence: RunEvidence,
+    hidden: Theory,
+    leader: Digest,
+    stimuli: Stimuli,
+    rng: np.random.Generator,
 ) -> dict[str, dict[str, float]]:
     """How often people repeat their last choice under the rule and under the leader; empty where neither learns."""
-    theories = {"hidden": hidden, leader: run.theory(leader)}
+    theories = {"hidden": hidden, leader: evidence.theory(leader)}
     if not any(theory.learns for theory in theories.values()):
         return {}
-    n_steps = len(stimuli) if run.domain.sequential else min(len(stimuli), LONGEST)
+    n_steps = len(stimuli) if evidence.domain.sequential else min(len(stimuli), LONGEST)
     part = (
         stimuli.take(range(n_steps))
-        if run.domain.sequential
+        if evidence.domain.sequential
         else stimuli.take(rng.permutation(len(stimuli))[:n_steps])
     )
-    people = run.laboratory.simulate(list(theories.values()), part, TRUTH_DRAWS, rng)
+    people = evidence.laboratory.simulate(list(theories.values()), part, TRUTH_DRAWS, rng)
     return {name: repetitions(trials) for name, trials in zip(theories, people, strict=True)}
 
 

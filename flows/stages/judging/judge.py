@@ -9,7 +9,7 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import fits_of
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import DISTINCT, distance, sample_of_space
-from lakatos.flows.stages.epoch import (
+from lakatos.flows.stages.judging.epoch import (
     epoch_of,
     lasting,
     measure,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from lakatos.flows.stages.anchor import anchor_of, ledger_of
+from lakatos.flows.stages.judging.anchor import anchor_of, ledger_of
 from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, components
 from lakatos.judges.answer import JudgeAnswers, ask
 from lakatos.judges.gate import (

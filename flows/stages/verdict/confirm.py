@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.power import power_of_people, recovery_power
 from lakatos.experiments.record import DesignChosen, PairPower
-from lakatos.experiments.task import Design, Stimuli, StimulusOffer, identities
+from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, identities
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import ConfirmationFinished
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.collect import AnswersAwaited, AskedPeople, collect, recruit, standing
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.stages.asked import AnswersAwaited, AskedPeople
+from lakatos.flows.stages.collect import collect, recruit, standing
 from lakatos.flows.stages.design import differing
 from lakatos.flows.stages.plan import DESIGN_DRAWS
 from lakatos.flows.stages.preregister import CONFIRMATION, preregister
@@ -107,11 +110,11 @@ def choose_trials(
     offers = run.source.offers(context.rng, run.config.design.candidates)
     contrasts: list[ConfirmationContrast] = []
     for rival in rivals:
-        contrasts.append(contrast(run, context, offers, leader, rival))
+        contrasts.append(contrast(run.evidence, context, offers, leader, rival))
         if min(contrasts[-1].power) >= run.config.design.power:
             break
     best = max(contrasts, key=lambda item: min(item.power))
-    repetitions = repetitions_of(run)
+    repetitions = repetitions_of(run.config, run.domain)
     plan = Design(CONFIRMATION, best.stimuli, repetitions, settings.participants)
     names = [run.state.theories.name(name) for name in (leader, best.rival)]
     return DesignChosen(
@@ -145,23 +148,30 @@ def choose_trials(
 
 
 def contrast(
-    run: Run, context: StepContext, offers: Sequence[StimulusOffer], leader: Digest, rival: Digest
+    evidence: RunEvidence,
+    context: StepContext,
+    offers: Sequence[StimulusOffer],
+    leader: Digest,
+    rival: Digest,
 ) -> ConfirmationContrast:
     """The trials on which two theories, as the data have taught them, differ most, and the power to tell them apart."""
-    settings, repetitions = run.config.confirmation, repetitions_of(run)
-    theories = [run.theory(leader), run.theory(rival)]
+    settings, repetitions = (
+        evidence.config.confirmation,
+        repetitions_of(evidence.config, evidence.domain),
+    )
+    theories = [evidence.theory(leader), evidence.theory(rival)]
     found: list[tuple[float, Stimuli, list[Array], Array | None]] = []
     for offer in offers:  # one, or several schedules
         stimuli, answers = offer.stimuli, []
-        if not run.domain.sequential:
+        if not evidence.domain.sequential:
             answers = [
-                own[0] for own in run.laboratory.answers_of(theories, [stimuli], DESIGN_DRAWS)
+                own[0] for own in evidence.laboratory.answers_of(theories, [stimuli], DESIGN_DRAWS)
             ]
-            rows = most_different(run, stimuli, answers)
+            rows = most_different(evidence.config, evidence.domain, stimuli, answers)
             stimuli, answers = stimuli.take(rows), [own[:, rows] for own in answers]
         people, gain = None, 0.0
-        if run.domain.sequential or any(theory.learns for theory in theories):
-            people = run.laboratory.scores_of_simulated_people(
+        if evidence.domain.sequential or any(theory.learns for theory in theories):
+            people = evidence.laboratory.scores_of_simulated_people(
                 theories,
                 DESIGN_DRAWS,
                 stimuli,
@@ -186,20 +196,22 @@ def contrast(
     )
 
 
-def repetitions_of(run: Run) -> int:
+def repetitions_of(config: CampaignConfig, domain: Domain) -> int:
     """Presentations of each trial; the steps of a schedule come once."""
-    return 1 if run.domain.sequential else run.config.confirmation.repetitions
+    return 1 if domain.sequential else config.confirmation.repetitions
 
 
-def most_different(run: Run, stimuli: Stimuli, answers: list[Array]) -> list[int]:
+def most_different(
+    config: CampaignConfig, domain: Domain, stimuli: Stimuli, answers: list[Array]
+) -> list[int]:
     """Rows of the trials, different ones, on which two theories' expected choices are farthest apart."""
     first, second = (own.mean(axis=0) for own in answers)
     gap = np.abs(first - second).sum(axis=1)
-    keys = identities(run.domain, stimuli)
+    keys = identities(domain, stimuli)
     rows: list[int] = []
     seen: set[bytes] = set()
     for row in np.argsort(-gap, kind="stable").tolist():
-        if keys[row] not in seen and len(rows) < run.config.confirmation.trials:
+        if keys[row] not in seen and len(rows) < config.confirmation.trials:
             rows.append(row)
             seen.add(keys[row])
     return rows

@@ -9,7 +9,8 @@ import numpy as np
 
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.epoch import outcome
+from lakatos.flows.run.state import RunState
+from lakatos.flows.stages.judging.epoch import outcome
 from lakatos.judges.record import StrategyChosen
 from lakatos.judges.strategy import (
     SearchStrategy,
@@ -44,7 +45,7 @@ async def choose_strategy(run: Run, cycle: int) -> Recorded[StrategyChosen] | No
     def work(context: StepContext) -> StrategyChosen:
         validity = Validity(run.trace.journal.events(), roots=run.trace.artifacts.has, acts=ACTS)
         known = strategies(run.state.judging.strategies)
-        credits = credits_of(run, known, achieved, validity)
+        credits = credits_of(run.state, known, achieved, validity)
         chosen = known[choose(credits, context.rng)]
         n_outcomes = sum(validity.valid(item.record) for item in achieved)
         if may_widen(n_outcomes, len(known) + 1):
@@ -85,15 +86,15 @@ def strategies(chosen: Sequence[Recorded[StrategyChosen]]) -> dict[Digest, Searc
 
 
 def credits_of(
-    run: Run,
+    state: RunState,
     known: Mapping[Digest, SearchStrategy],
     achieved: Sequence[StrategyResult],
     validity: Validity,
 ) -> dict[Digest, StrategyCredit]:
     """What became of each strategy's theories and their descendants."""
-    by_cycle = {item.record.cycle: item.record.strategy for item in run.state.judging.strategies}
+    by_cycle = {item.record.cycle: item.record.strategy for item in state.judging.strategies}
     name = GrammarAdvocate.name
-    checked = {digest: item.record for digest, item in run.state.theories.checked.items()}
+    checked = {digest: item.record for digest, item in state.theories.checked.items()}
     proposed = {
         digest: by_cycle[record.cycle]
         for digest, record in checked.items()

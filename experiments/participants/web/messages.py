@@ -1,0 +1,128 @@
+"""What the page and its server say to each other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _RequestBody(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
+
+
+IDENTIFIER: Final = r"^[A-Za-z0-9_-]{1,64}$"
+Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
+
+
+class ProlificParameters(_RequestBody):
+    """The three parameters of the address under which Prolific sends people."""
+
+    participant: Identifier
+    study: Identifier
+    submission: Identifier
+
+
+Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{2,20}$")]
+
+
+class DeclineRequest(_RequestBody):
+    """The browser says that somebody does not agree to take part."""
+
+    language: Language
+    prolific: ProlificParameters | None = None
+    invitation: Identifier | None = None
+
+
+class ConsentRequest(_RequestBody):
+    """Somebody agrees to take part."""
+
+    consent: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """Digest of the text that was shown."""
+    language: Language
+    prolific: ProlificParameters | None = None
+    invitation: Identifier | None = None
+    """What the link of an invitation holds."""
+
+
+class ComprehensionRequest(_RequestBody):
+    """Answers to the questions on the instructions."""
+
+    attempt: Annotated[int, Field(ge=0, le=1000)]
+    """Attempts before this one, so that one sent twice counts once."""
+    answers: Annotated[list[Annotated[int, Field(ge=0, le=100)]], Field(max_length=100)]
+
+
+class AnswerRequest(_RequestBody):
+    """The answer to one step."""
+
+    position: Annotated[int, Field(ge=0, le=1_000_000)]
+    """Of the step; also the key by which an answer that is sent twice is known."""
+    response: Annotated[int, Field(ge=0, le=1000)]
+    response_time_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)]
+
+
+class ReplyRequest(_RequestBody):
+    """Answers to the questions about the person, before or after the task."""
+
+    block: Literal["before", "after"]
+    answers: Annotated[
+        dict[Annotated[str, Field(max_length=40)], int | float | str | list[int] | None],
+        Field(max_length=100),
+    ]
+    """By the names of the questions."""
+
+
+class StopRequest(_RequestBody):
+    """The browser says that somebody stops before the end."""
+
+    keep: bool
+    """Whether the answers so far may be used."""
+
+
+class NextRequest(_RequestBody):
+    """Somebody goes on to another experiment."""
+
+    language: Language
+
+
+class ProblemReply(BaseModel):
+    """Why a request was refused."""
+
+    error: str
+    """A word for programs."""
+    detail: str = ""
+
+
+class StateReply(BaseModel):
+    """Where a person is; see `experiments.participants.web.view.state_of`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    phase: str
+
+
+class AnswerReply(BaseModel):
+    """What came of an answer."""
+
+    saved: bool
+    """False where the step had an answer already, which stands."""
+    feedback: str
+    state: StateReply
+
+
+PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"model": ProblemReply, "description": words}
+    for status, words in {
+        400: "No JSON.",
+        401: "No session, or no right.",
+        403: "Another site asks.",
+        404: "Nothing here.",
+        408: "Too slow.",
+        409: "Not asked now.",
+        413: "Too large.",
+        415: "Not JSON.",
+        422: "Not of the form.",
+        429: "Too fast.",
+    }.items()
+}

@@ -1,0 +1,108 @@
+"""What people were asked and what they answered so far, by the trace; what a run waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakatos.experiments.design import design_from_json
+from lakatos.experiments.participants import SOURCES
+from lakatos.experiments.participants.answers import LANGUAGE_MODEL
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.record import AnswersArrived, PeopleRecruited
+from lakatos.experiments.task import Design
+from lakatos.flows.run.state import RunState
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.digest import Digest
+from lakatos.traces.inbox import InboxBatch
+from lakatos.traces.record import Tombstone
+from lakatos.traces.step import Recorded, Trace
+
+
+@dataclass(frozen=True)
+class AnswersAwaited:
+    """A pass ended because answers are missing; the next one goes on from there."""
+
+    experiment: str
+    source: str
+    n_completed: int
+    n_arrived: int
+    n_planned: int
+    """People wanted by now, those in place of excluded ones among them."""
+    to_stop: str = ""
+    """Command that stops a recruitment which still lets people in, although collection has ended; it is to be run."""
+
+    @property
+    def text(self) -> str:
+        """What is waited for, and what brings it."""
+        others = self.n_arrived - self.n_completed
+        how = (
+            SOURCES[self.source].brought_by
+            if self.source in SOURCES
+            else "answers arrive through the inbox"
+        )
+        if self.to_stop:
+            return (
+                f"collection of experiment {self.experiment} has ended with {self.n_completed} of {self.n_planned} "
+                "people, and its study on Prolific could still let people in, who would be paid for nothing. Stop it: "
+                f"`{self.to_stop}`. Then `lakatos resume`."
+            )
+        return (
+            f"waiting for {'the language model' if self.source == LANGUAGE_MODEL else 'people'}: {self.n_completed} of "
+            f"{self.n_planned} have completed experiment {self.experiment}"
+            f"{f', and {others} stopped before the end' if others else ''}; {how}. Then `lakatos resume`; "
+            "`lakatos resume --enough` goes on with those who have."
+        )
+
+
+@dataclass(frozen=True)
+class AskedPeople:
+    """People who were asked, and what was frozen before."""
+
+    plan: Recorded[Preregistration]
+    recruited: Recorded[PeopleRecruited]
+
+
+def erased(trace: Trace) -> set[Digest]:
+    """Digests of all records that a tombstone says no longer hold."""
+    return {item.record.target for item in trace.records(Tombstone)}
+
+
+def answers_of(trace: Trace, *experiments: str) -> list[Recorded[AnswersArrived]]:
+    """Answers to these experiments that were not withdrawn, in the order of their arrival."""
+    gone = erased(trace)
+    return [
+        item
+        for item in trace.records(AnswersArrived)
+        if item.record.experiment in experiments and item.digest not in gone
+    ]
+
+
+def waiting_in(state: RunState) -> AnswersAwaited | None:
+    """What a run waits for, by its records."""
+    config, known = state.campaign.config, state.experiments
+    if config is None or not config.by_person:
+        return None
+    for name, asked in known.recruited.items():
+        people = known.answers.get(name, ())
+        n_completed = sum(item.record.status == "completed" for item in people)
+        stale = name in known.collected or name in known.closed or name in known.withdrawn
+        wanted = known.wanted.get(name, asked.record.n_participants)
+        if not stale and n_completed < wanted:
+            return AnswersAwaited(name, asked.record.source, n_completed, len(people), wanted)
+    return None
+
+
+def _design(artifacts: ArtifactStore, plan: Preregistration) -> Design:
+    return design_from_json(artifacts.get_json(plan.design))
+
+
+def key_of(trace: Trace, asked: Recorded[PeopleRecruited]) -> Digest:
+    """Of the step that asked."""
+    event = trace.journal.find_record(asked.digest)
+    assert event is not None
+    return event.key
+
+
+def _arrived(trace: Trace, experiment: str) -> list[InboxBatch]:
+    """Batches of an experiment that wait in the inbox."""
+    return [batch for batch in trace.inbox.pending() if batch.json()["experiment"] == experiment]

@@ -1,0 +1,144 @@
+"""A posterior as a value: its draws, whether they can be believed, and how they are kept."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.task import Trials
+from lakatos.theories.errors import PosteriorError
+from lakatos.traces.home import import_alone
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)  # once a day it announces its next release
+    az: Any = import_alone("arviz")  # its types cannot be checked
+
+Array = NDArray[np.float64]
+Method = Literal["NUTS", "adaptive Metropolis", "none"]
+RESERVED = frozenset(
+    (
+        "chain",
+        "draw",
+        "unit",
+        "parameter",
+        "population_center",
+        "population_spread",
+        "population_median",
+    )
+)
+"""Names that a parameter cannot have in an InferenceData; it gets an underscore."""
+R_HAT, ESS_PER_CHAIN, PARETO_K = 1.01, 100, 0.7
+"""Beyond these a posterior, or a leave-one-out estimate, is not to be trusted."""
+
+
+@dataclass(frozen=True)
+class ChainDiagnostics:
+    """Whether the chains agree and moved enough; see `problems`."""
+
+    r_hat: float
+    """Largest rank-normalised split R-hat of any quantity; NaN for a theory without parameters."""
+    ess_bulk: float
+    """Smallest effective sample size of any quantity, in the middle of its distribution."""
+    ess_tail: float
+    """The same in the tails."""
+    n_divergences: int
+    n_chains: int
+    n_draws: int
+    """Of each chain, before any thinning."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, a sentence each; empty when nothing was found."""
+        found = []
+        if self.r_hat > R_HAT:
+            found.append(
+                f"chains disagree: R-hat is {self.r_hat:.3f}, above {R_HAT}; draw and tune more."
+            )
+        if min(self.ess_bulk, self.ess_tail) < ESS_PER_CHAIN * self.n_chains:
+            found.append(
+                f"effective sample size is {min(self.ess_bulk, self.ess_tail):.0f}, below {ESS_PER_CHAIN} a chain; "
+                "draw more."
+            )
+        if self.n_divergences:
+            found.append(
+                f"{self.n_divergences} transitions diverged; the posterior has corners that were cut."
+            )
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Draws of a theory's parameters given answers. Made by `fit` or `load_posterior`."""
+
+    theory: str
+    """Name of the theory."""
+    digest: str
+    """Address of its source."""
+    method: Method
+    reason: str
+    """Why this method."""
+    data: Any
+    """An ArviZ InferenceData with the groups ``posterior``, ``sample_stats``, ``log_likelihood``, ``observed_data``,
+    ``constant_data``, and ``posterior_predictive`` once checked. A *cell* is one unit's answers to one trial."""
+    diagnostics: ChainDiagnostics
+    answers: str
+    """Digest of stimuli and answers: only posteriors of the same answers can be compared."""
+    layers: tuple[str, ...]
+    """Protection under which the sampler ran."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Wall time: ``prepare`` (tracing and compiling), ``sample``, ``evaluate`` (log-likelihoods)."""
+
+    def values(self, name: str) -> Array:
+        """Draws of one parameter, ``(n_chains, n_draws, n_units)``."""
+        return np.asarray(self.data.posterior[stored_name(name)], dtype=np.float64)
+
+    def save(self, path: str | Path) -> None:
+        """Write a netCDF file that ArviZ opens, and `load_posterior`."""
+        described = {
+            name: getattr(self, name)
+            for name in ("theory", "digest", "method", "reason", "answers", "layers")
+        }
+        text = json.dumps(
+            {**described, "diagnostics": asdict(self.diagnostics), "seconds": dict(self.seconds)}
+        )
+        stored = self.data.copy()
+        stored.posterior.attrs["lakatos"] = text
+        stored.to_netcdf(str(path), engine="h5netcdf")
+
+
+def load_posterior(path: str | Path) -> Posterior:
+    """Read the posterior that `Posterior.save` wrote.
+
+    Raises:
+        PosteriorError: The file is none of these.
+    """
+    try:
+        with az.rc_context({"data.load": "eager"}):
+            data = az.from_netcdf(str(path), engine="h5netcdf")
+        described = json.loads(data.posterior.attrs.pop("lakatos"))
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise PosteriorError(
+            f"{path} holds no posterior that `Posterior.save` wrote: {error}."
+        ) from None
+    described["diagnostics"] = ChainDiagnostics(**described["diagnostics"])
+    described["layers"] = tuple(described["layers"])
+    return Posterior(data=data, **described)
+
+
+def stored_name(name: str) -> str:
+    """How a parameter is called in the InferenceData, where some names are those of dimensions."""
+    return f"{name}_" if name in RESERVED else name
+
+
+def digest_of(trials: Sequence[Trials]) -> str:
+    """Digest of stimuli and answers."""
+    text = json.dumps([item.to_json() for item in trials], sort_keys=True)
+    return sha256(text.encode()).hexdigest()
