@@ -90,7 +90,7 @@ class StudySettings:
     page: Mapping[str, Any]
     validation: Mapping[str, Any]
     respond: Callable[[], Any]
-    """Makes the rule that simulated people follow: `experiments.participants.simulated.Respond`."""
+    """Makes the rule that simulated people follow: `experiments.participants.simulated.ResponseRule`."""
     trials: Callable[[], Sequence[Trials]]
     """Reads the archive that the study names."""
     sealed_rows: Mapping[str, Sequence[int]] | None = None

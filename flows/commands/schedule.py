@@ -353,7 +353,7 @@ def watch_command(
 ) -> None:
     """Carry out schedules and start passes when answers arrive, without Prefect; each pass is a process of its own.
 
-    In Python: `lakatos.flows.run.next_pass.Watcher`.
+    In Python: `lakatos.flows.operations.inbox_watch.watch`.
     """
     from lakatos.flows.operations.inbox_watch import watch
     from lakatos.flows.run.logs import speaker

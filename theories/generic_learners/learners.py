@@ -4,7 +4,7 @@ Gradient boosting and a small network see each trial from the side of each of it
 properties in which the domain describes it and, in tasks of many steps, what the person did and got before. On top of
 their mean stands a population of people who differ in how strictly they follow it, in lapses, in a side that they
 favour and in tastes, because the people of a theory may differ as well. What it reaches is the ceiling of
-`theories.completeness`.
+`theories.generic_learners.completeness`.
 
 References:
     Friedman (2001), Annals of Statistics 29(5), 1189-1232 (boosting).

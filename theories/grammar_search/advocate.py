@@ -213,9 +213,9 @@ class GrammarAdvocate:
             proposal: What `revise` returned.
             brief: Its first start is the leader.
             evaluate: As in `revise`.
-            validate: Scores on people that a composition was not fitted to; see `theories.prune`.
+            validate: Scores on people that a composition was not fitted to; see `theories.grammar_search.prune`.
             rng: Source of the order in which neighbours are considered.
-            same: Tells what changes no prediction; see `theories.prune`.
+            same: Tells what changes no prediction; see `theories.grammar_search.prune`.
         """
         cut: dict[object, Trial] = {}
 

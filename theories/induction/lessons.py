@@ -72,7 +72,7 @@ LAPSES = (0.002, 0.1)
 
 @dataclass(frozen=True)
 class LearningRule:
-    """A rule of learning, as `theories.induction.induce.Induced` wants it."""
+    """A rule of learning, as `theories.induction.induce.InducedRule` wants it."""
 
     source: str
     cross_validated: float

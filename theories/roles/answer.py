@@ -76,7 +76,7 @@ class Steelman(Answer):
 
 
 class Stated(Answer):
-    """A prediction in terms that can be tried; see `theories.checks.claim.Prediction`."""
+    """A prediction in terms that can be tried; see `theories.checks.prediction.ClaimPrediction`."""
 
     relation: Literal[
         "increasing",

@@ -30,7 +30,7 @@ KNOWN_LAYERS = (
     "no_executable_memory",
     "no_clocks",
 )
-"""Every name that `theories.sandbox.client.Level.layers` may hold."""
+"""Every name that `theories.sandbox.client.ProtectionLevel.layers` may hold."""
 COIN = (
     "def choose(parameters, trials, xp):\n    return 0.5 + 0 * parameters['x'] + 0 * trials['x']\n"
 )
