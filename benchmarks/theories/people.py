@@ -3,7 +3,7 @@
     python benchmarks/theories/people.py --data ../shared/data   # resumes; benchmarks/results/theories/people.json
 
 For each data set and each published theory of its domain: the population is fitted to four fifths of the problems
-(or of the people) by `theories.fitting.evaluate`, and predicts the rest; for some also the theory that the grammar's search
+(or of the people) by `theories.fitting.evaluate`, and predicts the rest; for some also what the grammar's search
 finds in the same four fifths, anew in each fold. Reported are nats per choice and the mean squared error of choice
 proportions, with standard errors over people (over problems where only counts are published). Where every person has
 a schedule of their own, only people can be left out. Large data sets are represented by as many people of each

@@ -74,7 +74,7 @@ class TheoryView:
 
         Raises:
             TrialsError: A language model answered some of the experiments, and people others.
-            TheoryProbabilityError: A person, or a trial, is answered about otherwise alone; see `theories.running.alone`.
+            TheoryProbabilityError: A person, or a trial, alone is answered otherwise; see `theories.running.alone`.
         """
         check_unmixed(trials)
         if not self.walks:
