@@ -10,7 +10,7 @@ population's median has the declared prior. A pooled experiment has one vector o
 population; both have the declared prior, z_uj ~ N(0, 1). Answers are independent given the parameters.
 
 Where a theory can be traced, PyMC builds this model and nutpie samples it by NUTS within the sandbox profile of
-`theories.sandbox.inference`; otherwise `theories.fitting.metropolis` samples it from the theory's NumPy code; the result
+`theories.sandbox.inference`; else `theories.fitting.metropolis` samples it from the theory's NumPy code; the result
 says so and why. Either way the log-likelihoods are computed here, by the NumPy code in the ordinary sandbox; draws
 whose claimed density is not the one computed here are refused. (That they are *typical* draws is the sampler's word.)
 
