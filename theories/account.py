@@ -200,7 +200,9 @@ def tell_clause(
         return ToldClause(_filled(clause.says, "", priors), clause, 0, "", 0.0)
     prior = priors[clause.by]
     if prior.idle:
-        return ToldClause(_filled(clause.says, "", priors), clause, 0, "", 0.0, idle=True)
+        of_some = "{who}" in clause.says
+        text = _filled(clause.says.replace("{who}", "some people"), "", priors)
+        return ToldClause(text, clause, 0, "", 0.0, of_some=of_some, idle=True)
     values = prior.quantile((np.arange(N_PEOPLE) + 0.5) / N_PEOPLE)
     distances = _distances(clause, values, priors)
     above = float(np.mean(distances > 0))

@@ -173,7 +173,7 @@ def _limits_of_search(reading: RunReading) -> list[str]:
             "tried. The best of many looks better than it is on the data used for picking."
         )
     found += [
-        f"No trial that was asked shows whether people {text}; the winner's program has a place for it."
+        f"No trial that was asked shows whether {text}; the winner's program has a place for it."
         for text in _idle_clauses(reading)
     ]
     if reading.leader and (why := reading.checked[reading.leader].record.unreadable):
@@ -190,7 +190,8 @@ def _idle_clauses(reading: RunReading) -> list[str]:
     if reading.leader is None:
         return []
     told = reading.theory(reading.leader).account()
-    return [clause.text for clause in told.clauses if clause.idle]
+    idle = [clause for clause in told.clauses if clause.idle]
+    return [clause.text if clause.of_some else f"people {clause.text}" for clause in idle]
 
 
 def _limits_of_scope(reading: RunReading) -> list[str]:

@@ -59,6 +59,16 @@ def test_people_are_divided_only_where_their_answers_show_that_they_differ():
     assert tell_clause(kind, {"type": doubtful}).text == "some people count"
 
 
+def test_what_no_trial_depends_on_is_kept_apart_and_no_part_of_the_claim():
+    idle = Prior("uniform", -4, 4, idle=True)
+    told = tell_clause(PULL, {"pull": idle})
+    assert (told.text, told.idle, told.direction) == ("like it", True, 0)
+    kind = ClauseWording("{who} count", by="pull")
+    assert tell_clause(kind, {"pull": idle}).text == "some people count"
+    account = account_of("Counting", [PULL, ClauseWording("count")], {"pull": idle})
+    assert (account.name, account.claim) == ("Counting", "People count.")
+
+
 def test_a_centre_at_a_limit_is_said():
     assert (
         tell_clause(PULL, {"pull": learned(4.0)}).text

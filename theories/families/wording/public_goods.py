@@ -40,7 +40,7 @@ WORDS: Words = {
     "taste:where coins lie": _moved(
         "{much}leave their coins where they lie to begin with",
         "{much}move their coins from where they lie to begin with",
-        "default_effect", "a default effect", "restlessness", "starts_in_fund",
+        "default_effect", "default effects", "restlessness", "starts_in_fund",
     ),
     "rules:talk": _moved(
         "give {much}more where they can talk to one another",
@@ -55,7 +55,7 @@ WORDS: Words = {
     "rules:rewards possible": _moved(
         "give {much}more where others can reward them",
         "give {much}less where others can reward them",
-        "expectancy", "hope for rewards", "disdain for rewards", "reward_effect",
+        "expectancy", "reward hopes", "reward disdain", "reward_effect",
     ),
     "rules:all or nothing": _moved(
         "give {much}more where they can only give all or nothing",
@@ -103,11 +103,11 @@ WORDS: Words = {
     "time:last round": _moved(
         "give {much}less in a round that they know to be the last",
         "give {much}more in a round that they know to be the last",
-        "last_round", "a selfish end", "a generous end",
+        "last_round", "selfish ends", "generous ends",
     ),
     "time:nearness of the end": _moved(
         "give {much}less, the nearer the end is that they know of",
-        "give {much}more, the nearer the end is that they know of", "end_effect", "an end effect", "a rising end",
+        "give {much}more, the nearer the end is that they know of", "end_effect", "end effects", "rising ends",
     ),
     "heaps:multiples of five": _moved(
         "{much}like multiples of five coins",
