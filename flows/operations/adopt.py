@@ -23,7 +23,7 @@ from lakatos.traces.artifact import write_whole
 
 MOST_FIRST_RIVALS = 6
 MOST_TRIALS = 60
-LEAST_SEALED = 10
+LEAST_SEALED = 25
 """Different trials below which none is sealed."""
 
 

@@ -26,6 +26,7 @@ from lakatos.judges.state import JudgingState
 from lakatos.memory import state as memory_state
 from lakatos.memory.state import MemoryState
 from lakatos.theories import state as theories_state
+from lakatos.theories.record import SealedScored
 from lakatos.theories.roles import state as roles_state
 from lakatos.theories.roles.state import RolesState
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage, scoreboard
@@ -58,6 +59,8 @@ def _start(state: CampaignState, item: Recorded[CampaignStarted]) -> CampaignSta
     return replace(state, started=item, config=config)
 
 
+LEAST_SEALED = 5
+"""Distinct sealed trials on which a verdict may rest; fewer show nothing of others, whatever people's interval is."""
 CAMPAIGN_RULES: Final[StateRules] = {
     CampaignStarted: _start,
     CycleClosed: keep_all("cycles"),
@@ -92,8 +95,16 @@ class RunState:
             list(self.experiments.collected),
             {key: item.record for key, item in self.theories.scores.items()},
             {name: item.record for name, item in self.theories.checked.items()},
-            {name: item.record for name, item in self.theories.sealed_scores.items()},
+            self.decisive_sealed,
         )
+
+    @property
+    def decisive_sealed(self) -> Mapping[Digest, SealedScored]:
+        """Scores on sealed answers; none where these are so few trials that no verdict can rest on them."""
+        opened = self.experiments.sealed
+        if opened is None or opened.record.n_trials < LEAST_SEALED:
+            return {}
+        return {name: item.record for name, item in self.theories.sealed_scores.items()}
 
     @property
     def n_tried(self) -> int:

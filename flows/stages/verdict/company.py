@@ -131,10 +131,10 @@ async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | Non
 
 
 def answers_of_company(evidence: RunEvidence) -> CompanyAnswers:
-    """Sealed answers where there are any, else the open ones, parts of which are left out in turn."""
+    """Sealed answers where there are enough, else the open ones, parts of which are left out in turn."""
     learned = [evidence.trials(name) for name in evidence.state.experiments.collected]
     opened = evidence.state.experiments.sealed
-    if opened is None:
+    if opened is None or not evidence.state.decisive_sealed:
         basis = BASES[left_out_kind(learned)]
         return CompanyAnswers(learned, [], tuple(evidence.state.experiments.collected), basis)
     unseen = [evidence.trials_of(digest) for digest in opened.record.trials]
@@ -151,8 +151,8 @@ def learn_generically(run: Run, answers: CompanyAnswers) -> LearnerPrediction:
 
 
 def _scores_in_pool(state: RunState, name: Digest) -> list[UnitScores]:
-    if name in state.theories.sealed_scores:
-        return [item.scores for item in state.theories.sealed_scores[name].record.scores]
+    if name in state.decisive_sealed:
+        return [item.scores for item in state.decisive_sealed[name].scores]
     return [
         state.theories.scores[name, item].record.left_out.scores
         for item in state.experiments.collected
@@ -365,7 +365,7 @@ def describe(measured: CompletenessMeasured) -> str:
             else "no interval: everybody gains the same by it"
         )
         parts.append(
-            f"The textbook's best of {n_published} published theories fitted likewise, {best.name}{share}; the leader "
-            f"is ahead of it by {measured.ahead:+.4f} nats per choice ({interval})."
+            f"The textbook's best of {n_published} published theories fitted likewise, {best.name}{share}; the "
+            f"leader's advantage over it is {measured.ahead:+.4f} nats per choice ({interval})."
         )
     return " ".join(parts)

@@ -31,8 +31,6 @@ from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
 Array = NDArray[np.float64]
-LEAST_SEALED = 5
-"""Distinct sealed trials from which a verdict may conclude."""
 
 
 @task(name="open_sealed")
@@ -121,8 +119,7 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
         errors = tuple(_errors(run.evidence, name) for name in dict.fromkeys([leader, *seeds]))
         rival, advantage, basis, n_compared = _advantage(run.state, leader, rivals)
         interval = advantage.interval_of_chosen(n_compared) if advantage else None
-        decides = basis != EXPLORATORY and not are_few(run.state.experiments.sealed)
-        holds = decides and interval is not None and interval[0] > 0
+        holds = basis != EXPLORATORY and interval is not None and interval[0] > 0
         cross_validated = _cross_validated(run.state)
         stop = run.state.campaign.cycles[-1].record.stop
         return CampaignConcluded(
@@ -222,15 +219,12 @@ RivalAdvantages: TypeAlias = tuple[dict[Digest, ScoreEstimate], str, int]
 
 def _on_sealed(state: RunState, leader: Digest, rivals: Sequence[Digest]) -> RivalAdvantages | None:
     """On answers that were sealed from the loop; None where there are none."""
-    sealed = state.theories.sealed_scores
-    if not sealed:
+    sealed, opened = state.decisive_sealed, state.experiments.sealed
+    if not sealed or opened is None:
         return None
-    scores = {name: [units.scores for units in item.record.scores] for name, item in sealed.items()}
+    scores = {name: [units.scores for units in item.scores] for name, item in sealed.items()}
     found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
-    opened = state.experiments.sealed
-    n_trials = opened.record.n_trials if opened else 0
-    few = ", too few to show anything of others" if are_few(opened) else ""
-    basis = f"{n_trials} sealed trials, populations learned from the open ones{few}"
+    basis = f"{opened.record.n_trials} sealed trials, populations learned from the open ones"
     return found, basis, len(scores)
 
 
@@ -253,11 +247,6 @@ def _on_frozen(state: RunState, leader: Digest, rivals: Sequence[Digest]) -> Riv
     predicted = {name for (name, _), item in scores if item.record.frozen is not None}
     n_compared = len(predicted & set(state.theories.pool))
     return {name: item[0] for name, item in frozen.items()}, basis, n_compared
-
-
-def are_few(opened: Recorded[SealedOpened] | None) -> bool:
-    """Whether there are so few sealed trials that they show nothing of others, whatever people's interval is."""
-    return opened is not None and opened.record.n_trials < LEAST_SEALED
 
 
 def _cross_validated(state: RunState) -> tuple[CrossValidated, ...]:
