@@ -32,7 +32,7 @@ SPACES: dict[str, dict[str, Any]] = {
     "offers": {},
     "games": {},
     "estimation": {},
-    "public_goods": {},
+    "public_goods": {"all_or_nothing": False},
 }
 
 
