@@ -321,6 +321,7 @@ def test_a_second_process_cannot_write_the_same_run(finished: Path) -> None:
         Trace.open(finished, RECORD_TYPES)
 
 
+@pytest.mark.slow
 def test_a_theory_that_raises_is_refused_with_its_line_and_the_campaign_goes_on(
     tmp_path: Path,
 ) -> None:

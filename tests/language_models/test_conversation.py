@@ -340,6 +340,7 @@ def test_a_bug_in_a_tool_stops_the_run():
         talk([calls(("double", {}))], toolbox=Toolbox([Broken()]))
 
 
+@pytest.mark.slow
 def test_a_model_that_writes_anything_at_all_breaks_no_rule_and_ends():
     rng = np.random.default_rng(5)
     words = [

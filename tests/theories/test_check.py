@@ -158,6 +158,7 @@ class TestHonestTheories:
         ]
         assert [check.passed for check in claims] == [True, True]
 
+    @pytest.mark.slow
     def test_that_learn_declare_their_memory(self, sandbox):
         report = check_theory(
             program(f"{CLAIM}PARAMETERS = {{{SENSITIVITY}}}\n{LEARNER}"), DOMAIN, sandbox
@@ -293,6 +294,7 @@ class TestMisbehaviour:
         ):
             report.raise_for_failure()
 
+    @pytest.mark.slow
     def test_of_what_could_not_score_an_experiment_in_time_is_found(self):
         body = (
             EVIDENCE

@@ -438,6 +438,7 @@ class TestDiagnosis:
         assert found.dependencies
         assert ("value:habit" in found.remedies) == (planted == "repetition")
 
+    @pytest.mark.slow
     def test_where_everybody_follows_the_leader_it_speaks_of_no_second_kind_of_people(self):
         for seed in range(5):
             rng = np.random.default_rng(100 + seed)

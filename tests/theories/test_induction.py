@@ -781,6 +781,7 @@ def test_what_cannot_reach_what_the_search_has_is_left_out_and_the_rest_is_as_be
     assert induce(DOMAIN, data, np.random.default_rng(3), least=0.0) == []
 
 
+@pytest.mark.slow
 def test_no_shared_rule_explains_more_than_each_trials_own_proportion():
     answers = read_answers(DOMAIN, [answer(spared_of_zeros, noise=0.2, n_trials=20)])
     everything = np.ones(len(answers.counts), dtype=bool)

@@ -13,6 +13,7 @@ def run(tmp_path, monkeypatch) -> HonestRun:
     return HonestRun(tmp_path)
 
 
+@pytest.mark.slow
 def test_every_journal_written_anew_is_found_and_none_is_signed(run) -> None:
     """The first of the 10,000 of ``benchmarks/traces/forge.py``."""
     kinds = set()

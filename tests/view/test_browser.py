@@ -200,6 +200,7 @@ def test_keys_lead_through_the_pages_and_colours_stay_chosen(
         page.locator("ol.timeline li").first.wait_for()
 
 
+@pytest.mark.slow
 def test_a_page_can_be_read_without_scripts(finished: Path, opened: Callable[..., Any]) -> None:
     with served(finished) as url:
         page = opened(java_script_enabled=False)

@@ -388,6 +388,7 @@ def test_prolific_s_address_is_understood(browser, serve, tmp_path):
     assert (found.submission, found.status, found.code) == ("u1", "completed", "CODE1")
 
 
+@pytest.mark.slow
 def test_an_invitation_lets_one_person_in_and_a_bare_address_nobody(browser, serve, tmp_path):
     open_experiment(tmp_path, n_trials=2, checks=1, access="invited")
     store = SessionStore(tmp_path)

@@ -57,7 +57,7 @@ PULL = log_uniform(
 
 
 def _odds(meaning: str, limit: float = 10.0, unit: str = WHOLE) -> Mapping[str, Any]:
-    return normal(0.0, 0.3 * limit, limit, unit, meaning)
+    return normal(0.0, round(0.3 * limit, 6), limit, unit, meaning)
 
 
 def _effect(

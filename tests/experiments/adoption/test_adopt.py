@@ -224,6 +224,7 @@ def renamed(data: pd.DataFrame, names: dict[str, str], seed: int) -> pd.DataFram
     return frame[list(rng.permutation(list(frame.columns)))]
 
 
+@pytest.mark.slow
 def test_published_answers_adopted_by_file_equal_those_of_the_built_in_reader(
     data_folder: Path, tmp_path: Path
 ) -> None:

@@ -78,6 +78,7 @@ def take_part(
         return asyncio.run(hold_session(experiment, place, "", ask, AskingSettings(**manner)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_session_can_be_held_in_every_kind_of_task(tmp_path: Path, domain: str) -> None:
     experiment = experiment_of(domain)
@@ -167,6 +168,7 @@ def test_who_does_not_understand_the_instructions_is_screened_out(tmp_path: Path
     assert "attempts left: 1" in page_of(told[1])
 
 
+@pytest.mark.slow
 def test_what_no_longer_fits_is_forgotten_and_the_instructions_never(tmp_path: Path) -> None:
     told: list[dict[str, Any]] = []
     experiment = experiment_of("risky", n_trials=10, checks=0)

@@ -153,6 +153,7 @@ def test_a_small_study_runs_reports_and_audits_from_the_command_line(tmp_path: P
     assert "the audit passes" in checked.stdout
 
 
+@pytest.mark.slow
 def test_an_unknown_key_is_refused_with_the_nearest_known_one(tmp_path: Path) -> None:
     done = lakatos(
         "run", write_study(tmp_path, "sede = 3"), "--engine", "none", "--runs", tmp_path / "runs"

@@ -599,6 +599,7 @@ def test_control_characters_and_turned_text_are_left_out() -> None:
     assert clean("a\x00b\u202ec\nd\ud800") == "abc\nd"
 
 
+@pytest.mark.slow
 def test_figures_can_be_read_aloud_and_names_in_the_page_are_unique(
     eventful: Path, tmp_path: Path
 ) -> None:

@@ -433,6 +433,7 @@ def test_answers_after_the_end_of_the_campaign_give_the_state_of_the_same_answer
     assert outcome(copy) == in_order[14]
 
 
+@pytest.mark.slow
 def test_half_a_delivery_leaves_nothing_and_the_whole_one_counts_once(
     asked: Asked, in_order: dict[int, dict[str, object]], copy: Path
 ) -> None:

@@ -36,7 +36,7 @@ def test_the_sentence_has_the_share_its_interval_and_the_textbook():
     assert "predicts 90% of what generic learners" in text
     assert "95% interval 86% to 94%; people left out in turn" in text
     assert "Books, predicts 80%" in text
-    assert "by +0.0120 nats per choice (95% interval +0.0020 to +0.0220)" in text
+    assert "advantage over it is +0.0120 nats per choice (95% interval +0.0020 to +0.0220)" in text
 
 
 def test_a_leader_out_of_the_textbook_and_undefined_completeness_are_said():

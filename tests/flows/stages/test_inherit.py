@@ -62,6 +62,7 @@ def begun(runs, **memory):
     return run
 
 
+@pytest.mark.slow
 def test_sources_of_a_rival_laboratory_pass_the_checks_of_any_stranger_or_stay_out(tmp_path):
     bad = {
         "spy": GOOD.replace("):\n", "):\n    import os\n", 1),

@@ -268,6 +268,7 @@ def test_elimination_by_aspects_follows_its_recursion():
         )
 
 
+@pytest.mark.slow
 def test_elimination_by_aspects_matches_people_who_eliminate():
     rng = np.random.default_rng(5)
     aspects, weights = aspects_of(8.5), np.array([1, *WEIGHTS.values()])

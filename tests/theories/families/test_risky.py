@@ -675,6 +675,7 @@ def test_calibration_on_exact_proportions_recovers_the_parameters():
         assert center == pytest.approx(value, rel=1e-3), name
 
 
+@pytest.mark.slow
 def test_leaving_one_trial_out_agrees_with_fitting_without_it():
     composition = SEEDS["decision_field_theory"][1]
     rng = np.random.default_rng(6)
