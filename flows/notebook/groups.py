@@ -237,5 +237,4 @@ def _of_numbers(gain: ScoreEstimate) -> str:
 
 
 def _interval(estimate: ScoreEstimate) -> str:
-    low, high = estimate.interval
-    return f"{estimate.value:+.4f} nats per choice, 95% interval {low:+.4f} to {high:+.4f}"
+    return f"{estimate.value:+.4f} nats per choice, {estimate.interval_in_words()}"

@@ -351,10 +351,9 @@ def _in_brief(
     known = {name: item for name, item in found.items() if item is not None}
     if known:
         name = max(known, key=lambda item: known[item].value)
-        low, high = known[name].interval
         yield (
             f"Experiment {name} (of {len(known)}) speaks for it most: {known[name].value:+.4f} nats per choice "
-            f"(95% interval {low:+.4f} to {high:+.4f})."
+            f"({known[name].interval_in_words()})."
         )
     if carried:
         most = carried[0]

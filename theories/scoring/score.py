@@ -239,6 +239,14 @@ class ScoreEstimate:
         half = max(2.0, float(-ndtri(0.025 / max(n_compared, 1)))) * self.standard_error
         return self.value - half, self.value + half
 
+    def interval_in_words(self, n_compared: int = 1) -> str:
+        """For example ``95% interval +0.0020 to +0.0220``, with the choice that it was corrected for."""
+        if not self.is_known:
+            return "no interval: everybody who answered gains the same by it"
+        low, high = self.interval_of_chosen(n_compared)
+        chosen = f", corrected for the choice among {n_compared} theories" if n_compared > 1 else ""
+        return f"95% interval {low:+.4f} to {high:+.4f}{chosen}"
+
 
 def mean_over_units(scores: UnitScores) -> ScoreEstimate:
     """Nats per choice with a standard error clustered by unit (ratio estimator)."""

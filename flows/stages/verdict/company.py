@@ -357,13 +357,7 @@ def describe(measured: CompletenessMeasured) -> str:
             f"It is itself the best of {n_published} published theories, all fitted likewise."
         )
     else:
-        ahead = ScoreEstimate(measured.ahead, measured.ahead_error)
-        low, high = ahead.interval
-        interval = (
-            f"95% interval {low:+.4f} to {high:+.4f}"
-            if ahead.is_known
-            else "no interval: everybody gains the same by it"
-        )
+        interval = ScoreEstimate(measured.ahead, measured.ahead_error).interval_in_words()
         parts.append(
             f"The textbook's best of {n_published} published theories fitted likewise, {best.name}{share}; the "
             f"leader's advantage over it is {measured.ahead:+.4f} nats per choice ({interval})."

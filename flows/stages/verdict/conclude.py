@@ -297,14 +297,7 @@ def _text(
     if advantage is None or rival is None:
         parts.append(f"{name} leads; there is no first rival to compare it with.")
     else:
-        low, high = advantage.interval_of_chosen(n_compared)
-        chosen = f", corrected for the choice among {n_compared} theories" if n_compared > 1 else ""
-        interval = (
-            f"95% interval {low:+.4f} to {high:+.4f}{chosen}"
-            if advantage.is_known
-            else "no interval: everybody who answered gains the same by it"
-        )
-        how = f"{advantage.value:+.4f} nats per choice ({interval}; {basis})"
+        how = f"{advantage.value:+.4f} nats per choice ({advantage.interval_in_words(n_compared)}; {basis})"
         claim = (
             "predicts choices better than"
             if holds

@@ -101,11 +101,10 @@ def describe(
     n_excluded: int, leader: str, leader_without: str, own: ScoreEstimate, other: ScoreEstimate
 ) -> str:
     """What the exclusions change, in a sentence."""
-    low, high = other.interval
     same = "leads as well" if leader == leader_without else f"is behind {leader_without}"
     return (
         f"With the {n_excluded} people who were excluded by the preregistered rules {leader} {same}; its advantage "
-        f"over the next theory is then {other.value:+.4f} nats per choice (95% interval {low:+.4f} to {high:+.4f}) "
+        f"over the next theory is then {other.value:+.4f} nats per choice ({other.interval_in_words()}) "
         f"instead of {own.value:+.4f}."
     )
 
