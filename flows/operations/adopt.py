@@ -18,13 +18,14 @@ from lakatos.experiments.domains import DOMAINS, open_domain
 from lakatos.experiments.domains.task_file import task_file_of
 from lakatos.experiments.task import Domain
 from lakatos.flows.errors import StudyError
+from lakatos.flows.run.state import LEAST_SEALED
 from lakatos.theories.families import find_family
 from lakatos.traces.artifact import write_whole
 
 MOST_FIRST_RIVALS = 6
 MOST_TRIALS = 60
-LEAST_SEALED = 25
-"""Different trials below which none is sealed."""
+SEALED_SHARE = 0.2
+"""Of different trials, where that makes as many as a verdict may rest on; else none is sealed."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ def new_study(
     task = chosen or DOMAINS[found.domain]
     open_questions = tuple(_open_questions(found, task))
     n_trials = 0 if open_questions else _n_trials(table, found, task)
+    can_seal = SEALED_SHARE * n_trials >= LEAST_SEALED
     beside = study.resolve().parent
     text = study_text(
         name=_name(study.stem),
@@ -93,7 +95,7 @@ def new_study(
         file=os.path.relpath(data.resolve(), beside),
         columns=found.mapping,
         theories=tuple(find_family(task).seeds)[:MOST_FIRST_RIVALS],
-        sealed_share=0.2 if n_trials >= LEAST_SEALED or not n_trials else 0.0,
+        sealed_share=SEALED_SHARE if can_seal or not n_trials else 0.0,
         cycles=cycles,
         trials=min(max(n_trials // cycles, 2), MOST_TRIALS) if n_trials else MOST_TRIALS,
     )
