@@ -68,6 +68,13 @@ class Composition:
     slots: Mapping[str, tuple[str, ...]]
     priors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, slots: Mapping[str, str | tuple[str, ...]]) -> Composition:
+        """Mechanisms by slot; a slot that has one is given by its name alone."""
+        return cls(
+            {slot: (names,) if isinstance(names, str) else names for slot, names in slots.items()}
+        )
+
     @cached_property
     def key(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Identity of the structure, whatever the priors and the order of names."""

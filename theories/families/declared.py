@@ -62,9 +62,7 @@ def declared_family(domain: DeclaredDomain) -> Family:
 def _composition(**slots: str | tuple[str, ...]) -> Composition:
     """Mechanisms by slot, over the plainest choice rule with lapses."""
     named = {"choice": "logistic", "lapse": "random"} | slots
-    return Composition(
-        {slot: (names,) if isinstance(names, str) else names for slot, names in named.items()}
-    )
+    return Composition.of(named)
 
 
 def _seeds(domain: DeclaredDomain, grammar: Grammar) -> Mapping[str, tuple[str, Composition]]:

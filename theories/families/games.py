@@ -532,9 +532,7 @@ def _composition(**slots: str | tuple[str, ...]) -> Composition:
         "choice": "logistic",
         "lapse": "random",
     } | slots
-    return Composition(
-        {slot: (names,) if isinstance(names, str) else names for slot, names in named.items()}
-    )
+    return Composition.of(named)
 
 
 SEEDS: Mapping[str, tuple[str, Composition]] = {

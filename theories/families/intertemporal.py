@@ -94,9 +94,7 @@ GRAMMAR = Grammar(
 def _composition(**slots: str | tuple[str, ...]) -> Composition:
     """Mechanisms by slot, over the plainest choice rule with lapses."""
     named = {"choice": "logistic", "lapse": "random"} | slots
-    return Composition(
-        {slot: (names,) if isinstance(names, str) else names for slot, names in named.items()}
-    )
+    return Composition.of(named)
 
 
 def _discounting(name: str, **slots: str | tuple[str, ...]) -> Composition:

@@ -365,9 +365,7 @@ GRAMMAR = Grammar(
 def _composition(**slots: str | tuple[str, ...]) -> Composition:
     """Mechanisms by slot, over the plainest choice rule with lapses."""
     named = {"expectation": "expected prices", "choice": "logistic", "lapse": "random"} | slots
-    return Composition(
-        {slot: (names,) if isinstance(names, str) else names for slot, names in named.items()}
-    )
+    return Composition.of(named)
 
 
 SEEDS: Mapping[str, tuple[str, Composition]] = {

@@ -402,9 +402,7 @@ GRAMMAR = Grammar(
 def _composition(payoff: str = "cost of giving", **slots: str | tuple[str, ...]) -> Composition:
     """Mechanisms by slot, over logistic choice with lapses."""
     named = {"payoff": payoff, "choice": "logistic", "lapse": "anything"} | slots
-    return Composition(
-        {slot: (names,) if isinstance(names, str) else names for slot, names in named.items()}
-    )
+    return Composition.of(named)
 
 
 SEEDS: Mapping[str, tuple[str, Composition]] = {

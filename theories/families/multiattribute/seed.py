@@ -20,10 +20,7 @@ def _seed(
         "choice": "logistic",
     }
     chosen = names | slots | {"lapse": lapse}
-    as_tuples = {
-        slot: (name,) if isinstance(name, str) else name for slot, name in chosen.items() if name
-    }
-    return title, Composition(as_tuples)
+    return title, Composition.of({slot: name for slot, name in chosen.items() if name})
 
 
 SEEDS = {
