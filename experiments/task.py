@@ -52,6 +52,12 @@ class Stimuli:
         index = np.asarray(rows, dtype=np.intp)
         return Stimuli({name: array[index] for name, array in self.arrays.items()})
 
+    def some(self, n_most: int, rng: np.random.Generator) -> Stimuli:
+        """All trials, or ``n_most`` of them by lot, in their order."""
+        if len(self) <= n_most:
+            return self
+        return self.take(np.sort(rng.choice(len(self), n_most, replace=False)))
+
     @cached_property
     def keys(self) -> tuple[bytes, ...]:
         """One key per trial; equal keys mean equal trials."""
@@ -432,6 +438,19 @@ class OneShot:
 
     options: tuple[str, ...]
     sequential: bool = False
+
+    def space(self, settings: Mapping[str, Any]) -> Stimuli:
+        """See `Domain.space`; each domain has its own."""
+        raise NotImplementedError
+
+    def candidates(
+        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
+    ) -> Stimuli:
+        """Trials of the space: all of them, or a random ``n_most``; see `Domain.candidates`.
+
+        A domain whose spaces may be too large to be listed draws without that.
+        """
+        return self.space(settings).some(n_most, rng)
 
     def n_options(self, stimuli: Stimuli) -> int:
         """As many as there are labels."""

@@ -294,15 +294,6 @@ class DeclaredDomain(OneShot):
             "out 'better' where tastes differ."
         )
 
-    def candidates(
-        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
-    ) -> Stimuli:
-        """Trials of the space: all of them, or a random ``n_most``; see `experiments.task.Domain`."""
-        stimuli = self.space(settings)
-        if len(stimuli) <= n_most:
-            return stimuli
-        return stimuli.take(np.sort(rng.choice(len(stimuli), n_most, replace=False)))
-
     def check(self, stimuli: Stimuli) -> None:
         """Raise `StimuliError` naming the first trial that is not as declared."""
         attributes, shape = self.task.attributes, (len(stimuli), len(self.options))

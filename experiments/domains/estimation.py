@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import number
+from lakatos.experiments.domains.settings import check_limits, refuse_unknown
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 
@@ -59,11 +60,7 @@ def read_settings(settings: Mapping[str, Any]) -> EstimationSettings:
         StimuliError: A setting is unknown or wrong; the message says which and what there is.
     """
     known = EstimationSettings.__dataclass_fields__
-    unknown = sorted(set(settings) - set(known))
-    if unknown:
-        raise StimuliError(
-            f"unknown settings of the estimation domain: {', '.join(unknown)}. It has: {', '.join(known)}."
-        )
+    refuse_unknown(known, settings, "estimation")
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
     }
@@ -81,9 +78,7 @@ def read_settings(settings: Mapping[str, Any]) -> EstimationSettings:
         "noise": (0.0, 0.5),
         "seed": (0, 2**31),
     }
-    for name, (low, high) in limits.items():
-        if not low <= getattr(read, name) <= high:
-            raise StimuliError(f"setting {name} is {getattr(read, name)}; give {low} to {high}.")
+    check_limits(read, limits)
     if any(not 2 <= n <= MOST_POINTS for n in read.n_points):
         raise StimuliError(f"setting n_points: give numbers from 2 to {MOST_POINTS}.")
     return read
@@ -140,15 +135,6 @@ class EstimationDomain(OneShot):
     name = "estimation"
     scale = SCALE
     options: tuple[str, ...] = SCALE.labels
-
-    def candidates(
-        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
-    ) -> Stimuli:
-        """Trials of the space: all of them, or a random ``n_most`` (see `experiments.task.Domain`)."""
-        stimuli = self.space(settings)
-        if len(stimuli) <= n_most:
-            return stimuli
-        return stimuli.take(np.sort(rng.choice(len(stimuli), n_most, replace=False)))
 
     def space(self, settings: Mapping[str, Any]) -> Stimuli:
         """Every function, sample of points and place asked for that the settings make.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.domains.settings import refuse_unknown
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, joined, pick, varied
@@ -59,11 +60,7 @@ def read_settings(settings: Mapping[str, Any]) -> GameSettings:
         StimuliError: A setting is unknown or of the wrong type; the message says which and what there is.
     """
     known = GameSettings.__dataclass_fields__
-    unknown = sorted(set(settings) - set(known))
-    if unknown:
-        raise StimuliError(
-            f"unknown settings of the games domain: {', '.join(unknown)}. It has: {', '.join(known)}."
-        )
+    refuse_unknown(known, settings, "games")
     for name, value in settings.items():
         if type(value) is not type(known[name].default):
             raise StimuliError(f"setting {name!r} of the games domain cannot be {value!r}.")
@@ -119,15 +116,6 @@ class GamesDomain(OneShot):
     name = "games"
     options: tuple[str, ...] = ("A", "B")
     measured: tuple[str, ...] = PLAYERS
-
-    def candidates(
-        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
-    ) -> Stimuli:
-        """Games of the space: all of them, or a random ``n_most`` (see `experiments.task.Domain`)."""
-        stimuli = self.space(settings)
-        if len(stimuli) <= n_most:
-            return stimuli
-        return stimuli.take(np.sort(rng.choice(len(stimuli), n_most, replace=False)))
 
     def space(self, settings: Mapping[str, Any]) -> Stimuli:
         """The sample of games that the settings fix, each in one arrangement of its rows and columns only.

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.domains.settings import refuse_unknown
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, joined, varied
@@ -72,12 +73,7 @@ def read_settings(settings: Mapping[str, Any]) -> IntertemporalSettings:
     Raises:
         StimuliError: A setting is unknown or of the wrong type; the message says which and what there is.
     """
-    known = IntertemporalSettings.__dataclass_fields__
-    unknown = sorted(set(settings) - set(known))
-    if unknown:
-        raise StimuliError(
-            f"unknown settings of the intertemporal domain: {', '.join(unknown)}. It has: {', '.join(known)}."
-        )
+    refuse_unknown(IntertemporalSettings.__dataclass_fields__, settings, "intertemporal")
     values: dict[str, Any] = {}
     for name, value in settings.items():
         try:
@@ -188,10 +184,7 @@ class IntertemporalDomain(OneShot):
         read = read_settings(settings)
         n_combinations = prod(map(len, read.axes))
         if n_combinations <= max(LARGEST_SPACE // 10, 4 * n_most):
-            stimuli = self.space(settings)
-            if len(stimuli) <= n_most:
-                return stimuli
-            return stimuli.take(np.sort(rng.choice(len(stimuli), n_most, replace=False)))
+            return self.space(settings).some(n_most, rng)
         numbers: Array = np.zeros(0, dtype=np.int64)
         stimuli = _combine(read, numbers)
         for _ in range(20):

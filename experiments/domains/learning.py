@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.domains.settings import check_limits
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli, Trials
 
@@ -90,9 +91,7 @@ def read_settings(settings: Mapping[str, Any]) -> LearningSettings:
         "drift": (0, 1),
         "common": (0, 1),
     }
-    for name, (low, high) in limits.items():
-        if not low <= getattr(read, name) <= high:
-            raise StimuliError(f"setting {name} is {getattr(read, name)}; give {low} to {high}.")
+    check_limits(read, limits)
     if read.task == "two_step" and (
         read.n_options != 2 or read.n_steps % 2 or (read.n_steps // 2) % read.n_blocks
     ):

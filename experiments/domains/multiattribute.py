@@ -152,10 +152,7 @@ class MultiattributeDomain(OneShot):
         """
         space = read_settings(settings)
         if space.n_pairs <= MOST_PAIRS // 10:
-            everything = self.space(settings)
-            if len(everything) <= n_most:
-                return everything
-            return everything.take(np.sort(rng.choice(len(everything), size=n_most, replace=False)))
+            return self.space(settings).some(n_most, rng)
         if not space.dominated and len(space.validities) < 2:
             raise space.empty()
         found: dict[tuple[int, int], None] = {}

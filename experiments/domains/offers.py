@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.domains.settings import refuse_unknown
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import joined
@@ -95,11 +96,7 @@ def read_settings(settings: Mapping[str, Any]) -> OffersSettings:
         StimuliError: A setting is unknown or of the wrong type; the message says which and what there is.
     """
     known = OffersSettings.__dataclass_fields__
-    unknown = sorted(set(settings) - set(known))
-    if unknown:
-        raise StimuliError(
-            f"unknown settings of the offers domain: {', '.join(unknown)}. It has: {', '.join(known)}."
-        )
+    refuse_unknown(known, settings, "offers")
     values: dict[str, Any] = {}
     for name, value in settings.items():
         kind = type(known[name].default)
@@ -195,15 +192,6 @@ class OffersDomain(OneShot):
     name = "offers"
     measured: tuple[str, ...] = ("price",)
     options: tuple[str, ...] = ("A", "B", "C", "D")
-
-    def candidates(
-        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
-    ) -> Stimuli:
-        """Trials of the space: all of them, or a random ``n_most`` (see `experiments.task.Domain`)."""
-        stimuli = self.space(settings)
-        if len(stimuli) <= n_most:
-            return stimuli
-        return stimuli.take(np.sort(rng.choice(len(stimuli), n_most, replace=False)))
 
     def space(self, settings: Mapping[str, Any]) -> Stimuli:
         """The sample of sets of four suppliers that the settings describe, the same at every call.

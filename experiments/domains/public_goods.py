@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import levels
+from lakatos.experiments.domains.settings import check_limits, refuse_unknown
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, varied
@@ -96,11 +97,7 @@ def read_settings(settings: Mapping[str, Any]) -> PublicGoodsSettings:
         StimuliError: A setting is unknown or wrong; the message says which and what there is.
     """
     known = PublicGoodsSettings.__dataclass_fields__
-    unknown = sorted(set(settings) - set(known))
-    if unknown:
-        raise StimuliError(
-            f"unknown settings of the public goods domain: {', '.join(unknown)}. It has: {', '.join(known)}."
-        )
+    refuse_unknown(known, settings, "public goods")
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
     }
@@ -109,9 +106,7 @@ def read_settings(settings: Mapping[str, Any]) -> PublicGoodsSettings:
             raise StimuliError(f"setting {name!r} of the public goods domain cannot be {value!r}.")
     read = PublicGoodsSettings(**values)
     limits = {"n_trials": (0, LARGEST_SPACE), "rounds": (1, 200), "seed": (0, 2**31)}
-    for name, (low, high) in limits.items():
-        if not low <= getattr(read, name) <= high:
-            raise StimuliError(f"setting {name} is {getattr(read, name)}; give {low} to {high}.")
+    check_limits(read, limits)
     for name, low in (("group_sizes", 2), ("multipliers", 0)):
         numbers = getattr(read, name)
         if not all(isinstance(item, int | float) and low <= item <= 100 for item in numbers):
@@ -194,15 +189,6 @@ class PublicGoodsDomain(OneShot):
     name = "public_goods"
     scale = SCALE
     options: tuple[str, ...] = SCALE.labels
-
-    def candidates(
-        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
-    ) -> Stimuli:
-        """Trials of the space: all of them, or a random ``n_most`` (see `experiments.task.Domain`)."""
-        stimuli = self.space(settings)
-        if len(stimuli) <= n_most:
-            return stimuli
-        return stimuli.take(np.sort(rng.choice(len(stimuli), n_most, replace=False)))
 
     def space(self, settings: Mapping[str, Any]) -> Stimuli:
         """The sample of situations that the settings fix.

@@ -53,10 +53,7 @@ class RiskyDomain(OneShot):
         n_gambles = len(_gambles(space))
         n_pairs = n_gambles * (n_gambles - 1) // 2
         if n_pairs <= max(LARGEST_SPACE // 10, 4 * n_most):
-            stimuli = self.space(settings)
-            if len(stimuli) <= n_most:
-                return stimuli
-            return stimuli.take(np.sort(rng.choice(len(stimuli), n_most, replace=False)))
+            return self.space(settings).some(n_most, rng)
         found: list[Stimuli] = []
         seen: set[tuple[int, int]] = set()
         for _ in range(20):

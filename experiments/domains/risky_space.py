@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.domains.settings import refuse_unknown
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli
 
@@ -77,12 +78,7 @@ def read_settings(settings: Mapping[str, Any]) -> RiskySettings:
     Raises:
         StimuliError: A setting is unknown or of the wrong type; the message says which and what there is.
     """
-    known = RiskySettings.__dataclass_fields__
-    unknown = sorted(set(settings) - set(known))
-    if unknown:
-        raise StimuliError(
-            f"unknown settings of the risky domain: {', '.join(unknown)}. It has: {', '.join(known)}."
-        )
+    refuse_unknown(RiskySettings.__dataclass_fields__, settings, "risky")
     values: dict[str, Any] = {}
     for name, value in settings.items():
         try:
