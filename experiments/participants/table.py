@@ -15,6 +15,7 @@ import numpy as np
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
+from lakatos.experiments.participants.web.questions import PageQuestion
 from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_of
@@ -49,6 +50,10 @@ def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> Non
             raise TrialsError(
                 f"{who}, answer {place}: steps of a schedule come in order, and this is step {trial}."
             )
+    for trial in answers.missed:
+        if trial >= n_trials or shown[trial] >= design.repetitions or domain.sequential:
+            raise TrialsError(f"{who} is said to have missed trial {trial}, which was not shown.")
+        shown[trial] += 1
     wanted = set(domain_feedback(domain, design)) if answers.trial else set(answers.feedback)
     if set(answers.feedback) != wanted:
         raise TrialsError(
@@ -137,4 +142,32 @@ def get_trials(artifacts: ArtifactStore, digest: Digest) -> Trials:
     people = [get_answers(artifacts, name) for name in value["answers"]]
     return trials_of_people(
         design_from_json(artifacts.get_json(value["design"])), people, value["n_options"]
+    )
+
+
+def attributes_of(
+    artifacts: ArtifactStore, digest: Digest, questions: Sequence[PageQuestion], language: str
+) -> dict[str, tuple[str, ...]]:
+    """What is known of the people of a trial table, by name and in their order: condition, replies, attributes.
+
+    Args:
+        artifacts: That hold the table.
+        digest: Of the table.
+        questions: That people were asked about themselves.
+        language: In which answers to them are named.
+    """
+    value = artifacts.get_json(digest)
+    if "answers" not in value:
+        known = Trials.from_json(value).attributes
+        return {name: tuple(f"{item:g}" for item in column) for name, column in known.items()}
+    people = [get_answers(artifacts, name) for name in value["answers"]]
+    replies = {
+        question.name: tuple(
+            question.said(person.replies.get(question.name), language) for person in people
+        )
+        for question in questions
+    }
+    divided = any(person.condition for person in people)
+    return replies | (
+        {"condition": tuple(person.condition for person in people)} if divided else {}
     )

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from lakatos.experiments.participants.table import attributes_of
 from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.frames import as_pandas, interval_columns
@@ -81,7 +82,12 @@ class StudyOutcome:
                 trials_in(trace.artifacts, state, name) for name in state.experiments.collected
             )
             assert state.campaign.config is not None
-            return PeoplesAnswers(domain_of(state.campaign.config), trials)
+            page = state.campaign.config.page
+            people = tuple(
+                attributes_of(trace.artifacts, item.record.trials, page.questions, page.language)
+                for item in state.experiments.collected.values()
+            )
+            return PeoplesAnswers(domain_of(state.campaign.config), trials, people=people)
 
     def theory(self, name: str = "") -> FittedTheory:
         """A theory of the run with the people that it learned: by name or digest, the leader by default.

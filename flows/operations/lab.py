@@ -26,8 +26,6 @@ from typing import Any
 from lakatos.flows.errors import EngineError, FlowError
 from lakatos.flows.operations.carry import start_process
 from lakatos.flows.run.engine import CLIENT_SECRET, STARTUP_TIMEOUT_S
-from lakatos.flows.run.next_pass import runs_in
-from lakatos.flows.run.places import check_collects
 from lakatos.flows.run.ports import address_of, listen, listen_from
 from lakatos.flows.run.prefect_server import (
     configured_server,
@@ -36,10 +34,6 @@ from lakatos.flows.run.prefect_server import (
     start_server,
 )
 from lakatos.traces.artifact import write_whole
-from lakatos.traces.errors import InboxError, JournalError
-from lakatos.traces.journal import Journal
-from lakatos.traces.step import JOURNAL_FILE
-from lakatos.traces.stores import located
 
 LAB_FOLDER = ".lab"
 LAB_FILE = "lab.json"
@@ -278,28 +272,6 @@ def secret_of(runs: Path) -> str:
     return own_secret(runs) if own else os.environ.get(CLIENT_SECRET, "")
 
 
-def page_runs(runs: Path) -> list[Path]:
-    """Runs that ask people on the page of this folder and have not concluded, the newest first."""
-    found = []
-    for folder in runs_in(runs):
-        with contextlib.suppress(JournalError, InboxError, KeyError, TypeError):
-            check_collects(folder)
-            with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
-                source = journal.meta["study"]["participants"]["source"]
-            if source == "web" and not _concluded(folder):
-                found.append(folder)
-    return sorted(
-        found, key=lambda folder: located(folder / JOURNAL_FILE).stat().st_mtime, reverse=True
-    )
-
-
-def _concluded(folder: Path) -> bool:
-    from lakatos.flows.run.next_pass import look
-
-    found = look(folder)
-    return found.ended == "concluded" and not found.due
-
-
 @dataclass
 class LabPorts:
     """Every socket of a laboratory, opened before any of its parts starts."""
@@ -324,28 +296,25 @@ class LabPorts:
     def addresses(self) -> dict[str, str]:
         """Where each part is asked first."""
         paths = {
-            "page": "/study/",
-            "researcher's page": "/researcher/",
+            "pages": "/study/",
             "observatory": "/",
             "metrics": "/metrics",
         }
         return {
-            name: address_of(listener) + paths.get(name.partition(" of ")[0], "")
+            name: address_of(listener) + paths.get(name, "")
             for name, listener in self.taken.items()
         }
 
     def take_pages(self, port: int) -> None:
-        """Open two sockets for each run with a page: people's, from a port on, and the researcher's on any port.
+        """Open two sockets: people's, from a port on, for the pages of all runs, and the researcher's on any port.
 
         Raises:
             FlowError: No port is free.
         """
-        for run in page_runs(self.runs):
-            page = listen_from(self.page_host, port, f"the page of {run.name}")
-            self.taken[f"page of {run.name}"] = self.stack.enter_context(page)
-            self.taken[f"researcher's page of {run.name}"] = self.stack.enter_context(
-                listen("127.0.0.1", 0, f"the researcher's page of {run.name}")
-            )
+        page = listen_from(self.page_host, port, "the participant pages")
+        self.taken["pages"] = self.stack.enter_context(page)
+        desk = listen("127.0.0.1", 0, "the researcher's pages")
+        self.taken["researcher's pages"] = self.stack.enter_context(desk)
 
 
 def up(
@@ -372,11 +341,11 @@ def up(
         host: Address of Prefect, the observatory and metrics, which are for the people of the laboratory.
         page_host: Address of the participant pages; what is opened here opens nothing else.
         port: Of Prefect's server and pages, if none is configured.
-        page_port: Of the participant page of the newest run that has one; the next free ones for others.
+        page_port: Of the participant pages, or the next free one; each run has its own address, ``/study/RUN/``.
         view_port: Of the observatory.
         metrics_port: Of the figures for Prometheus.
         names: By which the servers may be asked, beside addresses in numbers and ``localhost``.
-        public_url: Under which people reach the participant page, if another one.
+        public_url: Under which people reach the participant pages, if another one.
         limit: Passes that run at the same time.
         say: Told what happens.
         stopped: Set to stop, where signals cannot be had.
@@ -435,14 +404,10 @@ def up(
 
 def _begin_pages(lab: RunningLab, ports: LabPorts, names: Collection[str], public_url: str) -> None:
     """Start what people of the laboratory and participants look at."""
-    for run in page_runs(lab.runs):
-        page, desk = (
-            ports.taken.get(f"page of {run.name}"),
-            ports.taken.get(f"researcher's page of {run.name}"),
-        )
-        if page is not None and desk is not None:
-            words = ["collect", str(run), "--listeners", str(page.fileno()), str(desk.fileno())]
-            lab.begin(f"page-{run.name}", [*words, "--public-url", public_url], [page, desk])
+    page, desk = ports.taken["pages"], ports.taken["researcher's pages"]
+    words = ["collect", "--all", "--runs", str(lab.runs)]
+    words += ["--listeners", str(page.fileno()), str(desk.fileno()), "--public-url", public_url]
+    lab.begin("pages", words, [page, desk])
     view = ports.taken["observatory"]
     named = [word for name in names for word in ("--name", name)]
     where = ["--host", ports.host, "--listener", str(view.fileno()), *named]

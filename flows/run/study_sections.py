@@ -19,6 +19,13 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
+from lakatos.experiments.participants.web.manner import (
+    LONGEST_FIXATION_MS,
+    PageCondition,
+    PracticeTrials,
+    VisitFact,
+    check_manner,
+)
 from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
 from lakatos.experiments.proposal import read_condition
 from lakatos.experiments.quality import (
@@ -329,7 +336,8 @@ class ExclusionsConfig(ConfigSection):
     partial_share: float = Field(0.5, ge=0, le=1)
     """Share of the trials that they must have answered for it."""
     missing_answers_above: float | None = Field(None, ge=0, lt=1)
-    """Sessions of a language model that gave no answer to a larger share of the trials."""
+    """People who missed a larger share of the trials, where time is limited; sessions of a language model that gave no
+    answer to so many."""
     replacements: int = Field(0, ge=0)
     """People asked in place of excluded ones, at most, in each experiment; 0 for none."""
 
@@ -408,6 +416,19 @@ class PrivacyConfig(ConfigSection):
     """Until the answers themselves are erased, as if the person had withdrawn; 0 for no limit."""
 
 
+CONDITION: Final = "condition"
+"""What divides people, as an attribute of theirs."""
+LATER_PAGE_KEYS: Final = (
+    "practice",
+    "break_every",
+    "timeout_ms",
+    "fixation_ms",
+    "keys",
+    "record",
+    "conditions",
+)
+
+
 class PageConfig(ConfigSection):
     """Web: how the page treats people, and what it says."""
 
@@ -440,14 +461,53 @@ class PageConfig(ConfigSection):
     """What you call the wording of the consent text, for the records."""
     questions: tuple[PageQuestion, ...] = ()
     """About the person, before or after the task: ``[[page.questions]]`` with ``name``, ``kind``, ``text``."""
+    texts: dict[str, dict[str, Any]] = {}
+    """Sentences of your own, by language, laid out as in the packaged files."""
+    practice: PracticeTrials = PracticeTrials()
+    break_every: int = Field(0, ge=0, le=10_000)
+    """Decisions after which people may rest as long as they like; 0 for no breaks."""
+    timeout_ms: float = Field(0.0, ge=0, le=1e6)
+    """For a decision; one that is not made in time is noted as missed and never as a choice. 0 for no limit."""
+    fixation_ms: float = Field(0.0, ge=0, le=LONGEST_FIXATION_MS)
+    """A cross is shown for so long before each decision; 0 for none."""
+    keys: tuple[str, ...] = ()
+    """On the keyboard, one for each option in their order, as in ``["f", "j"]``; by default 1, 2, ..., and for two
+    options the arrows."""
+    record: tuple[VisitFact, ...] = ()
+    """What is noted beside answers and times, and said in the consent text: ``"focus"`` (how often and for how long the
+    page was left), ``"device"`` (kind, system, browser, window) and ``"hour"`` of the day."""
+    conditions: dict[str, PageCondition] = {}
+    """By which people are divided by lot, as many in each; it is an attribute of the person, and theories do not see
+    it."""
+
+    @property
+    def limits_time(self) -> bool:
+        """Whether some people must decide in a limited time."""
+        return bool(self.timeout_ms) or any(
+            condition.timeout_ms for condition in self.conditions.values()
+        )
 
     @model_validator(mode="after")
     def _questions_fit(self) -> PageConfig:
         check_questions(self.questions, [self.language])
+        check_manner(
+            keys=self.keys,
+            timeout_ms=self.timeout_ms,
+            conditions=self.conditions,
+            language=self.language,
+        )
+        if self.conditions and any(item.name == CONDITION for item in self.questions):
+            raise ValueError(
+                f"a question is called {CONDITION!r}, like the column that says a person's condition; rename it"
+            )
         return self
 
-    texts: dict[str, dict[str, Any]] = {}
-    """Sentences of your own, by language, laid out as in the packaged files."""
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
+        value: dict[str, Any] = write(self)
+        unused = [name for name in LATER_PAGE_KEYS if not getattr(self, name)]
+        return {key: value[key] for key in value if key not in unused}
 
 
 class StopConfig(ConfigSection):

@@ -54,11 +54,11 @@ class Browser:
     def post(self, path: str, body: Any) -> Any:
         return self.client.post(f"{self.base}api/{path}", json=body, headers=self.cookie)
 
-    def consent(self, language: str = "en") -> Any:
+    def consent(self, language: str = "en", **also: Any) -> Any:
         texts = self.get(f"texts?language={language}").json()
         came = {"prolific": self.who} if "participant" in (self.who or {}) else self.who or {}
         return self.post(
-            "consent", {"consent": texts["consent"]["digest"], "language": language, **came}
+            "consent", {"consent": texts["consent"]["digest"], "language": language, **came, **also}
         )
 
     def consent_as(self, digest: str) -> Any:

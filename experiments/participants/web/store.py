@@ -26,8 +26,18 @@ from typing import Any, Final, Literal, TypeAlias
 
 from lakatos.experiments.errors import ExperimentError, SourceError
 from lakatos.experiments.participants.answers import PersonAnswers, Status, pseudonym
+from lakatos.experiments.participants.source import rng_of
 from lakatos.experiments.participants.web.questions import QuestionBlock, replies_to
-from lakatos.experiments.participants.web.study import PageExperiment, available, follows, plan_of
+from lakatos.experiments.participants.web.study import (
+    PageExperiment,
+    PageSettings,
+    PageStep,
+    available,
+    follows,
+    game_begins,
+    is_timed,
+    plan_of,
+)
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import InboxError
 from lakatos.traces.inbox import Inbox
@@ -78,9 +88,21 @@ CREATE TABLE IF NOT EXISTS service (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS invitation (token TEXT PRIMARY KEY, made REAL NOT NULL, used REAL) STRICT;
 """
-_ADDED: Final = (("identifier", "known", "INTEGER"), ("session", "began", "REAL"))
+_ADDED: Final = (
+    ("identifier", "known", "INTEGER"),
+    ("session", "began", "REAL"),
+    ("session", "condition", "TEXT"),
+    ("session", "visit", "TEXT"),
+    ("answer", "onset_ms", "REAL"),
+    ("answer", "focus_losses", "INTEGER"),
+    ("answer", "away_ms", "REAL"),
+)
 """Columns that files of earlier versions lack."""
 ACTIVE: Final = "active"
+MISSED: Final = -1
+"""In place of a response: time ran out."""
+TIMEOUT_TOLERANCE_MS: Final = 100.0
+"""By which a browser's timer may differ from its clock."""
 
 
 _KNOWN = "SELECT 1 FROM identifier WHERE identifier.session = session.number AND known = 1"
@@ -154,6 +176,15 @@ class PageSession:
     """What followed the latest answer to a trial; nothing before the first."""
     replied: frozenset[str] = frozenset()
     """Questions about the person that are answered, by name."""
+    condition: str = ""
+    """By which people are divided; empty where they are not."""
+    elapsed_ms: float = 0.0
+    """Since the task began, by the server's clock."""
+
+    @property
+    def settings(self) -> PageSettings:
+        """How the page treats this person."""
+        return self.experiment.settings.under(self.condition)
 
     @property
     def block(self) -> QuestionBlock | None:
@@ -168,6 +199,36 @@ class PageSession:
     def _open(self, block: QuestionBlock) -> bool:
         asked = self.experiment.settings.asked(block)
         return any(question.name not in self.replied for question in asked)
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """When a step appeared and what happened until it was answered, as the browser says."""
+
+    onset_ms: float | None = None
+    """Since the task began."""
+    focus_losses: int = 0
+    away_ms: float = 0.0
+
+
+NO_TIMES: Final = StepTimes()
+
+
+@dataclass(frozen=True)
+class PageVisit:
+    """How far somebody came; nothing of who it is."""
+
+    experiment: str
+    status: str
+    condition: str
+    passed: bool
+    """Whether the comprehension check is behind this person."""
+    minutes: float
+    """From agreeing to the end, or to the latest answer."""
+    n_trials: int
+    """Decisions that count, made or missed."""
+    n_asked: int
+    """Decisions of each person."""
 
 
 @dataclass(frozen=True)
@@ -237,6 +298,24 @@ def collection_key(folder: Path) -> bytes:
 def _service(row: sqlite3.Row) -> RecruitmentService:
     told = json.loads(row["codes"])
     return RecruitmentService(row["study"], told["codes"], row["url"], told["most_failed_checks"])
+
+
+def _chosen(
+    session: PageSession, step: PageStep, position: int, response: int | None, time_ms: float
+) -> int:
+    """The option that somebody chose, or `MISSED`.
+
+    Raises:
+        NotAskedError: There is no such option to choose, or time is not limited or not over.
+    """
+    limit = session.settings.timeout_ms if is_timed(step) else 0.0
+    if response is None and not (limit and time_ms >= limit - TIMEOUT_TOLERANCE_MS):
+        raise NotAskedError(f"step {position} needs an answer; send the place of an option.")
+    options = available(session.experiment, step)
+    if response is not None and not (0 <= response < len(options) and options[response]):
+        raise NotAskedError(f"step {position} has no option {response} to choose.")
+    late = bool(limit) and time_ms > limit + TIMEOUT_TOLERANCE_MS
+    return MISSED if response is None or late else response
 
 
 def hashed(token: str) -> str:
@@ -477,6 +556,7 @@ class SessionStore:
         identifiers: ServiceIdentifiers | None = None,
         preview: bool = False,
         experiment: Digest | None = None,
+        visit: Mapping[str, int | str] | None = None,
     ) -> PageSession:
         """Give a person a session, or find the one there is: a person is somebody with one token or one identifier.
 
@@ -489,6 +569,7 @@ class SessionStore:
             identifiers: Of the recruitment service that sent the person.
             preview: Whether nothing counts.
             experiment: Key of the one whose text was agreed to; nobody new is put into another one.
+            visit: What is noted of device and hour.
 
         Raises:
             NoPlaceError: No experiment is open, all places are taken, this person took part already, or has no
@@ -537,11 +618,11 @@ class SessionStore:
                 ).fetchone()[0]
                 number = sql.execute(
                     "INSERT INTO session (experiment, person, preview, source, place, status, consent, language, code, "
-                    "started, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "started, seen, condition, visit) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         found.key, person, preview, identifiers.service if identifiers else "web", place, ACTIVE,
                         consent, language, found.settings.completion_code or secrets.token_hex(4).upper(), now,
-                        now,
+                        now, self._condition(found, person, place, preview), json.dumps(visit or {}),
                     ),
                 ).lastrowid  # fmt: skip
                 session = self._session("number = ?", number)
@@ -581,9 +662,16 @@ class SessionStore:
             return self._fresh(session)
 
     def answer(
-        self, session: PageSession, position: int, response: int, response_time_ms: float
+        self,
+        session: PageSession,
+        position: int,
+        response: int | None,
+        response_time_ms: float,
+        times: StepTimes = NO_TIMES,
     ) -> tuple[bool, dict[str, float], PageSession]:
         """Save the answer to the step at ``position``; the first answer to a step stands.
+
+        Where time is limited, no response, or one that came later, is noted as missed; it is never a choice.
 
         Returns:
             Whether it was saved now (not before), what followed, and the session afterwards.
@@ -611,20 +699,21 @@ class SessionStore:
                     f"step {position} is not asked now; the next one is {now.position}."
                 )
             step = steps[position]
-            options = available(now.experiment, step)
-            if not 0 <= response < len(options) or not options[response]:
-                raise NotAskedError(f"step {position} has no option {response} to choose.")
+            chosen = _chosen(now, step, position, response, response_time_ms)
             feedback = (
-                follows(now.experiment, step, now.feedback, response)
-                if step.kind == "trial"
-                else {}
+                {} if chosen == MISSED else follows(now.experiment, step, now.feedback, chosen)
             )
             time_ms = min(max(response_time_ms, 0.0), LONGEST_RESPONSE_TIME_MS)
+            noted = "focus" in now.experiment.settings.record
+            away = (times.focus_losses, times.away_ms) if noted else (None, None)
             sql.execute(
-                "INSERT INTO answer (session, position, response, response_time_ms, feedback, answered) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (now.number, position, response, time_ms, json.dumps(feedback), self.clock()),
-            )
+                "INSERT INTO answer (session, position, response, response_time_ms, feedback, answered, onset_ms, "
+                "focus_losses, away_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    now.number, position, chosen, time_ms, json.dumps(feedback), self.clock(), times.onset_ms,
+                    *away,
+                ),
+            )  # fmt: skip
             sql.execute("UPDATE session SET seen = ? WHERE number = ?", (self.clock(), now.number))
             if position + 1 == len(steps) and self._fresh(now).block is None:
                 self._end(now.number, "completed")
@@ -835,6 +924,45 @@ class SessionStore:
                 )
             return found
 
+    def visits(self) -> list[PageVisit]:
+        """How far everybody came, in the order in which they did."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT session.*, (SELECT count(*) FROM answer WHERE answer.session = session.number) AS n_answers "
+                "FROM session WHERE preview = 0 ORDER BY number"
+            ).fetchall()
+            return [self._visit(row) for row in rows]
+
+    def _visit(self, row: sqlite3.Row) -> PageVisit:
+        experiment = self._experiment(row["experiment"])
+        steps = plan_of(experiment, row["place"])[: row["n_answers"]]
+        return PageVisit(
+            experiment=experiment.name,
+            status=row["status"],
+            condition=row["condition"] or "",
+            passed=bool(row["passed"]),
+            minutes=((row["ended"] or row["seen"]) - row["started"]) / 60,
+            n_trials=sum(step.kind == "trial" for step in steps),
+            n_asked=experiment.design.n_presentations,
+        )
+
+    def n_asked(self, name: str) -> int:
+        """Decisions that an experiment asks of each person."""
+        experiment = self.find(name)
+        return 0 if experiment is None else experiment.design.n_presentations
+
+    def ended(self, name: str) -> list[PersonAnswers]:
+        """What everybody did whose visit of an experiment has ended, in the order in which they came."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT session.number FROM session JOIN experiment ON experiment.key = session.experiment "
+                "WHERE experiment.name = ? AND preview = 0 AND status <> ? ORDER BY session.number",
+                (name, ACTIVE),
+            ).fetchall()
+            sessions = [self._session("number = ?", row["number"]) for row in rows]
+            found = [self._answers(session) for session in sessions if session is not None]
+        return [answers for answers in found if answers is not None]
+
     def answers_of(self, session: PageSession) -> PersonAnswers:
         """What a person did so far, as it would be left in the inbox."""
         with self._lock:
@@ -849,29 +977,38 @@ class SessionStore:
         if session.status == ACTIVE:
             return None
         rows = self._connection.execute(
-            "SELECT position, response, response_time_ms, feedback, answered FROM answer WHERE session = ? "
-            "ORDER BY position",
-            (session.number,),
+            "SELECT * FROM answer WHERE session = ? ORDER BY position", (session.number,)
         ).fetchall()
-        (began,) = self._connection.execute(
-            "SELECT coalesce(began, started) FROM session WHERE number = ?", (session.number,)
+        began, visit = self._connection.execute(
+            "SELECT coalesce(began, started), visit FROM session WHERE number = ?",
+            (session.number,),
         ).fetchone()
         steps = plan_of(session.experiment, session.place)
-        trials = [row for row in rows if steps[row["position"]].kind == "trial"]
+        shown = [row for row in rows if steps[row["position"]].kind == "trial"]
+        trials = [row for row in shown if row["response"] != MISSED]
         feedback = [json.loads(row["feedback"]) for row in trials]
         arrivals = pairwise([began, *(row["answered"] for row in trials)])
         status: Any = session.status
         found: Status = status
+
+        def column(name: str) -> tuple[Any, ...]:
+            values = tuple(row[name] for row in trials)
+            return () if None in values else values
+
         return PersonAnswers(
             experiment=session.experiment.name,
             person=session.person,
             status=found,
             trial=tuple(steps[row["position"]].row for row in trials),
-            response=tuple(row["response"] for row in trials),
-            response_time_ms=tuple(row["response_time_ms"] for row in trials),
+            response=column("response"),
+            response_time_ms=column("response_time_ms"),
             server_time_ms=tuple(
                 round(max(1000 * (now - before), 0.0), 1) for before, now in arrivals
             ),
+            onset_ms=column("onset_ms"),
+            focus_losses=column("focus_losses"),
+            away_ms=column("away_ms"),
+            missed=tuple(steps[row["position"]].row for row in shown if row["response"] == MISSED),
             feedback={
                 name: tuple(item[name] for item in feedback)
                 for name in (feedback[0] if feedback else {})
@@ -885,6 +1022,8 @@ class SessionStore:
             consent=session.consent,
             language=session.language,
             source=session.source,
+            condition=session.condition,
+            visit=json.loads(visit or "{}"),
             replies=self._replies(session.number),
         )
 
@@ -930,9 +1069,11 @@ class SessionStore:
         latest = None
         if experiment.task.sequential and position:
             latest = self._connection.execute(
-                "SELECT feedback FROM answer WHERE session = ? AND feedback <> '{}' ORDER BY position DESC LIMIT 1",
-                (row["number"],),
+                "SELECT feedback FROM answer WHERE session = ? AND position >= ? AND feedback <> '{}' "
+                "ORDER BY position DESC LIMIT 1",
+                (row["number"], game_begins(plan_of(experiment, row["place"]), position)),
             ).fetchone()
+        began = row["began"] or row["started"]
         copied = {
             name: row[name]
             for name in (
@@ -955,6 +1096,8 @@ class SessionStore:
             passed=bool(row["passed"]),
             position=position,
             feedback={} if latest is None else json.loads(latest["feedback"]),
+            condition=row["condition"] or "",
+            elapsed_ms=max(0.0, 1000 * (self.clock() - began)),
             replied=frozenset(self._replies(row["number"]))
             if experiment.settings.questions
             else frozenset(),
@@ -994,6 +1137,29 @@ class SessionStore:
         )
         if experiment.settings.access == "invited" and row is None and not sent:
             raise NoPlaceError("uninvited")
+
+    def _condition(self, experiment: PageExperiment, person: str, place: int, preview: bool) -> str:
+        """The condition of somebody who begins: their own of before, or one of those with the fewest people."""
+        conditions = experiment.settings.conditions
+        if not conditions:
+            return ""
+        before = self._connection.execute(
+            "SELECT condition FROM session WHERE person = ? AND preview = 0 ORDER BY number DESC",
+            (person,),
+        ).fetchall()
+        known = [row["condition"] for row in before if row["condition"] in conditions]
+        if known and not preview:
+            return str(known[0])
+        rows = self._connection.execute(
+            "SELECT condition, count(*) FROM session WHERE experiment = ? AND preview = ? "
+            f"AND status IN ('{ACTIVE}', 'completed') GROUP BY condition",
+            (experiment.key, preview),
+        ).fetchall()
+        filled = dict(map(tuple, rows))
+        load = {name: filled.get(name, 0) / item.share for name, item in conditions.items()}
+        least = [name for name in conditions if load[name] <= min(load.values()) + 1e-9]
+        rng = rng_of(experiment.seed, experiment.key, "condition", str(place))
+        return str(rng.choice(least))
 
     def _check_new(self, person: str, experiment: PageExperiment) -> None:
         """Refuse somebody who took part before."""

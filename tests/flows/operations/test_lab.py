@@ -22,12 +22,12 @@ from small import form, small_study, write_study
 
 from lakatos.flows.errors import EngineError, FlowError
 from lakatos.flows.operations.carry import carry
+from lakatos.flows.operations.desk import page_runs
 from lakatos.flows.operations.lab import (
     alone,
     described,
     down,
     own_secret,
-    page_runs,
     require_reachable,
     running,
 )
