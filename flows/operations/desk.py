@@ -28,9 +28,7 @@ def desk_settings(folder: Path) -> DeskSettings:
 
 def page_runs(runs: Path) -> list[Path]:
     """Runs that ask people on the page of this folder and have not concluded, the newest first."""
-    found = [
-        folder for folder in runs_in(runs) if _asks_on_page(folder) and not _concluded(folder)
-    ]
+    found = [folder for folder in runs_in(runs) if _asks_on_page(folder) and not _concluded(folder)]
     return sorted(
         found, key=lambda folder: located(folder / JOURNAL_FILE).stat().st_mtime, reverse=True
     )

@@ -424,6 +424,7 @@ LATER_PAGE_KEYS: Final = (
     "timeout_ms",
     "fixation_ms",
     "keys",
+    "slider",
     "record",
     "conditions",
 )
@@ -473,12 +474,39 @@ class PageConfig(ConfigSection):
     keys: tuple[str, ...] = ()
     """On the keyboard, one for each option in their order, as in ``["f", "j"]``; by default 1, 2, ..., and for two
     options the arrows."""
+    slider: bool = False
+    """Whether answers that are numbers are given on a slider, not by a button for each; it shows no place before it is
+    touched."""
     record: tuple[VisitFact, ...] = ()
     """What is noted beside answers and times, and said in the consent text: ``"focus"`` (how often and for how long the
     page was left), ``"device"`` (kind, system, browser, window) and ``"hour"`` of the day."""
     conditions: dict[str, PageCondition] = {}
     """By which people are divided by lot, as many in each; it is an attribute of the person, and theories do not see
     it."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """How trials are given, for the preregistration; nothing where all is as it always was."""
+        n_practice = self.practice.trials or max(map(len, self.practice.own.values()), default=0)
+        limits = [f"{name} {item.timeout_ms / 1000:g} s" for name, item in self.conditions.items()
+                  if item.timeout_ms is not None]  # fmt: skip
+        said = [
+            (n_practice, f"{n_practice} trials for practice come first and are not analysed."),
+            (self.break_every, f"There is a break after every {self.break_every} decisions."),
+            (
+                self.timeout_ms,
+                f"A decision that is not made within {self.timeout_ms / 1000:g} s is missed and no answer.",
+            ),
+            (self.fixation_ms, f"A cross is shown for {self.fixation_ms:g} ms before each trial."),
+            (
+                self.conditions,
+                f"People are divided by lot into the conditions {', '.join(self.conditions)}, between people; no "
+                "theory knows of them.",
+            ),
+            (limits, f"The time limit depends on the condition: {', '.join(limits)}."),
+            (self.record, f"Noted besides: {', '.join(self.record)}."),
+        ]
+        return tuple(words for used, words in said if used)
 
     @property
     def limits_time(self) -> bool:

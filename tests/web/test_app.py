@@ -223,7 +223,8 @@ def test_the_researcher_s_pages_need_the_token(desk, tmp_path):
         coded = {name: value.encode("latin-1") for name, value in header.items()}
         assert desk.get("/researcher/api/status", headers=coded).status_code == 401
     found = desk.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"})
-    assert found.json()["experiments"] == [{"name": "1.1", "open": True, "wanted": 3, "people": {}}]
+    (item,) = found.json()["experiments"]
+    assert (item["name"], item["open"], item["wanted"], item["people"]) == ("1.1", True, 3, {})
     assert RESEARCHER not in desk.get("/researcher/").text
 
 

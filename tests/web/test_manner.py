@@ -25,13 +25,13 @@ from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.table import check_answers
 from lakatos.experiments.participants.web.app import create_app
 from lakatos.experiments.participants.web.manner import PageCondition, PracticeTrials
-from lakatos.experiments.participants.web.store import NotAskedError, StepTimes
+from lakatos.experiments.participants.web.store import NotAskedError, SessionStore, StepTimes
 from lakatos.experiments.participants.web.study import PageSettings, plan_of
 from lakatos.experiments.participants.web.texts import consent_lines, packaged, texts_for
 from lakatos.experiments.participants.web.view import public_texts, state_of, steps_of
 from lakatos.experiments.participants.web.visit import visit_facts
 from lakatos.experiments.task import identities
-from lakatos.flows.run.study_sections import PageConfig
+from lakatos.flows.run.study_sections import LATER_PAGE_KEYS, PageConfig
 from lakatos.traces.inbox import Inbox
 
 PHONE = "Mozilla/5.0 (Linux; Android 14; Pixel 8) Chrome/126.0 Mobile Safari/537.36"
@@ -139,6 +139,7 @@ def test_what_cannot_be_done_is_refused_when_the_study_is_read(settings, words):
     [
         ("learning", {"timeout_ms": 900.0}, "has no sequel"),
         ("risky", {"keys": ("f", "j", "k")}, "3 keys for 2 options"),
+        ("risky", {"slider": True}, "are no numbers"),
         ("risky", {"practice": PracticeTrials(own={"x": [1]})}, "page.practice.own"),
         (
             "risky",
@@ -162,7 +163,8 @@ def test_settings_survive_the_store_and_old_ones_are_read():
 
 
 def test_keys_that_say_nothing_are_not_in_a_study_s_identity():
-    later = {"practice", "break_every", "timeout_ms", "fixation_ms", "keys", "record", "conditions"}
+    later = set(LATER_PAGE_KEYS)
+    assert set(PageConfig.model_fields) >= later
     assert not later & set(PageConfig().model_dump())
     assert later & set(PageConfig(timeout_ms=900).model_dump()) == {"timeout_ms"}
 
@@ -431,3 +433,49 @@ def test_people_of_two_conditions_read_and_meet_different_things(
     assert sorted(late) == [False, True]
     assert found["calm"] == 0
     assert found["pressed"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("domain", ["estimation", "public_goods"])
+def test_a_number_is_given_on_a_slider_by_touch_or_keys(
+    domain: str,
+    browser: Any,  # noqa: F811
+    serve: Any,
+    tmp_path: Path,
+) -> None:
+    design = open_experiment(tmp_path, domain, n_trials=2, checks=1, slider=True)
+    page = browser.new_page()
+    page.set_viewport_size({"width": 390, "height": 780})
+    page.goto(f"{serve()}/study/")
+    consent(page)
+    page.get_by_role("button", name="Continue to some questions").click()
+    for item in texts_for(domain)["en"]["domains"][domain]["questions"]:
+        page.get_by_role("group", name=item["text"]).get_by_role("radio").nth(item["right"]).check()
+    page.get_by_role("button", name="Check my answers").click()
+    chosen = []
+    for number in range(3):
+        page.get_by_role("heading", name=f"Decision {number + 1}").wait_for()
+        confirm = page.locator(".slider button")
+        assert confirm.is_disabled()  # nothing is suggested
+        page.wait_for_timeout(230)
+        slider = page.get_by_role("slider")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        if number:
+            slider.press("End")
+            slider.press("ArrowLeft")
+        else:
+            box = slider.bounding_box()
+            page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+        assert confirm.is_enabled()
+        page.screenshot(path=str(tmp_path / f"slider-{number}.png"))
+        chosen.append(confirm.inner_text())
+        confirm.click()
+    page.locator(".code").wait_for()
+    (answers,) = in_inbox(tmp_path)
+    options = DOMAINS[domain].options
+    free = design.stimuli.arrays.get("available")
+    steps = plan_of(SessionStore(tmp_path).find("1.1"), 0)
+    said = [words for words, step in zip(chosen, steps, strict=True) if step.kind == "trial"]
+    for words, row, response in zip(said, answers.trial, answers.response, strict=True):
+        assert words == f"Confirm {options[response]}"
+        assert free is None or free[row][response]

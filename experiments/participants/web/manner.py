@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.proposal import are_forbidden
 from lakatos.experiments.task import Design, Domain, Stimuli, identities, with_random_sides
@@ -135,8 +136,16 @@ def check_for_task(
     keys: Sequence[str],
     timeouts_ms: Sequence[float],
     practice: PracticeTrials,
+    slider: bool,
 ) -> None:
     """Raise `ValueError` where a task cannot be given so."""
+    scale = getattr(domain, "scale", None)
+    if slider and (not isinstance(scale, AnswerScale) or scale.options):
+        raise ValueError(
+            f"page.slider: answers of the {domain.name} domain are no numbers; leave it out"
+        )
+    if slider and keys:
+        raise ValueError("page.keys: a slider is moved by the arrows; leave one of the two out")
     if domain.sequential and any(timeouts_ms):
         raise ValueError(
             "page.timeout_ms: in a task in which something follows each choice, a step without a choice has no sequel; "

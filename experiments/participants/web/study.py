@@ -80,6 +80,8 @@ class PageSettings:
     """A cross is shown for so long before each decision; 0 for none."""
     keys: tuple[str, ...] = ()
     """On the keyboard, one for each option in their order; by default 1, 2, ..., and for two options the arrows."""
+    slider: bool = False
+    """Whether answers that are numbers are given on a slider, not by a button for each."""
     record: tuple[VisitFact, ...] = ()
     """What is noted of a visit beside answers and times; people read of it before they agree."""
     conditions: Mapping[str, PageCondition] = field(default_factory=dict)
@@ -129,6 +131,7 @@ class PageSettings:
             keys=self.keys,
             timeouts_ms=[self.timeout_ms, *own],
             practice=self.practice,
+            slider=self.slider,
         )
 
     def under(self, condition: str) -> PageSettings:

@@ -126,6 +126,7 @@ def _flow(settings: PageSettings, words: Texts) -> dict[str, Any]:
         **words,
         "keys": keys if settings.keys else "",
         "own_keys": list(settings.keys),
+        "slider": settings.slider,
         "timeout_ms": settings.timeout_ms,
         "fixation_ms": settings.fixation_ms,
         "notes_focus": "focus" in settings.record,

@@ -225,6 +225,28 @@
     }
   }
 
+  /** A line over the options that can be chosen. It has no place before it is touched, so that none is suggested. */
+  function slider(step, act) {
+    const free = step.options.flatMap((option, place) => (option.available ? [place] : []));
+    const labelOf = (at) => step.options[free[at]].label;
+    const range = make("input", { type: "range", min: 0, max: free.length - 1, step: 1, className: "untouched" });
+    range.setAttribute("aria-labelledby", "question");
+    range.setAttribute("aria-valuetext", "–");
+    const confirm = make("button", { type: "button", disabled: true, textContent: fill(texts.flow.confirm, { option: "…" }) });
+    confirm.onclick = (event) => act(free[range.valueAsNumber], event.timeStamp);
+    range.oninput = () => {
+      const label = labelOf(range.valueAsNumber);
+      range.className = "";
+      range.setAttribute("aria-valuetext", label);
+      confirm.textContent = fill(texts.flow.confirm, { option: label });
+      confirm.disabled = false;
+    };
+    range.onpointerup = range.oninput; // a touch right where the line begins moves nothing
+    const ends = make("p", { className: "ends" }, make("span", { textContent: labelOf(0) }),
+      make("span", { textContent: labelOf(free.length - 1) }));
+    return [make("div", { className: "slider" }, range, ends, make("div", { className: "row" }, confirm)), [range, confirm]];
+  }
+
   /** A break: people go on when they like. */
   function rest(display, step, mine) {
     const heading = make("h1", { tabIndex: -1, textContent: step.question });
@@ -267,8 +289,12 @@
         return made;
       });
       const feedback = make("p", { className: "feedback", hidden: true });
+      let choose = () => {};
+      const [line, controls] = flow.slider ? slider(step, (place, when) => choose(place, when)) : [null, buttons];
+      const shownAs = line ?? buttons;
       const options = make(
-        "div", { className: "options", attributes: { role: "group", "aria-labelledby": "question" } }, ...buttons);
+        "div", { className: line ? "" : "options", attributes: { role: "group", "aria-labelledby": "question" } },
+        ...[shownAs].flat());
       const picture = make("div", { className: "picture card", hidden: !step.picture });
       picture.innerHTML = step.picture; // made by the server from numbers and its own words
       for (const part of [picture, options]) part.classList.toggle("four", buttons.length > 2);
@@ -276,7 +302,7 @@
       picture.setAttribute("role", "group");
       picture.setAttribute("aria-labelledby", "question");
       display.replaceChildren(heading, ...notices, picture, question, options, feedback,
-        make("p", { className: "keys quiet small", textContent: flow.keys || texts.page.keys }));
+        make("p", { className: "keys quiet small", textContent: line ? flow.slide : flow.keys || texts.page.keys }));
       header();
       window.scrollTo(0, 0);
 
@@ -290,7 +316,7 @@
           say(words);
           await sleep(FEEDBACK_MS);
         };
-        const choose = async (place, when) => {
+        choose = async (place, when) => {
           const time = when - shown;
           const missed = place === null;
           if (!missed && (time < LOCKED_MS || buttons[place] === undefined || buttons[place].disabled)) return;
@@ -304,7 +330,7 @@
             buttons[place].classList.add("chosen");
             buttons[place].setAttribute("aria-pressed", "true");
           }
-          for (const other of buttons) other.disabled = true;
+          for (const other of controls) other.disabled = true;
           const sent = queue.add(item).catch(fail);
           if (missed) {
             await told(flow.too_late);
@@ -318,12 +344,14 @@
         const leave = () => {
           clearTimeout(timer);
           removeEventListener("keydown", press);
+          choose = () => {};
           for (const item of buttons) item.onclick = null;
           wake = () => {};
         };
         const press = (event) => {
           if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || at("dialog").open) return;
-          const place = optionOf(event.key, buttons.length);
+          if (line && event.key.startsWith("Arrow")) controls[0].focus(); // the next press moves it
+          const place = line ? -1 : optionOf(event.key, buttons.length);
           if (place < 0) return;
           event.preventDefault();
           choose(place, event.timeStamp);
