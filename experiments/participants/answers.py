@@ -139,7 +139,11 @@ class PersonAnswers:
             trial=_column("trial", value["trial"], int),
             response=_column("response", value["response"], int),
             response_time_ms=_column("response_time_ms", value["response_time_ms"], float),
-            **{name: _column(name, value.get(name, ()), kind) for name, kind in _LATER.items()},
+            server_time_ms=_column("server_time_ms", value.get("server_time_ms", ()), float),
+            onset_ms=_column("onset_ms", value.get("onset_ms", ()), float),
+            focus_losses=_column("focus_losses", value.get("focus_losses", ()), int),
+            away_ms=_column("away_ms", value.get("away_ms", ()), float),
+            missed=_column("missed", value.get("missed", ()), int),
             condition=_typed("condition", value.get("condition", ""), str),
             visit=_facts(value.get("visit", {})),
             replies=_replies(value.get("replies", {})),
@@ -156,14 +160,7 @@ class PersonAnswers:
 
 _TIMES: Final = ("response_time_ms", "server_time_ms", "onset_ms", "focus_losses", "away_ms")
 """One number for each response, or none at all."""
-_LATER: Final[dict[str, type]] = {
-    "server_time_ms": float,
-    "onset_ms": float,
-    "focus_losses": int,
-    "away_ms": float,
-    "missed": int,
-}
-OPTIONAL: Final = frozenset({*_LATER, "replies", "condition", "visit"})
+OPTIONAL: Final = frozenset({*_TIMES[1:], "missed", "replies", "condition", "visit"})
 """Keys of `PersonAnswers.to_json` that are left out where they hold nothing."""
 _TEXTS = ("experiment", "person", "consent", "language", "source")
 

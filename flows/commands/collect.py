@@ -279,7 +279,8 @@ def invite(folder: Path, n_people: int, *, public_url: str = "http://127.0.0.1:8
         RunMissingError: There is no run in ``folder``.
         InboxError: People answer the run in another folder.
     """
-    from lakatos.experiments.participants.web.store import INVITATION, SessionStore
+    from lakatos.experiments.participants.web.session import INVITATION
+    from lakatos.experiments.participants.web.store import SessionStore
     from lakatos.flows.run.places import check_collects
     from lakatos.flows.run.run import check_run
 

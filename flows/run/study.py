@@ -43,12 +43,12 @@ from lakatos.flows.run.model_settings import (
     check_models,
     with_names,
 )
+from lakatos.flows.run.page_settings import PageConfig
 from lakatos.flows.run.study_sections import (
     ConfigSection,
     ConfirmationConfig,
     DesignConfig,
     ExclusionsConfig,
-    PageConfig,
     ParticipantsConfig,
     PrivacyConfig,
     StopConfig,

@@ -14,7 +14,8 @@ from lakatos.experiments.participants.web.address_book import COOKIE, cookie_of,
 from lakatos.experiments.participants.web.app import create_app, create_desk, identifiers_of
 from lakatos.experiments.participants.web.guard import HEADERS, LARGEST_BODY, VISITOR
 from lakatos.experiments.participants.web.messages import ProlificParameters
-from lakatos.experiments.participants.web.store import RecruitmentService, SessionStore
+from lakatos.experiments.participants.web.session import RecruitmentService
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.texts import texts_for
 from lakatos.traces.digest import digest_of
 

@@ -11,7 +11,8 @@ import pytest
 from taking_part import SPACES, in_inbox, open_experiment
 
 from lakatos.experiments.domains import DOMAINS, open_domain
-from lakatos.experiments.participants.web.store import RecruitmentService, SessionStore
+from lakatos.experiments.participants.web.session import RecruitmentService
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.texts import texts_for, texts_for_domain, words_of
 from lakatos.experiments.quality import are_impossible
 from lakatos.experiments.task import Design

@@ -25,13 +25,14 @@ from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.table import check_answers
 from lakatos.experiments.participants.web.app import create_app
 from lakatos.experiments.participants.web.manner import PageCondition, PracticeTrials
-from lakatos.experiments.participants.web.store import NotAskedError, SessionStore, StepTimes
+from lakatos.experiments.participants.web.session import NotAskedError, StepTimes
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageSettings, plan_of
 from lakatos.experiments.participants.web.texts import consent_lines, packaged, texts_for
 from lakatos.experiments.participants.web.view import public_texts, state_of, steps_of
 from lakatos.experiments.participants.web.visit import visit_facts
 from lakatos.experiments.task import identities
-from lakatos.flows.run.study_sections import LATER_PAGE_KEYS, PageConfig
+from lakatos.flows.run.page_settings import LATER_PAGE_KEYS, PageConfig
 from lakatos.traces.inbox import Inbox
 
 PHONE = "Mozilla/5.0 (Linux; Android 14; Pixel 8) Chrome/126.0 Mobile Safari/537.36"

@@ -59,7 +59,7 @@ from lakatos.experiments.participants.web.messages import (
     StopRequest,
 )
 from lakatos.experiments.participants.web.overview import DeskSettings, overview
-from lakatos.experiments.participants.web.store import (
+from lakatos.experiments.participants.web.session import (
     ACTIVE,
     INVITATION,
     NoPlaceError,
@@ -67,9 +67,9 @@ from lakatos.experiments.participants.web.store import (
     OtherExperimentError,
     PageSession,
     ServiceIdentifiers,
-    SessionStore,
     StepTimes,
 )
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageExperiment
 from lakatos.experiments.participants.web.texts import consent_digest
 from lakatos.experiments.participants.web.view import (

@@ -155,19 +155,24 @@ def check_for_task(
         raise ValueError(
             f"page.keys: there are {len(keys)} keys for {n_options} options; give one for each"
         )
+    _check_practice(domain, n_options, practice)
+
+
+def _check_practice(domain: Domain, n_options: int, practice: PracticeTrials) -> None:
     if any(place >= n_options for place in practice.right):
         raise ValueError(
             f"page.practice.right: there are {n_options} options, 0 to {n_options - 1}"
         )
-    if practice.own and domain.sequential:
+    if not practice.own:
+        return
+    if domain.sequential:
         raise ValueError(
             "page.practice.own: steps of a schedule hang together; give a number of trials instead"
         )
-    if practice.own:
-        try:
-            domain.check(Stimuli.from_json(practice.own))
-        except (StimuliError, KeyError, ValueError) as error:
-            raise ValueError(f"page.practice.own: {error}") from None
+    try:
+        domain.check(Stimuli.from_json(practice.own))
+    except (StimuliError, KeyError, ValueError) as error:
+        raise ValueError(f"page.practice.own: {error}") from None
 
 
 def practice_stimuli(

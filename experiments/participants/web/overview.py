@@ -12,7 +12,8 @@ from statistics import median, quantiles
 from typing import Any
 
 from lakatos.experiments.participants.answers import PersonAnswers
-from lakatos.experiments.participants.web.store import ACTIVE, PageVisit, SessionStore
+from lakatos.experiments.participants.web.session import ACTIVE, PageVisit
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.quality import ExclusionRule, exclude, for_design
 
 MILESTONES = 10
@@ -87,7 +88,7 @@ def minutes(visits: Sequence[PageVisit]) -> dict[str, float]:
     took = [visit.minutes for visit in visits if visit.status == "completed"]
     if not took:
         return {}
-    low, _, high = quantiles(took, n=4) if len(took) > 1 else (took[0],) * 3
+    low, _, high = quantiles(took, n=4, method="inclusive") if len(took) > 1 else (took[0],) * 3
     return {"median": round(median(took), 1), "low": round(low, 1), "high": round(high, 1)}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lakatos.experiments.participants.answers import LOOK_AHEAD
 from lakatos.experiments.participants.web.questions import QuestionBlock
-from lakatos.experiments.participants.web.store import ACTIVE, PageSession
+from lakatos.experiments.participants.web.session import ACTIVE, PageSession
 from lakatos.experiments.participants.web.study import (
     PageExperiment,
     PageSettings,

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from lakatos.experiments.adoption.tables import read_answers
-from lakatos.experiments.participants.web.store import SessionStore, StepTimes
+from lakatos.experiments.participants.web.session import StepTimes
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import plan_of
 from lakatos.flows.notebook.study import StudyOutcome
 from lakatos.flows.operations.people_export import export
