@@ -84,8 +84,7 @@ def serve_all(
 ) -> None:
     """Serve the pages of all runs of a folder under one address, ``/study/RUN/``, until interrupted.
 
-    Runs that begin to ask people later are found when somebody opens their page; the researcher's pages are those of
-    the runs that ask people now.
+    Runs that begin to ask people later are found when somebody opens their page.
 
     Args:
         runs: Folder of the runs.
@@ -113,23 +112,18 @@ def serve_all(
             secure=address.startswith("https://"),
         )
         token = secrets.token_urlsafe(32)
-        folders = {folder.name: folder for folder in page_runs(runs)}
-        researcher = create_lab_desk(folders, desk_settings, token=token, address=address)
+        researcher = create_lab_desk(
+            lambda name: page_folder(runs, name), desk_settings, token=token, address=address
+        )
         shown = console or Console()
-        for name in folders:
+        for name in [*(folder.name for folder in page_runs(runs)), "RUN"]:
             links = {
                 f"{name}: participants": f"{address}/study/{name}/",
-                f"{name}: preview": f"{address_of(desk)}/{name}/preview/"
-                f"{researcher.state.preview_keys[name]}/",
                 f"{name}: researcher": f"{address_of(desk)}/{name}/researcher/#{token}",
             }
             for what, link in links.items():
                 shown.print(f"{what}  {escape(link)}", soft_wrap=True, highlight=False)
-        if not folders:
-            shown.print(
-                f"No run of {runs} asks people yet; their pages will be at {address}/study/RUN/.",
-                soft_wrap=True,
-            )
+        shown.print("RUN stands for any other run that begins to ask people.")
         shown.print("Answers go to each run's inbox. Stop with Ctrl-C.")
         with _in_background(researcher, desk):
             _server(app, proxied=bool(public_url)).run(sockets=[people])

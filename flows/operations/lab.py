@@ -37,6 +37,10 @@ from lakatos.traces.artifact import write_whole
 
 LAB_FOLDER = ".lab"
 LAB_FILE = "lab.json"
+PAGES = "pages"
+"""The part that people who take part see; it outlives every other one."""
+MENDING_S = 600.0
+"""A part that ended is started again, but not too often within such a time."""
 _STOP_S = 15.0
 
 
@@ -48,6 +52,10 @@ class LabPart:
     process: subprocess.Popen[bytes]
     log: Path
     address: str = ""
+    begin_again: Callable[[], subprocess.Popen[bytes]] | None = None
+    """Starts it anew, with the sockets that it had."""
+    ended_at: list[float] = field(default_factory=list)
+    """When it ended by itself, on this process's clock."""
 
     def check(self) -> None:
         """Raise if it has ended.
@@ -60,6 +68,23 @@ class LabPart:
                 f"{self.name} ended with status {self.process.returncode}: {self.last_words}. All of it is in "
                 f"{self.log}; what belongs to it was stopped too, and nothing that was recorded is lost."
             )
+
+    def mend(self, most: int) -> bool:
+        """Start it again where it has ended by itself; whether it was.
+
+        Raises:
+            FlowError: It ended more than ``most`` times within `MENDING_S`.
+        """
+        if self.process.poll() is None:
+            return False
+        now = time.monotonic()
+        self.ended_at = [at for at in self.ended_at if now - at < MENDING_S]
+        if self.begin_again is None or len(self.ended_at) >= most:
+            self.check()
+        self.ended_at.append(now)
+        assert self.begin_again is not None
+        self.process = self.begin_again()
+        return True
 
     def stop(self, deadline: float) -> None:
         """Ask it to end, and end it when it does not."""
@@ -88,6 +113,8 @@ class RunningLab:
     """The parts that run, in the order of their start."""
 
     runs: Path
+    most_mended: int = 3
+    """Times that a part is started again within `MENDING_S`."""
     parts: list[LabPart] = field(default_factory=list)
 
     def begin(
@@ -101,25 +128,35 @@ class RunningLab:
         log = self.runs / LAB_FOLDER / f"{name}.log"
         command = [sys.executable, "-m", "lakatos.flows.commands.main", *words]
         handed = [listener.fileno() for listener in listeners]
-        part = LabPart(name, start_process(command, log, handed=handed, **(environment or {})), log)
+
+        def start() -> subprocess.Popen[bytes]:
+            return start_process(command, log, handed=handed, **(environment or {}))
+
+        part = LabPart(name, start(), log, begin_again=start)
         self.parts.append(part)
         return part
 
-    def check(self) -> None:
-        """Raise if a part has ended.
+    def mend(self, say: Callable[[str], None]) -> None:
+        """Start parts again that have ended by themselves.
 
         Raises:
-            FlowError: One has; its last words are in the message.
+            FlowError: One ends again and again; its last words are in the message.
         """
         for part in self.parts:
-            part.check()
+            words = part.last_words
+            if part.mend(self.most_mended):
+                say(f"{part.name} ended ({words}) and was started again")
 
-    def stop(self) -> None:
-        """End all parts, the last one first."""
+    def stop(self, *, but: str = "") -> None:
+        """End all parts, the last one first, ``but`` the one of this name."""
         deadline = time.monotonic() + _STOP_S
-        for part in reversed(self.parts):
+        for part in reversed([part for part in self.parts if part.name != but]):
             part.stop(deadline)
-        self.parts.clear()
+        self.parts = [part for part in self.parts if part.name == but]
+
+    def is_up(self, name: str) -> bool:
+        """Whether the part of this name runs."""
+        return any(part.name == name and part.process.poll() is None for part in self.parts)
 
 
 def own_secret(runs: Path) -> str:
@@ -351,7 +388,7 @@ def up(
         stopped: Set to stop, where signals cannot be had.
 
     Raises:
-        FlowError: A port is taken, a part ended, or a laboratory is up already.
+        FlowError: A port is taken, a part ended again and again, or a laboratory is up already.
         EngineError: The configured Prefect server cannot be reached, or the own one does not start.
     """
     ending = stopped or threading.Event()
@@ -395,11 +432,27 @@ def up(
         if part is not None:
             say(f"Prefect's pages ask for what is in {folder / 'prefect' / 'secret'}")
         say("the laboratory is up; Ctrl-C or `lakatos lab down` stops all of it")
-        while not ending.wait(0.5):
-            lab.check()
-            if part is not None:
-                part.check()
+        try:
+            while not ending.wait(0.5):
+                lab.mend(say)
+                if part is not None:
+                    part.check()
+        except FlowError as error:
+            keep_pages(lab, error, ending, say)
+            raise
     say("the laboratory is down")
+
+
+def keep_pages(
+    lab: RunningLab, error: FlowError, ending: threading.Event, say: Callable[[str], None]
+) -> None:
+    """Keep the participant pages up when another part is beyond mending, until somebody stops the laboratory."""
+    if not lab.is_up(PAGES):
+        return
+    lab.stop(but=PAGES)
+    say(f"{error} People can still take part: the pages stay up until the laboratory is stopped.")
+    while not ending.wait(0.5) and lab.is_up(PAGES):
+        pass
 
 
 def _begin_pages(lab: RunningLab, ports: LabPorts, names: Collection[str], public_url: str) -> None:
@@ -407,7 +460,7 @@ def _begin_pages(lab: RunningLab, ports: LabPorts, names: Collection[str], publi
     page, desk = ports.taken["pages"], ports.taken["researcher's pages"]
     words = ["collect", "--all", "--runs", str(lab.runs)]
     words += ["--listeners", str(page.fileno()), str(desk.fileno()), "--public-url", public_url]
-    lab.begin("pages", words, [page, desk])
+    lab.begin(PAGES, words, [page, desk])
     view = ports.taken["observatory"]
     named = [word for name in names for word in ("--name", name)]
     where = ["--host", ports.host, "--listener", str(view.fileno()), *named]

@@ -88,12 +88,15 @@ def test_guards_stand_before_every_study(tmp_path):
 def test_the_researcher_s_pages_have_one_token_and_previews_of_their_own(tmp_path):
     for name in ("one", "two"):
         open_experiment(tmp_path / name)
-    folders = {name: tmp_path / name for name in ("one", "two")}
+
+    def find(name: str) -> Path | None:
+        return tmp_path / name if (tmp_path / name).is_dir() else None
+
     desk = create_lab_desk(
-        folders, lambda _: DeskSettings(), token=TOKEN, address="https://study.example.org"
+        find, lambda _: DeskSettings(), token=TOKEN, address="https://study.example.org"
     )
     client = asked(desk)
-    keys = desk.state.preview_keys
+    keys = {name: desk.state.doors.desk(name).state.preview_key for name in ("one", "two")}
     assert keys["one"] != keys["two"]
     known = {"Authorization": f"Bearer {TOKEN}"}
     found = client.get("/two/researcher/api/status", headers=known).json()
@@ -101,6 +104,10 @@ def test_the_researcher_s_pages_have_one_token_and_previews_of_their_own(tmp_pat
     assert client.get(f"/two/preview/{keys['two']}/").status_code == 200
     assert client.get(f"/two/preview/{keys['one']}/").status_code == 404
     assert client.get("/one/researcher/api/status").status_code == 401
+    assert client.get("/one/researcher/").status_code == 200
+    assert client.get("/none/researcher/").status_code == 404
+    open_experiment(tmp_path / "late")
+    assert client.get("/late/researcher/api/status", headers=known).status_code == 200
 
 
 def test_a_run_is_found_by_its_name_if_people_answer_it_on_a_page(tmp_path):

@@ -12,7 +12,7 @@ import logging
 import re
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -179,35 +179,66 @@ def create_lab(
     return app
 
 
+@dataclass
+class DeskDoors:
+    """Leads from ``/NAME/...`` to the researcher's page of the study of that name, and to its preview."""
+
+    find: Callable[[str], Path | None]
+    settings: Callable[[Path], DeskSettings]
+    token: str
+    address: str
+    known: dict[str, FastAPI] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def desk(self, name: str) -> FastAPI | None:
+        """The researcher's page of a study, if people can be sent to it."""
+        folder = self.find(name) if re.fullmatch(STUDY_NAME, name) else None
+        if folder is None or not (folder / COLLECTION_FILE).exists():
+            return None
+        with self._lock:
+            if name not in self.known:
+                self.known[name] = create_desk(
+                    folder,
+                    token=self.token,
+                    preview_secret=hmac.new(
+                        self.token.encode(), name.encode(), "sha256"
+                    ).hexdigest(),
+                    study=f"{self.address}/study/{name}/",
+                    settings=self.settings(folder),
+                    guarded=False,
+                )
+            return self.known[name]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on to its study, or say that there is none."""
+        if scope["type"] != "http":
+            return
+        name = scope["path"].lstrip("/").partition("/")[0]
+        desk = await run_in_threadpool(self.desk, name)
+        if desk is None:
+            await PlainTextResponse(NOT_HERE, 404)(scope, receive, send)
+        else:
+            await desk({**scope, "root_path": f"/{name}"}, receive, send)
+
+
 def create_lab_desk(
-    folders: Mapping[str, Path],
+    find: Callable[[str], Path | None],
     settings: Callable[[Path], DeskSettings],
     *,
     token: str,
     address: str,
     requests_per_second: float = REQUESTS_PER_SECOND,
 ) -> FastAPI:
-    """The researcher's pages of several studies on one server, at ``/NAME/researcher/``; one token opens all of them.
+    """The researcher's pages of all studies on one server, at ``/NAME/researcher/``; one token opens all of them.
 
     Args:
-        folders: Of the runs, by name.
+        find: The folder of a study that people answer here, by name; None where there is no such study.
         settings: What a run tells its researcher's page.
         token: Opens the pages.
         address: Under which people reach the server of `create_lab`.
         requests_per_second: Of one session in the long run.
     """
     app = server("Lakatos: the researcher's pages", (), requests_per_second)
-    app.state.preview_keys = {}
-    for name, folder in folders.items():
-        own = hmac.new(token.encode(), name.encode(), "sha256").hexdigest()
-        desk = create_desk(
-            folder,
-            token=token,
-            preview_secret=own,
-            study=f"{address}/study/{name}/",
-            settings=settings(folder),
-            guarded=False,
-        )
-        app.state.preview_keys[name] = desk.state.preview_key
-        app.mount(f"/{name}", desk)
+    app.state.doors = DeskDoors(find, settings, token, address)
+    app.mount("/", app.state.doors)
     return app

@@ -139,8 +139,12 @@ class PageSettings:
         known = self.conditions.get(condition)
         if known is None:
             return self
-        own = {"timeout_ms": known.timeout_ms, "fixation_ms": known.fixation_ms}
-        return replace(self, **{name: value for name, value in own.items() if value is not None})
+        timeout_ms, fixation_ms = known.timeout_ms, known.fixation_ms
+        return replace(
+            self,
+            timeout_ms=self.timeout_ms if timeout_ms is None else timeout_ms,
+            fixation_ms=self.fixation_ms if fixation_ms is None else fixation_ms,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the store."""
