@@ -119,7 +119,7 @@ def serve_all(
         for name in [*(folder.name for folder in page_runs(runs)), "RUN"]:
             links = {
                 f"{name}: participants": f"{address}/study/{name}/",
-                f"{name}: researcher": f"{address_of(desk)}/{name}/researcher/#{token}",
+                f"{name}: researcher": f"{address_of(desk)}/studies/{name}/researcher/#{token}",
             }
             for what, link in links.items():
                 shown.print(f"{what}  {escape(link)}", soft_wrap=True, highlight=False)

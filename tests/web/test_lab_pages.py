@@ -99,15 +99,15 @@ def test_the_researcher_s_pages_have_one_token_and_previews_of_their_own(tmp_pat
     keys = {name: desk.state.doors.desk(name).state.preview_key for name in ("one", "two")}
     assert keys["one"] != keys["two"]
     known = {"Authorization": f"Bearer {TOKEN}"}
-    found = client.get("/two/researcher/api/status", headers=known).json()
+    found = client.get("/studies/two/researcher/api/status", headers=known).json()
     assert found["study"] == "https://study.example.org/study/two/"
-    assert client.get(f"/two/preview/{keys['two']}/").status_code == 200
-    assert client.get(f"/two/preview/{keys['one']}/").status_code == 404
-    assert client.get("/one/researcher/api/status").status_code == 401
-    assert client.get("/one/researcher/").status_code == 200
-    assert client.get("/none/researcher/").status_code == 404
+    assert client.get(f"/studies/two/preview/{keys['two']}/").status_code == 200
+    assert client.get(f"/studies/two/preview/{keys['one']}/").status_code == 404
+    assert client.get("/studies/one/researcher/api/status").status_code == 401
+    assert client.get("/studies/one/researcher/").status_code == 200
+    assert client.get("/studies/none/researcher/").status_code == 404
     open_experiment(tmp_path / "late")
-    assert client.get("/late/researcher/api/status", headers=known).status_code == 200
+    assert client.get("/studies/late/researcher/api/status", headers=known).status_code == 200
 
 
 def test_a_run_is_found_by_its_name_if_people_answer_it_on_a_page(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -480,3 +481,40 @@ def test_a_number_is_given_on_a_slider_by_touch_or_keys(
     for words, row, response in zip(said, answers.trial, answers.response, strict=True):
         assert words == f"Confirm {options[response]}"
         assert free is None or free[row][response]
+
+
+def test_an_experiment_that_was_recruited_before_all_this_goes_on(store, tmp_path):
+    open_experiment(tmp_path, n_trials=2, checks=0)
+    old = store.find("1.1").to_json()
+    for name in LATER_PAGE_KEYS:
+        del old["settings"][name]
+    for texts in old["texts"].values():
+        del texts["flow"], texts["recorded"]
+    store._connection.execute("UPDATE experiment SET content = ?", (json.dumps(old),))
+    later = type(store)(tmp_path)  # the server of a later version
+    session = begin_session(later)
+    assert public_texts(session.experiment, "de")["flow"]["timeout_ms"] == 0
+    assert go_through(later, session).status == "completed"
+    (answers,) = delivered(later, tmp_path)
+    assert not {"missed", "condition", "visit", "focus_losses"} & set(answers.to_json())
+
+
+@pytest.mark.slow
+def test_who_is_away_does_not_miss_the_whole_study(
+    browser: Any,  # noqa: F811
+    serve: Any,
+    tmp_path: Path,
+) -> None:
+    open_experiment(tmp_path, n_trials=5, checks=0, timeout_ms=500.0)
+    page = browser.new_page()
+    page.goto(f"{serve()}/study/")
+    consent(page)
+    understand(page, "risky")
+    page.get_by_role("heading", name="Are you still there?").wait_for()
+    page.wait_for_timeout(1500)
+    (visit,) = SessionStore(tmp_path).visits()
+    assert (visit.n_trials, visit.status) == (3, "active")
+    page.get_by_role("button", name="Go on").click()
+    page.locator(".code").wait_for()
+    (answers,) = in_inbox(tmp_path)
+    assert len(answers.missed) == 5

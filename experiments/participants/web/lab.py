@@ -213,12 +213,13 @@ class DeskDoors:
         """Pass a request on to its study, or say that there is none."""
         if scope["type"] != "http":
             return
-        name = scope["path"].lstrip("/").partition("/")[0]
+        root = scope.get("root_path", "")
+        name = scope["path"].removeprefix(root).lstrip("/").partition("/")[0]
         desk = await run_in_threadpool(self.desk, name)
         if desk is None:
             await PlainTextResponse(NOT_HERE, 404)(scope, receive, send)
         else:
-            await desk({**scope, "root_path": f"/{name}"}, receive, send)
+            await desk({**scope, "root_path": f"{root}/{name}"}, receive, send)
 
 
 def create_lab_desk(
@@ -229,7 +230,7 @@ def create_lab_desk(
     address: str,
     requests_per_second: float = REQUESTS_PER_SECOND,
 ) -> FastAPI:
-    """The researcher's pages of all studies on one server, at ``/NAME/researcher/``; one token opens all of them.
+    """The researcher's pages of all studies on one server, at ``/studies/NAME/researcher/``; one token opens them all.
 
     Args:
         find: The folder of a study that people answer here, by name; None where there is no such study.
@@ -240,5 +241,5 @@ def create_lab_desk(
     """
     app = server("Lakatos: the researcher's pages", (), requests_per_second)
     app.state.doors = DeskDoors(find, settings, token, address)
-    app.mount("/", app.state.doors)
+    app.mount("/studies", app.state.doors)
     return app

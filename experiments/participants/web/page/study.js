@@ -5,6 +5,7 @@
   const LOCKED_MS = 200; // after a step appears; the second half of a double click must not answer it
   const FEEDBACK_MS = 900;
   const FIXATION = "+";
+  const MOST_MISSED = 3; // in a row; then nothing goes on before somebody says to be there
   const TIMEOUT_MS = 15000;
   const LONGEST_WAIT_MS = 15000;
   const VISITOR = document.documentElement.dataset.visitor; // two people in one browser are told apart by their addresses
@@ -269,6 +270,17 @@
     });
   }
 
+  let missedInRow = 0;
+
+  /** Wait until somebody is there again. */
+  function untilThere(display) {
+    const heading = make("h1", { tabIndex: -1, textContent: texts.flow.still_there });
+    return new Promise((done) => {
+      display.replaceChildren(heading, make("div", { className: "row" }, button(texts.flow.go_on, done)));
+      heading.focus({ preventScroll: true });
+    });
+  }
+
   /** One step: what is shown, a button for each option, and keys for them. */
   class Choice {
     static info = { name: "lakatos-choice", version: "1", parameters: {}, data: {} };
@@ -332,8 +344,11 @@
           }
           for (const other of controls) other.disabled = true;
           const sent = queue.add(item).catch(fail);
+          missedInRow = missed ? missedInRow + 1 : 0;
           if (missed) {
             await told(flow.too_late);
+            if (missedInRow >= MOST_MISSED) await untilThere(display);
+            missedInRow %= MOST_MISSED;
           } else if (!steps.has(position) || step.kind === "practice") {
             const words = await sent; // what comes next depends on this answer
             if (words) await told(words);
