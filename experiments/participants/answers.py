@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, get_args
 
@@ -86,10 +86,12 @@ class PersonAnswers:
             self._refuse("names no experiment or no person; give both")
         if self.status not in STATUSES:
             self._refuse(f"has the status {self.status!r}; give one of {', '.join(STATUSES)}")
+        self._check_numbers([value for column in times.values() for value in column])
+
+    def _check_numbers(self, durations: Sequence[float]) -> None:
         counted = (*self.trial, *self.response, *self.missed, *self.focus_losses)
         if any(number < 0 for number in counted) or self.comprehension_attempts < 0:
             self._refuse("holds a negative trial, response or number of attempts; count from 0")
-        durations = [value for column in times.values() for value in column]
         if any(not math.isfinite(value) or value < 0 for value in durations):
             self._refuse(
                 "holds a response time that is negative or no number; give milliseconds, or no times at all"
