@@ -456,6 +456,10 @@ class OneShot:
         """As many as there are labels."""
         return len(self.options)
 
+    def sizes(self, stimuli: Stimuli) -> Array:
+        """All trials fill their arrays; see `Domain.sizes`."""
+        return np.ones(len(stimuli), dtype=np.intp)
+
     def shown(
         self, arrays: Mapping[str, Array], before: Mapping[str, Array]
     ) -> Mapping[str, Array]:
@@ -478,6 +482,9 @@ class Domain(Protocol):
 
     def n_options(self, stimuli: Stimuli) -> int:
         """Options of each of these trials."""
+
+    def sizes(self, stimuli: Stimuli) -> Array:
+        """``(n_trials,)`` how many places of their arrays trials fill, where shorter ones leave some empty."""
 
     sequential: bool
     """Whether stimuli are the steps of one schedule, given to everybody in the order of their rows, each once."""

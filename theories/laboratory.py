@@ -39,7 +39,8 @@ from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.prior import Prior
 from lakatos.theories.running.behave import behave
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sandbox.session import SandboxLimits, TheorySession
+from lakatos.theories.sandbox.session import SandboxLimits
+from lakatos.theories.scoring.arrangement import SharedProcess, TrialArrangement
 from lakatos.theories.scoring.distance import DuplicateTheory, find_duplicate
 from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores
 from lakatos.theories.scoring.view import TheoryView
@@ -399,27 +400,25 @@ class Laboratory:
                 self._sandboxes.append(sandbox)
         return sandbox
 
-    def _composing(self, stimuli: Sequence[Stimuli]) -> TheorySession:
+    def _composing(self, stimuli: Sequence[Stimuli]) -> SharedProcess:
         """This thread's process for what the grammar writes; kept as long as it is asked about the same stimuli."""
-        kept: tuple[Sequence[Stimuli], TheorySession] | None = getattr(
-            self._local, "composing", None
-        )
+        kept: SharedProcess | None = getattr(self._local, "composing", None)
         if kept is not None:
-            known, session = kept
+            known = kept.arrangement.stimuli
             same = len(known) == len(stimuli) and all(map(operator.is_, known, stimuli))
-            if same and session.is_open:
-                return session
-            session.close()
-        parts = [] if self.domain.sequential else Stimuli.in_few_parts(stimuli)
+            if same and kept.session.is_open:
+                return kept
+            kept.session.close()
+        arrangement = TrialArrangement.of(stimuli, self.domain)
         session = self._sandbox().open_session(
             NOTHING_YET,
-            [part.arrays for part in parts],
+            [] if self.domain.sequential else [part.arrays for part in arrangement.parts],
             n_options=self.domain.n_options(stimuli[0]),
             lint=False,
             walks_apart=False,
         )
-        self._local.composing = stimuli, session
-        return session
+        process = self._local.composing = SharedProcess(session, arrangement)
+        return process
 
     def _map(self, function: Callable[..., T], items: Sequence[object]) -> list[T]:
         return list(self._pool.map(function, items))

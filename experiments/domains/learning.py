@@ -234,6 +234,10 @@ class LearningDomain:
         """Number of options that a step can have; the schedule says which of them are there."""
         return int(stimuli["available"].shape[-1])
 
+    def sizes(self, stimuli: Stimuli) -> NDArray[np.intp]:
+        """Steps of a schedule are asked one by one; see `experiments.task.Domain.sizes`."""
+        return np.ones(len(stimuli), dtype=np.intp)
+
     def shown(
         self, arrays: Mapping[str, Array], before: Mapping[str, Array]
     ) -> Mapping[str, Array]:

@@ -100,6 +100,11 @@ class RiskyDomain(OneShot):
             raise EmptyDesignSpaceError(_nothing(settings))
         return stimuli
 
+    def sizes(self, stimuli: Stimuli) -> Array:
+        """Outcomes of the gamble that has more of them; see `experiments.task.Domain.sizes`."""
+        shown = (stimuli["probabilities"] > 0).sum(axis=-1)
+        return np.asarray(shown.max(axis=-1))
+
     def check(self, stimuli: Stimuli) -> None:
         """Raise `StimuliError` naming the first trial that is no pair of gambles."""
         check(stimuli)

@@ -25,7 +25,7 @@ from lakatos.theories.grammar import composition_of
 from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchProposal, SearchStart
 from lakatos.theories.grammar_search.composition_search import search_compositions
 from lakatos.theories.grammar_search.search_tree import ArchiveMap
-from lakatos.theories.grammar_search.subset import some_people
+from lakatos.theories.grammar_search.subset import some_people, some_trials
 from lakatos.theories.induction.induce import induce, looks_back
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.record import (
@@ -48,6 +48,9 @@ KEPT = 4
 """Compositions that a search takes over from the one before."""
 MOST_INDUCED = 60_000
 """Answers in which rules are looked for; those of some people where there are more."""
+MOST_INDUCED_TRIALS = 1_500
+"""Distinct trials in which rules without a memory are looked for, drawn by lot where there are more: what is tried
+grows with them, and so does the memory that it takes."""
 
 
 @task(name="revise")
@@ -106,6 +109,8 @@ async def revise(
             tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
             run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
+        if not past:
+            few = some_trials(few, MOST_INDUCED_TRIALS, context.rng)
         reads = "induction" in settings.advocates
         found = induced(run.domain, few, best, context, past=past) if reads else ()
         return _record(context, cycle, proposal, (*found, *written))

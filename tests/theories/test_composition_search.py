@@ -14,7 +14,7 @@ from lakatos.theories.grammar import Composition
 from lakatos.theories.grammar_search import composition_search
 from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchProposal
 from lakatos.theories.grammar_search.composition_search import search_compositions
-from lakatos.theories.grammar_search.subset import some_people, some_trials
+from lakatos.theories.grammar_search.subset import LEAST_TRIALS, some_people, some_trials
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import read_program
 
@@ -62,9 +62,15 @@ def test_people_who_answered_none_of_some_trials_are_left_out(trials: Trials) ->
         trial=trials.trial[apart],
         response=trials.response[apart],
         count=trials.count[apart],
+        attributes={"age": np.arange(trials.n_participants)},
     )
-    (few,) = some_trials([thin], 2, np.random.default_rng(3))
+    chance, same_chance = np.random.default_rng(3), np.random.default_rng(3)
+    (few,) = some_trials([thin], 1, chance)
     assert (few.n_choices > 0).all()
+    kept = same_chance.choice(len(thin.stimuli), LEAST_TRIALS, replace=False)
+    asked = np.unique(thin.participant[np.isin(thin.trial, kept)])
+    assert 0 < len(asked) < thin.n_participants
+    assert few.attributes["age"].tolist() == asked.tolist()
 
 
 def searched(trials: Trials, n_workers: int) -> SearchProposal:

@@ -1,5 +1,7 @@
 """The language of expressions: what its terms say, what they cost, and that text and values agree."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,14 @@ from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.induction import expression
-from lakatos.theories.induction.combination import atoms_of, more_gates, with_combinations
+from lakatos.theories.induction.combination import (
+    MOST_CELLS,
+    NumberAtoms,
+    atoms_of,
+    divisions_of,
+    more_gates,
+    with_combinations,
+)
 from lakatos.theories.induction.induce import induce
 from lakatos.theories.induction.library import namespace, values, vocabulary
 from lakatos.theories.induction.option_score import (
@@ -17,9 +26,17 @@ from lakatos.theories.induction.option_score import (
     LONGEST_RUN,
     REACHED,
     UNMATCHED,
+    OptionScore,
 )
 from lakatos.theories.induction.past_terms import kept_leads, remembered_leads
-from lakatos.theories.induction.terms import gates, leads, read_answers, signs, without_twins
+from lakatos.theories.induction.terms import (
+    TrialQuantity,
+    gates,
+    leads,
+    read_answers,
+    signs,
+    without_twins,
+)
 from lakatos.theories.running.sequence import follow
 from lakatos.theories.theory import TheoryProgram
 from tests.theories.test_induction import DOMAIN, answer, by
@@ -368,3 +385,42 @@ class TestMarks:
                 assert trusted[person, step] == sides[verdict > 0].sum()
                 spoke = (2 * choice - 1) * sides
                 barred, verdict = barred | (spoke < 0), np.where(spoke != 0, spoke, verdict)
+
+
+class TestDivisions:
+    """Thresholds on numbers: evenly among values that can be told apart, in little memory."""
+
+    def quantity(self, values):
+        score = OptionScore("{0}", "price", 1.0)
+        return TrialQuantity("lead({0})", "above {cut}", 2.0, score, np.array(values), 8)
+
+    def test_thresholds_lie_between_neighbours(self):
+        found = divisions_of(self.quantity([3.0, 1.0, 2.0, 2.0]))
+        assert [(item.low, item.high) for item in found] == [(1.0, 2.0), (2.0, 3.0)]
+        assert found[0].mask.tolist() == [True, False, True, True]
+        assert found[0].price == pytest.approx(2.0 + np.log(2))
+
+    def test_equal_numbers_are_not_divided(self):
+        assert divisions_of(self.quantity([2.0, 2.0])) == []
+
+    def test_values_too_close_to_be_told_apart_do_not_count_among_many(self):
+        close = 1 + np.linspace(0, 1e-5, 50)
+        found = divisions_of(self.quantity([*close, *np.arange(2.0, 22.0)]))
+        assert len(found) == expression.MOST_CONSTANTS
+        assert all(item.high - item.low == pytest.approx(1.0, abs=1e-4) for item in found)
+        assert found[-1].low > 15
+
+    def test_memory_does_not_grow_with_the_numbers(self, answers):
+        n_trials, n_numbers = len(answers.counts), 3000
+        values = np.random.default_rng(2).normal(size=(n_numbers, n_trials, 2))
+        scores = tuple(OptionScore(f"x{place}", "number", 1.0) for place in range(n_numbers))
+        signed = signs(leads(answers))
+        tracemalloc.start()
+        try:
+            made = more_gates(answers, NumberAtoms(scores, values, 0), signed, np.arange(20))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert len(made.items) > 50
+        assert 42 * n_numbers * n_trials > 2 * MOST_CELLS
+        assert peak < 8 * 4 * MOST_CELLS

@@ -13,7 +13,7 @@ from lakatos.theories.fitting.fit import fitting_draws, learn_people, score_left
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.lint import parse
-from lakatos.theories.sandbox.session import TheorySession
+from lakatos.theories.scoring.arrangement import SharedProcess
 from lakatos.theories.scoring.score import UnitScores, log_predictive, proportion_error
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
@@ -55,7 +55,7 @@ def evaluate(
     author: str = "grammar",
     n_draws: int = 256,
     n_iterations: int = 24,
-    shared: TheorySession | None = None,
+    shared: SharedProcess | None = None,
 ) -> EvaluatedComposition:
     """Fit and score one composition on all experiments.
 

@@ -52,14 +52,16 @@ def some_people(
 
 def _of_trials(trials: Trials, chosen: NDArray[np.bool_]) -> Trials:
     """The answers to some trials; trials and people who answered any of them are numbered anew."""
-    rows = chosen[trials.trial]
-    _, person = np.unique(np.asarray(trials.participant)[rows], return_inverse=True)
+    answered = np.zeros(trials.n_participants, dtype=bool)
+    answered[trials.participant[chosen[trials.trial]]] = True
+    asked = trials.of_people(answered)
+    rows = chosen[asked.trial]
     return replace(
-        trials,
-        stimuli=trials.stimuli.take(np.flatnonzero(chosen)),
-        participant=person,
-        trial=(np.cumsum(chosen) - 1)[trials.trial[rows]],
-        response=trials.response[rows],
-        count=trials.count[rows],
-        feedback={name: column[rows] for name, column in trials.feedback.items()},
+        asked,
+        stimuli=asked.stimuli.take(np.flatnonzero(chosen)),
+        participant=asked.participant[rows],
+        trial=(np.cumsum(chosen) - 1)[asked.trial[rows]],
+        response=asked.response[rows],
+        count=asked.count[rows],
+        feedback={name: column[rows] for name, column in asked.feedback.items()},
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations, permutations
 from typing import Any
 
@@ -50,6 +51,8 @@ PRICE = 1.5
 CLOSE = 1e-4
 MOST_CELLS = 2_500_000
 """Expressions times trials that are looked at together, for want of memory."""
+MOST_DIVISIONS = 7 * expression.MOST_CONSTANTS
+"""Of the trials, that one number makes (see `terms.quantities_of`)."""
 MOST_FORMS = 3 * expression.MOST_CONSTANTS + 2
 """In which one number is compared."""
 
@@ -197,7 +200,7 @@ def _promise(pool: ExpressionPool, tables: Sequence[Table]) -> tuple[Array, set[
     return overall, chosen
 
 
-def fast_likelihood(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
+def fast_likelihood(first: Array, second: Array) -> NDArray[np.float32]:
     """The log likelihood of `theories.induction.tree`, in single precision."""
     first, second = np.maximum(first, np.float32(1e-6)), np.maximum(second, np.float32(1e-6))
     total = first + second
@@ -218,57 +221,121 @@ def more_gates(
 ) -> TermTable:
     """Divisions by thresholds on numbers that the vocabulary's own gates leave out, as far as they promise anything.
 
+    Numbers are looked at a few at a time, as all masks together may take more memory than there is.
+
     Args:
         answers: All.
         atoms: Numbers to put thresholds on.
         signed: Leads.
         guides: Those of them by which a gate is judged: one is followed on each side of it.
     """
-    quantities = list(quantities_of(zip(atoms.scores, atoms.values, strict=True)))
-    made: list[tuple[TrialQuantity, float, float]] = []
-    columns: list[Array] = []
-    origin: list[int] = []
-    prices: list[float] = []
-    for number, quantity in enumerate(quantities):
-        found = np.unique(np.round(quantity.value, 6))
-        if len(found) < 2:
-            continue
-        cuts = np.flatnonzero(
-            np.diff(found) > CLOSE * np.abs(found).max()
-        )  # closer ones cannot be told apart in text
-        if len(cuts) > expression.MOST_CONSTANTS:
-            cuts = np.unique(
-                np.linspace(0, len(cuts) - 1, expression.MOST_CONSTANTS + 2)[1:-1]
-                .round()
-                .astype(int)
-            )
-        for cut in cuts:
-            made.append((quantity, float(found[cut]), float(found[cut + 1])))
-            columns.append(quantity.value > (found[cut] + found[cut + 1]) / 2)
-            origin.append(number)
-            prices.append(quantity.price + np.log(len(cuts)))
-    if not made:
+    judge = _DivisionJudge.of(answers.counts, signed.take(guides))
+    n_each = max(MOST_CELLS // (MOST_DIVISIONS * len(answers.counts)), 1)
+    kept: list[tuple[float, TrialDivision]] = []
+    for start in range(0, len(atoms.scores), n_each):
+        some = slice(start, start + n_each)
+        quantities = quantities_of(zip(atoms.scores[some], atoms.values[some], strict=True))
+        tried = [found for quantity in quantities if (found := divisions_of(quantity))]
+        if tried:
+            kept += _best_of_each(tried, judge)
+            kept = sorted(kept, key=lambda item: -item[0])[:N_GATES]
+    if not kept:
         return signed.take([])
-    masks = np.array(columns, dtype=np.float32)
-    counts = answers.counts.astype(np.float32)
-    leads = signed.values[guides]
-    net, total = counts[:, 1] - counts[:, 0], counts.sum(axis=1)
-    followed = []
-    whole = ((leads * net).sum(axis=1), (np.abs(leads) * total).sum(axis=1))
-    inside = ((masks * net) @ leads.T, (masks * total) @ np.abs(leads).T)
-    for agreed, used in (inside, (whole[0] - inside[0], whole[1] - inside[1])):
-        explained = fast_likelihood(
-            0.5 * (used + agreed), 0.5 * (used - agreed)
-        ) + used * np.float32(np.log(2))
-        followed.append((explained - signed.prices[guides].astype(np.float32)).max(axis=1))
-    score = followed[0] + followed[1] - np.array(prices, dtype=np.float32)
-    order = np.argsort(-score, kind="stable")
-    _, first = np.unique(np.array(origin)[order], return_index=True)
-    kept = order[np.sort(first)[:N_GATES]]
-    items = tuple(
-        above(made[place][0], roundest(*made[place][1:]), prices[place]) for place in kept
-    )
-    return TermTable(items, masks[kept])
+    best = [division for _, division in kept]
+    items = tuple(above(item.quantity, roundest(item.low, item.high), item.price) for item in best)
+    return TermTable(items, np.array([item.mask for item in best], dtype=np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class TrialDivision:
+    """A threshold between two neighbouring values of a quantity."""
+
+    quantity: TrialQuantity
+    low: float
+    high: float
+    price: float
+    """Nats, with the choice among thresholds."""
+
+    @property
+    def mask(self) -> Array:
+        """``(n_trials,)`` whether the quantity is above."""
+        return self.quantity.value > (self.low + self.high) / 2
+
+
+def divisions_of(quantity: TrialQuantity) -> list[TrialDivision]:
+    """Thresholds between the values of a quantity, evenly spread over them where there are many."""
+    value = np.sort(np.round(quantity.value, 6))
+    # Closer ones cannot be told apart in text.
+    steps = np.flatnonzero(value[1:] - value[:-1] > CLOSE * max(-value[0], value[-1]))
+    cuts = steps[_evenly_among(len(steps))]
+    if not len(cuts):
+        return []
+    price = quantity.price + float(np.log(len(cuts)))
+    low, high = value[cuts].tolist(), value[cuts + 1].tolist()
+    return [TrialDivision(quantity, *ends, price) for ends in zip(low, high, strict=True)]
+
+
+@cache
+def _evenly_among(n: int) -> NDArray[np.intp]:
+    """Places in a list of ``n``: all, or `expression.MOST_CONSTANTS` of them evenly spread."""
+    if n <= expression.MOST_CONSTANTS:
+        return np.arange(n)
+    places = np.linspace(0, n - 1, expression.MOST_CONSTANTS + 2)[1:-1]
+    return np.unique(places.round().astype(np.intp))
+
+
+def _best_of_each(
+    tried: Sequence[Sequence[TrialDivision]], judge: _DivisionJudge
+) -> list[tuple[float, TrialDivision]]:
+    """Of the divisions of each quantity the best one, with what it explains."""
+    divisions = [division for own in tried for division in own]
+    masks = np.array([division.mask for division in divisions], dtype=np.float32)
+    prices = np.array([division.price for division in divisions], dtype=np.float32)
+    score = judge.explained(masks) - prices
+    ends = np.cumsum([len(own) for own in tried])[:-1]
+    best = [int(own.argmax()) for own in np.split(score, ends)]
+    starts = [0, *ends]
+    return [
+        (float(score[start + place]), divisions[start + place])
+        for start, place in zip(starts, best, strict=True)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _DivisionJudge:
+    """How well answers are explained where one lead is followed on each side of a division."""
+
+    leads: NDArray[np.float32]
+    """``(n_leads, n_trials)``."""
+    decides: NDArray[np.float32]
+    net: NDArray[np.float32]
+    """``(n_trials,)`` answers for the second option less those for the first."""
+    total: NDArray[np.float32]
+    prices: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, counts: Array, guides: TermTable) -> _DivisionJudge:
+        answers = counts.astype(np.float32)
+        return cls(
+            guides.values,
+            np.abs(guides.values),
+            answers[:, 1] - answers[:, 0],
+            answers.sum(axis=1),
+            guides.prices.astype(np.float32),
+        )
+
+    def explained(self, masks: NDArray[np.float32]) -> NDArray[np.float32]:
+        """``(n_divisions,)`` nats, of masks ``(n_divisions, n_trials)``, less the price of the two leads."""
+        whole = (self.leads * self.net).sum(axis=1), (self.decides * self.total).sum(axis=1)
+        inside = (masks * self.net) @ self.leads.T, (masks * self.total) @ self.decides.T
+        outside = whole[0] - inside[0], whole[1] - inside[1]
+        return self._followed(*inside) + self._followed(*outside)
+
+    def _followed(self, agreed: Array, used: Array) -> NDArray[np.float32]:
+        """Nats of the lead that explains most, among answers of which ``used`` are decided by each."""
+        likelihood = fast_likelihood(0.5 * (used + agreed), 0.5 * (used - agreed))
+        explained = likelihood + used * np.float32(np.log(2))
+        return np.asarray((explained - self.prices).max(axis=1))
 
 
 def _weighed(answers: InductionAnswers) -> ExpressionPool:

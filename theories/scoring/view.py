@@ -22,7 +22,7 @@ from lakatos.theories.running.sequence import (
     log_likelihood_of_all,
 )
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sandbox.session import TheorySession
+from lakatos.theories.scoring.arrangement import SharedProcess
 from lakatos.theories.scoring.score import ExperimentEvidence
 from lakatos.theories.theory import Theory
 
@@ -40,7 +40,7 @@ class TheoryView:
         domain: Domain,
         sandbox: Sandbox,
         stimuli: Sequence[Stimuli],
-        shared: TheorySession | None = None,
+        shared: SharedProcess | None = None,
     ) -> None:
         """Start the sandbox process that holds the theory.
 
@@ -49,21 +49,23 @@ class TheoryView:
             domain: Of the trials.
             sandbox: Where it runs.
             stimuli: Of each experiment; all with equally many options.
-            shared: Process with these stimuli, in few parts, for theories that the grammar wrote. They need not be
-                kept from one another and are not asked again alone; the submitted are checked as a stranger's.
+            shared: Process with these stimuli, for theories that the grammar wrote. They need not be kept from one
+                another and are not asked again alone; the submitted are checked as a stranger's.
         """
         self.theory, self.domain, self.stimuli, self._sandbox = theory, domain, stimuli, sandbox
         self.walks = theory.learns or domain.sequential
-        self._is_shared = shared is not None
+        self._shared = shared
         self._asked_again = False
         """Whether some answers were asked for again in a process that was asked nothing else."""
         if shared is not None:
-            shared.hold(theory.program.source)
-        self._session = shared or sandbox.open_session(
-            theory.program.source,
-            [] if self.walks else [item.arrays for item in stimuli],
-            n_options=domain.n_options(stimuli[0]),
-        )
+            shared.session.hold(theory.program.source)
+            self._session = shared.session
+        else:
+            self._session = sandbox.open_session(
+                theory.program.source,
+                [] if self.walks else [item.arrays for item in stimuli],
+                n_options=domain.n_options(stimuli[0]),
+            )
 
     def evidence(
         self, parameters: Mapping[str, Array], trials: Sequence[Trials]
@@ -79,7 +81,7 @@ class TheoryView:
         check_unmixed(trials)
         if not self.walks:
             answers = self._answers(parameters)
-            if not self._is_shared:
+            if self._shared is None:
                 check_trials_alone(
                     self.theory, self.domain, self._sandbox, parameters, self.stimuli, answers
                 )
@@ -94,7 +96,7 @@ class TheoryView:
                 for item, p in zip(trials, self.probabilities(parameters), strict=True)
             ]
         followed = follow_all(self._session, self.domain, parameters, trials)
-        if not self._is_shared:
+        if self._shared is None:
             check_people_alone(self._session, self.domain, parameters, trials, followed)
         return [
             ExperimentEvidence(item, own.probabilities, own.log_likelihood)
@@ -134,18 +136,7 @@ class TheoryView:
     def _answers(self, parameters: Mapping[str, Array]) -> list[Array]:
         """``(n_draws, n_trials, n_options)`` for each experiment, of a theory without memory."""
         answers = self._session.probabilities(parameters)
-        if len(answers) == len(self.stimuli):
-            return answers
-        # A shared process holds neighbours of one form together.
-        together = Stimuli.in_few_parts(self.stimuli)
-        ends = np.cumsum([len(item) for item in self.stimuli])
-        starts = np.cumsum([0, *map(len, together)])[:-1]
-        found = []
-        for end, item in zip(ends, self.stimuli, strict=True):
-            place = int(np.searchsorted(starts, end - len(item), side="right")) - 1
-            first = end - len(item) - starts[place]
-            found.append(answers[place][:, first : first + len(item)])
-        return found
+        return answers if self._shared is None else self._shared.arrangement.restore(answers)
 
     def __enter__(self) -> Self:
         return self
@@ -156,7 +147,7 @@ class TheoryView:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._is_shared:
+        if self._shared is not None:
             return
         with self._session:
             if kind is None and not self._asked_again:
