@@ -47,6 +47,13 @@ NOTEBAERT = "Notebaert, Houtman, Van Opstal, Gevers, Fias & Verguts (2009), Cogn
 TUERLINCKX = "Ratcliff & Tuerlinckx (2002), Psychonomic Bulletin & Review 9, 438-481"
 
 HELPERS = '''
+def distinct(seen, xp):
+    """Trials that differ in what a theory looks at, and which of them each trial is, so that none is followed twice."""
+    table = xp.stack([item[0] for item in seen], axis=-1)
+    _, rows, place = xp.unique(table, axis=0, return_index=True, return_inverse=True)
+    return rows, place.reshape(-1)
+
+
 def mean_between(moved, begin, end):
     """What has been moved between two times, for each second."""
     return (moved(end) - moved(begin)) / (end - begin)
@@ -81,10 +88,12 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
 }
 RATE = log_uniform(0.2, 8.0, EVIDENCE, "evidence for the right answer")
 DIFFUSION = """
+rows, place = distinct(seen, xp)
+conflict, lean, caution, clarity, late = (item[..., rows] for item in (conflict, lean, caution, clarity, late))
 p = changing_drift_bins(
     edges, evidence, parameters["bound"] * caution, 0.5 + 0.5 * xp.clip(lean, -0.9, 0.9),
     parameters["delay"] + late, parameters["delay_spread"], unevenness, xp
-)
+)[..., place, :]
 """
 CONFLICT = ("congruence",)
 
@@ -103,7 +112,9 @@ HABIT = (
         "habit",
         "one key",
         "lean to the right key before they have seen anything",
-        'lean = lean + parameters["key_bias"] * side',
+        """
+        lean, seen = lean + parameters["key_bias"] * side, [*seen, side]
+        """,
         {"key_bias": normal(0.0, 0.15, 0.8, "half of the bounds' distance", "start towards the right key")},
         ("side",),
         MCKOON,
@@ -115,7 +126,7 @@ HABIT = (
         "lean to the key that they have just pressed",
         """
         same = repeats - later * (1 - repeats) / (n_answers - 1)
-        lean = lean + parameters["repetition"] * same
+        lean, seen = lean + parameters["repetition"] * same, [*seen, repeats, later]
         """,
         {"repetition": normal(0.0, 0.15, 0.8, "half of the bounds' distance", "start towards the last key")},
         ("repeats",),
@@ -126,7 +137,9 @@ HABIT = (
         "habit",
         "quick repetitions",
         "need less time to see and press what they have just pressed",
-        'late = late - parameters["saving"] * repeats',
+        """
+        late, seen = late - parameters["saving"] * repeats, [*seen, repeats]
+        """,
         {"saving": normal(0.0, 0.05, 0.3, SECONDS, "time saved")},
         ("repeats",),
         BERTELSON,
@@ -138,7 +151,10 @@ CONTROL = (
         "control",
         "after conflict",
         "heed the distractor less after a conflict",
-        'conflict = conflict * (1 - parameters["adaptation"] * after_conflict)',
+        """
+        conflict = conflict * (1 - parameters["adaptation"] * after_conflict)
+        seen = [*seen, after_conflict]
+        """,
         {"adaptation": normal(0.0, 0.3, 1.5, "share", "part of the distractor's effect that is missing then")},
         ("congruence_after_conflict",),
         BOTVINICK,
@@ -148,7 +164,9 @@ CONTROL = (
         "control",
         "caution after errors",
         "want more evidence after an error",
-        'caution = caution * xp.exp(parameters["post_error_caution"] * after_error)',
+        """
+        caution, seen = caution * xp.exp(parameters["post_error_caution"] * after_error), [*seen, after_error]
+        """,
         {"post_error_caution": normal(0.0, 0.1, 0.7, "log ratio", "how much further the bounds are apart then")},
         ("after_error",),
         DUTILH,
@@ -158,7 +176,9 @@ CONTROL = (
         "control",
         "distraction after errors",
         "gather evidence more slowly after an error",
-        'clarity = clarity * xp.exp(-parameters["distraction"] * after_error)',
+        """
+        clarity, seen = clarity * xp.exp(-parameters["distraction"] * after_error), [*seen, after_error]
+        """,
         {"distraction": normal(0.0, 0.2, 1.5, "log ratio", "how much slower evidence gathers then")},
         ("after_error",),
         NOTEBAERT,
@@ -168,7 +188,9 @@ CONTROL = (
         "control",
         "pause after errors",
         "begin later after an error",
-        'late = late + parameters["pause"] * after_error',
+        """
+        late, seen = late + parameters["pause"] * after_error, [*seen, after_error]
+        """,
         {"pause": normal(0.0, 0.05, 0.4, SECONDS, "time added")},
         ("after_error",),
         NOTEBAERT,
@@ -337,7 +359,9 @@ GRAMMAR = Grammar(
         after_conflict = 1.0 * (trials["previous_congruence"][None] == -1)
         edges = xp.array({list(EDGES)})
         widths = edges[1:] - edges[:-1]
-        conflict, lean, caution, clarity, late, unevenness = 1.0 * congruence, 0.0, 1.0, 1.0, 0.0, None
+        conflict, none, unevenness = 1.0 * congruence, 0.0 * congruence, None
+        lean, caution, clarity, late = none, 1.0 + none, 1.0 + none, none
+        seen = [congruence, n_answers]
         """,
     after="return p",
     helpers=outcome_helpers(CHANGING_DRIFT, EX_GAUSSIAN, HELPERS),
