@@ -119,9 +119,7 @@ class AnswerScale:
             f"of {len(values)} answers {below} are below {low:g} {self.unit} and {above} above {high:g} {self.unit}, "
             f"which are no outcome; outcomes hide {lost:.1%} of the variance of the others"
         )
-        return words + (
-            ": the grid is too coarse for them." if lost > MOST_LOST else "."
-        )
+        return words + (": the grid is too coarse for them." if lost > MOST_LOST else ".")
 
 
 @runtime_checkable

@@ -151,8 +151,18 @@ class AttentionDomain(OneShot):
         if read.past:
             before += list(product((1,), congruence, (0, 1), (0, 1)))
         rows = np.array([(*now, *past) for now in product(congruence, sides) for past in before])
-        names = ("congruence", "side", "has_previous", "previous_congruence", "previous_error", "repeats")
-        fixed = {"level": np.full(len(rows), read.level), "n_answers": np.full(len(rows), read.n_answers)}
+        names = (
+            "congruence",
+            "side",
+            "has_previous",
+            "previous_congruence",
+            "previous_error",
+            "repeats",
+        )
+        fixed = {
+            "level": np.full(len(rows), read.level),
+            "n_answers": np.full(len(rows), read.n_answers),
+        }
         return conflict_trials(dict(zip(names, rows.T, strict=True)) | fixed)  # fmt: skip
 
     def check(self, stimuli: Stimuli) -> None:

@@ -37,7 +37,9 @@ BOTVINICK = (
     "Botvinick, Braver, Barch, Carter & Cohen (2001), Psychological Review 108, 624-652; "
     "Gratton, Coles & Donchin (1992), Journal of Experimental Psychology: General 121, 480-506"
 )
-NEGLECT = "Kane & Engle (2003), Journal of Experimental Psychology: General 132, 47-70 (goal neglect)"
+NEGLECT = (
+    "Kane & Engle (2003), Journal of Experimental Psychology: General 132, 47-70 (goal neglect)"
+)
 BERTELSON = "Bertelson (1965), Science 150, 217-218 (repetitions)"
 DUTILH = (
     "Dutilh, Vandekerckhove, Forstmann, Keuleers, Brysbaert & Wagenmakers (2012), Attention, Perception, & "
@@ -99,7 +101,12 @@ CONFLICT = ("congruence",)
 
 
 def _process(
-    name: str, claim: str, evidence: str, own: Mapping[str, Mapping[str, Any]], citation: str, **more: Any
+    name: str,
+    claim: str,
+    evidence: str,
+    own: Mapping[str, Mapping[str, Any]],
+    citation: str,
+    **more: Any,
 ) -> Mechanism:
     """A diffusion between two bounds; ``evidence`` is the body of a function of two times."""
     lines = "\n".join(f"    {line.strip()}" for line in evidence.strip().splitlines())

@@ -171,7 +171,11 @@ def test_what_a_clause_says_is_what_its_number_does(
     composition = Composition({"process": (process,), slot: (name,)})
     p = answers(composition, trials, **{parameter: value})
     times, right = mean_time(p), accuracy(p)
-    if process != "description" or name not in ("one key", "the last key", "distraction after errors"):
+    if process != "description" or name not in (
+        "one key",
+        "the last key",
+        "distraction after errors",
+    ):
         assert np.sign(np.round(times[1] - times[0], 3)) == faster
     if not (process == "description" and name == "after conflict" and not surer):
         assert np.sign(np.round(right[0] - right[1], 3)) == surer
@@ -245,9 +249,7 @@ def test_the_published_rule_that_people_follow_predicts_new_people_best(hidden):
     if hidden == "late_selection":
         pronounced |= {"rate": log_uniform(0.4, 0.8, "x", "x")}
     own = {
-        name: value
-        for name, value in pronounced.items()
-        if name in GRAMMAR.parameters(composition)
+        name: value for name, value in pronounced.items() if name in GRAMMAR.parameters(composition)
     }
     source = GRAMMAR.write(Composition(composition.slots, own), "Hidden")
     forms = {name: read_program(FAMILY.program(name)) for name in SEEDS}

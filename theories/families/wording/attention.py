@@ -7,8 +7,8 @@ from typing import Any
 
 Words = Mapping[str, tuple[dict[str, Any], ...]]
 GATHERS = (
-    {"says": "press a key when the evidence reaches a bound (bounds {bound} apart, evidence for the right answer "
-     "{rate} a second, noise of a second 1)"},
+    {"says": "press a key when the evidence reaches a bound (bounds are {bound} apart, evidence is {rate} a second, in "
+     "units of its noise in a second)"},
     {"says": "need time for seeing and pressing besides (about {delay} s)"},
 )  # fmt: skip
 FROM_BOTH = {
