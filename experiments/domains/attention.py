@@ -201,6 +201,10 @@ class AttentionDomain(OneShot):
             "repeats": stimuli["repeats"],
         }
 
+    def landmarks(self, stimuli: Stimuli) -> dict[str, Array]:
+        """See `experiments.answer_scale.HasLandmarks`: a trial shows no time that answers could lie near to."""
+        return {}
+
     def variations(
         self, stimuli: Stimuli, rng: np.random.Generator
     ) -> Mapping[str, TrialVariation]:
