@@ -67,7 +67,7 @@ def test_published_theories_pass_all_checks(name, sandbox):
 
 @pytest.mark.parametrize("composition", ONE_MECHANISM_EACH)
 def test_every_mechanism_gives_probabilities(composition):
-    stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0)))
+    stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0))[::2])
     priors = {
         name: parse_prior(name, literal)
         for name, literal in GRAMMAR.parameters(composition).items()
@@ -96,7 +96,7 @@ def test_without_conflict_it_is_the_known_diffusion():
     assert np.abs(found - known).sum() / 2 < 0.01
 
 
-def walks(drift_at, bound, rng, n=20_000, dt=0.001):
+def walks(drift_at, bound, rng, n=10_000, dt=0.001):
     """Simulated walks from the middle: which bound, and when; bounds moved in by what steps overshoot (Siegmund)."""
     inward = 0.5826 * np.sqrt(dt)
     place, time, above = np.full(n, bound / 2), np.full(n, np.inf), np.zeros(n, dtype=bool)
