@@ -223,12 +223,7 @@ class AttentionDomain(OneShot):
                 stimuli, later & (stimuli["previous_congruence"] == -1), "there was no conflict in the trial before",
                 lambda before, rows: {"previous_congruence": -before["previous_congruence"]},
             ),
-            **{
-                name: varied(
-                    stimuli, later, meaning, lambda before, rows, name=name: {name: 1 - before[name]}
-                )
-                for name, meaning in turned.items()
-            },
+            **{name: _turned(stimuli, later, name, meaning) for name, meaning in turned.items()},
         }  # fmt: skip
 
     def swap_sides(self, stimuli: Stimuli) -> Stimuli:
@@ -257,3 +252,8 @@ class AttentionDomain(OneShot):
         ended = "wrong" if of["previous_error"] else "right"
         key = "the same key" if of["repeats"] else "another key"
         return f"{now}, after {conflict[of['previous_congruence']]} and {ended}, {key}"
+
+
+def _turned(stimuli: Stimuli, possible: Array, name: str, meaning: str) -> TrialVariation:
+    """A variation in which a number that is 0 or 1 is the other one."""
+    return varied(stimuli, possible, meaning, lambda before, rows: {name: 1 - before[name]})

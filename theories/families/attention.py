@@ -243,7 +243,7 @@ PROCESS = (
     ),
     _process(
         "a pull that fades",
-        "are first pulled by the distractor, which then fades, while evidence for the right answer gathers",
+        "are pulled by the distractor with a force that rises and fades while evidence gathers",
         """
         fade = parameters["fade"][..., None]
         size = (0.5 * parameters["bound"] * parameters["pull"] * conflict)[..., None]

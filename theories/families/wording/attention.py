@@ -71,9 +71,9 @@ WORDS: Words = {
     ),
     "process:evidence from both": (FROM_BOTH, *GATHERS),
     "process:a pull that fades": (
-        {"says": "are {much}pulled by the distractor at first (most after about {fade} s), before that fades",
-         "opposite": "are {much}pushed away from the distractor's answer at first (most after about {fade} s), before "
-         "that fades", "by": "pull", "unit": 0.1, "label": "pull", "opposite_label": "push"},
+        {"says": "are {much}pulled by the distractor with a force that rises and fades (most after about {fade} s)",
+         "opposite": "are {much}pushed away from the distractor's answer with a force that rises and fades (most after "
+         "about {fade} s)", "by": "pull", "unit": 0.1, "label": "pull", "opposite_label": "push"},
         *GATHERS,
     ),
     "process:a narrowing spotlight": (
