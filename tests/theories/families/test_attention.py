@@ -12,6 +12,8 @@ from lakatos.theories.families.attention import FAMILY, GRAMMAR, SEEDS
 from lakatos.theories.families.outcomes import outcome_helpers
 from lakatos.theories.families.parameter import log_uniform, uniform
 from lakatos.theories.grammar import Composition
+from lakatos.theories.grammar_search.advocate import AdvocateBrief
+from lakatos.theories.grammar_search.composition_search import search_compositions
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
@@ -232,30 +234,36 @@ def test_every_mechanism_has_a_citation_units_and_answers_that_the_domain_knows(
         assert set(mechanism.answers) <= features, mechanism.name
 
 
+PRONOUNCED = {
+    "bound": log_uniform(1.0, 1.4, "x", "x"), "rate": log_uniform(2.0, 4.0, "x", "x"),
+    "delay": uniform(0.25, 0.35, "s", "x"), "delay_spread": log_uniform(0.01, 0.03, "s", "x"),
+    "pull": uniform(0.25, 0.45, "x", "x"), "fade": log_uniform(0.04, 0.08, "s", "x"),
+    "interference": uniform(0.5, 1.5, "x", "x"), "selected_rate": uniform(6.0, 8.0, "x", "x"),
+    "selection": uniform(0.15, 0.25, "s", "x"), "neglect": uniform(0.1, 0.3, "share", "x"),
+    "lapse": uniform(0.0, 0.05, "share", "x"), "saving": uniform(0.04, 0.08, "s", "x"),
+}  # fmt: skip
+"""Ranges in which what a theory says shows."""
+
+
+def people_who_follow(composition):
+    """A theory with pronounced numbers, as the truth of simulated answers."""
+    ranges = dict(PRONOUNCED)
+    if composition.slots["process"] == ("a late selection",):
+        ranges["rate"] = log_uniform(0.4, 0.8, "x", "x")
+    known = set(GRAMMAR.parameters(composition))
+    own = {name: value for name, value in ranges.items() if name in known}
+    source = GRAMMAR.write(Composition(composition.slots, own), "Hidden")
+    return read_program(TheoryProgram(source, "test"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("hidden", ["fading_pull", "late_selection", "goal_neglect"])
 def test_the_published_rule_that_people_follow_predicts_new_people_best(hidden):
     rng = np.random.default_rng(1)
-    space = DOMAIN.space({})
-    composition = SEEDS[hidden][1]
-    pronounced = {
-        "bound": log_uniform(1.0, 1.4, "x", "x"), "rate": log_uniform(2.0, 4.0, "x", "x"),
-        "delay": uniform(0.25, 0.35, "s", "x"), "delay_spread": log_uniform(0.01, 0.03, "s", "x"),
-        "pull": uniform(0.25, 0.45, "x", "x"), "fade": log_uniform(0.04, 0.08, "s", "x"),
-        "interference": uniform(0.5, 1.5, "x", "x"), "selected_rate": uniform(6.0, 8.0, "x", "x"),
-        "selection": uniform(0.15, 0.25, "s", "x"), "neglect": uniform(0.1, 0.3, "share", "x"),
-        "lapse": uniform(0.0, 0.05, "share", "x"),
-    }  # fmt: skip
-    if hidden == "late_selection":
-        pronounced |= {"rate": log_uniform(0.4, 0.8, "x", "x")}
-    own = {
-        name: value for name, value in pronounced.items() if name in GRAMMAR.parameters(composition)
-    }
-    source = GRAMMAR.write(Composition(composition.slots, own), "Hidden")
     forms = {name: read_program(FAMILY.program(name)) for name in SEEDS}
     with Laboratory(DOMAIN, 1) as laboratory:
-        truth = read_program(TheoryProgram(source, "test"))
-        taught, new = laboratory.simulate([truth, truth], space, 60, rng)
+        truth = people_who_follow(SEEDS[hidden][1])
+        taught, new = laboratory.simulate([truth, truth], DOMAIN.space({}), 64, rng)
         people = laboratory.people_of(list(forms.values()), [{}] * len(forms), [taught])
         fitted = [form.with_people(own) for form, own in zip(forms.values(), people, strict=True)]
         evidence = [laboratory.evidence(theory, [new], 256)[0] for theory in fitted]
@@ -264,3 +272,19 @@ def test_the_published_rule_that_people_follow_predicts_new_people_best(hidden):
     named = max(gain, key=lambda name: gain[name])
     # a theory that says the same with one number more may be as good
     assert named == hidden or (hidden == "fading_pull" and named == "adapting_pull"), gain
+
+
+@pytest.mark.slow
+def test_a_search_from_wrong_first_rivals_finds_what_no_published_form_says():
+    hidden = Composition.of(
+        {"process": "a pull that fades", "habit": "quick repetitions", "lapse": "anything"}
+    )
+    start = tuple(SEEDS[name][1] for name in ("steady", "ratcliff", "ex_gaussian"))
+    brief = AdvocateBrief((), published=start, n_candidates=24, n_successors=1, looks_back=False)
+    with Laboratory(DOMAIN, 1) as laboratory:
+        truth = people_who_follow(hidden)
+        taught = laboratory.simulate([truth], DOMAIN.space({}), 64, np.random.default_rng(1))
+        found = search_compositions(laboratory, GRAMMAR, brief, taught, np.random.default_rng(2))
+    slots = found.submitted[0].composition.slots
+    assert slots["process"] == ("a pull that fades",)
+    assert slots["habit"] == ("quick repetitions",)
