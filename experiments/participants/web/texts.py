@@ -58,7 +58,7 @@ def texts_for_domain(
     if getattr(getattr(domain, "scale", None), "kind", "") == "timed":
         raise SourceError(
             f"an answer of the domain {domain.name} is a key with its time, which the page and language models cannot "
-            "give yet; use simulated people, an archive or a file."
+            "give yet; use simulated people, an archive, or a file of outcomes."
         )
     return texts_for(domain.name, own, getattr(domain, "texts", None))
 
