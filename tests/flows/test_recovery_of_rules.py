@@ -1,4 +1,4 @@
-"""Whole small campaigns find hidden rules in games, in estimates of functions and in timed answers in conflict."""
+"""Whole small campaigns find hidden rules in games and in estimates of functions, where answers are numbers."""
 
 from __future__ import annotations
 
@@ -51,17 +51,12 @@ ESTIMATION: dict[str, Any] = {
     "space": {"n_queries": 5, "n_samples": 2},
     "theories__seeds": ["average", "straight_line"],
 }
-ATTENTION: dict[str, Any] = {
-    "domain": "attention",
-    "theories__seeds": ["steady", "ratcliff"],
-}
 CASES = {
     "inequity aversion": (GAMES, {"theory": "inequity_aversion"}, 0.002),
     "maximax": (GAMES, {"theory": "maximax"}, 0.002),
     "unlike payoffs": (GAMES, {"program": OUTSIDE_GAMES}, 0.03),
     "extrapolated associations": (ESTIMATION, {"theory": "exam"}, 0.0005),
     "growth expected": (ESTIMATION, {"theory": "growth_prior"}, 0.0005),
-    "conflict diffusion": (ATTENTION, {"theory": "fading_pull"}, 0.00005),
     "highest point": (ESTIMATION, {"program": OUTSIDE_ESTIMATION}, 0.007),
 }
 """Domain and first rivals, the hidden rule, and a bound of the leader's mean squared error against it. Rules outside
