@@ -4,8 +4,7 @@
 
 Of each data set (Navon, Stroop) a fifth of the people is sealed. The others teach each theory how people differ; the
 sealed ones are predicted, in nats for each answer with its bin of time. Standard errors are over people. Beside the
-published theories stand compositions of the grammar that hold several of their ideas, written down before they were
-tried, and generic learners.
+published theories stand compositions of the grammar that hold several of their ideas, and generic learners.
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ def test_the_published_rule_that_people_follow_predicts_new_people_best(hidden):
     forms = {name: read_program(FAMILY.program(name)) for name in SEEDS}
     with Laboratory(DOMAIN, 1) as laboratory:
         truth = people_who_follow(SEEDS[hidden][1])
-        taught, new = laboratory.simulate([truth, truth], DOMAIN.space({}), 64, rng)
+        taught, new = laboratory.simulate([truth, truth], DOMAIN.space({}), 60, rng)
         people = laboratory.people_of(list(forms.values()), [{}] * len(forms), [taught])
         fitted = [form.with_people(own) for form, own in zip(forms.values(), people, strict=True)]
         evidence = [laboratory.evidence(theory, [new], 256)[0] for theory in fitted]
@@ -283,7 +283,7 @@ def test_a_search_from_wrong_first_rivals_finds_what_no_published_form_says():
     brief = AdvocateBrief((), published=start, n_candidates=24, n_successors=1, looks_back=False)
     with Laboratory(DOMAIN, 1) as laboratory:
         truth = people_who_follow(hidden)
-        taught = laboratory.simulate([truth], DOMAIN.space({}), 64, np.random.default_rng(1))
+        taught = laboratory.simulate([truth], DOMAIN.space({}), 60, np.random.default_rng(1))
         found = search_compositions(laboratory, GRAMMAR, brief, taught, np.random.default_rng(2))
     slots = found.submitted[0].composition.slots
     assert slots["process"] == ("a pull that fades",)
