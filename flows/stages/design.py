@@ -155,8 +155,8 @@ def distance(run: Run, first: Digest, second: Digest) -> float:
         [run.state.theories.scores[theory, name].record for name in run.state.experiments.collected]
         for theory in (first, second)
     )
-    means = (np.concatenate([item.proportions for item in records]) for records in (own, other))
-    apart = answers_apart(*means, _n_outcomes(run))
+    mean, others = (np.concatenate([item.proportions for item in score]) for score in (own, other))
+    apart = answers_apart(mean, others, _n_outcomes(run))
     if any(
         run.theory(theory).learns for theory in (first, second)
     ):  # they may differ along sequences alone
