@@ -48,6 +48,7 @@ def registration(
     source: str,
     asked: bool = False,
     said: Mapping[str, str] | None = None,
+    manner: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Everything that was frozen, under the headings of two registries, and what each theory predicts for each trial.
 
@@ -64,6 +65,7 @@ def registration(
         source: Of the participants, as in a study file.
         asked: Whether people have been asked by now, so that the text may not say that there are no data.
         said: What each theory says, by digest.
+        manner: How trials are given, in sentences: practice, breaks, time limits, conditions.
     """
     said = said or {}
     names, n_options = dict(plan.rivals), domain.n_options(design.stimuli)
@@ -125,7 +127,7 @@ def registration(
                 "Explanation of existing data": "There are none."
                 if existing == NO_DATA
                 else existing,
-                "Data collection procedures": HOW.get(source, source),
+                "Data collection procedures": " ".join([HOW.get(source, source), *manner]),
                 "Sample size": sample,
                 "Sample size rationale": rationale,
                 "Stopping rule": plan.stopping_rule,
@@ -159,7 +161,9 @@ def registration(
             "3) Dependent variable. Describe the key dependent variable(s) specifying how they will be measured.": (
                 measured
             ),
-            "4) Conditions. How many and which conditions will participants be assigned to?": f"{manipulated} {order}",
+            "4) Conditions. How many and which conditions will participants be assigned to?": " ".join(
+                [manipulated, order, *manner]
+            ),
             "5) Analyses. Specify exactly which analyses you will conduct to examine the main question/hypothesis.": (
                 plan.analysis
             ),
