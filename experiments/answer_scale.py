@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 FEWEST, MOST = 2, 200
 """Outcomes of a grid."""
+MOST_LOST = 0.05
+"""Share of the variance of answers that a grid may hide before it is called too coarse."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,19 @@ class AnswerScale:
         means = np.bincount(own, values, n_bins) / counts
         total = values.var()
         return float(((values - means[own]) ** 2).mean() / total) if total > 0 else 0.0
+
+    def fit_in_words(self, numbers: Sequence[float]) -> str:
+        """What the grid cannot show of numbers: those outside of it, and how the others differ within bins."""
+        values = np.asarray(numbers, dtype=np.float64)
+        low, high = (self.edges or self.places)[0], (self.edges or self.places)[-1]
+        below, above = int((values < low).sum()), int((values > high).sum())
+        inside = values[(values >= low) & (values <= high)]
+        lost = self.share_lost(inside.tolist()) if len(inside) else 0.0
+        words = (
+            f"of {len(values)} answers {below} are below {low:g} {self.unit} and {above} above {high:g} {self.unit}, "
+            f"which are no outcome; outcomes hide {lost:.1%} of the variance of the others"
+        )
+        return words + (": the grid is too coarse for them." if lost > MOST_LOST else ".")
 
 
 @runtime_checkable

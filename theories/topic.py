@@ -72,6 +72,16 @@ TOPICS = {
     ("end effects", "rising ends"): "the end",
     ("round numbers", "odd numbers"): "round numbers",
     ("extremes", "moderation"): "extremes",
+    ("interference", "contrast"): "interference",
+    ("right keys", "left keys"): "key bias",
+    ("quick repetitions", "slow repetitions"): "repetition",
+    ("adaptation", "exhaustion"): "conflict adaptation",
+    ("post-error caution", "post-error haste"): "post-error caution",
+    ("post-error distraction", "post-error focus"): "post-error clarity",
+    ("post-error pauses", "post-error hurry"): "post-error timing",
+    ("pull", "push"): "the distractor's pull",
+    ("slowing", "speeding"): "slowing",
+    ("errors", "fewer errors"): "errors",
 }
 """By the labels of both sides."""
 

@@ -2,6 +2,7 @@
 
 from lakatos.experiments.archives.allais import READER as ALLAIS
 from lakatos.experiments.archives.archive import ArchiveReader
+from lakatos.experiments.archives.attention_busch2024 import NAVON_READER, STROOP_READER
 from lakatos.experiments.archives.estimation_little2024 import READER as ESTIMATION_LITTLE2024
 from lakatos.experiments.archives.games_zhu2024 import READER as GAMES_ZHU2024
 from lakatos.experiments.archives.intertemporal_ericson2015 import (
@@ -45,5 +46,7 @@ ARCHIVES: dict[str, ArchiveReader] = {
         GAMES_ZHU2024,
         ESTIMATION_LITTLE2024,
         PUBLICGOODS_ALSOBAY2025,
+        NAVON_READER,
+        STROOP_READER,
     )
 }

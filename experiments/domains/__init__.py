@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lakatos.experiments.domains.attention import AttentionDomain
 from lakatos.experiments.domains.estimation import EstimationDomain
 from lakatos.experiments.domains.games import GamesDomain
 from lakatos.experiments.domains.intertemporal import IntertemporalDomain
@@ -23,6 +24,7 @@ DOMAINS: dict[str, Domain] = {
     "games": GamesDomain(),
     "estimation": EstimationDomain(),
     "public_goods": PublicGoodsDomain(),
+    "attention": AttentionDomain(),
 }
 
 

@@ -121,20 +121,42 @@ def differing(run: Run) -> Callable[[Digest, Digest], bool]:
         return (
             own is not None
             and other is not None
-            and float(np.sqrt(np.mean((own - other) ** 2))) >= DISTINCT
+            and answers_apart(own, other, _n_outcomes(run)) >= DISTINCT
         )
 
     return differ
 
 
+def answers_apart(own: Array, other: Array, n_outcomes: int = 0) -> float:
+    """Root mean square difference of predicted proportions.
+
+    Of a scale with many outcomes each has a small share, so that differences of shares say little: there it is the
+    share of answers that would be another outcome, over trials, which for two options is the same number.
+
+    Args:
+        own: Proportions of every trial's options, or of the last of two options.
+        other: Those of another theory.
+        n_outcomes: Of the scale; 0 where answers are options.
+    """
+    gaps = np.abs(own - other)
+    if n_outcomes:
+        gaps = 0.5 * gaps.reshape(-1, n_outcomes).sum(axis=1)
+    return float(np.sqrt(np.mean(gaps**2)))
+
+
+def _n_outcomes(run: Run) -> int:
+    scale = getattr(run.domain, "scale", None)
+    return scale.n_outcomes if scale is not None else 0
+
+
 def distance(run: Run, first: Digest, second: Digest) -> float:
-    """Root mean square difference of two theories' choice proportions on the trials so far."""
+    """How far two theories' choice proportions are apart on the trials so far; see `answers_apart`."""
     own, other = (
         [run.state.theories.scores[theory, name].record for name in run.state.experiments.collected]
         for theory in (first, second)
     )
-    gaps = [np.subtract(a.proportions, b.proportions) for a, b in zip(own, other, strict=True)]
-    apart = float(np.sqrt(np.mean(np.concatenate(gaps) ** 2)))
+    mean, others = (np.concatenate([item.proportions for item in score]) for score in (own, other))
+    apart = answers_apart(mean, others, _n_outcomes(run))
     if any(
         run.theory(theory).learns for theory in (first, second)
     ):  # they may differ along sequences alone

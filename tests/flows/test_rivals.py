@@ -3,10 +3,17 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lakatos.flows.run.run import open_run, read_state
-from lakatos.flows.stages.design import DISTINCT, differing, distance, leading_rivals
+from lakatos.flows.stages.design import (
+    DISTINCT,
+    answers_apart,
+    differing,
+    distance,
+    leading_rivals,
+)
 from lakatos.flows.stages.verdict.confirm import winner_and_rivals
 from lakatos.flows.start import run_study
 
@@ -29,6 +36,17 @@ BUT = SUM.replace(
 BUT = BUT.replace(
     "    return", "    lead = xp.where(r[:, :, 0].min(axis=-1) == 2, -lead, lead)\n    return"
 )
+
+
+def test_on_a_scale_theories_are_as_far_apart_as_the_share_of_answers_that_differ():
+    own = np.full((3, 40), 1 / 40)
+    other = own + 0.002 * np.where(np.arange(40) < 20, 1, -1)
+    assert answers_apart(own, other) == pytest.approx(0.002)
+    assert answers_apart(own.ravel(), other.ravel(), 40) == pytest.approx(0.04)
+    # of two options it is the same number
+    first, second = np.array([[0.7, 0.3]]), np.array([[0.6, 0.4]])
+    assert answers_apart(first[:, 1], second[:, 1]) == pytest.approx(0.1)
+    assert answers_apart(first, second, 2) == pytest.approx(0.1)
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ CASES = {
     "offers": ("logit", "attention", "no contract", "freedom", 1.5),
     "games": ("level_2", "social", "care for the other", "care", 0.3),
     "public_goods": ("habit", "taste", "where coins lie", "default_effect", 2.0),
+    "attention": ("fading_pull", "habit", "quick repetitions", "saving", 0.08),
     "learning": ("rescorla_wagner", "habit", "perseveration", "stickiness", 1.5),
 }
 """For each domain a published theory, a further mechanism, its parameter and a value of it."""

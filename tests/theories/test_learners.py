@@ -188,3 +188,16 @@ def test_on_a_scale_they_see_where_outcomes_lie_and_which_there_are():
     learned = strengths(fit_learners(rows.columns, rows.counts(rows.cell >= 0), 0), rows.columns)
     guessed = np.where(rows.available, learned, -np.inf).argmax(axis=1)
     assert np.abs(guessed - far.argmin(axis=1)).mean() < 1
+
+
+def test_on_a_timed_scale_they_see_which_option_was_chosen_and_when():
+    """People are right and quick without conflict, and wrong and slow with it."""
+    domain = DOMAINS["attention"]
+    stimuli = domain.space({})
+    given = np.where(stimuli["congruence"] == 1, 5, 30)
+    n_trials = len(stimuli)
+    people, trial = np.repeat(np.arange(4), n_trials), np.tile(np.arange(n_trials), 4)
+    answers = Trials("e", stimuli, people, trial, given[trial], np.ones(4 * n_trials), n_options=40)
+    rows = read_rows(domain, [answers])
+    learned = strengths(fit_learners(rows.columns, rows.counts(rows.cell >= 0), 0), rows.columns)
+    assert (learned.argmax(axis=1) == given).all()

@@ -4,6 +4,7 @@ from lakatos.experiments.domains.declared import DeclaredDomain
 from lakatos.experiments.domains.task_file import module_in, task_file_of
 from lakatos.experiments.task import Domain
 from lakatos.theories.errors import GrammarError
+from lakatos.theories.families.attention import FAMILY as ATTENTION
 from lakatos.theories.families.declared import declared_family
 from lakatos.theories.families.estimation import FAMILY as ESTIMATION
 from lakatos.theories.families.family import Family
@@ -26,6 +27,7 @@ FAMILIES: dict[str, Family] = {
         GAMES,
         ESTIMATION,
         PUBLIC_GOODS,
+        ATTENTION,
     )
 }
 

@@ -5,7 +5,8 @@ Each text goes into the ``helpers`` of a grammar. Arguments have the axes of dra
 References:
     Navarro & Fuss (2009), Journal of Mathematical Psychology 53, 222-230 (first passage times);
     Ratcliff & Tuerlinckx (2002), Psychonomic Bulletin & Review 9, 438-481 (variability and contaminants);
-    Luce (1986), Response times (ex-Gaussian and Wald).
+    Luce (1986), Response times (ex-Gaussian and Wald);
+    Richter, Ulrich & Janczyk (2023), Journal of Mathematical Psychology 115, 102756 (drifts that change with time).
 """
 
 from __future__ import annotations
@@ -82,6 +83,81 @@ def wiener_bins(edges, drift, bound, start, non_decision, spread, xp):
     lower = (wiener(t, drift, bound, start, spread, xp) * weights * half).sum(axis=-1)
     upper = (wiener(t, -drift, bound, 1 - start, spread, xp) * weights * half).sum(axis=-1)
     p = xp.concatenate([upper, lower], axis=-1) + 1e-300
+    return p / p.sum(axis=-1)[..., None]
+'''
+CHANGING_DRIFT = '''
+def step_times(bound, xp):
+    """Ends of the steps in which a walk is followed, in seconds: 20 short and 15 long ones for any distance of bounds.
+
+    After them all but 0.3% of the walks without drift have ended, and nearly all others.
+    """
+    ends = xp.concatenate([0.015 * xp.arange(21), 0.3 + 0.06 * xp.arange(1, 16)])
+    return bound[..., None] ** 2 * ends
+
+
+def passages(drift, bound, start, xp):
+    """Shares of walks that reach the upper, and the lower, bound in each step; the drift is constant within a step.
+
+    ``drift`` has an axis of 35 steps. Distances are in units of ``bound`` and times in units of its square. Without the
+    factor exp(m x - m m t / 2), a walk with drift m is one without drift, of which each sine wave decays on its own.
+    """
+    pi, n = 3.141592653589793, 16
+    k = xp.arange(1, n)
+    place = k / n
+    sines = xp.sin(pi * k[:, None] * place)
+    into_waves = sines * (2 / n)
+    decay, slope = (pi * k) ** 2 / 2, pi * k / 2
+    slope_above = slope * (1.0 - 2.0 * (k % 2 == 0))
+    m = xp.clip(drift * bound[..., None], -25.0, 25.0)
+    # in the first step all waves matter: who has ended is who will end, less who is still on the way
+    now = m[..., 0]
+    below = start + 0.0 * now
+    some = xp.where(xp.abs(now) < 1e-5, 1e-5, now)
+    ever_above = (1 - xp.exp(-2 * some * below)) / (1 - xp.exp(-2 * some))
+    rate = decay + 0.5 * (now**2)[..., None]
+    left = 2 * xp.sin(pi * k * below[..., None]) * xp.exp(-(now * below)[..., None] - 0.015 * rate)
+    above = [ever_above - xp.exp(now) * xp.matmul(left / rate, slope_above)]
+    under = [1 - ever_above - xp.matmul(left / rate, slope)]
+    for number in range(1, 35):
+        before, now = now, m[..., number]
+        density = xp.matmul(left, sines) * xp.exp((before - now)[..., None] * place)
+        waves = xp.matmul(density, into_waves)
+        rate = decay + 0.5 * (now**2)[..., None]
+        left = waves * xp.exp(-(0.015 if number < 20 else 0.06) * rate)
+        ended = (waves - left) / rate
+        above.append(xp.exp(now) * xp.matmul(ended, slope_above))
+        under.append(xp.matmul(ended, slope))
+    return xp.stack([xp.stack(above, axis=-1), xp.stack(under, axis=-1)], axis=-2)
+
+
+def delayed(times, delay, spread, edges, xp):
+    """Share of what ends in each step that is answered in each bin: later by a delay with a logistic distribution."""
+    apart = (edges - (times + delay[..., None])[..., None]) / spread[..., None, None]
+    # integral of the distribution function
+    below = xp.maximum(apart, 0.0) + xp.log1p(xp.exp(-xp.abs(apart)))
+    width = (times[..., 1:] - times[..., :-1])[..., None] / spread[..., None, None]
+    reached = (below[..., :-1, :] - below[..., 1:, :]) / width
+    return reached[..., 1:] - reached[..., :-1]
+
+
+def changing_drift_bins(edges, evidence, bound, start, delay, spread, unevenness, xp):
+    """Both responses (upper bound first) by bins of time, of answers that fall between the first and the last edge.
+
+    ``evidence`` gives the mean drift between two times. Drifts of trials vary around it with the standard deviation
+    ``unevenness``, by three points that have the moments of a normal; None where they do not vary.
+    """
+    times = step_times(bound, xp)
+    drift = evidence(times[..., :-1], times[..., 1:])
+    if unevenness is None:
+        ended = passages(drift, bound, start, xp)
+    else:
+        away = 1.7320508075688772 * unevenness[..., None]
+        ended = sum(
+            share * passages(drift + point * away, bound, start, xp)
+            for point, share in ((-1, 1 / 6), (0, 2 / 3), (1, 1 / 6))
+        )
+    p = xp.maximum(xp.matmul(ended, delayed(times, delay, spread, edges, xp)), 0.0)
+    p = xp.concatenate([p[..., 0, :], p[..., 1, :]], axis=-1) + 1e-300
     return p / p.sum(axis=-1)[..., None]
 '''
 EX_GAUSSIAN = '''

@@ -61,12 +61,16 @@ def _described(domain: Domain, stimuli: Stimuli) -> Array:
 def _places(domain: Domain, stimuli: Stimuli) -> Array:
     """``(n_trials, n_options, n_columns)`` where each outcome of a scale lies, and how far from landmarks of the trial.
 
-    No columns where answers are options.
+    Of a choice with its time, also which option was chosen. No columns where answers are options.
     """
     if not isinstance(domain, HasLandmarks):
         return np.zeros((len(stimuli), domain.n_options(stimuli), 0))
     places = np.array(domain.scale.places)
-    columns = [np.broadcast_to(places, (len(stimuli), len(places)))]
+    shape = (len(stimuli), len(places))
+    columns = [np.broadcast_to(places, shape)]
+    if domain.scale.options:
+        n_bins = len(places) // len(domain.scale.options)
+        columns.append(np.broadcast_to(np.arange(len(places)) // n_bins, shape))
     for landmark in domain.landmarks(stimuli).values():
         away = places - np.asarray(landmark, dtype=np.float64)[:, None]
         columns += [away, np.abs(away), 1.0 * (np.abs(away) < 1e-6)]

@@ -55,8 +55,13 @@ def texts_for_domain(
     """`texts_for` a domain, which may bring what people read about its task along, in some languages only.
 
     Raises:
-        SourceError: See `texts_for`.
+        SourceError: See `texts_for`; or an answer of the domain has a time, which cannot be chosen.
     """
+    if getattr(getattr(domain, "scale", None), "kind", "") == "timed":
+        raise SourceError(
+            f"an answer of the domain {domain.name} is a key with its time, which the page and language models cannot "
+            "give yet; use simulated people, an archive, or a file of outcomes."
+        )
     return texts_for(domain.name, own, getattr(domain, "texts", None))
 
 
