@@ -139,7 +139,7 @@ def simulated_items(
 def _authors(
     family: Family, rng: np.random.Generator
 ) -> tuple[TheoryAuthor, TheoryAuthor, TheoryAuthor]:
-    """Candidate, incumbent and a third theory; in half of all draws one of the two revises the other, as in the loop."""
+    """Candidate, incumbent and a third theory; in half of all draws a machine made one of the two from the other."""
     authors = [_author(family, rng, machine=bool(rng.random() < 0.5)) for _ in range(3)]
     if rng.random() < 0.5:
         machine = [place for place in (0, 1) if authors[place].machine]

@@ -211,12 +211,7 @@ def _findings(
     another theory is said last, since it mends nothing, and only where no share of the people is found to do so.
     """
     weighed = [DiagnosisFinding(c, q, c.gain(corrector), 0.0) for c, q in _significant(checks)]
-    kept: list[DiagnosisFinding] = []
-    for item in sorted(weighed, key=_weight_order):
-        check = item.check
-        stronger = [other.check for other in kept if other.check.column is not None]
-        if check.column is None or not stronger or remains(sheet, check, stronger) <= STILL_THERE:
-            kept.append(item)
+    kept = _independent(sheet, sorted(weighed, key=_weight_order))
     mended = [item for item in kept if item.check.rule != "another"]
     best = max((item.gain.total for item in mended), default=0.0)
     ranked = sorted(mended, key=lambda item: -item.gain.total)
@@ -235,6 +230,19 @@ def _significant(checks: Sequence[DiagnosisCheck]) -> list[tuple[DiagnosisCheck,
     passed = [(check, float(q)) for check, q in pairs if q <= FALSE_DISCOVERY_RATE]
     passed.sort(key=lambda item: (item[0].p, -abs(item[0].z)))
     return passed[:MOST_WEIGHED]
+
+
+def _independent(
+    sheet: DiagnosisSheet, found: Sequence[DiagnosisFinding]
+) -> list[DiagnosisFinding]:
+    """Findings that are still there while the columns of those before them are held."""
+    kept: list[DiagnosisFinding] = []
+    for item in found:
+        check = item.check
+        stronger = [other.check for other in kept if other.check.column is not None]
+        if check.column is None or not stronger or remains(sheet, check, stronger) <= STILL_THERE:
+            kept.append(item)
+    return kept
 
 
 def _weight_order(item: DiagnosisFinding) -> tuple[bool, float]:
