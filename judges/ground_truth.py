@@ -236,11 +236,15 @@ def archived_items(
         for number, block in enumerate(_blocks(trials, domain, rng, n_blocks)):
             provenance = f"people's published choices, {trials.experiment}, block {number}"
             for _ in range(n_pairs):
-                pair = [_author(family, rng, machine=bool(rng.random() < 0.5)) for _ in range(2)]
-                if pair[0].theory.digest == pair[1].theory.digest:
+                candidate, incumbent = (
+                    _author(family, rng, machine=bool(rng.random() < 0.5)) for _ in range(2)
+                )
+                if candidate.theory.digest == incumbent.theory.digest:
                     continue
                 try:
-                    found = _compared(laboratory, *pair, block.so_far, block.later, n_draws)
+                    found = _compared(
+                        laboratory, candidate, incumbent, block.so_far, block.later, n_draws
+                    )
                 except TheoryError:
                     continue
                 if abs(found.in_errors) >= SETTLED:
@@ -316,7 +320,7 @@ def _blocks(
         so_far, later = (
             restrict(trials, part, which.tolist(), trials.experiment) for part, which in halves
         )
-        problems = (trials.experiment,)
+        problems: tuple[str, ...] = (trials.experiment,)
         if not domain.sequential:
             problems = tuple(sorted({digest_bytes(keys[row])[:16] for row in rows}))
         # Where only counts are known, everybody may have answered everything.

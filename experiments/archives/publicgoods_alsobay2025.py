@@ -221,7 +221,7 @@ def _trials(name: str, people: list[GroupMember], number_of: Mapping[str, int]) 
     )
 
 
-def _asked_gifts(people: Sequence[GroupMember]) -> list[tuple[int, dict[str, float], float]]:
+def _asked_gifts(people: Sequence[GroupMember]) -> list[tuple[int, Mapping[str, float], int]]:
     """Place of the person, what was known, and the gift, wherever somebody else was in the group."""
     rows = []
     for person, own in enumerate(people):

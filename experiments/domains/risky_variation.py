@@ -65,7 +65,7 @@ class _VariedGambles:
     @cached_property
     def known(self) -> Array:
         """Where both gambles' probabilities are told."""
-        return ~(self.stimuli["ambiguous"] > 0).any(axis=1)
+        return np.asarray(~(self.stimuli["ambiguous"] > 0).any(axis=1))
 
     @cached_property
     def at_top(self) -> Array:
@@ -78,7 +78,7 @@ class _VariedGambles:
 
     @cached_property
     def p_best(self) -> Array:
-        return self.probabilities[self.rows, 1, self.top]
+        return np.asarray(self.probabilities[self.rows, 1, self.top])
 
     def _moved(self, by: Array, where: Array) -> ArrayChange:
         """Amounts of the second gamble are raised ``by`` so much in the places ``where``."""

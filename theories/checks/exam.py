@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.variation import HasMeasures
@@ -179,7 +180,7 @@ def _size_check(size: int) -> TheoryCheck:
     return TheoryCheck("table", False, size, MOST_NUMBERS, text, error="TheorySourceError")
 
 
-def _jumping(trial: TestedTheory, domain: HasMeasures, stimuli: Stimuli) -> Array:
+def _jumping(trial: TestedTheory, domain: HasMeasures, stimuli: Stimuli) -> NDArray[np.intp]:
     """Rows of the study that are answered otherwise than all trials that are nearly the same."""
     nudges = [1 + sign * nudge for nudge in NUDGES for sign in (1, -1)]
     nearly = [_scaled(stimuli, domain.measured, factor) for factor in nudges]
@@ -194,7 +195,7 @@ def _jumping(trial: TestedTheory, domain: HasMeasures, stimuli: Stimuli) -> Arra
     return np.flatnonzero(apart & alike)
 
 
-def _digits_check(domain: Domain, stimuli: Stimuli, jumping: Array) -> TheoryCheck:
+def _digits_check(domain: Domain, stimuli: Stimuli, jumping: NDArray[np.intp]) -> TheoryCheck:
     """Whether few enough rows jump when their last digits change."""
     limit = MOST_JUMPS * len(stimuli)
     words = f"{len(jumping)} of {len(stimuli)} trials of the study are answered otherwise when their last digits change"

@@ -190,7 +190,7 @@ def examine(
 
 
 def _shared_features(
-    experiments: Sequence[TrialFeatures], answered: Sequence[Array]
+    experiments: Sequence[TrialFeatures], answered: Sequence[NDArray[np.bool_]]
 ) -> dict[str, Array]:
     """Features that all experiments have, on the trials that were answered."""
     shared = set.intersection(*(set(item.features) for item in experiments))

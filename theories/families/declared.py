@@ -65,7 +65,7 @@ def _composition(**slots: str | tuple[str, ...]) -> Composition:
     return Composition.of(named)
 
 
-PUBLISHED = (
+PUBLISHED: tuple[tuple[str, str, Mapping[str, str]], ...] = (
     ("random", "Random choice", {}),
     ("weighted_adding", "Weighted adding", {"evaluation": "{base}"}),
     ("lexicographic", "One reason after another", {"screening": "{ordered}"}),

@@ -356,10 +356,11 @@ class _SearchTree:
             return []
         values, weights = _cells(working)
         chances = self._chances(working, children, values)
-        if settles:
-            chosen = self._most_promising(children, chances, most)
-        else:
-            chosen = self._best_set(working, children, chances, weights, most)
+        chosen = (
+            self._most_promising(children, chances, most)
+            if settles
+            else self._best_set(working, children, chances, weights, most)
+        )
         return [self._trial(*children[place]) for place in chosen]
 
     def _possible(
@@ -404,12 +405,12 @@ class _SearchTree:
 
     def _most_promising(
         self, children: Sequence[Child], chances: Array, most: int
-    ) -> NDArray[np.intp]:
+    ) -> Sequence[int]:
         """Places of the children likeliest to be better as a whole, at most ``most`` with a memory."""
         rationed = self._rationed(children)
         order = np.argsort(-chances[:, 0], kind="stable")
         order = order[~rationed[order] | (np.cumsum(rationed[order]) <= most)]
-        return order[: self.advocate.batch]
+        return [int(place) for place in order[: self.advocate.batch]]
 
     def _best_set(
         self,

@@ -209,7 +209,7 @@ def _by_shape(stimuli: Sequence[Stimuli]) -> TermVocabulary:
         for other, others in plain.items():
             if code == other or not sizes[other].any():
                 continue
-            pair = {"code": code, "words": words, "other": other, "others": others}
+            pair: dict[str, Any] = {"code": code, "words": words, "other": other, "others": others}
             rates = [_two_digits(rate) for rate in RATES / _typical_size(sizes[other])]
             for rate in rates:
                 scores += filled(BY_ANOTHER, rate=rate, **pair)
@@ -251,7 +251,7 @@ def _array_scores(stimuli: Stimuli) -> Iterator[OptionScore]:
 def _sizes(code: str, stimuli: Sequence[Stimuli]) -> Array:
     """How large a number is in every trial, its sign left out."""
     found = [eval(code, {"trials": item.arrays}).ravel() for item in stimuli]
-    return np.abs(np.concatenate(found))
+    return np.asarray(np.abs(np.concatenate(found)))
 
 
 def _least_size(sizes: Array) -> float:

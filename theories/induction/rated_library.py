@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -320,7 +321,7 @@ def _cue_scores(k: int, n_cues: int, levels: Sequence[float]) -> Iterator[Option
 
 def _pair_scores(i: int, j: int, levels: Sequence[float]) -> Iterator[OptionScore]:
     """Numbers of the two cues of ranks ``i`` and ``j``."""
-    places = {
+    places: dict[str, Any] = {
         "a": f"cue(x, {i})",
         "b": f"cue(x, {j})",
         "name": f"the {ORDINALS[i]} and {ORDINALS[j]} most valid cue",
