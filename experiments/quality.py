@@ -280,7 +280,7 @@ class ComprehensionAttempts:
 
 @dataclass(frozen=True)
 class MissingAnswers:
-    """Sessions of a language model that gave no answer to many trials."""
+    """People who let the time for many trials run out, or sessions of a language model that gave no answer to them."""
 
     key: ClassVar[str] = "missing_answers"
     share_above: float

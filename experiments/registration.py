@@ -49,6 +49,7 @@ def registration(
     source: str,
     asked: bool = False,
     said: Mapping[str, str] | None = None,
+    manner: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Everything that was frozen, under the headings of two registries, and what each theory predicts for each trial.
 
@@ -65,6 +66,7 @@ def registration(
         source: Of the participants, as in a study file.
         asked: Whether people have been asked by now, so that the text may not say that there are no data.
         said: What each theory says, by digest.
+        manner: How trials are given, in sentences: practice, breaks, time limits, conditions.
     """
     names, n_options = dict(plan.rivals), domain.n_options(design.stimuli)
     labels = _predicted_options(domain, n_options)
@@ -77,6 +79,7 @@ def registration(
         record=record,
         source=source,
         asked=asked,
+        manner=manner,
     )
     return {
         "format": "lakatos-registration",
@@ -116,6 +119,7 @@ class PlanWords:
     existing: str
     """Whether there are data already."""
     collection: str
+    manner: Sequence[str]
     exclusions: str
     frozen: str
 
@@ -168,6 +172,7 @@ def _plan_words(
     record: str,
     source: str,
     asked: bool,
+    manner: Sequence[str],
 ) -> PlanWords:
     """What the plan says, sentence by sentence; arguments as of `registration`."""
     timed = ", and the time it took" if source in ("web", "file") else ""
@@ -183,6 +188,7 @@ def _plan_words(
         rationale=_powers(plan),
         existing=EXISTING.get(source, ASKED if asked else NO_DATA),
         collection=HOW.get(source, source),
+        manner=manner,
         exclusions=" ".join(plan.exclusion_rules or ["None: every answer counts."]),
         frozen=(
             f"Frozen by digest in a hash-chained journal before anybody was asked: record {record}, design "
@@ -212,7 +218,7 @@ def _osf_prereg(
         "Sampling Plan": {
             "Existing data": parts.existing,
             "Explanation of existing data": explained,
-            "Data collection procedures": parts.collection,
+            "Data collection procedures": " ".join([parts.collection, *parts.manner]),
             "Sample size": parts.sample,
             "Sample size rationale": parts.rationale,
             "Stopping rule": plan.stopping_rule,
@@ -249,7 +255,7 @@ def _as_predicted(parts: PlanWords, plan: Preregistration, question: str) -> dic
             parts.measured
         ),
         "4) Conditions. How many and which conditions will participants be assigned to?": (
-            f"{parts.manipulated} {parts.order}"
+            " ".join([parts.manipulated, parts.order, *parts.manner])
         ),
         "5) Analyses. Specify exactly which analyses you will conduct to examine the main question/hypothesis.": (
             plan.analysis

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, get_args
 
@@ -56,6 +56,18 @@ class PersonAnswers:
     from the beginning of the task) to its own; empty where no server saw them arrive."""
     replies: Mapping[str, Any] = field(default_factory=dict)
     """To questions about the person, by name: a number, a text, a list of places, or None where one was left out."""
+    onset_ms: tuple[float, ...] = ()
+    """For each response, by the browser's clock: when its trial appeared, since the task began."""
+    focus_losses: tuple[int, ...] = ()
+    """For each response: how often the page was left between the answer before and this one, where it was noted."""
+    away_ms: tuple[float, ...] = ()
+    """For each response: for how long, in all."""
+    missed: tuple[int, ...] = ()
+    """Rows of trials that were shown and not answered in time, in order; they are no answers."""
+    condition: str = ""
+    """By which people are divided; empty where they are not."""
+    visit: Mapping[str, Any] = field(default_factory=dict)
+    """What was noted of device and hour, where it was: words, and whole numbers."""
 
     def __post_init__(self) -> None:
         n_answers = len(self.trial)
@@ -63,7 +75,7 @@ class PersonAnswers:
             "response": self.response,
             **{f"feedback {name!r}": row for name, row in self.feedback.items()},
         }
-        times = {"response_time_ms": self.response_time_ms, "server_time_ms": self.server_time_ms}
+        times = {name: getattr(self, name) for name in _TIMES}
         columns |= {name: column for name, column in times.items() if column}
         for name, column in columns.items():
             if len(column) != n_answers:
@@ -74,12 +86,13 @@ class PersonAnswers:
             self._refuse("names no experiment or no person; give both")
         if self.status not in STATUSES:
             self._refuse(f"has the status {self.status!r}; give one of {', '.join(STATUSES)}")
-        if any(row < 0 for row in (*self.trial, *self.response)) or self.comprehension_attempts < 0:
+        self._check_numbers([value for column in times.values() for value in column])
+
+    def _check_numbers(self, durations: Sequence[float]) -> None:
+        counted = (*self.trial, *self.response, *self.missed, *self.focus_losses)
+        if any(number < 0 for number in counted) or self.comprehension_attempts < 0:
             self._refuse("holds a negative trial, response or number of attempts; count from 0")
-        if any(
-            not math.isfinite(value) or value < 0
-            for value in (*self.response_time_ms, *self.server_time_ms)
-        ):
+        if any(not math.isfinite(value) or value < 0 for value in durations):
             self._refuse(
                 "holds a response time that is negative or no number; give milliseconds, or no times at all"
             )
@@ -129,6 +142,12 @@ class PersonAnswers:
             response=_column("response", value["response"], int),
             response_time_ms=_column("response_time_ms", value["response_time_ms"], float),
             server_time_ms=_column("server_time_ms", value.get("server_time_ms", ()), float),
+            onset_ms=_column("onset_ms", value.get("onset_ms", ()), float),
+            focus_losses=_column("focus_losses", value.get("focus_losses", ()), int),
+            away_ms=_column("away_ms", value.get("away_ms", ()), float),
+            missed=_column("missed", value.get("missed", ()), int),
+            condition=_typed("condition", value.get("condition", ""), str),
+            visit=_facts(value.get("visit", {})),
             replies=_replies(value.get("replies", {})),
             feedback={
                 str(name): _column(f"feedback {name!r}", column, float)
@@ -141,7 +160,9 @@ class PersonAnswers:
         )
 
 
-OPTIONAL: Final = frozenset({"server_time_ms", "replies"})
+_TIMES: Final = ("response_time_ms", "server_time_ms", "onset_ms", "focus_losses", "away_ms")
+"""One number for each response, or none at all."""
+OPTIONAL: Final = frozenset({*_TIMES[1:], "missed", "replies", "condition", "visit"})
 """Keys of `PersonAnswers.to_json` that are left out where they hold nothing."""
 _TEXTS = ("experiment", "person", "consent", "language", "source")
 
@@ -161,6 +182,15 @@ def _replies(value: Any) -> dict[str, Any]:
                 f"a person's answers: the reply {str(name)!r} holds {item!r}; give a number, a text, a list of whole "
                 "numbers, or null."
             )
+    return {str(name): item for name, item in sorted(value.items())}
+
+
+def _facts(value: Any) -> dict[str, Any]:
+    """What was noted of a visit: texts and whole numbers by name."""
+    if not isinstance(value, Mapping) or any(
+        type(item) not in (int, str) for item in value.values()
+    ):
+        raise TrialsError("a person's answers: 'visit' is an object of texts and whole numbers.")
     return {str(name): item for name, item in sorted(value.items())}
 
 

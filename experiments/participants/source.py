@@ -95,6 +95,8 @@ class StudySettings:
     """Reads the archive that the study names."""
     sealed_rows: Mapping[str, Sequence[int]] | None = None
     """Trials sealed from the loop, by archived experiment; chosen by the seed when None."""
+    forbidden: Sequence[str] = ()
+    """Trials that are never shown, as conditions on their features."""
 
 
 class ListedSource(ParticipantSource, Protocol):

@@ -49,12 +49,25 @@ def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> Non
             raise TrialsError(
                 f"{who}, answer {place}: steps of a schedule come in order, and this is step {trial}."
             )
+    _check_missed(answers, design, domain, shown, who)
     wanted = set(domain_feedback(domain, design)) if answers.trial else set(answers.feedback)
     if set(answers.feedback) != wanted:
         raise TrialsError(
             f"{who} has the feedback {', '.join(sorted(answers.feedback)) or 'none'}; "
             f"this task has {', '.join(sorted(wanted)) or 'none'}."
         )
+
+
+def _check_missed(
+    answers: PersonAnswers, design: Design, domain: Domain, answered: Counter[int], who: str
+) -> None:
+    """Refuse missed trials that cannot have been shown beside those ``answered``."""
+    shown = Counter(answered)
+    for trial in answers.missed:
+        shown[trial] += 1
+        known = trial < len(design.stimuli) and not domain.sequential
+        if not known or shown[trial] > design.repetitions:
+            raise TrialsError(f"{who} is said to have missed trial {trial}, which was not shown.")
 
 
 def domain_feedback(domain: Domain, design: Design) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import socket
 import threading
 from collections.abc import Iterator
@@ -47,26 +48,100 @@ def serve(
     """
     from lakatos.experiments.participants.web.app import create_app, create_desk
     from lakatos.experiments.participants.web.door import name_in
+    from lakatos.flows.operations.desk import desk_settings
     from lakatos.flows.run.places import check_collects
     from lakatos.flows.run.run import check_run
 
     check_run(folder)
     check_collects(folder)
     with contextlib.ExitStack() as stack:
-        if listeners is None:
-            people = stack.enter_context(listen(host, port, "the participant page"))
-            desk = stack.enter_context(listen("127.0.0.1", desk_port, "the researcher's page"))
-        else:
-            people, desk = (stack.enter_context(inherited(number)) for number in listeners)
+        people, desk = _two_sockets(stack, host, port, desk_port, listeners)
         address = (public_url or address_of(people)).rstrip("/")
         app = create_app(folder, names=name_in(public_url), secure=address.startswith("https://"))
-        researcher = create_desk(folder, store=app.state.store, study=f"{address}/study/")
+        researcher = create_desk(
+            folder,
+            store=app.state.store,
+            study=f"{address}/study/",
+            settings=desk_settings(folder),
+        )
         links = _links(
             address, address_of(desk), researcher.state.preview_key, researcher.state.token
         )
         _print_links(console or Console(), links)
         with _in_background(researcher, desk):
             _server(app, proxied=bool(public_url)).run(sockets=[people])
+
+
+def serve_all(
+    runs: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    public_url: str = "",
+    desk_port: int = 0,
+    listeners: tuple[int, int] | None = None,
+    console: Console | None = None,
+) -> None:
+    """Serve the pages of all runs of a folder under one address, ``/study/RUN/``, until interrupted.
+
+    Runs that begin to ask people later are found when somebody opens their page.
+
+    Args:
+        runs: Folder of the runs.
+        host: Address to listen on for participants; ``0.0.0.0`` for all of this machine's.
+        port: To listen on; 0 for one that is free.
+        public_url: Under which people reach the pages where it is not this machine's own.
+        desk_port: Of the researcher's pages; 0 for one that is free.
+        listeners: File descriptors of two listening sockets that take the place of both ports.
+        console: Where the links are printed.
+
+    Raises:
+        FlowError: A port is taken.
+    """
+    from lakatos.experiments.participants.web.door import name_in
+    from lakatos.experiments.participants.web.lab import create_lab, create_lab_desk
+    from lakatos.flows.operations.desk import desk_settings, page_folder, page_runs
+
+    with contextlib.ExitStack() as stack:
+        people, desk = _two_sockets(stack, host, port, desk_port, listeners)
+        address = (public_url or address_of(people)).rstrip("/")
+        app = create_lab(
+            lambda name: page_folder(runs, name),
+            lambda: [folder.name for folder in page_runs(runs)],
+            hosts=name_in(public_url),
+            secure=address.startswith("https://"),
+        )
+        token = secrets.token_urlsafe(32)
+        researcher = create_lab_desk(
+            lambda name: page_folder(runs, name), desk_settings, token=token, address=address
+        )
+        shown = console or Console()
+        for name in [*(folder.name for folder in page_runs(runs)), "RUN"]:
+            links = {
+                f"{name}: participants": f"{address}/study/{name}/",
+                f"{name}: researcher": f"{address_of(desk)}/studies/{name}/researcher/#{token}",
+            }
+            for what, link in links.items():
+                shown.print(f"{what}  {escape(link)}", soft_wrap=True, highlight=False)
+        shown.print("RUN stands for any other run that begins to ask people.")
+        shown.print("Answers go to each run's inbox. Stop with Ctrl-C.")
+        with _in_background(researcher, desk):
+            _server(app, proxied=bool(public_url)).run(sockets=[people])
+
+
+def _two_sockets(
+    stack: contextlib.ExitStack,
+    host: str,
+    port: int,
+    desk_port: int,
+    listeners: tuple[int, int] | None,
+) -> tuple[socket.socket, socket.socket]:
+    """The sockets of participants' and researcher's pages: new ones, or those that whoever started us opened."""
+    if listeners is not None:
+        people, desk = (stack.enter_context(inherited(number)) for number in listeners)
+        return people, desk
+    people = stack.enter_context(listen(host, port, "the participant page"))
+    return people, stack.enter_context(listen("127.0.0.1", desk_port, "the researcher's page"))
 
 
 def _server(app: Any, *, proxied: bool = False) -> Any:
@@ -144,6 +219,12 @@ def collect(
             help="Port of preview and researcher's page, for this machine alone; 0 for one that is free."
         ),
     ] = 0,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="The pages of all runs of the folder under one address, /study/RUN/."
+        ),
+    ] = False,
     listeners: Annotated[tuple[int, int] | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Serve the page on which people take part, and print its links.
@@ -152,6 +233,18 @@ def collect(
     """
     from lakatos.flows.run.places import find_run
 
+    if every and run:
+        raise typer.BadParameter("name a run, or give --all")
+    if every:
+        serve_all(
+            runs,
+            host=host,
+            port=port,
+            public_url=public_url,
+            desk_port=desk_port,
+            listeners=listeners,
+        )
+        return
     serve(
         find_run(run, runs),
         host=host,
@@ -162,19 +255,26 @@ def collect(
     )
 
 
+def study_address(public_url: str) -> str:
+    """Where people take part: ``/study/`` of a server of one run, or the address of a run on one of several."""
+    whole = public_url.rstrip("/")
+    return f"{whole}/" if "/study/" in whole else f"{whole}/study/"
+
+
 def invite(folder: Path, n_people: int, *, public_url: str = "http://127.0.0.1:8000") -> list[str]:
     """Links to a run's page, each for one person, whichever experiment is open when it is used.
 
     Args:
         folder: Of the run.
         n_people: Links to make.
-        public_url: Under which people reach the page.
+        public_url: Under which people reach the page; with ``/study/RUN`` where one server has several runs.
 
     Raises:
         RunMissingError: There is no run in ``folder``.
         InboxError: People answer the run in another folder.
     """
-    from lakatos.experiments.participants.web.store import INVITATION, SessionStore
+    from lakatos.experiments.participants.web.session import INVITATION
+    from lakatos.experiments.participants.web.store import SessionStore
     from lakatos.flows.run.places import check_collects
     from lakatos.flows.run.run import check_run
 
@@ -183,8 +283,7 @@ def invite(folder: Path, n_people: int, *, public_url: str = "http://127.0.0.1:8
     store = SessionStore(folder)
     try:
         return [
-            f"{public_url.rstrip('/')}/study/?{INVITATION}={token}"
-            for token in store.invite(n_people)
+            f"{study_address(public_url)}?{INVITATION}={token}" for token in store.invite(n_people)
         ]
     finally:
         store.shut()
@@ -204,7 +303,10 @@ def invite_command(
         Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
     ] = Path("runs"),
     public_url: Annotated[
-        str, typer.Option(help="Address under which people reach the page.")
+        str,
+        typer.Option(
+            help="Address under which people reach the page; ends with /study/RUN where one server has several runs."
+        ),
     ] = "http://127.0.0.1:8000",
     out: Annotated[
         Path | None, typer.Option(help="File to write the links to, one a line.")

@@ -116,17 +116,20 @@ def data_export(
     out: Annotated[
         Path | None, typer.Option(help="Folder to write; `export` in the run by default.")
     ] = None,
+    psych_ds: Annotated[
+        bool, typer.Option("--psych-ds", help="As a folder in the form of Psych-DS.")
+    ] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
-    """Write a run's answers without identifiers, as CSV with a README of the columns.
+    """Write a run's answers without identifiers, as CSV with a codebook; also those that no pass has taken yet.
 
-    In Python: `lakatos.flows.operations.people.export(folder, out)`.
+    In Python: `lakatos.flows.operations.people_export.export(folder, out)`.
     """
     from lakatos.flows.operations.people_export import export
     from lakatos.flows.run.places import find_run
 
     folder = find_run(run, runs)
-    for path in export(folder, out or folder / "export"):
+    for path in export(folder, out or folder / "export", psych_ds=psych_ds):
         Console().print(escape(str(path)), soft_wrap=True)
 
 

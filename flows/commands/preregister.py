@@ -52,6 +52,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
                 digest: theory_of(trace.artifacts, state, digest).claim
                 for digest in state.theories.checked
             },
+            manner=state.campaign.config.page.words,
         )
 
 

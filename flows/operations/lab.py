@@ -26,8 +26,6 @@ from typing import Any
 from lakatos.flows.errors import EngineError, FlowError
 from lakatos.flows.operations.carry import start_process
 from lakatos.flows.run.engine import CLIENT_SECRET, STARTUP_TIMEOUT_S
-from lakatos.flows.run.next_pass import runs_in
-from lakatos.flows.run.places import check_collects
 from lakatos.flows.run.ports import address_of, listen, listen_from
 from lakatos.flows.run.prefect_server import (
     configured_server,
@@ -36,13 +34,13 @@ from lakatos.flows.run.prefect_server import (
     start_server,
 )
 from lakatos.traces.artifact import write_whole
-from lakatos.traces.errors import InboxError, JournalError
-from lakatos.traces.journal import Journal
-from lakatos.traces.step import JOURNAL_FILE
-from lakatos.traces.stores import located
 
 LAB_FOLDER = ".lab"
 LAB_FILE = "lab.json"
+PAGES = "pages"
+"""The part that people who take part see; it outlives every other one."""
+MENDING_S = 600.0
+"""A part that ended is started again, but not too often within such a time."""
 _STOP_S = 15.0
 
 
@@ -54,6 +52,10 @@ class LabPart:
     process: subprocess.Popen[bytes]
     log: Path
     address: str = ""
+    begin_again: Callable[[], subprocess.Popen[bytes]] | None = None
+    """Starts it anew, with the sockets that it had."""
+    ended_at: list[float] = field(default_factory=list)
+    """When it ended by itself, on this process's clock."""
 
     def check(self) -> None:
         """Raise if it has ended.
@@ -66,6 +68,23 @@ class LabPart:
                 f"{self.name} ended with status {self.process.returncode}: {self.last_words}. All of it is in "
                 f"{self.log}; what belongs to it was stopped too, and nothing that was recorded is lost."
             )
+
+    def mend(self, most: int) -> bool:
+        """Start it again where it has ended by itself; whether it was.
+
+        Raises:
+            FlowError: It ended more than ``most`` times within `MENDING_S`.
+        """
+        if self.process.poll() is None:
+            return False
+        now = time.monotonic()
+        self.ended_at = [at for at in self.ended_at if now - at < MENDING_S]
+        if self.begin_again is None or len(self.ended_at) >= most:
+            self.check()
+        self.ended_at.append(now)
+        assert self.begin_again is not None
+        self.process = self.begin_again()
+        return True
 
     def stop(self, deadline: float) -> None:
         """Ask it to end, and end it when it does not."""
@@ -94,6 +113,8 @@ class RunningLab:
     """The parts that run, in the order of their start."""
 
     runs: Path
+    most_mended: int = 3
+    """Times that a part is started again within `MENDING_S`."""
     parts: list[LabPart] = field(default_factory=list)
 
     def begin(
@@ -107,25 +128,35 @@ class RunningLab:
         log = self.runs / LAB_FOLDER / f"{name}.log"
         command = [sys.executable, "-m", "lakatos.flows.commands.main", *words]
         handed = [listener.fileno() for listener in listeners]
-        part = LabPart(name, start_process(command, log, handed=handed, **(environment or {})), log)
+
+        def start() -> subprocess.Popen[bytes]:
+            return start_process(command, log, handed=handed, **(environment or {}))
+
+        part = LabPart(name, start(), log, begin_again=start)
         self.parts.append(part)
         return part
 
-    def check(self) -> None:
-        """Raise if a part has ended.
+    def mend(self, say: Callable[[str], None]) -> None:
+        """Start parts again that have ended by themselves.
 
         Raises:
-            FlowError: One has; its last words are in the message.
+            FlowError: One ends again and again; its last words are in the message.
         """
         for part in self.parts:
-            part.check()
+            words = part.last_words
+            if part.mend(self.most_mended):
+                say(f"{part.name} ended ({words}) and was started again")
 
-    def stop(self) -> None:
-        """End all parts, the last one first."""
+    def stop(self, *, but: str = "") -> None:
+        """End all parts, the last one first, ``but`` the one of this name."""
         deadline = time.monotonic() + _STOP_S
-        for part in reversed(self.parts):
+        for part in reversed([part for part in self.parts if part.name != but]):
             part.stop(deadline)
-        self.parts.clear()
+        self.parts = [part for part in self.parts if part.name == but]
+
+    def is_up(self, name: str) -> bool:
+        """Whether the part of this name runs."""
+        return any(part.name == name and part.process.poll() is None for part in self.parts)
 
 
 def own_secret(runs: Path) -> str:
@@ -278,28 +309,6 @@ def secret_of(runs: Path) -> str:
     return own_secret(runs) if own else os.environ.get(CLIENT_SECRET, "")
 
 
-def page_runs(runs: Path) -> list[Path]:
-    """Runs that ask people on the page of this folder and have not concluded, the newest first."""
-    found = []
-    for folder in runs_in(runs):
-        with contextlib.suppress(JournalError, InboxError, KeyError, TypeError):
-            check_collects(folder)
-            with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
-                source = journal.meta["study"]["participants"]["source"]
-            if source == "web" and not _concluded(folder):
-                found.append(folder)
-    return sorted(
-        found, key=lambda folder: located(folder / JOURNAL_FILE).stat().st_mtime, reverse=True
-    )
-
-
-def _concluded(folder: Path) -> bool:
-    from lakatos.flows.run.next_pass import look
-
-    found = look(folder)
-    return found.ended == "concluded" and not found.due
-
-
 @dataclass
 class LabPorts:
     """Every socket of a laboratory, opened before any of its parts starts."""
@@ -324,28 +333,25 @@ class LabPorts:
     def addresses(self) -> dict[str, str]:
         """Where each part is asked first."""
         paths = {
-            "page": "/study/",
-            "researcher's page": "/researcher/",
+            "pages": "/study/",
             "observatory": "/",
             "metrics": "/metrics",
         }
         return {
-            name: address_of(listener) + paths.get(name.partition(" of ")[0], "")
+            name: address_of(listener) + paths.get(name, "")
             for name, listener in self.taken.items()
         }
 
     def take_pages(self, port: int) -> None:
-        """Open two sockets for each run with a page: people's, from a port on, and the researcher's on any port.
+        """Open two sockets: people's, from a port on, for the pages of all runs, and the researcher's on any port.
 
         Raises:
             FlowError: No port is free.
         """
-        for run in page_runs(self.runs):
-            page = listen_from(self.page_host, port, f"the page of {run.name}")
-            self.taken[f"page of {run.name}"] = self.stack.enter_context(page)
-            self.taken[f"researcher's page of {run.name}"] = self.stack.enter_context(
-                listen("127.0.0.1", 0, f"the researcher's page of {run.name}")
-            )
+        page = listen_from(self.page_host, port, "the participant pages")
+        self.taken["pages"] = self.stack.enter_context(page)
+        desk = listen("127.0.0.1", 0, "the researcher's pages")
+        self.taken["researcher's pages"] = self.stack.enter_context(desk)
 
 
 def up(
@@ -372,17 +378,17 @@ def up(
         host: Address of Prefect, the observatory and metrics, which are for the people of the laboratory.
         page_host: Address of the participant pages; what is opened here opens nothing else.
         port: Of Prefect's server and pages, if none is configured.
-        page_port: Of the participant page of the newest run that has one; the next free ones for others.
+        page_port: Of the participant pages, or the next free one; each run has its own address, ``/study/RUN/``.
         view_port: Of the observatory.
         metrics_port: Of the figures for Prometheus.
         names: By which the servers may be asked, beside addresses in numbers and ``localhost``.
-        public_url: Under which people reach the participant page, if another one.
+        public_url: Under which people reach the participant pages, if another one.
         limit: Passes that run at the same time.
         say: Told what happens.
         stopped: Set to stop, where signals cannot be had.
 
     Raises:
-        FlowError: A port is taken, a part ended, or a laboratory is up already.
+        FlowError: A port is taken, a part ended again and again, or a laboratory is up already.
         EngineError: The configured Prefect server cannot be reached, or the own one does not start.
     """
     ending = stopped or threading.Event()
@@ -426,23 +432,35 @@ def up(
         if part is not None:
             say(f"Prefect's pages ask for what is in {folder / 'prefect' / 'secret'}")
         say("the laboratory is up; Ctrl-C or `lakatos lab down` stops all of it")
-        while not ending.wait(0.5):
-            lab.check()
-            if part is not None:
-                part.check()
+        try:
+            while not ending.wait(0.5):
+                lab.mend(say)
+                if part is not None:
+                    part.check()
+        except FlowError as error:
+            keep_pages(lab, error, ending, say)
+            raise
     say("the laboratory is down")
+
+
+def keep_pages(
+    lab: RunningLab, error: FlowError, ending: threading.Event, say: Callable[[str], None]
+) -> None:
+    """Keep the participant pages up when another part is beyond mending, until somebody stops the laboratory."""
+    if not lab.is_up(PAGES):
+        return
+    lab.stop(but=PAGES)
+    say(f"{error} People can still take part: the pages stay up until the laboratory is stopped.")
+    while not ending.wait(0.5) and lab.is_up(PAGES):
+        pass
 
 
 def _begin_pages(lab: RunningLab, ports: LabPorts, names: Collection[str], public_url: str) -> None:
     """Start what people of the laboratory and participants look at."""
-    for run in page_runs(lab.runs):
-        page, desk = (
-            ports.taken.get(f"page of {run.name}"),
-            ports.taken.get(f"researcher's page of {run.name}"),
-        )
-        if page is not None and desk is not None:
-            words = ["collect", str(run), "--listeners", str(page.fileno()), str(desk.fileno())]
-            lab.begin(f"page-{run.name}", [*words, "--public-url", public_url], [page, desk])
+    page, desk = ports.taken["pages"], ports.taken["researcher's pages"]
+    words = ["collect", "--all", "--runs", str(lab.runs)]
+    words += ["--listeners", str(page.fileno()), str(desk.fileno()), "--public-url", public_url]
+    lab.begin(PAGES, words, [page, desk])
     view = ports.taken["observatory"]
     named = [word for name in names for word in ("--name", name)]
     where = ["--host", ports.host, "--listener", str(view.fileno()), *named]

@@ -14,11 +14,11 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers, pseudonym
 from lakatos.experiments.participants.file import read_answers, read_table
 from lakatos.experiments.participants.table import name_of_answers
+from lakatos.experiments.participants.web.session import WithheldAnswers
 from lakatos.experiments.participants.web.store import (
     COLLECTION_FILE,
     KEY_FILE,
     SessionStore,
-    WithheldAnswers,
     collection_key,
 )
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn

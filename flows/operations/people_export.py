@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,18 @@ from lakatos.experiments.design import design_from_json
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.file import stimulus_columns
 from lakatos.experiments.participants.table import get_answers
-from lakatos.experiments.participants.web.questions import PageQuestion
 from lakatos.experiments.record import AnswersArrived
 from lakatos.experiments.task import Design, Domain
 from lakatos.flows.errors import FlowError
+from lakatos.flows.operations.codebook import (
+    LABEL,
+    Row,
+    codebook,
+    columns_of,
+    psych_ds_description,
+    psych_ds_name,
+    readme,
+)
 from lakatos.flows.run.evidence import trials_in
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
@@ -33,8 +42,15 @@ SHOWN = 16
 """Digits of a pseudonym in exports and lists: enough to find rows again, too few to be mistaken for the whole."""
 
 
-def export(folder: Path, out: Path) -> list[Path]:
-    """Write a run's answers without identifiers: ``answers.csv``, ``people.csv`` and a README of their columns.
+def export(folder: Path, out: Path, *, psych_ds: bool = False) -> list[Path]:
+    """Write a run's answers without identifiers: ``answers.csv``, ``people.csv``, a codebook and a README.
+
+    Answers that wait in the inbox for a pass are among them, and marked.
+
+    Args:
+        folder: Of the run.
+        out: Folder to write.
+        psych_ds: Write a folder in the form of Psych-DS, in which each answer has what is known of its person.
 
     Raises:
         FlowError: Nothing was collected.
@@ -44,17 +60,15 @@ def export(folder: Path, out: Path) -> list[Path]:
     with trace:
         config = _config(state, folder)
         domain = domain_of(config)
-        rows = list(_answer_rows(trace, state, domain))
-        people = list(_people_rows(trace, state))
-    if not rows:
+        people = list(_people(trace, state))
+        rows = [*_answer_rows(trace, state, domain, people), *_table_rows(trace, state, domain)]
+        persons = [_person_row(item, state, config) for item in people]
+    if not rows and not persons:
         raise FlowError(f"nothing was collected in {folder} yet, so there is nothing to export.")
-    out.mkdir(parents=True, exist_ok=True)
-    written = [out / "answers.csv", out / "README.md"]
-    write_whole(written[0], _csv(rows), private=True)
-    if people:
-        written.insert(1, out / "people.csv")
-        write_whole(written[1], _csv(people), private=True)
-    write_whole(written[-1], _readme(config, domain, rows, people).encode())
+    files = (_as_psych_ds if psych_ds else _as_tables)(config, domain, rows, persons)
+    for name, content in files.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out / name, content, private=name.endswith(".csv"))
     line = {
         "path": str(out.resolve()),
         "time_utc": _now().isoformat(timespec="seconds"),
@@ -62,7 +76,37 @@ def export(folder: Path, out: Path) -> list[Path]:
     }
     before = (folder / EXPORTS_FILE).read_bytes() if (folder / EXPORTS_FILE).exists() else b""
     write_whole(folder / EXPORTS_FILE, before + canonical_json(line) + b"\n")
-    return written
+    return [out / name for name in files]
+
+
+def _as_tables(
+    config: CampaignConfig, domain: Domain, rows: list[Row], people: list[Row]
+) -> dict[str, bytes]:
+    """Files of an export, by name."""
+    answers, persons = columns_of(rows, config, domain), columns_of(people, config, domain)
+    tables = {"answers.csv": answers} | ({"people.csv": persons} if people else {})
+    return {
+        "answers.csv": _csv(rows),
+        **({"people.csv": _csv(people)} if people else {}),
+        "codebook.csv": _csv(codebook(tables)),
+        "README.md": readme(config, domain, answers, persons).encode(),
+    }
+
+
+def _as_psych_ds(
+    config: CampaignConfig, domain: Domain, rows: list[Row], people: list[Row]
+) -> dict[str, bytes]:
+    """Files of an export in the form of Psych-DS, by name."""
+    known = {(row["experiment"], row["person"]): row for row in people}
+    whole = [{**row, **known.get((row["experiment"], row["person"]), {})} for row in rows]
+    columns, persons = columns_of(whole, config, domain), columns_of(people, config, domain)
+    description = psych_ds_description(config, columns)
+    return {
+        "dataset_description.json": json.dumps(description, indent=2, ensure_ascii=False).encode(),
+        f"data/{psych_ds_name(config)}": _csv(whole),
+        **({"documentation/people.csv": _csv(people)} if people else {}),
+        "README.md": readme(config, domain, columns, persons).encode(),
+    }
 
 
 def _config(state: RunState, folder: Path) -> CampaignConfig:
@@ -94,27 +138,56 @@ def _exports(folder: Path) -> list[str]:
     return [*dict.fromkeys(found), *reports]
 
 
-def _answer_rows(trace: Trace, state: RunState, domain: Domain) -> Iterator[dict[str, Any]]:
-    designs = _designs(trace, state)
-    for name, people in state.experiments.answers.items():
-        columns = stimulus_columns(designs[name].stimuli)
+@dataclass(frozen=True)
+class ExportedPerson:
+    """What somebody did in one experiment, taken by a pass or waiting for one."""
+
+    answers: PersonAnswers
+    item: Recorded[AnswersArrived] | None
+    """The record of its arrival; None while it waits in the inbox."""
+
+
+def _people(trace: Trace, state: RunState) -> Iterator[ExportedPerson]:
+    """Everybody whose answers a pass took, then those whose answers wait, in the order of their arrival."""
+    for people in state.experiments.answers.values():
         for item in people:
-            answers = get_answers(trace.artifacts, item.record.answers)
-            for place, trial in enumerate(answers.trial):
-                yield {
-                    "experiment": name,
-                    "person": item.record.person[:SHOWN],
-                    **_answered_by(state),
-                    "excluded": _rules(state, item),
-                    "position": place + 1,
-                    "trial": trial,
-                    "response": answers.response[place],
-                    "response_time_ms": answers.response_time_ms[place]
-                    if answers.response_time_ms
-                    else "",
-                    **{feedback: column[place] for feedback, column in answers.feedback.items()},
-                    **{column: float(values[trial]) for column, values in columns.items()},
-                }
+            yield ExportedPerson(get_answers(trace.artifacts, item.record.answers), item)
+    for batch in trace.inbox.pending():
+        value = batch.json()
+        if "person" in value and value.get("experiment") in state.experiments.recruited:
+            yield ExportedPerson(PersonAnswers.from_json(value), None)
+
+
+def _answer_rows(
+    trace: Trace, state: RunState, domain: Domain, people: Iterable[ExportedPerson]
+) -> Iterator[Row]:
+    """One row for each answer of people who answered one by one."""
+    designs = _designs(trace, state)
+    shown = {name: stimulus_columns(design.stimuli) for name, design in designs.items()}
+    for person in people:
+        answers = person.answers
+        columns = shown[answers.experiment]
+        times = ("response_time_ms", "onset_ms", "focus_losses", "away_ms")
+        known = {name: getattr(answers, name) for name in times}
+        for place, trial in enumerate(answers.trial):
+            yield {
+                "experiment": answers.experiment,
+                "person": answers.person[:SHOWN],
+                **_answered_by(state),
+                **_condition(answers),
+                **_standing(state, person),
+                "position": place + 1,
+                "trial": trial,
+                **_chosen(domain, answers.response[place]),
+                "response_time_ms": "",
+                **{name: column[place] for name, column in known.items() if column},
+                **{feedback: column[place] for feedback, column in answers.feedback.items()},
+                **{column: float(values[trial]) for column, values in columns.items()},
+            }
+
+
+def _table_rows(trace: Trace, state: RunState, domain: Domain) -> Iterator[Row]:
+    """One row for each answer, or group of equal ones, of people whose answers came as a table."""
     for name in state.experiments.collected:
         if name in state.experiments.answers:
             continue
@@ -126,32 +199,67 @@ def _answer_rows(trace: Trace, state: RunState, domain: Domain) -> Iterator[dict
                 "person": "" if trials.pooled else int(trials.participant[row]),
                 "count": int(trials.count[row]),
                 "trial": trial,
-                "response": int(trials.response[row]),
+                **_chosen(domain, int(trials.response[row])),
                 **{feedback: float(column[row]) for feedback, column in trials.feedback.items()},
                 **{column: float(values[trial]) for column, values in columns.items()},
             }
 
 
-def _people_rows(trace: Trace, state: RunState) -> Iterator[dict[str, Any]]:
-    for name, people in state.experiments.answers.items():
-        for item in people:
-            answers: PersonAnswers = get_answers(trace.artifacts, item.record.answers)
-            yield {
-                "experiment": name,
-                "person": item.record.person[:SHOWN],
-                "status": answers.status,
-                "n_answers": len(answers.trial),
-                "checks_passed": sum(answers.checks),
-                "checks_failed": len(answers.checks) - sum(answers.checks),
-                "comprehension_attempts": answers.comprehension_attempts,
-                "language": answers.language,
-                "consent": answers.consent,
-                "source": answers.source,
-                **{name: _cell(value) for name, value in answers.replies.items()},
-                **_answered_by(state),
-                **_session(state, item),
-                "excluded": _rules(state, item),
-            }
+def _person_row(person: ExportedPerson, state: RunState, config: CampaignConfig) -> Row:
+    """One row for one person in one experiment."""
+    answers = person.answers
+    passed = sum(answers.checks)
+    return {
+        "experiment": answers.experiment,
+        "person": answers.person[:SHOWN],
+        "status": answers.status,
+        **_condition(answers),
+        "n_answers": len(answers.trial),
+        "n_missed": len(answers.missed),
+        "missed_trials": " ".join(map(str, answers.missed)),
+        "checks_passed": passed,
+        "checks_failed": len(answers.checks) - passed,
+        "checks": " ".join(str(int(check)) for check in answers.checks),
+        "comprehension_attempts": answers.comprehension_attempts,
+        "task_minutes": round(sum(answers.server_time_ms) / 60_000, 2)
+        if answers.server_time_ms
+        else "",
+        "language": answers.language,
+        "consent": answers.consent,
+        "source": answers.source,
+        **{f"visit_{name}": value for name, value in answers.visit.items()},
+        **_replies(answers, config),
+        **_answered_by(state),
+        **(_session(state, person.item) if person.item else {}),
+        **_standing(state, person),
+    }
+
+
+def _chosen(domain: Domain, response: int) -> Row:
+    """The place of an option, and its name where it has one."""
+    named = response < len(domain.options)
+    return {"response": response, "option": _cell(domain.options[response]) if named else response}
+
+
+def _condition(answers: PersonAnswers) -> Row:
+    return {"condition": answers.condition} if answers.condition else {}
+
+
+def _standing(state: RunState, person: ExportedPerson) -> Row:
+    """Whether a pass has taken somebody's answers, and which rules exclude them."""
+    if person.item is None:
+        return {"excluded": "", "in_run": "no"}
+    return {"excluded": _rules(state, person.item), "in_run": "yes"}
+
+
+def _replies(answers: PersonAnswers, config: CampaignConfig) -> Row:
+    """What somebody answered about themselves, in numbers as the page has them, and in words where there are labels."""
+    row: Row = {name: _cell(value) for name, value in answers.replies.items()}
+    for question in config.page.questions:
+        if question.kind in ("choice", "choices") and question.name in answers.replies:
+            said = question.said(answers.replies[question.name], config.page.language)
+            row[f"{question.name}{LABEL}"] = _cell(said)
+    return row
 
 
 def _cell(value: Any) -> Any:
@@ -200,86 +308,6 @@ def _csv(rows: list[dict[str, Any]]) -> bytes:
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue().encode()
-
-
-MADE_BY_MODEL = (
-    "**These are answers of the language model {model!r}, not of people.** One `person` is one session of it. Never "
-    "put them into one score with answers of people."
-)
-MEANINGS = {
-    "experiment": "name of the experiment",
-    "person": "beginning of a keyed pseudonym, or a number; the same person has the same one within the run",
-    "excluded": "preregistered exclusion rules that the person broke, by key; empty where the answers count",
-    "position": "place of the answer among the person's answers, from 1",
-    "trial": "row of the design's trials, from 0",
-    "response": "place of the option chosen, from 0, in the order of the stimulus' columns",
-    "response_time_ms": "milliseconds from the trial's appearance to the answer; empty if unknown",
-    "count": "equal answers that the row stands for",
-    "status": "completed, partial, stopped, returned, timed_out or screened_out",
-    "n_answers": "answers given",
-    "checks_passed": "attention checks passed",
-    "checks_failed": "attention checks failed",
-    "comprehension_attempts": "attempts at the comprehension check",
-    "language": "of the page",
-    "consent": "SHA-256 of the consent text that was agreed to; empty when not asked",
-    "source": "who collected",
-    "language_model": "language model that gave the answer, as the study names it: no person did",
-    "served_model": "as its server names it",
-    "persona": "whom it was told to be",
-    "n_missing": "trials shown to which it gave no answer that could be read",
-    "missing_reasons": "why",
-}
-
-
-def _readme(
-    config: CampaignConfig, domain: Domain, rows: list[dict[str, Any]], people: list[dict[str, Any]]
-) -> str:
-    """Text that tells what each column of the exported tables means."""
-    meanings = MEANINGS | {item.name: _asked(item, config) for item in config.page.questions}
-
-    def table(some: list[dict[str, Any]]) -> list[str]:
-        names = dict.fromkeys(name for row in some for name in row)
-        return [
-            f"- `{name}`: {meanings.get(name, 'of the stimulus, or what followed the answer')}"
-            for name in names
-        ]
-
-    lines = [
-        f"# Answers of the study {config.name}",
-        "",
-        config.question,
-        "",
-        *(
-            [MADE_BY_MODEL.format(model=config.participants.model), ""]
-            if config.participants.model
-            else []
-        ),
-        f"Domain: {config.domain}; options in the order of responses: {', '.join(domain.options)}. The files hold no "
-        "names, identifiers of recruitment services or times of day. Text is UTF-8, numbers have decimal points.",
-        "",
-        "If somebody withdraws later, delete the rows with their `person` from every copy of these files.",
-        "",
-        "## answers.csv: one row is one answer",
-        "",
-        *table(rows),
-    ]
-    if people:
-        lines += ["", "## people.csv: one row is one person in one experiment", "", *table(people)]
-    return "\n".join(lines) + "\n"
-
-
-def _asked(question: PageQuestion, config: CampaignConfig) -> str:
-    """A question about the person and what its numbers mean, for the codebook."""
-    shown = question.shown(config.page.language, config.page.language)
-    text = " ".join(f"“{shown['text']}”".split())
-    if question.kind == "scale":
-        ends = [
-            f"{shown['least']:g} {shown['answers'][0]}",
-            f"{shown['most']:g} {shown['answers'][1]}",
-        ]
-        return f"{text} ({ends[0]} to {ends[1]})"
-    labels = [f"{place} {label}" for place, label in enumerate(shown["answers"])]
-    return f"{text} ({'; '.join(labels)})" if labels else text
 
 
 def _now() -> datetime:

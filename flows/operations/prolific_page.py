@@ -14,13 +14,8 @@ from lakatos.experiments.participants.prolific.clerk import PageAnswers
 from lakatos.experiments.participants.prolific.client import StudySeen, SubmissionSeen
 from lakatos.experiments.participants.prolific.ledger import PageStatus
 from lakatos.experiments.participants.prolific.plan import COMPLETION_URL, CodeType, RecruitmentPlan
-from lakatos.experiments.participants.web.store import (
-    COLLECTION_FILE,
-    KEY_FILE,
-    RecruitmentService,
-    SessionStore,
-    WithheldAnswers,
-)
+from lakatos.experiments.participants.web.session import RecruitmentService, WithheldAnswers
+from lakatos.experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, SessionStore
 from lakatos.flows.stages.enough import command_to_stop
 from lakatos.traces.inbox import Inbox
 from lakatos.traces.step import INBOX_FILE

@@ -73,6 +73,7 @@ def make_source(
         respond=respond,
         trials=lambda: _foldable(config, archive_trials(config, data, kept)),
         sealed_rows=sealed_rows,
+        forbidden=config.design.forbidden,
     )
     return SOURCES[people.source].of_study(study), hidden
 

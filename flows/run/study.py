@@ -25,10 +25,11 @@ from lakatos.experiments.adoption.packing import answers_digest
 from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.task_file import TaskFile
-from lakatos.experiments.errors import DesignError, ExperimentError
+from lakatos.experiments.errors import DesignError, ExperimentError, SourceError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.language_model import PAGE_KEYS
+from lakatos.experiments.participants.web.study import PageSettings
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of
 from lakatos.experiments.task import Stimuli
 from lakatos.experiments.variation import HasMoves
@@ -42,12 +43,12 @@ from lakatos.flows.run.model_settings import (
     check_models,
     with_names,
 )
+from lakatos.flows.run.page_settings import PageConfig
 from lakatos.flows.run.study_sections import (
     ConfigSection,
     ConfirmationConfig,
     DesignConfig,
     ExclusionsConfig,
-    PageConfig,
     ParticipantsConfig,
     PrivacyConfig,
     StopConfig,
@@ -236,8 +237,26 @@ class CampaignConfig(ConfigSection):
                 raise ValueError(
                     f"{name} means nothing where the source is 'language_model'; remove it"
                 )
-            if not by_model and key == "missing_answers_above":
-                raise ValueError(only_for(name, [LANGUAGE_MODEL], people.source))
+            timed_page = people.source == "web" and self.page.limits_time
+            if not by_model and key == "missing_answers_above" and not timed_page:
+                raise ValueError(
+                    f"{only_for(name, [LANGUAGE_MODEL], people.source)}; or limit the time of a decision "
+                    "(page.timeout_ms)"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _page_fits(self) -> CampaignConfig:
+        if self.participants.source == "web":
+            domain = domain_of(self)
+            example = domain.probes(np.random.default_rng(0))[0].take([0])
+            # How many options a schedule has, its design says; whoever recruits looks again.
+            n_options = len(self.page.keys) if domain.sequential else domain.n_options(example)
+            try:
+                page = PageSettings.of_study(self.page.model_dump())
+            except SourceError as error:
+                raise ValueError(str(error).removesuffix(".")) from None
+            page.check_for(domain, n_options)
         return self
 
     @model_validator(mode="after")

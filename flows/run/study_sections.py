@@ -19,7 +19,6 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
-from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
 from lakatos.experiments.proposal import read_condition
 from lakatos.experiments.quality import (
     ComprehensionAttempts,
@@ -329,7 +328,8 @@ class ExclusionsConfig(ConfigSection):
     partial_share: float = Field(0.5, ge=0, le=1)
     """Share of the trials that they must have answered for it."""
     missing_answers_above: float | None = Field(None, ge=0, lt=1)
-    """Sessions of a language model that gave no answer to a larger share of the trials."""
+    """People who missed a larger share of the trials, where time is limited; sessions of a language model that gave no
+    answer to so many."""
     replacements: int = Field(0, ge=0)
     """People asked in place of excluded ones, at most, in each experiment; 0 for none."""
 
@@ -406,48 +406,6 @@ class PrivacyConfig(ConfigSection):
     erased; 0 for no limit."""
     answers_days: int = Field(0, ge=0)
     """Until the answers themselves are erased, as if the person had withdrawn; 0 for no limit."""
-
-
-class PageConfig(ConfigSection):
-    """Web: how the page treats people, and what it says."""
-
-    language: str = "en"
-    """Shown first; people may choose another one that there is."""
-    checks: int = Field(2, ge=0, le=100)
-    """Attention checks, strewn among the trials."""
-    most_attempts: int = Field(3, ge=1, le=100)
-    """At the comprehension check; then the study ends for this person."""
-    idle_minutes: float = Field(30.0, ge=0.01, le=1e6)
-    """Without an answer, after which a place is given to another."""
-    limit_minutes: float = Field(120.0, ge=0.01, le=1e6)
-    """From consent to the end."""
-    minutes: int = Field(0, ge=0, le=1000)
-    """What the consent page says it takes; 0 for an estimate by the number of trials."""
-    contact: str = ""
-    """Whom people can ask: a name and an address."""
-    completion_code: str = ""
-    """Shown at the end, the same for all, as recruitment services want it; by default each person gets one."""
-    completion_url: str = ""
-    """Where people return to; ``{code}`` stands for the completion code."""
-    returning: Literal["refuse", "admit"] = "refuse"
-    """Whether people of an earlier experiment of the run are admitted to a later one."""
-    access: Literal["invited", "open"] = "invited"
-    """Whether everybody needs an invitation (`lakatos invite`) or to be sent by a recruitment service, or whoever has
-    the link comes in."""
-    hourly_from_address: int = Field(10, ge=0, le=1_000_000)
-    """Open link: people who may begin within an hour from one internet address; 0 for any number."""
-    consent_version: str = ""
-    """What you call the wording of the consent text, for the records."""
-    questions: tuple[PageQuestion, ...] = ()
-    """About the person, before or after the task: ``[[page.questions]]`` with ``name``, ``kind``, ``text``."""
-
-    @model_validator(mode="after")
-    def _questions_fit(self) -> PageConfig:
-        check_questions(self.questions, [self.language])
-        return self
-
-    texts: dict[str, dict[str, Any]] = {}
-    """Sentences of your own, by language, laid out as in the packaged files."""
 
 
 class StopConfig(ConfigSection):

@@ -21,7 +21,6 @@ from lakatos.experiments.participants.table import (
     put_table,
 )
 from lakatos.experiments.participants.web.source import WebParticipants
-from lakatos.experiments.participants.web.study import PageExperiment
 from lakatos.experiments.participants.web.view import consent_of
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.quality import Exclusion, exclude, for_design
@@ -343,9 +342,7 @@ def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -
     if not isinstance(run.source, WebParticipants):
         return
     source = run.source
-    experiment = PageExperiment.of(
-        key_of(run.trace, asked), source.domain, design, source.seed, source.page, source.texts
-    )
+    experiment = source.experiment(design, key_of(run.trace, asked))
     for language in sorted(source.texts):
         lines = consent_of(experiment, language)
         run.record(

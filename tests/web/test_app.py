@@ -14,7 +14,8 @@ from lakatos.experiments.participants.web.address_book import COOKIE, cookie_of,
 from lakatos.experiments.participants.web.app import create_app, create_desk, identifiers_of
 from lakatos.experiments.participants.web.guard import HEADERS, LARGEST_BODY, VISITOR
 from lakatos.experiments.participants.web.messages import ProlificParameters
-from lakatos.experiments.participants.web.store import RecruitmentService, SessionStore
+from lakatos.experiments.participants.web.session import RecruitmentService
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.texts import texts_for
 from lakatos.traces.digest import digest_of
 
@@ -54,11 +55,11 @@ class Browser:
     def post(self, path: str, body: Any) -> Any:
         return self.client.post(f"{self.base}api/{path}", json=body, headers=self.cookie)
 
-    def consent(self, language: str = "en") -> Any:
+    def consent(self, language: str = "en", **also: Any) -> Any:
         texts = self.get(f"texts?language={language}").json()
         came = {"prolific": self.who} if "participant" in (self.who or {}) else self.who or {}
         return self.post(
-            "consent", {"consent": texts["consent"]["digest"], "language": language, **came}
+            "consent", {"consent": texts["consent"]["digest"], "language": language, **came, **also}
         )
 
     def consent_as(self, digest: str) -> Any:
@@ -223,7 +224,8 @@ def test_the_researcher_s_pages_need_the_token(desk, tmp_path):
         coded = {name: value.encode("latin-1") for name, value in header.items()}
         assert desk.get("/researcher/api/status", headers=coded).status_code == 401
     found = desk.get("/researcher/api/status", headers={"Authorization": f"Bearer {RESEARCHER}"})
-    assert found.json()["experiments"] == [{"name": "1.1", "open": True, "wanted": 3, "people": {}}]
+    (item,) = found.json()["experiments"]
+    assert (item["name"], item["open"], item["wanted"], item["people"]) == ("1.1", True, 3, {})
     assert RESEARCHER not in desk.get("/researcher/").text
 
 

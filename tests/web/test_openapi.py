@@ -23,11 +23,8 @@ from taking_part import open_experiment
 
 from lakatos.experiments.participants.web.address_book import COOKIE
 from lakatos.experiments.participants.web.app import create_app, create_desk, openapi_of
-from lakatos.experiments.participants.web.store import (
-    COLLECTION_FILE,
-    ServiceIdentifiers,
-    SessionStore,
-)
+from lakatos.experiments.participants.web.session import ServiceIdentifiers
+from lakatos.experiments.participants.web.store import COLLECTION_FILE, SessionStore
 
 NAMES = ("testserver", "localhost")
 RESEARCHER = "researcher-token-0123456789-0123456789-0123"

@@ -15,7 +15,7 @@ from test_store import finish
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
-from lakatos.experiments.participants.web.store import NotAskedError
+from lakatos.experiments.participants.web.session import NotAskedError
 from lakatos.experiments.participants.web.study import PageSettings
 from lakatos.flows.operations.people_export import _cell
 from lakatos.traces.inbox import Inbox

@@ -11,15 +11,17 @@ import pytest
 from taking_part import KEY, in_inbox, open_experiment
 
 from lakatos.experiments.errors import SourceError
-from lakatos.experiments.participants.web.store import (
-    COLLECTION_FILE,
-    KEY_FILE,
-    LAG_SECONDS,
+from lakatos.experiments.participants.web.session import (
     NoPlaceError,
     NotAskedError,
     OtherExperimentError,
     RecruitmentService,
     ServiceIdentifiers,
+)
+from lakatos.experiments.participants.web.store import (
+    COLLECTION_FILE,
+    KEY_FILE,
+    LAG_SECONDS,
     SessionStore,
     collection_key,
 )

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from time import monotonic
 from typing import Final
 
-from lakatos.experiments.participants.web.store import ServiceIdentifiers
+from lakatos.experiments.participants.web.session import ServiceIdentifiers
 
 HOUR_SECONDS: Final = 3600.0
 MOST_ADDRESSES: Final = 100_000

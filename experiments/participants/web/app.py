@@ -48,6 +48,7 @@ from lakatos.experiments.participants.web.messages import (
     PROBLEMS,
     AnswerReply,
     AnswerRequest,
+    BrowserFacts,
     ComprehensionRequest,
     ConsentRequest,
     DeclineRequest,
@@ -57,7 +58,8 @@ from lakatos.experiments.participants.web.messages import (
     StateReply,
     StopRequest,
 )
-from lakatos.experiments.participants.web.store import (
+from lakatos.experiments.participants.web.overview import DeskSettings, overview
+from lakatos.experiments.participants.web.session import (
     ACTIVE,
     INVITATION,
     NoPlaceError,
@@ -65,20 +67,23 @@ from lakatos.experiments.participants.web.store import (
     OtherExperimentError,
     PageSession,
     ServiceIdentifiers,
-    SessionStore,
+    StepTimes,
 )
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageExperiment
 from lakatos.experiments.participants.web.texts import consent_digest
 from lakatos.experiments.participants.web.view import (
+    answer_words,
     consent_of,
     ending,
     feedback_words,
     language_of,
     passes,
     public_texts,
+    session_texts,
     state_of,
-    texts_of,
 )
+from lakatos.experiments.participants.web.visit import visit_facts
 from lakatos.traces.errors import TraceError
 from lakatos.traces.inbox import Inbox
 
@@ -140,10 +145,10 @@ def create_app(
         sweeping.cancel()
         await run_in_threadpool(settle)
 
-    app = _server("Lakatos: taking part", names, requests_per_second, life)
+    app = server("Lakatos: taking part", names, requests_per_second, life)
     app.state.store = kept
     app.include_router(
-        _page(kept, inbox, preview=False, secure=secure), prefix="/study", tags=["study"]
+        page_router(kept, inbox, preview=False, secure=secure), prefix="/study", tags=["study"]
     )
 
     @app.get("/", include_in_schema=False)
@@ -160,6 +165,9 @@ def create_desk(
     names: Collection[str] = (),
     token: str = "",
     study: str = "/study/",
+    settings: DeskSettings | None = None,
+    preview_secret: str = "",
+    guarded: bool = True,
     requests_per_second: float = REQUESTS_PER_SECOND,
 ) -> FastAPI:
     """The researcher's server: how far collection is, and a preview of the page in which nothing counts.
@@ -171,32 +179,44 @@ def create_desk(
         token: Opens the researcher's page; a new one by default. ``app.state.token`` has it, and
             ``app.state.preview_key`` the part of the preview's address that only who knows it can find.
         study: Address at which people take part.
+        settings: What the page is told beside what the collection keeps.
+        preview_secret: Makes the part of the preview's address that cannot be guessed; the token by default.
+        guarded: Whether it stands alone, not behind a server with guards.
         requests_per_second: Of one session in the long run.
     """
     kept = store or SessionStore(folder)
     secret = token or secrets.token_urlsafe(32)
-    preview_key = hmac.new(secret.encode(), b"preview", "sha256").hexdigest()[:32]
-    app = _server("Lakatos: the researcher's page", names, requests_per_second)
+    seed = (preview_secret or secret).encode()
+    preview_key = hmac.new(seed, b"preview", "sha256").hexdigest()[:32]
+    app = server("Lakatos: the researcher's page", names, requests_per_second, guarded=guarded)
     app.state.token, app.state.preview_key, app.state.store = secret, preview_key, kept
-    preview = _page(kept, Inbox(Path(folder) / "inbox.sqlite"), preview=True, secure=False)
+    preview = page_router(kept, Inbox(Path(folder) / "inbox.sqlite"), preview=True, secure=False)
     app.include_router(preview, prefix=f"/preview/{preview_key}", include_in_schema=False)
     app.include_router(
-        _researcher(kept, secret, preview_key, study), prefix="/researcher", tags=["researcher"]
+        _researcher(kept, secret, preview_key, study, settings or DeskSettings()),
+        prefix="/researcher",
+        tags=["researcher"],
     )
     return app
 
 
-def _server(
+def server(
     title: str,
-    names: Collection[str],
-    requests_per_second: float,
+    names: Collection[str] = (),
+    requests_per_second: float = REQUESTS_PER_SECOND,
     life: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None,
+    *,
+    guarded: bool = True,
 ) -> FastAPI:
-    """A server with the page's files, its guards and its words for what goes wrong."""
+    """A server with the page's files, its guards and its words for what goes wrong.
+
+    One that stands behind another such server is not ``guarded`` again, and has no files of its own.
+    """
     app = FastAPI(title=title, openapi_url=None, docs_url=None, redoc_url=None, lifespan=life)
-    app.add_middleware(HostGuard, names=names)
-    app.add_middleware(PageGuard, requests_per_second=requests_per_second)
-    app.mount("/page", StaticFiles(directory=PAGE), name="page")
+    if guarded:
+        app.add_middleware(HostGuard, names=names)
+        app.add_middleware(PageGuard, requests_per_second=requests_per_second)
+        app.mount("/page", StaticFiles(directory=PAGE), name="page")
 
     @app.exception_handler(RefusedError)
     def refused(_: Request, error: RefusedError) -> JSONResponse:
@@ -223,7 +243,7 @@ def _server(
     return app
 
 
-def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> APIRouter:
+def page_router(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> APIRouter:
     """Everything that a participant's browser asks for."""
     routes = APIRouter(responses=PROBLEMS)
 
@@ -279,9 +299,13 @@ def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> 
         return found if earlier and found and found.settings.returning == "admit" else None
 
     def state_in(session: PageSession) -> StateReply:
-        return StateReply(
-            **state_of(session), **({"next": True} if not preview and next_of(session) else {})
-        )
+        more = {"next": True} if not preview and next_of(session) else {}
+        return StateReply(**state_of(session), **more)
+
+    def state_now(session: PageSession) -> StateReply:
+        """With the time since the task began, from which a browser that begins or reloads counts on."""
+        found = state_in(session)
+        return found.model_copy(update={"elapsed_ms": round(session.elapsed_ms)})
 
     @routes.get("/", response_class=HTMLResponse, include_in_schema=False)
     def page(request: Request) -> Response:
@@ -314,7 +338,9 @@ def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> 
     ) -> dict[str, Any]:
         """What is read on the page, in the language wanted if there is such a one."""
         session = store.session(given)
-        return public_texts(session.experiment if session else store.current(), language)
+        if session is None:
+            return public_texts(store.current(), language)
+        return public_texts(session.experiment, language, session.condition)
 
     @routes.get("/api/state")
     def state(
@@ -325,7 +351,7 @@ def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> 
         """Say where this person is in the study, so that the browser can go on there."""
         session = store.session(token)
         if session is not None and session.preview == preview:
-            return state_in(session)
+            return state_now(session)
         experiment = store.current()
         if experiment is None:
             return StateReply(**outside(language_of(None, language), "closed"))
@@ -366,6 +392,7 @@ def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> 
                 identifiers=identifiers,
                 preview=preview,
                 experiment=experiment.key,
+                visit=_visit(request, body.browser, experiment.settings.record),
             )
         except NoPlaceError as error:
             return StateReply(**outside(language, error.reason))
@@ -387,24 +414,27 @@ def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> 
     @routes.post("/api/comprehension")
     def comprehension(session: Known, body: ComprehensionRequest) -> StateReply:
         """Answer the questions on the instructions."""
-        passed = passes(session.experiment, session.language, body.answers)
+        passed = passes(session.experiment, session.language, body.answers, session.condition)
         after = store.comprehension(session, body.attempt, passed)
         if after.status == "screened_out":
             store.deliver(inbox)
-        return state_in(after)
+        return state_now(after)
 
     @routes.post("/api/answers")
     def answers(session: Known, body: AnswerRequest) -> AnswerReply:
         """Answer the step that is asked now; it is saved when this returns."""
+        times = StepTimes(body.onset_ms, body.focus_losses, body.away_ms)
         saved, feedback, after = store.answer(
-            session, body.position, body.response, body.response_time_ms
+            session, body.position, body.response, body.response_time_ms, times
         )
         if after.status == "completed" and saved:
             store.deliver(inbox)
-        words = feedback_words(
-            after.experiment, texts_of(after.experiment, after.language), feedback
-        )
-        return AnswerReply(saved=saved, feedback=words, state=state_in(after))
+        words = [
+            feedback_words(after.experiment, session_texts(after), feedback),
+            answer_words(after, body.position, body.response),
+        ]
+        said = " ".join(filter(None, words))
+        return AnswerReply(saved=saved, feedback=said, state=state_in(after))
 
     @routes.post("/api/replies")
     def replies(session: Known, body: ReplyRequest) -> StateReply:
@@ -412,7 +442,7 @@ def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> 
         after = store.reply(session, body.block, body.answers)
         if after.status == "completed":
             store.deliver(inbox)
-        return state_in(after)
+        return state_now(after)
 
     @routes.post("/api/stop")
     def stop(session: Known, body: StopRequest) -> StateReply:
@@ -444,7 +474,9 @@ def _page(store: SessionStore, inbox: Inbox, *, preview: bool, secure: bool) -> 
     return routes
 
 
-def _researcher(store: SessionStore, token: str, preview_key: str, study: str) -> APIRouter:
+def _researcher(
+    store: SessionStore, token: str, preview_key: str, study: str, settings: DeskSettings
+) -> APIRouter:
     """What only the researcher may ask."""
     routes = APIRouter(responses=PROBLEMS)
 
@@ -465,7 +497,8 @@ def _researcher(store: SessionStore, token: str, preview_key: str, study: str) -
         made, used = store.invitations()
         invited = {"made": made, "used": used}
         return {
-            "experiments": store.status(),
+            "experiments": overview(store, settings),
+            "pay": dict(settings.pay()),
             "invitations": invited,
             "preview": f"/preview/{preview_key}/",
             "study": study,
@@ -494,6 +527,14 @@ def _identifiers(request: Request) -> ServiceIdentifiers | None:
     return (
         ServiceIdentifiers(INVITATION, invitation) if re.fullmatch(IDENTIFIER, invitation) else None
     )
+
+
+def _visit(
+    request: Request, browser: BrowserFacts | None, record: Collection[str]
+) -> dict[str, int | str]:
+    """What is noted of a visit, which is only what the study says, and people were told."""
+    told = {} if browser is None else browser.model_dump()
+    return visit_facts(request.headers.get("user-agent", "")[:500], told, record)
 
 
 def _asked(request: Request, experiment: Any) -> str:

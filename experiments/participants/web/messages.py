@@ -34,6 +34,18 @@ class DeclineRequest(_RequestBody):
     invitation: Identifier | None = None
 
 
+class BrowserFacts(_RequestBody):
+    """What a browser says of itself; kept only where the study says so."""
+
+    width: Annotated[int, Field(ge=0, le=100_000)]
+    """Of the window, in pixels of the page."""
+    height: Annotated[int, Field(ge=0, le=100_000)]
+    touch: bool
+    """Whether a finger points."""
+    hour: Annotated[int, Field(ge=0, le=23)]
+    """Of the day, where the person is."""
+
+
 class ConsentRequest(_RequestBody):
     """Somebody agrees to take part."""
 
@@ -43,6 +55,7 @@ class ConsentRequest(_RequestBody):
     prolific: ProlificParameters | None = None
     invitation: Identifier | None = None
     """What the link of an invitation holds."""
+    browser: BrowserFacts | None = None
 
 
 class ComprehensionRequest(_RequestBody):
@@ -58,8 +71,15 @@ class AnswerRequest(_RequestBody):
 
     position: Annotated[int, Field(ge=0, le=1_000_000)]
     """Of the step; also the key by which an answer that is sent twice is known."""
-    response: Annotated[int, Field(ge=0, le=1000)]
+    response: Annotated[int, Field(ge=0, le=1000)] | None
+    """Place of the option chosen; null where time was limited and ran out."""
     response_time_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)]
+    onset_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)] | None = None
+    """When the step appeared, since the task began."""
+    focus_losses: Annotated[int, Field(ge=0, le=100_000)] = 0
+    """How often the page was left since the answer before."""
+    away_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)] = 0.0
+    """For how long, in all."""
 
 
 class ReplyRequest(_RequestBody):

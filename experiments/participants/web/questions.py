@@ -114,6 +114,16 @@ class PageQuestion(BaseModel):
             **numbers,
         }
 
+    def said(self, value: Any, language: str) -> str:
+        """A reply in words, with the labels of answers in a language; empty where it was left out."""
+        if value is None:
+            return ""
+        labels = self.labels(language, language)
+        if self.kind in ("choice", "choices"):
+            places = value if isinstance(value, list | tuple) else [value]
+            return "; ".join(labels[place] for place in places)
+        return value if isinstance(value, str) else f"{value:g}"
+
     def reply(self, value: Any) -> Reply:
         """What somebody answered, checked.
 

@@ -15,10 +15,9 @@ from lakatos.experiments.participants.source import (
     check_new_people,
     offers_to_new_people,
 )
-from lakatos.experiments.participants.web.questions import PageQuestion
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageExperiment, PageSettings
-from lakatos.experiments.participants.web.texts import Texts, texts_for_domain
+from lakatos.experiments.participants.web.texts import Texts, merged, texts_for_domain
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.task import Design, Domain, StimulusOffer
 from lakatos.traces.digest import Digest
@@ -46,6 +45,7 @@ class WebParticipants:
         seed: int = 0,
         page: PageSettings | None = None,
         texts: Mapping[str, Texts] | None = None,
+        forbidden: Sequence[str] = (),
     ) -> None:
         """Make a source of people who answer on the laboratory's own page.
 
@@ -56,16 +56,23 @@ class WebParticipants:
             seed: Of the campaign; with the recruitment and a person's place it decides the order of trials.
             page: How the page treats people.
             texts: The study's own sentences by language; see `experiments.participants.web.texts.texts_for`.
+            forbidden: Trials that are never shown, as conditions on their features.
 
         Raises:
             SourceError: The texts are not complete, or lack the language that the page shows first.
         """
         self.folder, self.domain, self.settings, self.seed = Path(folder), domain, settings, seed
         self.page, self.texts = page or PageSettings(), texts_for_domain(domain, texts)
+        self.forbidden = tuple(forbidden)
         if self.page.language not in self.texts:
             raise SourceError(
                 f"the page has no texts in {self.page.language!r}; there are {', '.join(self.texts)}. Give a file."
             )
+        for name, condition in self.page.conditions.items():
+            try:
+                texts_for_domain(domain, merged(texts or {}, condition.texts))
+            except SourceError as error:
+                raise SourceError(f"page.conditions.{name}: {error}") from None
 
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
         """One offer: candidates of the design space. In a sequential domain, several schedules to choose from."""
@@ -76,12 +83,27 @@ class WebParticipants:
         check_new_people(preregistration, design, self.domain, "people on the page")
         store = SessionStore(self.folder)
         try:
-            store.register(
-                PageExperiment.of(key, self.domain, design, self.seed, self.page, self.texts)
-            )
+            store.register(self.experiment(design, key))
         finally:
             store.shut()
         return Recruitment(key, design.name, design.n_participants)
+
+    def experiment(self, design: Design, key: Digest) -> PageExperiment:
+        """What the page asks for a design, the same whenever it is made.
+
+        Raises:
+            SourceError: The page's settings do not fit the design's trials.
+        """
+        return PageExperiment.of(
+            key,
+            self.domain,
+            design,
+            self.seed,
+            self.page,
+            self.texts,
+            self.settings,
+            self.forbidden,
+        )
 
     def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
         """Nothing: the page's server leaves answers in the inbox by itself."""
@@ -90,19 +112,14 @@ class WebParticipants:
     @classmethod
     def of_study(cls, study: StudySettings) -> Self:
         """People who take part in a study on the page."""
-        page = {
-            name: value
-            for name, value in study.page.items()
-            if name in PageSettings.__dataclass_fields__
-        }
-        page["questions"] = [PageQuestion.model_validate(item) for item in page["questions"]]
         return cls(
             study.folder,
             domain=study.domain,
             settings=study.space,
             seed=study.seed,
-            page=PageSettings(**page | {"questions": tuple(page["questions"])}),
+            page=PageSettings.of_study(study.page),
             texts=study.page["texts"],
+            forbidden=study.forbidden,
         )
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:

@@ -19,15 +19,37 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
-from lakatos.experiments.errors import ExperimentError, SourceError
+from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.answers import PersonAnswers, Status, pseudonym
+from lakatos.experiments.participants.source import rng_of
 from lakatos.experiments.participants.web.questions import QuestionBlock, replies_to
-from lakatos.experiments.participants.web.study import PageExperiment, available, follows, plan_of
+from lakatos.experiments.participants.web.session import (
+    ACTIVE,
+    INVITATION,
+    MISSED,
+    NO_TIMES,
+    NoPlaceError,
+    NotAskedError,
+    OtherExperimentError,
+    PageSession,
+    PageSubmission,
+    PageVisit,
+    RecruitmentService,
+    ServiceIdentifiers,
+    StepTimes,
+    WithheldAnswers,
+    answers_in,
+    chosen_in,
+)
+from lakatos.experiments.participants.web.study import (
+    PageExperiment,
+    follows,
+    game_begins,
+    plan_of,
+)
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import InboxError
 from lakatos.traces.inbox import Inbox
@@ -39,12 +61,6 @@ LONGEST_RESPONSE_TIME_MS: Final = 1e9
 PREVIEW_SECONDS: Final = 86_400.0
 LAG_SECONDS: Final = 1800.0
 """A service's list may lag behind so long; who is not in it then holds no place."""
-INVITATION: Final = "invitation"
-"""Stands for a recruitment service where somebody comes with an invitation of our own."""
-NoPlace: TypeAlias = Literal["full", "closed", "again", "returning", "uninvited"]
-"""``again``: somebody with these identifiers takes part already, in another browser or under another submission.
-``returning``: this person took part in an earlier experiment, and this one needs new people.
-``uninvited``: everybody needs an invitation here, and this person has none that is ours."""
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS experiment (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL UNIQUE, n_participants INTEGER NOT NULL,
@@ -78,9 +94,16 @@ CREATE TABLE IF NOT EXISTS service (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS invitation (token TEXT PRIMARY KEY, made REAL NOT NULL, used REAL) STRICT;
 """
-_ADDED: Final = (("identifier", "known", "INTEGER"), ("session", "began", "REAL"))
+_ADDED: Final = (
+    ("identifier", "known", "INTEGER"),
+    ("session", "began", "REAL"),
+    ("session", "condition", "TEXT"),
+    ("session", "visit", "TEXT"),
+    ("answer", "onset_ms", "REAL"),
+    ("answer", "focus_losses", "INTEGER"),
+    ("answer", "away_ms", "REAL"),
+)
 """Columns that files of earlier versions lack."""
-ACTIVE: Final = "active"
 
 
 _KNOWN = "SELECT 1 FROM identifier WHERE identifier.session = session.number AND known = 1"
@@ -92,126 +115,6 @@ _WITHHELD = (
     "EXISTS (SELECT 1 FROM service WHERE service.experiment = session.experiment AND service.service = session.source) "
     f"AND NOT EXISTS ({_KNOWN})"
 )
-
-
-class NoPlaceError(ExperimentError):
-    """There is no place for this person."""
-
-    def __init__(self, reason: NoPlace) -> None:
-        words = {
-            "full": "all places are taken.",
-            "closed": "no experiment is open.",
-            "again": "somebody with these identifiers takes part already.",
-            "returning": "this person took part in an earlier experiment.",
-            "uninvited": "everybody needs an invitation here.",
-        }
-        super().__init__(words[reason])
-        self.reason: NoPlace = reason
-
-
-class OtherExperimentError(ExperimentError):
-    """The experiment that somebody agreed to is not the one that has a place now."""
-
-
-class NotAskedError(ExperimentError):
-    """An answer to something that this person was not asked, or not yet, or cannot choose."""
-
-
-@dataclass(frozen=True)
-class ServiceIdentifiers:
-    """What a recruitment service calls somebody."""
-
-    service: str
-    participant: str
-    study: str = ""
-    submission: str = ""
-
-
-@dataclass(frozen=True)
-class PageSession:
-    """One person, or one preview, in one experiment."""
-
-    number: int
-    experiment: PageExperiment
-    person: str
-    preview: bool
-    source: str
-    place: int
-    status: str
-    """``active``, or a `Status`."""
-    passed: bool
-    """Whether the comprehension check is behind this person."""
-    attempts: int
-    consent: Digest
-    language: str
-    code: str
-    """That tells a recruitment service how the visit ended; empty while it has not, or where there is none for it."""
-    finish: str
-    """Address that brings the person and the code back to the service; may be empty."""
-    position: int
-    """Answers so far, which is the place of the step to be answered."""
-    feedback: Mapping[str, float]
-    """What followed the latest answer to a trial; nothing before the first."""
-    replied: frozenset[str] = frozenset()
-    """Questions about the person that are answered, by name."""
-
-    @property
-    def block(self) -> QuestionBlock | None:
-        """The questions about the person that are asked now; None where there are none."""
-        n_steps = len(plan_of(self.experiment, self.place))
-        if self.status != ACTIVE or not self.passed:
-            return None
-        if self._open("before"):
-            return "before"
-        return "after" if self.position == n_steps and self._open("after") else None
-
-    def _open(self, block: QuestionBlock) -> bool:
-        asked = self.experiment.settings.asked(block)
-        return any(question.name not in self.replied for question in asked)
-
-
-@dataclass(frozen=True)
-class RecruitmentService:
-    """A recruitment service that sends people to an experiment, and what it wants to be told at the end."""
-
-    study: str
-    """What the service calls the study; only people who come with it are given its codes."""
-    codes: Mapping[str, str]
-    """Completion code by how a visit ends: ``completed``, ``failed_checks``, ``screened_out``, ``declined``."""
-    url: str
-    """Where people return to; ``{code}`` stands for the code."""
-    most_failed_checks: int | None = None
-    """Attention checks that may be failed before ``completed`` becomes ``failed_checks``; any number when None."""
-
-    def ending(self, outcome: str) -> tuple[str, str]:
-        """Code and address for an outcome; two empty texts where there is none."""
-        code = self.codes.get(outcome, "")
-        return code, self.url.replace("{code}", code) if code else ""
-
-
-@dataclass(frozen=True)
-class WithheldAnswers:
-    """Answers of somebody whom the service that they name does not list; they stay out of the inbox."""
-
-    experiment: str
-    person: str
-    status: str
-    since: float
-    """When the person came, in seconds since 1970."""
-    refused: bool
-    """Whether the service's list, read long enough afterwards, does not name the person."""
-
-
-@dataclass(frozen=True)
-class PageSubmission:
-    """What a recruitment service's participant did here."""
-
-    submission: str
-    participant: str
-    person: str
-    status: str
-    code: str
-    """That was shown; empty where none was."""
 
 
 def collection_key(folder: Path) -> bytes:
@@ -477,6 +380,7 @@ class SessionStore:
         identifiers: ServiceIdentifiers | None = None,
         preview: bool = False,
         experiment: Digest | None = None,
+        visit: Mapping[str, int | str] | None = None,
     ) -> PageSession:
         """Give a person a session, or find the one there is: a person is somebody with one token or one identifier.
 
@@ -489,6 +393,7 @@ class SessionStore:
             identifiers: Of the recruitment service that sent the person.
             preview: Whether nothing counts.
             experiment: Key of the one whose text was agreed to; nobody new is put into another one.
+            visit: What is noted of device and hour.
 
         Raises:
             NoPlaceError: No experiment is open, all places are taken, this person took part already, or has no
@@ -537,11 +442,11 @@ class SessionStore:
                 ).fetchone()[0]
                 number = sql.execute(
                     "INSERT INTO session (experiment, person, preview, source, place, status, consent, language, code, "
-                    "started, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "started, seen, condition, visit) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         found.key, person, preview, identifiers.service if identifiers else "web", place, ACTIVE,
                         consent, language, found.settings.completion_code or secrets.token_hex(4).upper(), now,
-                        now,
+                        now, self._condition(found, person, place, preview), json.dumps(visit or {}),
                     ),
                 ).lastrowid  # fmt: skip
                 session = self._session("number = ?", number)
@@ -581,9 +486,16 @@ class SessionStore:
             return self._fresh(session)
 
     def answer(
-        self, session: PageSession, position: int, response: int, response_time_ms: float
+        self,
+        session: PageSession,
+        position: int,
+        response: int | None,
+        response_time_ms: float,
+        times: StepTimes = NO_TIMES,
     ) -> tuple[bool, dict[str, float], PageSession]:
         """Save the answer to the step at ``position``; the first answer to a step stands.
+
+        Where time is limited, no response, or one that came later, is noted as missed; it is never a choice.
 
         Returns:
             Whether it was saved now (not before), what followed, and the session afterwards.
@@ -611,20 +523,21 @@ class SessionStore:
                     f"step {position} is not asked now; the next one is {now.position}."
                 )
             step = steps[position]
-            options = available(now.experiment, step)
-            if not 0 <= response < len(options) or not options[response]:
-                raise NotAskedError(f"step {position} has no option {response} to choose.")
+            chosen = chosen_in(now, step, position, response, response_time_ms)
             feedback = (
-                follows(now.experiment, step, now.feedback, response)
-                if step.kind == "trial"
-                else {}
+                {} if chosen == MISSED else follows(now.experiment, step, now.feedback, chosen)
             )
             time_ms = min(max(response_time_ms, 0.0), LONGEST_RESPONSE_TIME_MS)
+            noted = "focus" in now.experiment.settings.record
+            away = (times.focus_losses, times.away_ms) if noted else (None, None)
             sql.execute(
-                "INSERT INTO answer (session, position, response, response_time_ms, feedback, answered) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (now.number, position, response, time_ms, json.dumps(feedback), self.clock()),
-            )
+                "INSERT INTO answer (session, position, response, response_time_ms, feedback, answered, onset_ms, "
+                "focus_losses, away_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    now.number, position, chosen, time_ms, json.dumps(feedback), self.clock(), times.onset_ms,
+                    *away,
+                ),
+            )  # fmt: skip
             sql.execute("UPDATE session SET seen = ? WHERE number = ?", (self.clock(), now.number))
             if position + 1 == len(steps) and self._fresh(now).block is None:
                 self._end(now.number, "completed")
@@ -835,6 +748,45 @@ class SessionStore:
                 )
             return found
 
+    def visits(self) -> list[PageVisit]:
+        """How far everybody came, in the order in which they did."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT session.*, (SELECT count(*) FROM answer WHERE answer.session = session.number) AS n_answers "
+                "FROM session WHERE preview = 0 ORDER BY number"
+            ).fetchall()
+            return [self._visit(row) for row in rows]
+
+    def _visit(self, row: sqlite3.Row) -> PageVisit:
+        experiment = self._experiment(row["experiment"])
+        steps = plan_of(experiment, row["place"])[: row["n_answers"]]
+        return PageVisit(
+            experiment=experiment.name,
+            status=row["status"],
+            condition=row["condition"] or "",
+            passed=bool(row["passed"]),
+            minutes=((row["ended"] or row["seen"]) - row["started"]) / 60,
+            n_trials=sum(step.kind == "trial" for step in steps),
+            n_asked=experiment.design.n_presentations,
+        )
+
+    def n_asked(self, name: str) -> int:
+        """Decisions that an experiment asks of each person."""
+        experiment = self.find(name)
+        return 0 if experiment is None else experiment.design.n_presentations
+
+    def ended(self, name: str) -> list[PersonAnswers]:
+        """What everybody did whose visit of an experiment has ended, in the order in which they came."""
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT session.number FROM session JOIN experiment ON experiment.key = session.experiment "
+                "WHERE experiment.name = ? AND preview = 0 AND status <> ? ORDER BY session.number",
+                (name, ACTIVE),
+            ).fetchall()
+            sessions = [self._session("number = ?", row["number"]) for row in rows]
+            found = [self._answers(session) for session in sessions if session is not None]
+        return [answers for answers in found if answers is not None]
+
     def answers_of(self, session: PageSession) -> PersonAnswers:
         """What a person did so far, as it would be left in the inbox."""
         with self._lock:
@@ -849,42 +801,17 @@ class SessionStore:
         if session.status == ACTIVE:
             return None
         rows = self._connection.execute(
-            "SELECT position, response, response_time_ms, feedback, answered FROM answer WHERE session = ? "
-            "ORDER BY position",
-            (session.number,),
+            "SELECT * FROM answer WHERE session = ? ORDER BY position", (session.number,)
         ).fetchall()
-        (began,) = self._connection.execute(
-            "SELECT coalesce(began, started) FROM session WHERE number = ?", (session.number,)
+        began, visit = self._connection.execute(
+            "SELECT coalesce(began, started), visit FROM session WHERE number = ?",
+            (session.number,),
         ).fetchone()
-        steps = plan_of(session.experiment, session.place)
-        trials = [row for row in rows if steps[row["position"]].kind == "trial"]
-        feedback = [json.loads(row["feedback"]) for row in trials]
-        arrivals = pairwise([began, *(row["answered"] for row in trials)])
-        status: Any = session.status
-        found: Status = status
-        return PersonAnswers(
-            experiment=session.experiment.name,
-            person=session.person,
-            status=found,
-            trial=tuple(steps[row["position"]].row for row in trials),
-            response=tuple(row["response"] for row in trials),
-            response_time_ms=tuple(row["response_time_ms"] for row in trials),
-            server_time_ms=tuple(
-                round(max(1000 * (now - before), 0.0), 1) for before, now in arrivals
-            ),
-            feedback={
-                name: tuple(item[name] for item in feedback)
-                for name in (feedback[0] if feedback else {})
-            },
-            checks=tuple(
-                row["response"] == steps[row["position"]].row
-                for row in rows
-                if steps[row["position"]].kind == "check"
-            ),
-            comprehension_attempts=session.attempts,
-            consent=session.consent,
-            language=session.language,
-            source=session.source,
+        return answers_in(
+            session,
+            rows,
+            began_s=began,
+            visit=json.loads(visit or "{}"),
             replies=self._replies(session.number),
         )
 
@@ -930,9 +857,11 @@ class SessionStore:
         latest = None
         if experiment.task.sequential and position:
             latest = self._connection.execute(
-                "SELECT feedback FROM answer WHERE session = ? AND feedback <> '{}' ORDER BY position DESC LIMIT 1",
-                (row["number"],),
+                "SELECT feedback FROM answer WHERE session = ? AND position >= ? AND feedback <> '{}' "
+                "ORDER BY position DESC LIMIT 1",
+                (row["number"], game_begins(plan_of(experiment, row["place"]), position)),
             ).fetchone()
+        began = row["began"] or row["started"]
         copied = {
             name: row[name]
             for name in (
@@ -955,6 +884,8 @@ class SessionStore:
             passed=bool(row["passed"]),
             position=position,
             feedback={} if latest is None else json.loads(latest["feedback"]),
+            condition=row["condition"] or "",
+            elapsed_ms=max(0.0, 1000 * (self.clock() - began)),
             replied=frozenset(self._replies(row["number"]))
             if experiment.settings.questions
             else frozenset(),
@@ -994,6 +925,29 @@ class SessionStore:
         )
         if experiment.settings.access == "invited" and row is None and not sent:
             raise NoPlaceError("uninvited")
+
+    def _condition(self, experiment: PageExperiment, person: str, place: int, preview: bool) -> str:
+        """The condition of somebody who begins: their own of before, or one of those with the fewest people."""
+        conditions = experiment.settings.conditions
+        if not conditions:
+            return ""
+        before = self._connection.execute(
+            "SELECT condition FROM session WHERE person = ? AND preview = 0 ORDER BY number DESC",
+            (person,),
+        ).fetchall()
+        known = [row["condition"] for row in before if row["condition"] in conditions]
+        if known and not preview:
+            return str(known[0])
+        rows = self._connection.execute(
+            "SELECT condition, count(*) FROM session WHERE experiment = ? AND preview = ? "
+            f"AND status IN ('{ACTIVE}', 'completed') GROUP BY condition",
+            (experiment.key, preview),
+        ).fetchall()
+        filled = dict(map(tuple, rows))
+        load = {name: filled.get(name, 0) / item.share for name, item in conditions.items()}
+        least = [name for name in conditions if load[name] <= min(load.values()) + 1e-9]
+        rng = rng_of(experiment.seed, experiment.key, "condition", str(place))
+        return str(rng.choice(least))
 
     def _check_new(self, person: str, experiment: PageExperiment) -> None:
         """Refuse somebody who took part before."""

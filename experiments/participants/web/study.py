@@ -5,8 +5,8 @@ Nothing of a step that a person has not reached yet leaves the server where some
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -18,12 +18,21 @@ from lakatos.experiments.domains import find_domain
 from lakatos.experiments.domains.task_file import TaskFile, task_file_of
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.source import rng_of
+from lakatos.experiments.participants.web.manner import (
+    LONGEST_FIXATION_MS,
+    PageCondition,
+    PracticeTrials,
+    VisitFact,
+    check_for_task,
+    check_manner,
+    practice_stimuli,
+)
 from lakatos.experiments.participants.web.questions import (
     PageQuestion,
     QuestionBlock,
     check_questions,
 )
-from lakatos.experiments.task import Design, Domain
+from lakatos.experiments.task import Design, Domain, Stimuli
 from lakatos.traces.digest import Digest
 
 Array = NDArray[Any]
@@ -61,6 +70,22 @@ class PageSettings:
     """Open link: people who may begin within an hour from one internet address; 0 for any number."""
     questions: tuple[PageQuestion, ...] = ()
     """About the person, before or after the task."""
+    practice: PracticeTrials = field(default_factory=PracticeTrials)
+    """Decisions before the first one that counts."""
+    break_every: int = 0
+    """Decisions after which people may rest as long as they like; 0 for no breaks."""
+    timeout_ms: float = 0.0
+    """For a decision; one that is not made in time is noted as missed and never as a choice. 0 for no limit."""
+    fixation_ms: float = 0.0
+    """A cross is shown for so long before each decision; 0 for none."""
+    keys: tuple[str, ...] = ()
+    """On the keyboard, one for each option in their order; by default 1, 2, ..., and for two options the arrows."""
+    slider: bool = False
+    """Whether answers that are numbers are given on a slider, not by a button for each."""
+    record: tuple[VisitFact, ...] = ()
+    """What is noted of a visit beside answers and times; people read of it before they agree."""
+    conditions: Mapping[str, PageCondition] = field(default_factory=dict)
+    """By which people are divided by lot, as many in each."""
 
     def __post_init__(self) -> None:
         limits = {
@@ -70,6 +95,9 @@ class PageSettings:
             "limit_minutes": (0.01, 1e6),
             "minutes": (0, 1000),
             "hourly_from_address": (0, 1_000_000),
+            "break_every": (0, 10_000),
+            "timeout_ms": (0, 1e6),
+            "fixation_ms": (0, LONGEST_FIXATION_MS),
         }
         for name, (least, most) in limits.items():
             if not least <= getattr(self, name) <= most:
@@ -84,18 +112,66 @@ class PageSettings:
             check_questions(self.questions, [self.language])
         except ValueError as error:
             raise SourceError(f"page setting questions: {error}.") from None
+        try:
+            check_manner(
+                keys=self.keys,
+                timeout_ms=self.timeout_ms,
+                conditions=self.conditions,
+                language=self.language,
+            )
+        except ValueError as error:
+            raise SourceError(f"{error}.") from None
+
+    def check_for(self, domain: Domain, n_options: int) -> None:
+        """Raise `ValueError` where a task cannot be given so."""
+        own = [condition.timeout_ms or 0.0 for condition in self.conditions.values()]
+        check_for_task(
+            domain,
+            n_options,
+            keys=self.keys,
+            timeouts_ms=[self.timeout_ms, *own],
+            practice=self.practice,
+            slider=self.slider,
+        )
+
+    def under(self, condition: str) -> PageSettings:
+        """The settings that people of a condition meet."""
+        known = self.conditions.get(condition)
+        if known is None:
+            return self
+        timeout_ms, fixation_ms = known.timeout_ms, known.fixation_ms
+        return replace(
+            self,
+            timeout_ms=self.timeout_ms if timeout_ms is None else timeout_ms,
+            fixation_ms=self.fixation_ms if fixation_ms is None else fixation_ms,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the store."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         asked = [question.model_dump(mode="json") for question in self.questions]
-        return plain | {"questions": asked}
+        divided = {name: item.model_dump(mode="json") for name, item in self.conditions.items()}
+        practice = self.practice.model_dump(mode="json")
+        return plain | {"questions": asked, "practice": practice, "conditions": divided}
+
+    @classmethod
+    def of_study(cls, page: Mapping[str, Any]) -> PageSettings:
+        """The settings in the section ``page`` of a study."""
+        return cls.from_json({key: page[key] for key in page if key in cls.__dataclass_fields__})
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PageSettings:
         """Read the settings that `to_json` wrote; as they were before there were invitations, where older."""
-        asked = tuple(PageQuestion.model_validate(item) for item in value.get("questions", ()))
-        return cls(**{"access": "open", **value, "questions": asked})
+        divided = value.get("conditions", {})
+        parts: dict[str, Any] = {
+            "questions": tuple(map(PageQuestion.model_validate, value.get("questions", ()))),
+            "practice": PracticeTrials.model_validate(value.get("practice", {})),
+            "conditions": {
+                name: PageCondition.model_validate(item) for name, item in divided.items()
+            },
+            **{name: tuple(value.get(name, ())) for name in ("keys", "record")},
+        }
+        return cls(**{"access": "open", **value, **parts})
 
     def asked(self, block: QuestionBlock) -> tuple[PageQuestion, ...]:
         """The questions before the task, or after it."""
@@ -117,6 +193,8 @@ class PageExperiment:
     """What people read, by language; see `experiments.participants.web.texts`."""
     domain_file: TaskFile | None = None
     """What declares the domain, where it is not of the package."""
+    practice: Stimuli | None = None
+    """Trials that do not count, before the first one that does."""
 
     @classmethod
     def of(
@@ -127,9 +205,31 @@ class PageExperiment:
         seed: int,
         settings: PageSettings,
         texts: Mapping[str, Mapping[str, Any]],
+        space: Mapping[str, Any] | None = None,
+        forbidden: Sequence[str] = (),
     ) -> PageExperiment:
-        """An experiment of a domain, of the package or of a file."""
-        return cls(key, domain.name, design, seed, settings, texts, task_file_of(domain))
+        """An experiment of a domain, of the package or of a file.
+
+        Args:
+            key: Of the recruitment.
+            domain: That its trials belong to.
+            design: What is asked, and of how many people.
+            seed: Of the campaign.
+            settings: How the page treats people.
+            texts: What people read, by language.
+            space: From which trials for practice are drawn.
+            forbidden: Trials that are never shown, as conditions on their features.
+
+        Raises:
+            SourceError: The settings do not fit the design's trials.
+        """
+        try:
+            settings.check_for(domain, domain.n_options(design.stimuli))
+        except ValueError as error:
+            raise SourceError(f"{design.name}: {error}.") from None
+        rng = rng_of(seed, key, "practice")
+        drawn = practice_stimuli(settings.practice, domain, space or {}, design, rng, forbidden)
+        return cls(key, domain.name, design, seed, settings, texts, task_file_of(domain), drawn)
 
     @property
     def name(self) -> str:
@@ -154,14 +254,21 @@ class PageExperiment:
 
     @property
     def n_steps(self) -> int:
-        """Answers of each person, attention checks among them."""
+        """Answers of each person, attention checks, practice and breaks among them."""
         return len(plan_of(self, 0))
+
+    def stimuli_of(self, step: PageStep) -> Stimuli:
+        """The trials of which a step is one."""
+        practising = step.kind == "practice" and self.practice is not None
+        return self.practice if practising and self.practice else self.design.stimuli
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the store."""
         plain = {"key": self.key, "domain": self.domain, "seed": self.seed, "texts": self.texts}
         if self.domain_file is not None:
             plain["domain_file"] = self.domain_file.model_dump()
+        if self.practice is not None:
+            plain["practice"] = self.practice.to_json()
         return plain | {
             "design": design_to_json(self.design),
             "settings": self.settings.to_json(),
@@ -177,16 +284,19 @@ class PageExperiment:
         }
         if "domain_file" in value:
             given["domain_file"] = TaskFile.model_validate(value["domain_file"])
+        if "practice" in value:
+            given["practice"] = Stimuli.from_json(value["practice"])
         return cls(**{**value, **given})
 
 
 @dataclass(frozen=True)
 class PageStep:
-    """One thing that a person answers on the page: a trial or an attention check."""
+    """One thing that a person answers on the page: a trial, an attention check, or that a break is over."""
 
-    kind: Literal["trial", "check"]
+    kind: Literal["trial", "check", "practice", "break"]
     row: int
-    """Trial: row of the stimuli. Check: the option that is asked for."""
+    """Trial: row of the stimuli; practice: of the trials for practice. Check: the option that is asked for. Break: the
+    number of decisions before it."""
 
 
 @lru_cache(maxsize=1024)
@@ -194,7 +304,8 @@ def plan_of(experiment: PageExperiment, place: int) -> tuple[PageStep, ...]:
     """Everything that the person at ``place`` is asked, in order; the same whenever it is computed.
 
     Each repetition shows all trials in an order of its own; steps of a schedule keep theirs. Attention checks stand
-    between trials, never first, and never between the stages of one trial.
+    between trials, never first, and neither they nor breaks ever between the stages of one trial. Practice comes before
+    everything else, and a break behind it.
     """
     design, rng = experiment.design, rng_of(experiment.seed, experiment.key, "page", str(place))
     rows = np.tile(np.arange(len(design.stimuli)), (design.repetitions, 1))
@@ -206,26 +317,53 @@ def plan_of(experiment: PageExperiment, place: int) -> tuple[PageStep, ...]:
     free = before[before > 0]
     checked = rng.choice(free, size=min(experiment.settings.checks, len(free)), replace=False)
     steps: list[PageStep] = []
+    rested, every = 0, experiment.settings.break_every
     for position, row in enumerate(order.tolist()):
+        if every and position - rested >= every and position in free:
+            steps.append(PageStep("break", position))
+            rested = position
         if position in checked:
             steps.append(PageStep("check", int(rng.integers(experiment.n_options))))
         steps.append(PageStep("trial", row))
-    return tuple(steps)
+    return (*_practised(experiment), *steps)
+
+
+def _practised(experiment: PageExperiment) -> list[PageStep]:
+    """Steps before the first trial that counts."""
+    if experiment.practice is None:
+        return []
+    return [
+        *(PageStep("practice", row) for row in range(len(experiment.practice))),
+        PageStep("break", 0),
+    ]
 
 
 def available(experiment: PageExperiment, step: PageStep) -> tuple[bool, ...]:
-    """Which options can be chosen."""
-    free = experiment.design.stimuli.arrays.get("available")
+    """Which options can be chosen; of a break there is one, to go on."""
+    if step.kind == "break":
+        return (True,)
+    free = experiment.stimuli_of(step).arrays.get("available")
     if step.kind == "check" or free is None:
         return (True,) * experiment.n_options
     return tuple(bool(option) for option in np.asarray(free)[step.row])
+
+
+def game_begins(steps: Sequence[PageStep], position: int) -> int:
+    """Where the steps begin that what was done before ``position`` bears on: practice and what counts are apart."""
+    first = next(place for place, step in enumerate(steps) if step.kind == "trial")
+    return first if position >= first else 0
+
+
+def is_timed(step: PageStep) -> bool:
+    """Whether a step may end without a choice where time is limited; a check must not differ from a trial in it."""
+    return step.kind != "break"
 
 
 def shown(
     experiment: PageExperiment, step: PageStep, before: Mapping[str, float]
 ) -> Mapping[str, Array]:
     """What the person sees of a trial, after the feedback of the trial before; see `experiments.task.Domain.shown`."""
-    arrays = experiment.design.stimuli.take([step.row]).arrays
+    arrays = experiment.stimuli_of(step).take([step.row]).arrays
     return experiment.task.shown(
         arrays, {name: np.full((1, 1), value) for name, value in before.items()}
     )
@@ -235,7 +373,9 @@ def follows(
     experiment: PageExperiment, step: PageStep, before: Mapping[str, float], response: int
 ) -> dict[str, float]:
     """What follows the response to a trial, a number for each name; nothing where nothing does."""
-    arrays = experiment.design.stimuli.take([step.row]).arrays
+    if step.kind not in ("trial", "practice"):
+        return {}
+    arrays = experiment.stimuli_of(step).take([step.row]).arrays
     seen = shown(experiment, step, before)
     after = experiment.task.feedback(arrays, seen, np.full((1, 1), response))
     return {name: float(np.ravel(value)[0]) for name, value in after.items()}

@@ -22,6 +22,8 @@ Texts = Mapping[str, Any]
 """One language: sections of sentences."""
 FOLDER: Final = Path(__file__).parent / "texts"
 REFERENCE: Final = "en"
+LATER: Final = ("flow", "recorded")
+"""Sections that came later: a language of a study's own, or of an experiment recruited before, may lack them."""
 
 
 @lru_cache(maxsize=1)
@@ -77,7 +79,7 @@ def texts_for(
     there = packaged()
     if given is not None:
         there = {
-            language: _merged(there.get(language, {}), {"domains": {domain: part}})
+            language: merged(there.get(language, {}), {"domains": {domain: part}})
             for language, part in given.items()
         }
     made = {}
@@ -86,14 +88,15 @@ def texts_for(
             raise SourceError(
                 f"{language!r} names no language; use a code such as 'en' or 'pt-BR'."
             )
-        merged = _merged(there.get(language, {}), own.get(language, {}))
+        both = merged(there.get(language, {}), own.get(language, {}))
+        reference = packaged()[REFERENCE]
+        whole = merged({name: reference[name] for name in LATER}, both)
         table = {
-            **merged,
+            **whole,
             "domains": {
-                name: part for name, part in merged.get("domains", {}).items() if name == domain
+                name: part for name, part in whole.get("domains", {}).items() if name == domain
             },
         }
-        reference = packaged()[REFERENCE]
         model = {
             **reference,
             "domains": {domain: reference["domains"].get(domain, reference["domains"]["risky"])},
@@ -115,9 +118,9 @@ def _check_phrases(phrases: Sequence[Any], where: str) -> None:
             ) from None
 
 
-def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """``own`` over ``base``, table by table."""
-    both = {name: _merged(base[name], value) for name, value in own.items() if isinstance(base.get(name), dict)
+    both = {name: merged(base[name], value) for name, value in own.items() if isinstance(base.get(name), dict)
             and isinstance(value, Mapping)}  # fmt: skip
     return {**base, **own, **both}
 
@@ -156,10 +159,20 @@ def filled(text: str, **values: object) -> str:
     return text
 
 
-def consent_lines(texts: Texts, *, contact: str, minutes: int, n_trials: int) -> list[str]:
-    """What people agree to, paragraph by paragraph, as they read it."""
+def later(texts: Texts, section: str) -> Mapping[str, Any]:
+    """A section that came later; in English where the texts are older than it."""
+    found: Mapping[str, Any] = texts.get(section) or packaged()[REFERENCE][section]
+    return found
+
+
+def consent_lines(
+    texts: Texts, *, contact: str, minutes: int, n_trials: int, recorded: Sequence[str] = ()
+) -> list[str]:
+    """What people agree to, paragraph by paragraph, as they read it; ``recorded`` names what else is noted."""
     part = texts["consent"]
-    lines = [*part["paragraphs"], part["contact"] if contact else part["no_contact"], part["agree"]]
+    also = [later(texts, "recorded")[name] for name in recorded]
+    whom = part["contact"] if contact else part["no_contact"]
+    lines = [*part["paragraphs"], *also, whom, part["agree"]]
     return [filled(line, contact=contact, minutes=minutes, n_trials=n_trials) for line in lines]
 
 

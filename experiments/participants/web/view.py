@@ -10,9 +10,10 @@ import numpy as np
 
 from lakatos.experiments.participants.answers import LOOK_AHEAD
 from lakatos.experiments.participants.web.questions import QuestionBlock
-from lakatos.experiments.participants.web.store import ACTIVE, PageSession
+from lakatos.experiments.participants.web.session import ACTIVE, PageSession
 from lakatos.experiments.participants.web.study import (
     PageExperiment,
+    PageSettings,
     PageStep,
     available,
     plan_of,
@@ -24,6 +25,8 @@ from lakatos.experiments.participants.web.texts import (
     consent_digest,
     consent_lines,
     filled,
+    later,
+    merged,
     option_labels,
     packaged,
     translated,
@@ -39,9 +42,21 @@ def language_of(experiment: PageExperiment | None, wanted: str) -> str:
     return next(name for name in (wanted, first, REFERENCE) if name in languages)
 
 
-def texts_of(experiment: PageExperiment, language: str) -> Texts:
-    """All texts of an experiment in a language that it has."""
-    return experiment.texts[language]
+def texts_of(experiment: PageExperiment, language: str, condition: str = "") -> Texts:
+    """All texts of an experiment in a language that it has, as people of a condition read them."""
+    texts, settings = experiment.texts[language], experiment.settings
+    known = settings.conditions.get(condition)
+    if known is None:
+        return texts
+    own = merged(texts, known.texts.get(language, {}))
+    part = own["domains"][experiment.domain]
+    read = [*part["instructions"], *known.paragraphs(language, settings.language)]
+    return merged(own, {"domains": {experiment.domain: {"instructions": read}}})
+
+
+def session_texts(session: PageSession) -> Texts:
+    """All texts as one person reads them."""
+    return texts_of(session.experiment, session.language, session.condition)
 
 
 def consent_of(experiment: PageExperiment, language: str) -> list[str]:
@@ -51,14 +66,17 @@ def consent_of(experiment: PageExperiment, language: str) -> list[str]:
         contact=experiment.settings.contact,
         minutes=experiment.minutes,
         n_trials=experiment.design.n_presentations,
+        recorded=experiment.settings.record,
     )
 
 
-def public_texts(experiment: PageExperiment | None, language: str) -> dict[str, Any]:
+def public_texts(
+    experiment: PageExperiment | None, language: str, condition: str = ""
+) -> dict[str, Any]:
     """Everything that is read on the page in one language, without which answers to questions are right."""
     name = language_of(experiment, language)
     tables = experiment.texts if experiment else packaged()
-    texts = tables[name]
+    texts = texts_of(experiment, name, condition) if experiment else tables[name]
     made: dict[str, Any] = {
         part: texts[part] for part in ("page", "task", "stop", "end", "comprehension")
     }
@@ -71,10 +89,12 @@ def public_texts(experiment: PageExperiment | None, language: str) -> dict[str, 
     stages = part["two_stages"] if has_two_stages(experiment) else []
     before = [] if experiment.task.sequential else texts["instructions"]["after"][:1]
     checks = texts["instructions"]["after"][1:] if experiment.settings.checks else []
+    settings = experiment.settings.under(condition)
+    manner = _manner(settings, later(texts, "flow"))
     made["instructions"] = texts["instructions"] | {
-        "paragraphs": [*part["instructions"], *stages, *before, *checks]
+        "paragraphs": [*part["instructions"], *stages, *before, *checks, *manner]
     }
-    settings = experiment.settings
+    made["flow"] = _flow(settings, later(texts, "flow"))
     made["questionnaire"] = texts.get("questionnaire", {}) | {
         block: [item.shown(name, settings.language) for item in settings.asked(block)]
         for block in BLOCKS
@@ -90,9 +110,36 @@ def public_texts(experiment: PageExperiment | None, language: str) -> dict[str, 
     return made
 
 
-def passes(experiment: PageExperiment, language: str, answers: list[int]) -> bool:
+def _manner(settings: PageSettings, words: Texts) -> list[str]:
+    """What the instructions say of time limits and of what is shown between decisions."""
+    limit = filled(words["time_limit"], seconds=f"{settings.timeout_ms / 1000:g}")
+    return [
+        *([limit] if settings.timeout_ms else []),
+        *([words["fixation"]] if settings.fixation_ms else []),
+    ]
+
+
+def _flow(settings: PageSettings, words: Texts) -> dict[str, Any]:
+    """How the browser gives the steps, with its words for it."""
+    keys = filled(words["keys"], keys=", ".join(key.upper() for key in settings.keys))
+    return {
+        **words,
+        "keys": keys if settings.keys else "",
+        "own_keys": list(settings.keys),
+        "slider": settings.slider,
+        "timeout_ms": settings.timeout_ms,
+        "fixation_ms": settings.fixation_ms,
+        "notes_focus": "focus" in settings.record,
+        "notes_browser": bool({"device", "hour"} & set(settings.record)),
+    }
+
+
+def passes(
+    experiment: PageExperiment, language: str, answers: list[int], condition: str = ""
+) -> bool:
     """Whether all comprehension questions are answered rightly."""
-    questions = texts_of(experiment, language)["domains"][experiment.domain]["questions"]
+    texts = texts_of(experiment, language, condition)
+    questions = texts["domains"][experiment.domain]["questions"]
     return answers == [item["right"] for item in questions]
 
 
@@ -149,32 +196,92 @@ def feedback_words(experiment: PageExperiment, texts: Texts, feedback: Mapping[s
     return filled(words[kind], amount=f"{abs(reward):.10g}")
 
 
+def answer_words(session: PageSession, position: int, response: int | None) -> str:
+    """Whether an answer to a decision for practice was right, where one is; empty otherwise."""
+    experiment = session.experiment
+    step, right = plan_of(experiment, session.place)[position], experiment.settings.practice.right
+    if step.kind != "practice" or response is None or step.row >= len(right):
+        return ""
+    texts = session_texts(session)
+    words, labels = (
+        later(texts, "flow"),
+        option_labels(texts, experiment.domain, experiment.n_options),
+    )
+    place = right[step.row]
+    return (
+        str(words["is_right"])
+        if response == place
+        else filled(words["not_right"], option=labels[place])
+    )
+
+
 def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]:
     """What is shown of a step. An attention check has the form of a trial, so that only who reads it can tell."""
+    texts = session_texts(session)
+    if step.kind == "break":
+        return _rest(session, step, later(texts, "flow"))
     experiment = session.experiment
-    texts = texts_of(experiment, session.language)
     labels = option_labels(texts, experiment.domain, experiment.n_options)
     options = [
         {"label": label, "available": free}
         for label, free in zip(labels, available(experiment, step), strict=True)
     ]
     is_check = step.kind == "check"
-    row = _row_behind_check(session, position) if is_check else step.row
-    picture = translated(experiment.task.picture(experiment.design.stimuli, row), texts)
+    shown_step = _step_behind_check(session, position) if is_check else step
+    stimuli = experiment.stimuli_of(shown_step)
+    picture = translated(experiment.task.picture(stimuli, shown_step.row), texts)
     if is_check:
         picture = (
             f"<p>{escape(filled(texts['task']['check'], option=labels[step.row]))}</p>{picture}"
         )
     is_next = position == session.position and not is_check
     notices = notices_before(experiment, step, session.feedback, texts) if is_next else []
+    if step.kind == "practice":
+        notices = [later(texts, "flow")["practice_notice"], *notices]
     question = texts["domains"][experiment.domain]["question"]
-    return {"question": question, "picture": picture, "notices": notices, "options": options}
+    kind = "practice" if step.kind == "practice" else "trial"
+    return {
+        "kind": kind,
+        "number": _number(session, position, kind),
+        "question": question,
+        "picture": picture,
+        "notices": notices,
+        "options": options,
+    }
 
 
-def _row_behind_check(session: PageSession, position: int) -> int:
+def _rest(session: PageSession, step: PageStep, words: Texts) -> dict[str, Any]:
+    """What is shown of a break."""
+    said = filled(
+        words["break_paragraph"],
+        step=step.row,
+        of=session.experiment.design.n_presentations,
+        minutes=f"{session.experiment.settings.idle_minutes:g}",
+    )
+    over = [words["practice_over"], words["practice_next"]]
+    heading, lines = (words["break_heading"], [said]) if step.row else (over[0], over[1:])
+    options = [{"label": words["go_on"], "available": True}]
+    return {
+        "kind": "break",
+        "number": 0,
+        "question": heading,
+        "picture": "",
+        "notices": lines,
+        "options": options,
+    }
+
+
+def _number(session: PageSession, position: int, kind: str) -> int:
+    """What the page calls a step: its place among those of practice, or among those that count."""
+    steps = plan_of(session.experiment, session.place)[: position + 1]
+    kinds = ("practice",) if kind == "practice" else ("trial", "check")
+    return sum(step.kind in kinds for step in steps)
+
+
+def _step_behind_check(session: PageSession, position: int) -> PageStep:
     """A trial that the person has answered before, whose picture stands behind the sentence of an attention check."""
     before = [
-        step.row
+        step
         for step in plan_of(session.experiment, session.place)[:position]
         if step.kind == "trial"
     ]
@@ -185,7 +292,7 @@ def notices_before(
     experiment: PageExperiment, step: PageStep, feedback: Mapping[str, float], texts: Texts
 ) -> list[str]:
     """What followed the trial before, by its ``feedback``, and where the person is now."""
-    stimuli = experiment.design.stimuli
+    stimuli = experiment.stimuli_of(step)
     if not experiment.task.sequential:
         return []
     place = float(np.ravel(shown(experiment, step, feedback)["state"])[0])

@@ -15,8 +15,9 @@ from lakatos.experiments.participants.prolific.money import Money
 from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
 from lakatos.experiments.participants.prolific.stand_in import serve
 from lakatos.experiments.participants.prolific.stand_in_world import TOKEN, ProlificWorld
+from lakatos.experiments.participants.web.session import ServiceIdentifiers
 from lakatos.experiments.participants.web.source import WebParticipants
-from lakatos.experiments.participants.web.store import ServiceIdentifiers, SessionStore
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageSettings, plan_of
 from lakatos.experiments.task import Design
 from lakatos.experiments.testing import preregister

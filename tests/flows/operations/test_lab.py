@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,12 +24,15 @@ from small import form, small_study, write_study
 
 from lakatos.flows.errors import EngineError, FlowError
 from lakatos.flows.operations.carry import carry
+from lakatos.flows.operations.desk import page_runs
 from lakatos.flows.operations.lab import (
+    PAGES,
+    RunningLab,
     alone,
     described,
     down,
+    keep_pages,
     own_secret,
-    page_runs,
     require_reachable,
     running,
 )
@@ -109,6 +114,35 @@ def test_pages_are_served_for_runs_that_ask_on_one(tmp_path: Path) -> None:
             tmp_path / name / JOURNAL_FILE, {"study": {"participants": {"source": source}}}
         ).close()
     assert page_runs(tmp_path) == [tmp_path / "a"]
+
+
+def test_a_part_that_ends_is_started_again_and_the_pages_outlive_it(tmp_path: Path) -> None:
+    lab, said = RunningLab(tmp_path, most_mended=1), []
+    part = lab.begin("observatory", ["--version"])  # which ends at once
+    part.process.wait(60)
+    first = part.process
+    lab.mend(said.append)
+    assert part.process is not first
+    assert re.match(r"observatory ended \(.*\d\) and was started again", said[0])
+    part.process.wait(60)
+    pages = lab.begin(PAGES, ["collect", "--all", "--runs", str(tmp_path), "--port", "0"])
+    with pytest.raises(FlowError, match="observatory ended with status 0") as problem:
+        lab.mend(said.append)
+    ending = threading.Event()
+    keeping = threading.Thread(target=keep_pages, args=(lab, problem.value, ending, said.append))
+    keeping.start()
+    try:
+        keeping.join(0.2)
+        assert keeping.is_alive()
+        assert "People can still take part" in said[-1]
+        assert lab.is_up(PAGES)
+        assert [item.name for item in lab.parts] == [PAGES]
+    finally:
+        ending.set()
+        keeping.join(20)
+        lab.stop()
+    assert pages.process.poll() is not None
+    assert not keeping.is_alive()
 
 
 # -- with real servers -----------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from small import small_study
 from lakatos.flows.commands.collect import serve
 from lakatos.flows.commands.main import app
 from lakatos.flows.operations.carry import carry
-from lakatos.flows.operations.lab import page_runs
+from lakatos.flows.operations.desk import page_runs
 from lakatos.flows.operations.people import holdings, import_answers, withdraw
 from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.places import check_collects

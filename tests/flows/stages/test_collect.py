@@ -24,14 +24,12 @@ from lakatos.experiments.participants.prolific.client import StudySeen
 from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
 from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
 from lakatos.experiments.participants.table import put_answers
-from lakatos.experiments.participants.web.store import (
-    KEY_FILE,
+from lakatos.experiments.participants.web.session import (
     NoPlaceError,
     RecruitmentService,
     ServiceIdentifiers,
-    SessionStore,
-    collection_key,
 )
+from lakatos.experiments.participants.web.store import KEY_FILE, SessionStore, collection_key
 from lakatos.experiments.participants.web.study import plan_of
 from lakatos.experiments.participants.web.texts import consent_digest
 from lakatos.experiments.participants.web.view import consent_of

@@ -4,6 +4,8 @@
 (() => {
   const LOCKED_MS = 200; // after a step appears; the second half of a double click must not answer it
   const FEEDBACK_MS = 900;
+  const FIXATION = "+";
+  const MOST_MISSED = 3; // in a row; then nothing goes on before somebody says to be there
   const TIMEOUT_MS = 15000;
   const LONGEST_WAIT_MS = 15000;
   const VISITOR = document.documentElement.dataset.visitor; // two people in one browser are told apart by their addresses
@@ -143,11 +145,53 @@
   function take(now) {
     state = now;
     for (const step of now.steps ?? []) steps.set(step.position, step);
+    if (now.elapsed_ms !== undefined && now.phase === "task") origin ??= performance.now() - now.elapsed_ms;
     if (now.position !== undefined) position = Math.max(position, now.position);
     wake();
   }
 
   const ended = () => state.phase !== "task";
+
+  // When steps appear, since the task began, whatever was reloaded on the way; and how often this page was left -----------
+
+  let origin = null; // of the task, on this page's clock
+  const since = (when) => Math.max(0, Math.round((when - (origin ?? when)) * 10) / 10);
+
+  const away = {
+    losses: 0,
+    ms: 0,
+    left: null,
+    leave() {
+      if (this.left !== null) return;
+      this.left = performance.now();
+      this.losses += 1;
+    },
+    back() {
+      if (this.left === null || document.hidden) return;
+      this.ms += performance.now() - this.left;
+      this.left = null;
+    },
+    /** What happened since this was asked last. */
+    take() {
+      const now = performance.now();
+      if (this.left !== null) [this.ms, this.left] = [this.ms + now - this.left, now];
+      const told = { focus_losses: this.losses, away_ms: Math.round(this.ms) };
+      [this.losses, this.ms] = [0, 0];
+      return told;
+    },
+  };
+  addEventListener("blur", () => away.leave());
+  addEventListener("focus", () => away.back());
+  document.addEventListener("visibilitychange", () => (document.hidden ? away.leave() : away.back()));
+
+  /** Whether a key chooses an option: one of the study's own keys, else 1, 2, ... and for two options the arrows. */
+  function optionOf(key, nOptions) {
+    const own = texts.flow?.own_keys ?? [];
+    if (own.length) return own.findIndex((item) => item.toLowerCase() === key.toLowerCase());
+    const arrows = { ArrowLeft: 0, ArrowRight: 1 };
+    if (nOptions === 2 && key in arrows) return arrows[key];
+    return /^[1-9]$/.test(key) ? Number(key) - 1 : -1;
+  }
 
   /** A step to be answered, or the end; waits for whichever comes. */
   class Waiting {
@@ -168,24 +212,101 @@
     }
   }
 
-  /** One step: what is shown, a button for each option, keys 1, 2, ... and for two options the arrows. */
+  /** A cross before a step to be chosen in, where the study has one. */
+  class Fixation {
+    static info = { name: "lakatos-fixation", version: "1", parameters: {}, data: {} };
+    async trial(display) {
+      const ms = texts.flow?.fixation_ms ?? 0;
+      if (!ms || steps.get(position)?.kind === "break") return {};
+      display.replaceChildren(make("p", { className: "fixation", textContent: FIXATION, attributes: { "aria-hidden": "true" } }));
+      window.scrollTo(0, 0);
+      header();
+      await sleep(ms);
+      return {};
+    }
+  }
+
+  /** A line over the options that can be chosen. It has no place before it is touched, so that none is suggested. */
+  function slider(step, act) {
+    const free = step.options.flatMap((option, place) => (option.available ? [place] : []));
+    const labelOf = (at) => step.options[free[at]].label;
+    const range = make("input", { type: "range", min: 0, max: free.length - 1, step: 1, className: "untouched" });
+    range.setAttribute("aria-labelledby", "question");
+    range.setAttribute("aria-valuetext", "–");
+    const confirm = make("button", { type: "button", disabled: true, textContent: fill(texts.flow.confirm, { option: "…" }) });
+    confirm.onclick = (event) => act(free[range.valueAsNumber], event.timeStamp);
+    range.oninput = () => {
+      const label = labelOf(range.valueAsNumber);
+      range.className = "";
+      range.setAttribute("aria-valuetext", label);
+      confirm.textContent = fill(texts.flow.confirm, { option: label });
+      confirm.disabled = false;
+    };
+    range.onpointerup = range.oninput; // a touch right where the line begins moves nothing
+    const ends = make("p", { className: "ends" }, make("span", { textContent: labelOf(0) }),
+      make("span", { textContent: labelOf(free.length - 1) }));
+    return [make("div", { className: "slider" }, range, ends, make("div", { className: "row" }, confirm)), [range, confirm]];
+  }
+
+  /** A break: people go on when they like. */
+  function rest(display, step, mine) {
+    const heading = make("h1", { tabIndex: -1, textContent: step.question });
+    const shown = performance.now();
+    return new Promise((done) => {
+      const next = button(step.options[0].label, (event) => {
+        if (event.timeStamp - shown < LOCKED_MS) return;
+        next.disabled = true;
+        wake = () => {};
+        position = Math.max(position, mine + 1);
+        const times = { response_time_ms: Math.round(event.timeStamp - shown), onset_ms: since(shown), ...away.take() };
+        queue.add({ position: mine, response: 0, ...times }).catch(fail);
+        done({});
+      });
+      display.replaceChildren(heading, ...paragraphs(step.notices), make("div", { className: "row" }, next));
+      header();
+      window.scrollTo(0, 0);
+      heading.focus({ preventScroll: true });
+      wake = () => { if (position !== mine || ended()) done({}); };
+    });
+  }
+
+  let missedInRow = 0;
+
+  /** Wait until somebody is there again. */
+  function untilThere(display) {
+    const heading = make("h1", { tabIndex: -1, textContent: texts.flow.still_there });
+    return new Promise((done) => {
+      display.replaceChildren(heading, make("div", { className: "row" }, button(texts.flow.go_on, done)));
+      heading.focus({ preventScroll: true });
+    });
+  }
+
+  /** One step: what is shown, a button for each option, and keys for them. */
   class Choice {
     static info = { name: "lakatos-choice", version: "1", parameters: {}, data: {} };
     trial(display) {
       const mine = position; // what the server says may move `position` while this step is shown
       const step = steps.get(mine);
-      const heading = make("h2", { tabIndex: -1, textContent: fill(texts.page.trial, { step: mine + 1 }) });
+      if (step.kind === "break") return rest(display, step, mine);
+      const flow = texts.flow ?? {};
+      const called = step.kind === "practice" ? flow.practice : texts.page.trial;
+      const heading = make("h2", { tabIndex: -1, textContent: fill(called, { step: step.number }) });
       const notices = paragraphs(step.notices, "notice");
       const question = make("p", { className: "question", textContent: step.question, id: "question" });
       const buttons = step.options.map((option, place) => {
-        const key = make("kbd", { textContent: place + 1, attributes: { "aria-hidden": "true" } });
+        const name = (flow.own_keys?.[place] ?? String(place + 1)).toUpperCase();
+        const key = make("kbd", { textContent: name, attributes: { "aria-hidden": "true" } });
         const made = make("button", { type: "button", disabled: !option.available }, option.label, key);
-        made.setAttribute("aria-keyshortcuts", String(place + 1));
+        made.setAttribute("aria-keyshortcuts", name);
         return made;
       });
       const feedback = make("p", { className: "feedback", hidden: true });
+      let choose = () => {};
+      const [line, controls] = flow.slider ? slider(step, (place, when) => choose(place, when)) : [null, buttons];
+      const shownAs = line ?? buttons;
       const options = make(
-        "div", { className: "options", attributes: { role: "group", "aria-labelledby": "question" } }, ...buttons);
+        "div", { className: line ? "" : "options", attributes: { role: "group", "aria-labelledby": "question" } },
+        ...[shownAs].flat());
       const picture = make("div", { className: "picture card", hidden: !step.picture });
       picture.innerHTML = step.picture; // made by the server from numbers and its own words
       for (const part of [picture, options]) part.classList.toggle("four", buttons.length > 2);
@@ -193,7 +314,7 @@
       picture.setAttribute("role", "group");
       picture.setAttribute("aria-labelledby", "question");
       display.replaceChildren(heading, ...notices, picture, question, options, feedback,
-        make("p", { className: "keys quiet small", textContent: texts.page.keys }));
+        make("p", { className: "keys quiet small", textContent: line ? flow.slide : flow.keys || texts.page.keys }));
       header();
       window.scrollTo(0, 0);
 
@@ -201,39 +322,54 @@
       requestAnimationFrame((now) => { shown = Math.max(shown, now); });
 
       return new Promise((done) => {
-        const choose = async (place, when) => {
+        const told = async (words) => {
+          feedback.textContent = words;
+          feedback.hidden = false;
+          say(words);
+          await sleep(FEEDBACK_MS);
+        };
+        choose = async (place, when) => {
           const time = when - shown;
-          if (time < LOCKED_MS || buttons[place] === undefined || buttons[place].disabled) return;
+          const missed = place === null;
+          if (!missed && (time < LOCKED_MS || buttons[place] === undefined || buttons[place].disabled)) return;
           leave();
-          const item = { position: mine, response: place, response_time_ms: Math.round(time * 10) / 10 };
+          const item = {
+            position: mine, response: place, response_time_ms: Math.round(time * 10) / 10, onset_ms: since(shown),
+            ...away.take(),
+          };
           position = Math.max(position, mine + 1);
-          buttons[place].classList.add("chosen");
-          buttons[place].setAttribute("aria-pressed", "true");
-          for (const other of buttons) other.disabled = true;
+          if (!missed) {
+            buttons[place].classList.add("chosen");
+            buttons[place].setAttribute("aria-pressed", "true");
+          }
+          for (const other of controls) other.disabled = true;
           const sent = queue.add(item).catch(fail);
-          if (!steps.has(position)) {
+          missedInRow = missed ? missedInRow + 1 : 0;
+          if (missed) {
+            await told(flow.too_late);
+            if (missedInRow >= MOST_MISSED) await untilThere(display);
+            missedInRow %= MOST_MISSED;
+          } else if (!steps.has(position) || step.kind === "practice") {
             const words = await sent; // what comes next depends on this answer
-            if (words) {
-              feedback.textContent = words;
-              feedback.hidden = false;
-              say(words);
-              await sleep(FEEDBACK_MS);
-            }
+            if (words) await told(words);
           }
           done(item);
         };
+        const timer = flow.timeout_ms ? setTimeout(() => choose(null, performance.now()), flow.timeout_ms) : null;
         const leave = () => {
+          clearTimeout(timer);
           removeEventListener("keydown", press);
+          choose = () => {};
           for (const item of buttons) item.onclick = null;
           wake = () => {};
         };
         const press = (event) => {
           if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || at("dialog").open) return;
-          const arrows = { ArrowLeft: 0, ArrowRight: 1 };
-          const two = buttons.length === 2 && event.key in arrows;
-          if (!two && !/^[1-9]$/.test(event.key)) return;
+          if (line && event.key.startsWith("Arrow")) controls[0].focus(); // the next press moves it
+          const place = line ? -1 : optionOf(event.key, buttons.length);
+          if (place < 0) return;
           event.preventDefault();
-          choose(two ? arrows[event.key] : Number(event.key) - 1, event.timeStamp);
+          choose(place, event.timeStamp);
         };
         buttons.forEach((item, place) => { item.onclick = (event) => choose(place, event.timeStamp); });
         addEventListener("keydown", press);
@@ -252,8 +388,9 @@
     document.title = texts.page.title;
     at("main").replaceChildren();
     const jsPsych = initJsPsych({ display_element: at("main"), use_webaudio: false });
+    const fixation = { timeline: [{ type: Fixation }], conditional_function: () => !ended() };
     const choice = { timeline: [{ type: Choice }], conditional_function: () => !ended() };
-    await jsPsych.run([{ timeline: [{ type: Waiting }, choice], loop_function: () => !ended() }]);
+    await jsPsych.run([{ timeline: [{ type: Waiting }, fixation, choice], loop_function: () => !ended() }]);
     at("main").removeAttribute("tabindex");
     page();
   }
@@ -297,6 +434,13 @@
 
   const sender = () => ({ prolific: prolific(), invitation: invitation() });
 
+  /** What is told of browser and hour, where the text that was agreed to says so. */
+  function aboutBrowser() {
+    if (!texts.flow?.notes_browser) return {};
+    const touch = matchMedia("(pointer: coarse)").matches;
+    return { browser: { width: innerWidth, height: innerHeight, touch, hour: new Date().getHours() } };
+  }
+
   function consentPage() {
     const words = texts.consent;
     const agreed = make("input", { type: "checkbox", id: "agree" });
@@ -308,9 +452,10 @@
         return;
       }
       start.disabled = true;
-      const body = { consent: words.digest, language: texts.language, ...sender() };
+      const body = { consent: words.digest, language: texts.language, ...sender(), ...aboutBrowser() };
       const { status, value } = await ask("api/consent", body);
       if (status === 200) {
+        await read(texts.language); // what is read from here on may depend on who reads it
         take(value);
         page();
       } else if (status === 401) {

@@ -1,0 +1,288 @@
+"""What is known of somebody who takes part on the page, and what may go wrong: values, which hold nothing open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, Literal, TypeAlias
+
+from lakatos.experiments.errors import ExperimentError
+from lakatos.experiments.participants.answers import PersonAnswers, Status
+from lakatos.experiments.participants.web.questions import QuestionBlock
+from lakatos.experiments.participants.web.study import (
+    PageExperiment,
+    PageSettings,
+    PageStep,
+    available,
+    is_timed,
+    plan_of,
+)
+from lakatos.traces.digest import Digest
+
+NoPlace: TypeAlias = Literal["full", "closed", "again", "returning", "uninvited"]
+"""``again``: somebody with these identifiers takes part already, in another browser or under another submission.
+``returning``: this person took part in an earlier experiment, and this one needs new people.
+``uninvited``: everybody needs an invitation here, and this person has none that is ours."""
+INVITATION: Final = "invitation"
+"""Stands for a recruitment service where somebody comes with an invitation of our own."""
+ACTIVE: Final = "active"
+MISSED: Final = -1
+"""In place of a response: time ran out."""
+TIMEOUT_TOLERANCE_MS: Final = 100.0
+"""By which a browser's timer may differ from its clock."""
+
+
+class NoPlaceError(ExperimentError):
+    """There is no place for this person."""
+
+    def __init__(self, reason: NoPlace) -> None:
+        words = {
+            "full": "all places are taken.",
+            "closed": "no experiment is open.",
+            "again": "somebody with these identifiers takes part already.",
+            "returning": "this person took part in an earlier experiment.",
+            "uninvited": "everybody needs an invitation here.",
+        }
+        super().__init__(words[reason])
+        self.reason: NoPlace = reason
+
+
+class OtherExperimentError(ExperimentError):
+    """The experiment that somebody agreed to is not the one that has a place now."""
+
+
+class NotAskedError(ExperimentError):
+    """An answer to something that this person was not asked, or not yet, or cannot choose."""
+
+
+@dataclass(frozen=True)
+class ServiceIdentifiers:
+    """What a recruitment service calls somebody."""
+
+    service: str
+    participant: str
+    study: str = ""
+    submission: str = ""
+
+
+@dataclass(frozen=True)
+class PageSession:
+    """One person, or one preview, in one experiment."""
+
+    number: int
+    experiment: PageExperiment
+    person: str
+    preview: bool
+    source: str
+    place: int
+    status: str
+    """``active``, or a `Status`."""
+    passed: bool
+    """Whether the comprehension check is behind this person."""
+    attempts: int
+    consent: Digest
+    language: str
+    code: str
+    """That tells a recruitment service how the visit ended; empty while it has not, or where there is none for it."""
+    finish: str
+    """Address that brings the person and the code back to the service; may be empty."""
+    position: int
+    """Answers so far, which is the place of the step to be answered."""
+    feedback: Mapping[str, float]
+    """What followed the latest answer to a trial; nothing before the first."""
+    replied: frozenset[str] = frozenset()
+    """Questions about the person that are answered, by name."""
+    condition: str = ""
+    """By which people are divided; empty where they are not."""
+    elapsed_ms: float = 0.0
+    """Since the task began, by the server's clock."""
+
+    @property
+    def settings(self) -> PageSettings:
+        """How the page treats this person."""
+        return self.experiment.settings.under(self.condition)
+
+    @property
+    def block(self) -> QuestionBlock | None:
+        """The questions about the person that are asked now; None where there are none."""
+        n_steps = len(plan_of(self.experiment, self.place))
+        if self.status != ACTIVE or not self.passed:
+            return None
+        if self._open("before"):
+            return "before"
+        return "after" if self.position == n_steps and self._open("after") else None
+
+    def _open(self, block: QuestionBlock) -> bool:
+        asked = self.experiment.settings.asked(block)
+        return any(question.name not in self.replied for question in asked)
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """When a step appeared and what happened until it was answered, as the browser says."""
+
+    onset_ms: float | None = None
+    """Since the task began."""
+    focus_losses: int = 0
+    away_ms: float = 0.0
+
+
+NO_TIMES: Final = StepTimes()
+
+
+@dataclass(frozen=True)
+class PageVisit:
+    """How far somebody came; nothing of who it is."""
+
+    experiment: str
+    status: str
+    condition: str
+    passed: bool
+    """Whether the comprehension check is behind this person."""
+    minutes: float
+    """From agreeing to the end, or to the latest answer."""
+    n_trials: int
+    """Decisions that count, made or missed."""
+    n_asked: int
+    """Decisions of each person."""
+
+
+@dataclass(frozen=True)
+class RecruitmentService:
+    """A recruitment service that sends people to an experiment, and what it wants to be told at the end."""
+
+    study: str
+    """What the service calls the study; only people who come with it are given its codes."""
+    codes: Mapping[str, str]
+    """Completion code by how a visit ends: ``completed``, ``failed_checks``, ``screened_out``, ``declined``."""
+    url: str
+    """Where people return to; ``{code}`` stands for the code."""
+    most_failed_checks: int | None = None
+    """Attention checks that may be failed before ``completed`` becomes ``failed_checks``; any number when None."""
+
+    def ending(self, outcome: str) -> tuple[str, str]:
+        """Code and address for an outcome; two empty texts where there is none."""
+        code = self.codes.get(outcome, "")
+        return code, self.url.replace("{code}", code) if code else ""
+
+
+@dataclass(frozen=True)
+class WithheldAnswers:
+    """Answers of somebody whom the service that they name does not list; they stay out of the inbox."""
+
+    experiment: str
+    person: str
+    status: str
+    since: float
+    """When the person came, in seconds since 1970."""
+    refused: bool
+    """Whether the service's list, read long enough afterwards, does not name the person."""
+
+
+@dataclass(frozen=True)
+class PageSubmission:
+    """What a recruitment service's participant did here."""
+
+    submission: str
+    participant: str
+    person: str
+    status: str
+    code: str
+    """That was shown; empty where none was."""
+
+
+def chosen_in(
+    session: PageSession, step: PageStep, position: int, response: int | None, time_ms: float
+) -> int:
+    """The option that somebody chose, or `MISSED`.
+
+    Raises:
+        NotAskedError: There is no such option to choose, or time is not limited or not over.
+    """
+    limit = session.settings.timeout_ms if is_timed(step) else 0.0
+    if response is None and not (limit and time_ms >= limit - TIMEOUT_TOLERANCE_MS):
+        raise NotAskedError(f"step {position} needs an answer; send the place of an option.")
+    options = available(session.experiment, step)
+    if response is not None and not (0 <= response < len(options) and options[response]):
+        raise NotAskedError(f"step {position} has no option {response} to choose.")
+    late = bool(limit) and time_ms > limit + TIMEOUT_TOLERANCE_MS
+    return MISSED if response is None or late else response
+
+
+def answers_in(
+    session: PageSession,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    began_s: float,
+    visit: Mapping[str, Any],
+    replies: Mapping[str, Any],
+) -> PersonAnswers:
+    """What somebody did, as it is handed over once the visit has ended.
+
+    Args:
+        session: That has ended.
+        rows: Of the store's table of answers, in the order of their steps.
+        began_s: When the task began.
+        visit: What was noted of it.
+        replies: To questions about the person.
+    """
+    status: Any = session.status
+    found: Status = status
+    steps = plan_of(session.experiment, session.place)
+    shown = [(row, steps[row["position"]]) for row in rows]
+    trials = [
+        (row, step) for row, step in shown if step.kind == "trial" and row["response"] != MISSED
+    ]
+    feedback = [json.loads(row["feedback"]) for row, _ in trials]
+    arrivals = pairwise([began_s, *(row["answered"] for row, _ in trials)])
+
+    def column(name: str) -> tuple[Any, ...]:
+        values = tuple(row[name] for row, _ in trials)
+        return () if None in values else values
+
+    return PersonAnswers(
+        experiment=session.experiment.name,
+        person=session.person,
+        status=found,
+        trial=tuple(step.row for _, step in trials),
+        response=column("response"),
+        response_time_ms=column("response_time_ms"),
+        server_time_ms=tuple(round(max(1000 * (now - before), 0.0), 1) for before, now in arrivals),
+        onset_ms=column("onset_ms"),
+        focus_losses=column("focus_losses"),
+        away_ms=column("away_ms"),
+        missed=_missed(shown),
+        feedback=_columns(feedback),
+        checks=_checks(shown),
+        comprehension_attempts=session.attempts,
+        consent=session.consent,
+        language=session.language,
+        source=session.source,
+        condition=session.condition,
+        visit=visit,
+        replies=replies,
+    )
+
+
+AnsweredStep: TypeAlias = tuple[Mapping[str, Any], PageStep]
+"""A row of the store's table of answers, and what it answers."""
+
+
+def _missed(shown: Sequence[AnsweredStep]) -> tuple[int, ...]:
+    """Rows of the trials whose time ran out."""
+    return tuple(
+        step.row for row, step in shown if step.kind == "trial" and row["response"] == MISSED
+    )
+
+
+def _checks(shown: Sequence[AnsweredStep]) -> tuple[bool, ...]:
+    """Whether each attention check was passed."""
+    return tuple(row["response"] == step.row for row, step in shown if step.kind == "check")
+
+
+def _columns(feedback: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
+    """What followed the answers, by name."""
+    names = feedback[0] if feedback else {}
+    return {name: tuple(item[name] for item in feedback) for name in names}

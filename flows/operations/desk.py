@@ -1,0 +1,71 @@
+"""What a run tells its researcher's page beside what the page keeps itself: rules of exclusion, and pay."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
+from lakatos.experiments.participants.web.overview import DeskSettings
+from lakatos.flows.run.next_pass import runs_in
+from lakatos.flows.run.places import check_collects
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.traces.errors import InboxError, JournalError
+from lakatos.traces.journal import Journal
+from lakatos.traces.step import JOURNAL_FILE
+from lakatos.traces.stores import located
+
+
+def desk_settings(folder: Path) -> DeskSettings:
+    """Preregistered exclusions of a run, and its books; the journal is read and never written."""
+    try:
+        with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+            config = CampaignConfig.model_validate(journal.meta["study"])
+    except (JournalError, KeyError, ValueError):
+        return DeskSettings(pay=lambda: pay_of(folder))
+    return DeskSettings(config.exclusions.rules, lambda: pay_of(folder))
+
+
+def page_runs(runs: Path) -> list[Path]:
+    """Runs that ask people on the page of this folder and have not concluded, the newest first."""
+    found = [folder for folder in runs_in(runs) if _asks_on_page(folder) and not _concluded(folder)]
+    return sorted(
+        found, key=lambda folder: located(folder / JOURNAL_FILE).stat().st_mtime, reverse=True
+    )
+
+
+def _concluded(folder: Path) -> bool:
+    from lakatos.flows.run.next_pass import look
+
+    found = look(folder)
+    return found.ended == "concluded" and not found.due
+
+
+def page_folder(runs: Path, name: str) -> Path | None:
+    """The folder of the run of this name, if its people answer on the page of this folder, also where it has ended."""
+    folder = runs / name
+    return folder if located(folder / JOURNAL_FILE).exists() and _asks_on_page(folder) else None
+
+
+def _asks_on_page(folder: Path) -> bool:
+    with contextlib.suppress(JournalError, InboxError, KeyError, TypeError):
+        check_collects(folder)
+        with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+            return bool(journal.meta["study"]["participants"]["source"] == "web")
+    return False
+
+
+def pay_of(folder: Path) -> dict[str, str]:
+    """What people of a recruitment service are owed by the books, and what they got; without the service's fees."""
+    if not (folder / LEDGER_FILE).exists():
+        return {}
+    found = {"due": 0, "paid": 0}
+    currency = ""
+    with PaymentLedger(folder / LEDGER_FILE) as ledger:
+        for name in ledger.experiments():
+            for payment in ledger.account(name).payments:
+                found["paid" if payment.state == "paid" else "due"] += payment.amount.minor
+                currency = payment.amount.currency
+    return (
+        {word: f"{minor / 100:.2f} {currency}" for word, minor in found.items()} if currency else {}
+    )
