@@ -9,7 +9,7 @@ many, a few that stand for all are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any
@@ -132,7 +132,7 @@ def choose_trials(
         )
     n_greedy = min(n_trials - round(random_share * n_trials), MOST_CHOSEN)
     funds = budget if n_greedy == n_trials else (1 - random_share) * budget
-    search = _TrialSearch.prepare(probabilities, log_prior, weights, repetitions)
+    search = TrialSearch.prepare(probabilities, log_prior, weights, repetitions)
     batches = [search.choose(n_greedy, price, funds, rng, n_ways, lazy)]
     if (price != price[0]).any():
         batches.append(search.choose(n_greedy, price, funds, rng, n_ways, lazy, per_cost=False))
@@ -166,7 +166,7 @@ def both_sides(first: Array, second: Array) -> Array:
 
 
 @dataclass
-class _AnswerWays:
+class AnswerWays:
     """Ways in which one participant can have answered the trials so far, and what each says."""
 
     share: Array
@@ -177,12 +177,12 @@ class _AnswerWays:
     """Per theory ``(n_ways, n_draws)`` probability of each draw, were the theory true."""
 
     @classmethod
-    def unasked(cls, prior: Array, weights: Sequence[Array]) -> _AnswerWays:
+    def unasked(cls, prior: Array, weights: Sequence[Array]) -> AnswerWays:
         """Before the first trial there is one way."""
         return cls(np.ones(1), prior[None], [np.asarray(w)[None] for w in weights])
 
     @classmethod
-    def of_people(cls, log_weights: Sequence[Array], prior: Array) -> _AnswerWays:
+    def of_people(cls, log_weights: Sequence[Array], prior: Array) -> AnswerWays:
         """Of simulated people, each of equal weight.
 
         Args:
@@ -199,9 +199,7 @@ class _AnswerWays:
         people = [own / total for own, total in zip(people, totals, strict=True)]
         return cls(np.full(len(posterior), 1 / len(posterior)), posterior, people)
 
-    def after(
-        self, outcomes: Sequence[Array], n_most: int, rng: np.random.Generator
-    ) -> _AnswerWays:
+    def after(self, outcomes: Sequence[Array], n_most: int, rng: np.random.Generator) -> AnswerWays:
         """With one more trial; ``outcomes`` holds per theory ``(n_outcomes, n_draws)`` probabilities of its answers."""
         predictive = np.stack(
             [own @ p.T for own, p in zip(self.people, outcomes, strict=True)], axis=-1
@@ -219,7 +217,7 @@ class _AnswerWays:
             updated = own[way] * p[answer]
             total = updated.sum(axis=1, keepdims=True)
             people.append(np.divide(updated, total, out=np.zeros_like(updated), where=total > 0))
-        return _AnswerWays(weight / weight.sum(), posterior, people)
+        return AnswerWays(weight / weight.sum(), posterior, people)
 
 
 def _keep(weight: Array, n_most: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Array]:
@@ -249,7 +247,7 @@ def _keep(weight: Array, n_most: int, rng: np.random.Generator) -> tuple[NDArray
 
 
 @dataclass(frozen=True)
-class _TrialSearch:
+class TrialSearch:
     """Candidates laid out for fast products."""
 
     outcomes: list[NDArray[np.float32]]
@@ -266,7 +264,8 @@ class _TrialSearch:
         log_prior: Array,
         weights: Sequence[Array],
         repetitions: int,
-    ) -> _TrialSearch:
+    ) -> TrialSearch:
+        """Lay out what rivals with prior probability predict, and the entropy left when theory and person are known."""
         real = np.flatnonzero(np.exp(log_prior)).tolist()
         prior = np.exp(np.asarray(log_prior, dtype=np.float64)[real])
         n_candidates = probabilities[0].shape[1]
@@ -298,7 +297,7 @@ class _TrialSearch:
         per_cost: bool = True,
     ) -> TrialSelection:
         """The greedy batch; see `choose_trials`."""
-        ways = _AnswerWays.unasked(self.prior, self.weights)
+        ways = AnswerWays.unasked(self.prior, self.weights)
         value = price if per_cost else np.ones(len(price))
         gain, bound = np.full(len(price), np.inf), np.full(len(price), np.inf)
         free = np.ones(len(price), dtype=bool)
@@ -324,7 +323,7 @@ class _TrialSearch:
 
     def _best(
         self,
-        ways: _AnswerWays,
+        ways: AnswerWays,
         gain: Array,
         bound: Array,
         value: Array,
@@ -359,7 +358,7 @@ class _TrialSearch:
         unseen = free & ~looked
         return row, float(gain[row]), bool(np.all(bound[unseen] / value[unseen] <= best))
 
-    def look(self, ways: _AnswerWays, rows: NDArray[np.intp]) -> tuple[Array, Array]:
+    def look(self, ways: AnswerWays, rows: NDArray[np.intp]) -> tuple[Array, Array]:
         """What the next answers to some candidates add, about the theory and about theory and person, in nats.
 
         In single precision: two rounded entropies differ by about 1e-6 nats.
@@ -384,136 +383,6 @@ class _TrialSearch:
                     marginal[k] += part
         total = -np.sum([share @ p_log_p(part) for part in marginal], axis=0, dtype=np.float64)
         return total - within, np.maximum(total - self.noise[rows], 0)
-
-
-def refine_trials(
-    stimuli: Stimuli,
-    movable: Sequence[int],
-    moves: Callable[[Stimuli, float], tuple[Stimuli, NDArray[Any]]],
-    answers: Callable[[Stimuli], Sequence[Array]],
-    log_prior: Array,
-    *,
-    identify: Callable[[Stimuli], Sequence[bytes]],
-    rng: np.random.Generator,
-    log_weights: Sequence[Array] | None = None,
-    steps: Sequence[float] = (0.25, 0.125, 0.0625, 0.03125),
-    n_passes: int = 4,
-    n_people: int = 512,
-) -> tuple[Stimuli, float]:
-    """Move chosen trials between the levels of their attributes, one attribute of one trial at a time.
-
-    A pattern search: each trial in turn is replaced by the neighbour whose answers say most about the theory given the
-    answers to all other trials, if that is more than the trial itself says; when none is, steps become smaller. By
-    the chain rule of information no replacement lowers that of the whole batch, up to the error of simulation.
-
-    Args:
-        stimuli: The trials chosen.
-        movable: Rows that may be moved; trials drawn at random are better left alone.
-        moves: Neighbours of trials at a step, and the row that each came from; see `experiments.variation.HasMoves`.
-        answers: Probabilities of the ways to answer trials, per theory ``(n_draws, n_trials, n_outcomes)``.
-        log_prior: ``(n_theories,)`` log p(theory), normalised.
-        identify: Keys of trials; two trials of a batch never have the same.
-        rng: Source of the people and their answers.
-        log_weights: Per theory ``(n_draws,)`` normalised log weights of the draws; equal when None.
-        steps: Shares of the attributes' ranges.
-        n_passes: Times that all trials are tried with one step, at most.
-        n_people: Simulated people, shared out among the theories by their prior.
-
-    Returns:
-        The trials, and the information gained, in nats, summed over the replacements.
-
-    References:
-        Hooke & Jeeves (1961), Journal of the ACM 8(2), 212-229.
-    """
-    # Rivals with prior probability, their predictions and the weights of their draws.
-    now = [np.asarray(p, dtype=np.float64) for p in answers(stimuli)]
-    weights = check_rivals(now, log_weights, log_prior=log_prior)
-    real = np.flatnonzero(np.exp(log_prior)).tolist()
-    prior = np.exp(np.asarray(log_prior, dtype=np.float64))
-    now, own_weights = [now[t] for t in real], [weights[t] for t in real]
-    prior = prior[real]
-    # Simulated people: a theory for each by the prior (stratified), a draw of it by its weights,
-    # and one uniform number a trial that decides the answer, whatever the trial is replaced by.
-    truth = np.searchsorted(np.cumsum(prior), (np.arange(n_people) + rng.random()) / n_people).clip(
-        max=len(real) - 1
-    )
-    kind = np.zeros(n_people, dtype=np.intp)
-    for t, w in enumerate(own_weights):
-        mine = truth == t
-        kind[mine] = np.searchsorted(np.cumsum(w), rng.random(mine.sum())).clip(max=len(w) - 1)
-    luck = rng.random((n_people, len(stimuli)))
-
-    def answered(outcomes: Sequence[Array], trial: int, column: int) -> list[Array]:
-        """Per theory ``(n_people, n_draws)`` log likelihood of what people answer to one trial."""
-        own = np.stack([outcomes[t][d, column] for t, d in zip(truth, kind, strict=True)])
-        answer = (
-            luck[:, trial, None] * own.sum(axis=1, keepdims=True) >= np.cumsum(own, axis=1)[:, :-1]
-        ).sum(axis=1)
-        return [np.log(np.maximum(p[:, column], 1e-300)).T[answer] for p in outcomes]
-
-    # Log posterior of each draw given a person's answers to the whole batch, up to a constant:
-    # log w(draw) + sum over trials of log p(answer | draw, trial).
-    by_trial = [answered(now, trial, trial) for trial in range(len(stimuli))]
-    total = [
-        np.sum([said[t] for said in by_trial], axis=0) + np.log(np.maximum(w, 1e-300))
-        for t, w in enumerate(own_weights)
-    ]
-    # Hooke and Jeeves: all neighbours at one step; the next, smaller step once nothing improves.
-    gained = 0.0
-    improved, tried_step = True, float("nan")
-    for step in np.repeat(steps, n_passes).tolist():
-        if step == tried_step and not improved:
-            continue
-        tried_step, improved = step, False
-        # Neighbours of all movable trials, predicted by every rival in one call.
-        proposed, came_from = moves(stimuli.take(movable), step)
-        if not len(proposed):
-            continue
-        origin = np.asarray(movable, dtype=np.intp)[came_from]
-        new = [np.asarray(p, dtype=np.float64) for p in answers(proposed)]
-        new = [new[t] for t in real]
-        keys, taken = identify(proposed), list(identify(stimuli))
-        # Each trial in turn, against its neighbours that are not in the batch yet.
-        for trial in movable:
-            others = set(taken[:trial] + taken[trial + 1 :])
-            rows = [
-                row for row in np.flatnonzero(origin == trial).tolist() if keys[row] not in others
-            ]
-            if not rows:
-                continue
-            # I(theory; answer to the trial | answers to all others): the others' log posterior is
-            # the whole one less this trial's part. Column 0 is the trial itself.
-            ways = _AnswerWays.of_people(
-                [whole - part for whole, part in zip(total, by_trial[trial], strict=True)], prior
-            )
-            tried = [
-                np.concatenate([p[:, [trial]], q[:, rows]], axis=1)
-                for p, q in zip(now, new, strict=True)
-            ]
-            search = _TrialSearch.prepare(tried, np.log(prior), own_weights, 1)
-            gain, _ = search.look(ways, np.arange(1 + len(rows)))
-            best = int(np.argmax(gain))
-            if gain[best] <= gain[0] + 1e-5:
-                continue
-            # The best neighbour takes the place of the trial.
-            improved = True
-            gained += float(gain[best] - gain[0])
-            row = rows[best - 1]
-            said = answered(new, trial, row)
-            total = [
-                whole - old + fresh
-                for whole, old, fresh in zip(total, by_trial[trial], said, strict=True)
-            ]
-            by_trial[trial], taken[trial] = said, keys[row]
-            for p, q in zip(now, new, strict=True):
-                p[:, trial] = q[:, row]
-            stimuli = Stimuli(
-                {
-                    name: np.concatenate([array[:trial], proposed[name][[row]], array[trial + 1 :]])
-                    for name, array in stimuli.arrays.items()
-                }
-            )
-    return stimuli, gained
 
 
 def design_to_json(design: Design) -> dict[str, Any]:

@@ -9,6 +9,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,113 +68,26 @@ def registration(
         said: What each theory says, by digest.
         manner: How trials are given, in sentences: practice, breaks, time limits, conditions.
     """
-    said = said or {}
     names, n_options = dict(plan.rivals), domain.n_options(design.stimuli)
-    labels = list(domain.options[:n_options]) if n_options <= len(domain.options) else []
-    labels = labels or [f"option {option + 1}" for option in range(n_options)]
-    labels = labels[-1:] if n_options == 2 else labels
+    labels = _predicted_options(domain, n_options)
     chosen = f"option {labels[0]}" if n_options == 2 else "each option"
-    rules = list(plan.exclusion_rules) or ["None: every answer counts."]
-    powers = [
-        f"{names.get(line.first, line.first[:8])} against {names.get(line.second, line.second[:8])}: recovered with "
-        f"probability {line.power_first:.2f} where the first is true and {line.power_second:.2f} where the second is."
-        for line in plan.powers
-    ]
-    rivals = " ".join(f"({number}) {name}: {said[digest]}" if said.get(digest) else f"({number}) {name}."
-                      for number, (digest, name) in enumerate(names.items(), start=1))  # fmt: skip
-    hypotheses = (
-        f"These theories compete. {rivals} Each predicts, for every trial, the share of people who choose {chosen}; "
-        "the table of predictions gives it with a 95% interval. Predictions are directional: the theory whose "
-        "frozen predictions give the answers the highest probability is right about them, unless it is tied."
-    )
-    measured = (
-        f"The option chosen in each presentation of each trial ({', '.join(domain.options)}), and the time it took."
-        if source in ("web", "file")
-        else f"The option chosen in each presentation of each trial ({', '.join(domain.options)})."
-    )
-    manipulated = f"Which trial is shown, within people: {plan.design_summary}"
-    sample = f"{plan.n_participants} participants, {design.n_presentations} responses of each."
-    rationale = " ".join(powers) or "No pair of rivals was simulated."
-    order = (
-        "The steps of a schedule come in their order."
-        if domain.sequential
-        else "The order of trials is random, another one for each person; sides of options were drawn by lot."
-    )
-    existing = EXISTING.get(source, ASKED if asked else NO_DATA)
-    frozen = (
-        f"Frozen by digest in a hash-chained journal before anybody was asked: record {record}, design {plan.design}, "
-        f"predictions and populations of {plan.n_draws} draws per theory {plan.predictions}."
+    parts = _plan_words(
+        plan,
+        design,
+        domain,
+        hypotheses=_hypotheses(names, said or {}, chosen),
+        record=record,
+        source=source,
+        asked=asked,
+        manner=manner,
     )
     return {
         "format": "lakatos-registration",
         "version": 1,
         "record": record,
         "experiment": plan.experiment,
-        "osf_prereg": {
-            "Study Information": {
-                "Title": f"{study}: experiment {plan.experiment}",
-                "Description": question,
-                "Hypotheses": hypotheses,
-            },
-            "Design Plan": {
-                "Study type": "Experiment",
-                "Blinding": "Participants see their own trials and no theory; nobody handles their answers by hand.",
-                "Is there any additional blinding in this study?": "No.",
-                "Study design": manipulated,
-                "Randomization": order,
-            },
-            "Sampling Plan": {
-                "Existing data": existing,
-                "Explanation of existing data": "There are none."
-                if existing == NO_DATA
-                else existing,
-                "Data collection procedures": " ".join([HOW.get(source, source), *manner]),
-                "Sample size": sample,
-                "Sample size rationale": rationale,
-                "Stopping rule": plan.stopping_rule,
-            },
-            "Variables": {
-                "Manipulated variables": manipulated,
-                "Measured variables": measured,
-                "Indices": "Choice proportions of each trial; log predictive probability of each person's answers.",
-            },
-            "Analysis Plan": {
-                "Statistical models": plan.analysis,
-                "Transformations": "None.",
-                "Inference criteria": "Differences of more than two paired standard errors, clustered by participant.",
-                "Data exclusion": " ".join(rules),
-                "Missing data": "Answers that were not given are left out; nothing is imputed.",
-                "Exploratory analysis": "Diagnoses of where theories fail, and theories made afterwards, are "
-                "exploratory until new people have answered.",
-            },
-            "Other": {"Other": frozen},
-        },
-        "as_predicted": {
-            "1) Data collection. Have any data been collected for this study already?": (
-                "No, no data have been collected for this study yet. "
-                if existing == NO_DATA
-                else "It's complicated. "
-            )
-            + existing,
-            "2) Hypothesis. What's the main question being asked or hypothesis being tested in this study?": (
-                f"{question} {hypotheses}"
-            ),
-            "3) Dependent variable. Describe the key dependent variable(s) specifying how they will be measured.": (
-                measured
-            ),
-            "4) Conditions. How many and which conditions will participants be assigned to?": " ".join(
-                [manipulated, order, *manner]
-            ),
-            "5) Analyses. Specify exactly which analyses you will conduct to examine the main question/hypothesis.": (
-                plan.analysis
-            ),
-            "6) Outliers and Exclusions.": " ".join(rules),
-            "7) Sample Size. How many observations will be collected or what will determine sample size?": (
-                f"{sample} Stopping rule: {plan.stopping_rule}. {rationale}"
-            ),
-            "8) Other. Anything else you would like to pre-register?": frozen,
-            "9) Type of study and data source.": f"Experiment. {HOW.get(source, source)}",
-        },
+        "osf_prereg": _osf_prereg(parts, plan, f"{study}: experiment {plan.experiment}", question),
+        "as_predicted": _as_predicted(parts, plan, question),
         "predicted_options": labels,
         "theories": [{"digest": digest, "name": name} for digest, name in names.items()],
         "exclusion_rules": list(plan.exclusion_rules),
@@ -189,6 +103,167 @@ def registration(
             }
             for row in range(len(design.stimuli))
         ],
+    }
+
+
+@dataclass(frozen=True)
+class PlanWords:
+    """What a plan says, for either registry."""
+
+    hypotheses: str
+    manipulated: str
+    measured: str
+    order: str
+    sample: str
+    rationale: str
+    existing: str
+    """Whether there are data already."""
+    collection: str
+    manner: Sequence[str]
+    exclusions: str
+    frozen: str
+
+    @property
+    def is_before_data(self) -> bool:
+        """Whether nobody has been asked."""
+        return self.existing == NO_DATA
+
+
+def _predicted_options(domain: Domain, n_options: int) -> list[str]:
+    """Labels of the options whose shares are predicted: of two the last one alone."""
+    has_names = n_options <= len(domain.options)
+    labels = list(domain.options[:n_options]) if has_names else []
+    labels = labels or [f"option {option + 1}" for option in range(n_options)]
+    return labels[-1:] if n_options == 2 else labels
+
+
+def _hypotheses(names: Mapping[str, str], said: Mapping[str, str], chosen: str) -> str:
+    """What is tested, with what each rival says; ``chosen``: the option whose share is predicted."""
+    rivals = []
+    for number, (digest, name) in enumerate(names.items(), start=1):
+        claim = said.get(digest)
+        rivals.append(f"({number}) {name}: {claim}" if claim else f"({number}) {name}.")
+    return (
+        f"These theories compete. {' '.join(rivals)} Each predicts, for every trial, the share of people who choose "
+        f"{chosen}; the table of predictions gives it with a 95% interval. Predictions are directional: the theory "
+        "whose frozen predictions give the answers the highest probability is right about them, unless it is tied."
+    )
+
+
+def _powers(plan: Preregistration) -> str:
+    """With what probability each of a pair of rivals would be recovered."""
+    names = dict(plan.rivals)
+    told = []
+    for line in plan.powers:
+        first, second = (names.get(d, d[:8]) for d in (line.first, line.second))
+        told.append(
+            f"{first} against {second}: recovered with probability {line.power_first:.2f} where the first is true "
+            f"and {line.power_second:.2f} where the second is."
+        )
+    return " ".join(told) or "No pair of rivals was simulated."
+
+
+def _plan_words(
+    plan: Preregistration,
+    design: Design,
+    domain: Domain,
+    *,
+    hypotheses: str,
+    record: str,
+    source: str,
+    asked: bool,
+    manner: Sequence[str],
+) -> PlanWords:
+    """What the plan says, sentence by sentence; arguments as of `registration`."""
+    timed = ", and the time it took" if source in ("web", "file") else ""
+    options = ", ".join(domain.options)
+    in_order = "The steps of a schedule come in their order."
+    at_random = "The order of trials is random, another one for each person; sides of options were drawn by lot."
+    return PlanWords(
+        hypotheses=hypotheses,
+        manipulated=f"Which trial is shown, within people: {plan.design_summary}",
+        measured=f"The option chosen in each presentation of each trial ({options}){timed}.",
+        order=in_order if domain.sequential else at_random,
+        sample=f"{plan.n_participants} participants, {design.n_presentations} responses of each.",
+        rationale=_powers(plan),
+        existing=EXISTING.get(source, ASKED if asked else NO_DATA),
+        collection=HOW.get(source, source),
+        manner=manner,
+        exclusions=" ".join(plan.exclusion_rules or ["None: every answer counts."]),
+        frozen=(
+            f"Frozen by digest in a hash-chained journal before anybody was asked: record {record}, design "
+            f"{plan.design}, predictions and populations of {plan.n_draws} draws per theory {plan.predictions}."
+        ),
+    )
+
+
+def _osf_prereg(
+    parts: PlanWords, plan: Preregistration, title: str, question: str
+) -> dict[str, dict[str, str]]:
+    """The plan under the headings of the OSF's preregistration."""
+    explained = "There are none." if parts.is_before_data else parts.existing
+    return {
+        "Study Information": {
+            "Title": title,
+            "Description": question,
+            "Hypotheses": parts.hypotheses,
+        },
+        "Design Plan": {
+            "Study type": "Experiment",
+            "Blinding": "Participants see their own trials and no theory; nobody handles their answers by hand.",
+            "Is there any additional blinding in this study?": "No.",
+            "Study design": parts.manipulated,
+            "Randomization": parts.order,
+        },
+        "Sampling Plan": {
+            "Existing data": parts.existing,
+            "Explanation of existing data": explained,
+            "Data collection procedures": " ".join([parts.collection, *parts.manner]),
+            "Sample size": parts.sample,
+            "Sample size rationale": parts.rationale,
+            "Stopping rule": plan.stopping_rule,
+        },
+        "Variables": {
+            "Manipulated variables": parts.manipulated,
+            "Measured variables": parts.measured,
+            "Indices": "Choice proportions of each trial; log predictive probability of each person's answers.",
+        },
+        "Analysis Plan": {
+            "Statistical models": plan.analysis,
+            "Transformations": "None.",
+            "Inference criteria": "Differences of more than two paired standard errors, clustered by participant.",
+            "Data exclusion": parts.exclusions,
+            "Missing data": "Answers that were not given are left out; nothing is imputed.",
+            "Exploratory analysis": "Diagnoses of where theories fail, and theories made afterwards, are "
+            "exploratory until new people have answered.",
+        },
+        "Other": {"Other": parts.frozen},
+    }
+
+
+def _as_predicted(parts: PlanWords, plan: Preregistration, question: str) -> dict[str, str]:
+    """The plan under the headings of AsPredicted."""
+    none = "No, no data have been collected for this study yet. "
+    collected = (none if parts.is_before_data else "It's complicated. ") + parts.existing
+    size = f"{parts.sample} Stopping rule: {plan.stopping_rule}. {parts.rationale}"
+    return {
+        "1) Data collection. Have any data been collected for this study already?": collected,
+        "2) Hypothesis. What's the main question being asked or hypothesis being tested in this study?": (
+            f"{question} {parts.hypotheses}"
+        ),
+        "3) Dependent variable. Describe the key dependent variable(s) specifying how they will be measured.": (
+            parts.measured
+        ),
+        "4) Conditions. How many and which conditions will participants be assigned to?": (
+            " ".join([parts.manipulated, parts.order, *parts.manner])
+        ),
+        "5) Analyses. Specify exactly which analyses you will conduct to examine the main question/hypothesis.": (
+            plan.analysis
+        ),
+        "6) Outliers and Exclusions.": parts.exclusions,
+        "7) Sample Size. How many observations will be collected or what will determine sample size?": size,
+        "8) Other. Anything else you would like to pre-register?": parts.frozen,
+        "9) Type of study and data source.": f"Experiment. {parts.collection}",
     }
 
 

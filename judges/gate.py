@@ -377,17 +377,7 @@ def decide(
         raise GateError(
             f"these answers are not those registered ({registration.answers[:8]}); put a new challenge."
         )
-    common: dict[str, Any] = {
-        "registration": digest_of(registration.model_dump(mode="json")),
-        "slot": registration.slot,
-        "epoch": registration.epoch,
-        "incumbent": registration.incumbent,
-        "challenger": registration.challenger,
-        "n_excluded": registration.n_excluded,
-        "number": registration.number,
-        "level": registration.level,
-        "minimum_detectable": registration.minimum_detectable,
-    }
+    common = _registered_fields(registration)
     # Without answers or power the labels stay unread.
     if refusal := refusal_of(registration):
         outcome: Outcome = "error" if "no answer" in refusal else "underpowered"
@@ -398,37 +388,31 @@ def decide(
             f"these items are not the registered confirm part ({registration.anchor[:8]})."
         )
     kept = pair.kept
-    right = [_right(answers, items)[kept] for answers in (pair.incumbent, pair.challenger)]
-    won, lost = right[1] & ~right[0], right[0] & ~right[1]
+    incumbent, challenger = (
+        _right(answers, items)[kept] for answers in (pair.incumbent, pair.challenger)
+    )
+    won, lost = challenger & ~incumbent, incumbent & ~challenger
     wins, losses, n = int(won.sum()), int(lost.sum()), int(kept.sum())
     gains = question.gains_of(np.array([item.label for item in items]))
     gain = float(gains.mean())
     evidence = evidence_of(question, gains)
-    convincing = evidence.convinces(registration.level)
-    # It must also gain enough, and harm no protected stratum.
+    # It must be convincing, gain enough, and harm no protected stratum.
     strata = _strata(settings, items, kept, won, lost)
     harmed = [row.stratum for row in strata if not row.safe]
-    enough = gain >= settings.floor
-    replaces = bool(convincing and enough and not harmed)
-    # The reason in words.
-    reason = (
+    conditions = (
+        (evidence.convinces(registration.level), "not convincing"),
+        (gain >= settings.floor, f"below the floor of {settings.floor}"),
+        (not harmed, f"may lose more than {settings.margin} in {', '.join(harmed)}"),
+    )
+    failed = [words for is_met, words in conditions if not is_met]
+    found = (
         f"gain {gain:+.3f} on {n} items ({wins} won, {losses} lost), {evidence.words} at level "
         f"{registration.level:.2g}"
     )
-    if not replaces:
-        reason += "; " + "; ".join(
-            words
-            for fails, words in (
-                (not convincing, "not convincing"),
-                (not enough, f"below the floor of {settings.floor}"),
-                (bool(harmed), f"may lose more than {settings.margin} in {', '.join(harmed)}"),
-            )
-            if fails
-        )
     return GateDecided(
         **common,
-        verdict="replace" if replaces else "keep",
-        reason=reason,
+        verdict="keep" if failed else "replace",
+        reason="; ".join([found, *failed]),
         n=n,
         wins=wins,
         losses=losses,
@@ -437,6 +421,22 @@ def decide(
         e_value=evidence.e_value,
         strata=strata,
     )
+
+
+def _registered_fields(registration: GateRegistered) -> dict[str, Any]:
+    """What a decision repeats of its registration."""
+    names = (
+        "slot",
+        "epoch",
+        "incumbent",
+        "challenger",
+        "n_excluded",
+        "number",
+        "level",
+        "minimum_detectable",
+    )
+    own = {name: getattr(registration, name) for name in names}
+    return {"registration": digest_of(registration.model_dump(mode="json")), **own}
 
 
 def replay(

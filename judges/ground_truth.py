@@ -8,11 +8,13 @@ composed by the grammar take every place, so that origin and quality can be told
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lakatos.experiments.participants.archival import restrict
 from lakatos.experiments.task import Domain, Stimuli, Trials, identities
@@ -102,69 +104,107 @@ def simulated_items(
         AnchorError: After ten times as many problems as items were wanted, some cell is still not full.
     """
     settings = SETTINGS.get(domain.name, {}) if settings is None else settings
-    cells: dict[tuple[bool, bool], int] = {
-        (machine, label): 0 for machine in (False, True) for label in (False, True)
-    }
+    cells: Counter[tuple[bool, bool]] = Counter()
     items: list[AnchorItem] = []
     for _ in range(10 * n_items):
         if len(items) == n_items:
             return items
         n_seen = int(rng.choice(n_trials))
-        first, second = _halves(domain, settings, rng, n_seen, max(n_trials))
-        authors = [_author(family, rng, machine=bool(rng.random() < 0.5)) for _ in range(3)]
-        if rng.random() < 0.5:  # as in the loop, one is a revision of the other
-            machine = [place for place in (0, 1) if authors[place].machine]
-            if machine:
-                place = machine[int(rng.integers(len(machine)))]
-                authors[place] = TheoryAuthor(
-                    _revised(authors[1 - place].theory, family, rng), True
-                )
-        candidate, incumbent = authors[0], authors[1]
+        seen, settling = _halves(domain, settings, rng, n_seen, max(n_trials))
+        candidate, incumbent, third = _authors(family, rng)
         if candidate.theory.digest == incumbent.theory.digest:
             continue
         # The truth is one of the two in two thirds of the problems, and a third theory in the others.
-        truth = authors[int(rng.integers(3))].theory
-        theories = [candidate.theory, incumbent.theory]
+        truth = (candidate, incumbent, third)[int(rng.integers(3))].theory
+        n_answering = int(rng.choice(n_people))
         try:
-            so_far, later = (
-                laboratory.simulate([truth], stimuli, n, rng)[0]
-                for stimuli, n in ((first, int(rng.choice(n_people))), (second, n_settling))
-            )
-            scored = [
-                [_score(laboratory, theory, trials, n_draws) for trials in (so_far, later)]
-                for theory in theories
-            ]
+            so_far = laboratory.simulate([truth], seen, n_answering, rng)[0]
+            later = laboratory.simulate([truth], settling, n_settling, rng)[0]
+            found = _compared(laboratory, candidate, incumbent, so_far, later, n_draws)
         except TheoryError:
             continue  # a composition that cannot run is no comparison
-        _, in_errors = favoured([scored[0][1]], [scored[1][1]])
-        label = in_errors > 0
-        if abs(in_errors) < settled or cells[candidate.machine, label] >= -(-n_items // 4):
+        cell = (candidate.machine, found.label)
+        if abs(found.in_errors) < settled or cells[cell] >= -(-n_items // 4):
             continue
-        cells[candidate.machine, label] += 1
+        cells[cell] += 1
         name = f"{domain.name} simulated {int(rng.integers(2**62)):x}"
-        items.append(
-            AnchorItem(
-                submission=describe(
-                    candidate.theory,
-                    incumbent.theory,
-                    [scored[0][0]],
-                    [scored[1][0]],
-                    machine_written=(candidate.machine, incumbent.machine),
-                ),
-                label=label,
-                strata=strata(domain.name, candidate.machine, label),
-                problems=(name,),
-                people=(name,),
-                provenance=(
-                    f"{n_settling} simulated people of {truth.short} answered other trials; "
-                    f"ahead by {abs(in_errors):.1f} standard errors"
-                ),
-            )
-        )
+        provenance = f"{n_settling} simulated people of {truth.short} answered other trials"
+        items.append(found.item(domain.name, (name,), (name,), provenance))
     raise AnchorError(
         f"only {len(items)} of {n_items} comparisons of {domain.name} were settled in ten times as many problems; give "
         "more people or trials."
     )
+
+
+def _authors(
+    family: Family, rng: np.random.Generator
+) -> tuple[TheoryAuthor, TheoryAuthor, TheoryAuthor]:
+    """Candidate, incumbent and a third theory; in half of all draws a machine made one of the two from the other."""
+    authors = [_author(family, rng, machine=bool(rng.random() < 0.5)) for _ in range(3)]
+    if rng.random() < 0.5:
+        machine = [place for place in (0, 1) if authors[place].machine]
+        if machine:
+            place = machine[int(rng.integers(len(machine)))]
+            revised = _revised(authors[1 - place].theory, family, rng)
+            authors[place] = TheoryAuthor(revised, True)
+    return authors[0], authors[1], authors[2]
+
+
+@dataclass(frozen=True)
+class _SettledComparison:
+    """Two theories, how they did so far, and by how many standard errors the candidate is ahead on later answers."""
+
+    candidate: TheoryAuthor
+    incumbent: TheoryAuthor
+    so_far: tuple[ScoredExperiment, ScoredExperiment]
+    """Of candidate and incumbent."""
+    in_errors: float
+
+    @property
+    def label(self) -> bool:
+        """Whether the candidate is ahead."""
+        return self.in_errors > 0
+
+    def item(
+        self, domain: str, problems: tuple[str, ...], people: tuple[str, ...], provenance: str
+    ) -> AnchorItem:
+        """What judges are asked, with its truth."""
+        submission = describe(
+            self.candidate.theory,
+            self.incumbent.theory,
+            [self.so_far[0]],
+            [self.so_far[1]],
+            machine_written=(self.candidate.machine, self.incumbent.machine),
+        )
+        return AnchorItem(
+            submission=submission,
+            label=self.label,
+            strata=strata(domain, self.candidate.machine, self.label),
+            problems=problems,
+            people=people,
+            provenance=f"{provenance}; ahead by {abs(self.in_errors):.1f} standard errors",
+        )
+
+
+def _compared(
+    laboratory: Laboratory,
+    candidate: TheoryAuthor,
+    incumbent: TheoryAuthor,
+    so_far: Trials,
+    later: Trials,
+    n_draws: int,
+) -> _SettledComparison:
+    """Score both theories on what judges see and on what settles.
+
+    Raises:
+        TheoryError: One of them cannot run.
+    """
+    own, other = (
+        [_score(laboratory, author.theory, part, n_draws) for part in (so_far, later)]
+        for author in (candidate, incumbent)
+    )
+    _, in_errors = favoured([own[1]], [other[1]])
+    return _SettledComparison(candidate, incumbent, (own[0], other[0]), in_errors)
 
 
 def archived_items(
@@ -193,46 +233,22 @@ def archived_items(
     """
     items: list[AnchorItem] = []
     for trials in archive:
-        for number, (so_far, later, problems, people) in enumerate(
-            _blocks(trials, domain, rng, n_blocks)
-        ):
+        for number, block in enumerate(_blocks(trials, domain, rng, n_blocks)):
+            provenance = f"people's published choices, {trials.experiment}, block {number}"
             for _ in range(n_pairs):
-                pair = [_author(family, rng, machine=bool(rng.random() < 0.5)) for _ in range(2)]
-                if pair[0].theory.digest == pair[1].theory.digest:
+                candidate, incumbent = (
+                    _author(family, rng, machine=bool(rng.random() < 0.5)) for _ in range(2)
+                )
+                if candidate.theory.digest == incumbent.theory.digest:
                     continue
                 try:
-                    scored = [
-                        [
-                            _score(laboratory, author.theory, part, n_draws)
-                            for part in (so_far, later)
-                        ]
-                        for author in pair
-                    ]
+                    found = _compared(
+                        laboratory, candidate, incumbent, block.so_far, block.later, n_draws
+                    )
                 except TheoryError:
                     continue
-                value, in_errors = favoured([scored[0][1]], [scored[1][1]])
-                if abs(in_errors) < SETTLED:
-                    continue
-                machine = pair[0].machine, pair[1].machine
-                items.append(
-                    AnchorItem(
-                        submission=describe(
-                            pair[0].theory,
-                            pair[1].theory,
-                            [scored[0][0]],
-                            [scored[1][0]],
-                            machine_written=machine,
-                        ),
-                        label=value > 0,
-                        strata=strata(domain.name, machine[0], value > 0),
-                        problems=problems,
-                        people=people,
-                        provenance=(
-                            f"people's published choices, {trials.experiment}, block {number}; ahead by "
-                            f"{abs(in_errors):.1f} standard errors"
-                        ),
-                    )
-                )
+                if abs(found.in_errors) >= SETTLED:
+                    items.append(found.item(domain.name, block.problems, block.people, provenance))
     return list({item.digest: item for item in items}.values())
 
 
@@ -276,45 +292,68 @@ def _halves(
     return stimuli.take(order[:n_first]), stimuli.take(order[n_first:])
 
 
+@dataclass(frozen=True)
+class _ArchiveBlock:
+    """Part of an experiment: what judges see, what settles, and the names of its problems and people."""
+
+    so_far: Trials
+    later: Trials
+    problems: tuple[str, ...]
+    people: tuple[str, ...]
+
+
 def _blocks(
     trials: Trials, domain: Domain, rng: np.random.Generator, n_blocks: int
-) -> list[tuple[Trials, Trials, tuple[str, ...], tuple[str, ...]]]:
-    """Both halves of each block, the names of its problems, and that of its people."""
-    counts = trials.counts.sum(axis=2) > 0
-    n_people, n_rows = counts.shape
-    walks = domain.sequential
-    own_rows = (
-        [np.arange(n_rows)] * n_blocks
-        if walks
-        else np.array_split(rng.permutation(n_rows), n_blocks)
-    )
-    whole = trials.pooled
-    own_people = (
-        [np.arange(n_people)] * n_blocks
-        if whole
-        else np.array_split(rng.permutation(n_people), n_blocks)
-    )
-    found: list[tuple[Trials, Trials, tuple[str, ...], tuple[str, ...]]] = []
+) -> list[_ArchiveBlock]:
+    """Blocks of an experiment, those of which both halves were answered."""
+    answered = trials.counts.sum(axis=2) > 0
+    n_people, n_rows = answered.shape
+    # A schedule cannot be cut, nor can people be told apart where only counts are known.
+    own_rows = _shared_out(n_rows, n_blocks, rng, whole=domain.sequential)
+    own_people = _shared_out(n_people, n_blocks, rng, whole=trials.pooled)
+    keys = [] if domain.sequential else identities(domain, trials.stimuli)
+    found = []
     for number, (rows, people) in enumerate(zip(own_rows, own_people, strict=True)):
-        halves = []
-        for half in (0, 1):
-            who = people[half::2] if walks else people
-            which = rows if walks else np.sort(rows[half::2])
-            wanted = np.zeros(counts.shape, dtype=bool)
-            wanted[np.ix_(who, which)] = True
-            halves.append((wanted & counts, which))
-        if any(not part.any() or (part.any(axis=1).sum() < 2 and not whole) for part, _ in halves):
+        halves = [_half(answered, rows, people, half, walks=domain.sequential) for half in (0, 1)]
+        if not all(_is_enough(part, whole=trials.pooled) for part, _ in halves):
             continue
-        parts = [
+        so_far, later = (
             restrict(trials, part, which.tolist(), trials.experiment) for part, which in halves
-        ]
-        keys = [] if walks else identities(domain, trials.stimuli)
-        problems = (
-            (trials.experiment,)
-            if walks
-            else tuple(sorted({digest_bytes(keys[row])[:16] for row in rows}))
         )
-        # Where only counts are known, who answered is not, and everybody may have answered everything.
-        group = f"{trials.experiment} people {'all' if whole else number}"
-        found.append((parts[0], parts[1], problems, () if whole else (group,)))
+        problems: tuple[str, ...] = (trials.experiment,)
+        if not domain.sequential:
+            problems = tuple(sorted({digest_bytes(keys[row])[:16] for row in rows}))
+        # Where only counts are known, everybody may have answered everything.
+        group = () if trials.pooled else (f"{trials.experiment} people {number}",)
+        found.append(_ArchiveBlock(so_far, later, problems, group))
     return found
+
+
+def _shared_out(
+    n: int, n_blocks: int, rng: np.random.Generator, *, whole: bool
+) -> list[NDArray[np.intp]]:
+    """Numbers below ``n`` shared out among blocks at random; all of them to each where they stay ``whole``."""
+    if whole:
+        return [np.arange(n)] * n_blocks
+    return np.array_split(rng.permutation(n), n_blocks)
+
+
+def _half(
+    answered: NDArray[np.bool_],
+    rows: NDArray[np.intp],
+    people: NDArray[np.intp],
+    half: int,
+    *,
+    walks: bool,
+) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    """The answers of one half of a block's trials, of a schedule those of half of its people; and its trials."""
+    who = people[half::2] if walks else people
+    which = rows if walks else np.sort(rows[half::2])
+    wanted = np.zeros(answered.shape, dtype=bool)
+    wanted[np.ix_(who, which)] = True
+    return wanted & answered, which
+
+
+def _is_enough(part: NDArray[np.bool_], *, whole: bool) -> bool:
+    """Whether anybody answered, two people at least where they are known."""
+    return bool(part.any() and (whole or part.any(axis=1).sum() >= 2))

@@ -60,34 +60,35 @@ def trap(
             comparison, a problem or a person with confirm or vault are left out.
         most: Share of dev that hard cases may be; the oldest give way.
     """
-    closed = [item for part in ("confirm", "vault") for item in anchor.parts[part]]
-    problems = {name for item in closed for name in item.problems}
-    people = {name for item in closed for name in item.people}
-    pairs = {_pair(item) for item in closed}
-    known = {item.digest for item in anchor.dev}
-    open_items = [
-        place
-        for place, item in enumerate(settled)
-        if not (problems & set(item.problems) or people & set(item.people))
-        and _pair(item) not in pairs
-        and item.digest not in known
-    ]
+    open_items = _open_places(anchor, settled)
     kept = [settled[place] for place in open_items]
+    failures = answers.failures
     own = replace(
         answers,
         probability=answers.probability[open_items],
         side=answers.side[open_items],
-        failures={
-            new: answers.failures[old]
-            for new, old in enumerate(open_items)
-            if old in answers.failures
-        },
+        failures={new: failures[old] for new, old in enumerate(open_items) if old in failures},
     )
     accepts, rejects = collect(own, kept)
     fresh = matched([*accepts, *rejects], kept)
     room = int(most / (1 - most) * len(anchor.parts["dev"]))
     pool = [*anchor.hard_cases, *fresh]
     return replace(anchor, hard_cases=tuple(pool[max(0, len(pool) - room // 2 * 2) :]))
+
+
+def _open_places(anchor: AnchorSet, settled: Sequence[AnchorItem]) -> list[int]:
+    """Places of comparisons that are new and share no comparison, problem or person with confirm or vault."""
+    closed = [*anchor.parts["confirm"], *anchor.parts["vault"]]
+    problems = {name for item in closed for name in item.problems}
+    people = {name for item in closed for name in item.people}
+    pairs = {_pair(item) for item in closed}
+    known = {item.digest for item in anchor.dev}
+
+    def is_open(item: AnchorItem) -> bool:
+        shares = problems & set(item.problems) or people & set(item.people)
+        return not shares and _pair(item) not in pairs and item.digest not in known
+
+    return [place for place, item in enumerate(settled) if is_open(item)]
 
 
 def _kind(item: AnchorItem) -> tuple[str, ...]:

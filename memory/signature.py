@@ -91,70 +91,66 @@ class PlanForm:
 
 
 def canonical_form(steps: Sequence[PlanStep]) -> PlanForm:
-    """The form of a plan's steps."""
+    """The form of a plan's steps: order, names of values and equal repetitions play no part in it."""
     steps, kept = _without_repeats(steps)
-    order = _ordered(steps)
-    groups = _grouped(steps, order)
-    place_of = {
-        step: (number, member)
-        for number, group in enumerate(groups)
-        for member, step in enumerate(group)
-    }
-    holes: dict[tuple[str, bytes], PlanHole] = {}
-    values: list[Any] = []
-
-    def hole(kind: str, value: Any, argument: str, group: int) -> PlanHole:
-        own = [group, argument] if is_plain(kind) else []
-        kind = f"{kind}?" if value is None else kind
-        key = (kind, canonical_json([value, own]))
-        if key not in holes:
-            holes[key] = PlanHole(len(holes), kind, argument)
-            values.append(value)
-        return holes[key]
-
-    def leaf(kind: str, items: list[Any], group: int, argument: str) -> Any:
-        """One place of an operation's template, from what stands there in each repetition."""
-        if is_reference(items[0]):
-            spots = [(*place_of[item["step"]], tuple(item["place"])) for item in items]
-            operation, member, place = spots[0]
-            return ResultReference(
-                operation, None if len({spot[1] for spot in spots}) > 1 else member, place
-            )
-        if isinstance(items[0], list) and has_reference(items[0]):
-            inner = kind[:-1] if kind.endswith("*") else kind
-            return tuple(
-                leaf(inner, list(column), group, argument) for column in zip(*items, strict=True)
-            )
-        # Numbers are equal by accident, names are not.
-        if len(items) == 1 or (not is_plain(kind) and all(item == items[0] for item in items)):
-            return hole(kind, items[0], argument, group)
-        return hole(f"each {kind}", items, argument, group)
-
+    groups = _grouped(steps, _ordered(steps))
+    writer = _FormWriter(groups)
     operations = []
     for number, group in enumerate(groups):
         first = steps[group[0]]
-        arguments = tuple(
-            (
-                item.name,
-                leaf(
-                    item.kind,
-                    [steps[step].arguments[place].value for step in group],
-                    number,
-                    item.name,
-                ),
-            )
-            for place, item in enumerate(first.arguments)
-        )
+        arguments = []
+        for place, item in enumerate(first.arguments):
+            repeated = [steps[step].arguments[place].value for step in group]
+            arguments.append((item.name, writer.template(item.kind, repeated, number, item.name)))
+        own = tuple(kept[step] for step in group)
         operations.append(
-            PlanOperation(
-                first.tool,
-                arguments,
-                len(group) > 1,
-                first.reading,
-                tuple(kept[step] for step in group),
-            )
+            PlanOperation(first.tool, tuple(arguments), len(group) > 1, first.reading, own)
         )
-    return PlanForm(tuple(operations), tuple(holes.values()), tuple(values))
+    return PlanForm(tuple(operations), tuple(writer.holes.values()), tuple(writer.values))
+
+
+class _FormWriter:
+    """Writes templates of operations, and numbers their holes as they come."""
+
+    def __init__(self, groups: Sequence[Sequence[int]]) -> None:
+        """Take the steps that each operation stands for."""
+        self.place_of: dict[int, tuple[int, int]] = {}
+        """Of each step its operation, and which of its repetitions it is."""
+        for number, group in enumerate(groups):
+            for member, step in enumerate(group):
+                self.place_of[step] = (number, member)
+        self.holes: dict[tuple[str, bytes], PlanHole] = {}
+        self.values: list[Any] = []
+
+    def template(self, kind: str, items: list[Any], group: int, argument: str) -> Any:
+        """One place of an operation's template, from what stands there in each repetition."""
+        if is_reference(items[0]):
+            return self._reference(items)
+        if isinstance(items[0], list) and has_reference(items[0]):
+            inner = kind.removesuffix("*")
+            columns = zip(*items, strict=True)
+            return tuple(self.template(inner, list(own), group, argument) for own in columns)
+        # Numbers are equal by accident, names are not.
+        if len(items) == 1 or (not is_plain(kind) and all(item == items[0] for item in items)):
+            return self._hole(kind, items[0], argument, group)
+        return self._hole(f"each {kind}", items, argument, group)
+
+    def _reference(self, items: Sequence[Any]) -> ResultReference:
+        """A result of an earlier operation: of the same repetition of it where these differ."""
+        operation, member = self.place_of[items[0]["step"]]
+        members = {self.place_of[item["step"]][1] for item in items}
+        place = tuple(items[0]["place"])
+        return ResultReference(operation, None if len(members) > 1 else member, place)
+
+    def _hole(self, kind: str, value: Any, argument: str, group: int) -> PlanHole:
+        """The hole for a value; equal names share one, plain values only within an argument."""
+        own = [group, argument] if is_plain(kind) else []
+        kind = f"{kind}?" if value is None else kind
+        key = (kind, canonical_json([value, own]))
+        if key not in self.holes:
+            self.holes[key] = PlanHole(len(self.holes), kind, argument)
+            self.values.append(value)
+        return self.holes[key]
 
 
 def follow_form(

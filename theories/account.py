@@ -176,20 +176,29 @@ def account_of(
         pooled: Whether people could not be told apart, so that a spread is what is not known of one shared value.
     """
     told = tuple(tell_clause(clause, priors, pooled=pooled) for clause in clauses)
-    labelled = sorted(
-        (item for item in told if item.strength != "hardly" and not item.idle),
-        key=lambda item: -item.size,
-    )
-    names = (f"{head} with {label}" for item in labelled if (label := _label(item)))
-    name = next((name for name in names if len(name.split()) <= MOST_WORDS), head)
+    return TheoryAccount(_account_name(head, told), " ".join(_sentences(told)), told)
+
+
+def _account_name(head: str, told: Sequence[ToldClause]) -> str:
+    """The form's name with the label of its strongest clause, if that is short enough."""
+    strong = [item for item in told if item.strength != "hardly" and not item.idle]
+    for item in sorted(strong, key=lambda item: -item.size):
+        label = _label(item)
+        name = f"{head} with {label}"
+        if label and len(name.split()) <= MOST_WORDS:
+            return name
+    return head
+
+
+def _sentences(told: Sequence[ToldClause]) -> list[str]:
+    """What people do, and what they do besides, sentence by sentence."""
+    spoken = [item for item in told if item.text and not item.idle]
     sentences: list[str] = []
     for number in range(1, MOST_SENTENCES + 1):
-        own = [
-            item for item in told if item.wording.sentence == number and item.text and not item.idle
-        ]
+        own = [item for item in spoken if item.wording.sentence == number]
         if own:
-            sentences.append(_sentence("people" if not sentences else "they", own))
-    return TheoryAccount(name, " ".join(sentences), told)
+            sentences.append(_sentence("they" if sentences else "people", own))
+    return sentences
 
 
 def tell_clause(
@@ -212,31 +221,52 @@ def tell_clause(
         text = _filled(clause.says.replace("{who}", f"{share} people"), "", priors)
         return ToldClause(text, clause, 0, "", above, of_some=True)
     if is_open(clause, prior):
-        text = _filled(
-            clause.says if above >= 0.5 or not clause.opposite else clause.opposite, "", priors
-        )
-        more = (
-            ", or the other way round"
-            if clause.opposite and UNSETTLED[0] < above < UNSETTLED[1]
-            else ""
-        )
-        return ToldClause(text + more, clause, 0, "", 0.0)
-    size = float(np.median(np.abs(distances)))
+        return ToldClause(_open_text(clause, above, priors), clause, 0, "", 0.0)
+    return _tell_settled(clause, prior, priors, distances, pooled=pooled)
+
+
+def _open_text(clause: ClauseWording, above: float, priors: Mapping[str, Prior]) -> str:
+    """A clause about which nothing was learned: the side of more of its range, or either one."""
+    says = clause.says if above >= 0.5 or not clause.opposite else clause.opposite
+    is_even = clause.opposite and UNSETTLED[0] < above < UNSETTLED[1]
+    return _filled(says, "", priors) + (", or the other way round" if is_even else "")
+
+
+def _tell_settled(
+    clause: ClauseWording,
+    prior: Prior,
+    priors: Mapping[str, Prior],
+    distances: Array,
+    *,
+    pooled: bool,
+) -> ToldClause:
+    """A clause about whose number something was learned: its side and strength, or both sides if people differ.
+
+    Args:
+        clause: It says something of everybody.
+        prior: Of its number.
+        priors: Of all.
+        distances: ``(N_PEOPLE,)`` from what says nothing, of people with this prior.
+        pooled: As in `account_of`.
+    """
     middle = float(_distances(clause, prior.quantile(np.array([0.5])), priors)[0])
-    direction = 1 if middle >= 0 or not clause.opposite else -1
-    if pooled:
-        size = abs(middle)
+    size = abs(middle) if pooled else float(np.median(np.abs(distances)))
     strength = next(word for limit, word in STRENGTHS if size < limit)
-    side = clause.says if direction > 0 else clause.opposite
+    is_strong = strength != "hardly "
+    direction = 1 if middle >= 0 or not clause.opposite else -1
     mixed = (
         not pooled
         and clause.opposite != ""
-        and strength != "hardly "
+        and is_strong
         and MIXED[0] < _share_at_least(clause, prior, priors) < MIXED[1]
     )
-    text = _mixed(clause, above, priors) if mixed else _filled(side, strength, priors)
+    if mixed:
+        text = _mixed(clause, float(np.mean(distances > 0)), priors)
+    else:
+        side = clause.says if direction > 0 else clause.opposite
+        text = _filled(side, strength, priors)
     limit = at_limit(prior)
-    if limit and strength != "hardly ":
+    if limit and is_strong:
         text += " (as far as the range allowed)"
     return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
 

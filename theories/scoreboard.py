@@ -148,19 +148,16 @@ def simplest_of_best(
     """
     best = order[0]
     if sealed:
-        best = max(
-            (name for name in order if name in sealed), key=lambda name: _sealed_mean(sealed[name])
-        )
-    near = [best]
-    for name in order:
+        tested = (name for name in order if name in sealed)
+        best = max(tested, key=lambda name: _sealed_mean(sealed[name]))
+
+    def is_near(name: Digest) -> bool:
         trusted = paired_difference(*trusted_scores(best, name, experiments, scores, sealed))
         everywhere = paired_difference(*_left_out(best, name, experiments, scores))
-        if (
-            name != best
-            and trusted.value <= trusted.standard_error
-            and (everywhere.value <= 0 or is_tie(everywhere))
-        ):
-            near.append(name)
+        is_as_good = everywhere.value <= 0 or is_tie(everywhere)
+        return trusted.value <= trusted.standard_error and is_as_good
+
+    near = [best, *(name for name in order if name != best and is_near(name))]
     known = [name for name in near if name in checked and checked[name].code_length]
     if best not in known:
         return best

@@ -193,22 +193,18 @@ def _known(rules: Mapping[str, float], rounds: list[_PlayedRound], place: int) -
 
 def _trials(name: str, people: list[GroupMember], number_of: Mapping[str, int]) -> Trials:
     """All gifts of an experiment but those of people whose group has left them alone."""
-    rows = [
-        (person, known, gift)
-        for person, own in enumerate(people)
-        for known, gift in zip(own.known, own.gifts, strict=True)
-        if known["group_size"] > 1
-    ]
+    rows = _asked_gifts(people)
     if not rows:
         raise TrialsError(f"nobody gave anything in the experiment {name}.")
+    # Situations that are the same are one trial, numbered as they first come.
     keys = [(people[person].all_or_nothing, *sorted(known.items())) for person, known, _ in rows]
     trial_of = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     first = dict(zip(reversed(keys), reversed(rows), strict=True))
-    distinct = [first[key] for key in trial_of]
-    columns = sorted(set().union(*(known for _, known, _ in distinct)))
+    distinct = [(people[person], known) for person, known, _ in (first[key] for key in trial_of)]
+    columns = sorted(set().union(*(known for _, known in distinct)))
     stimuli = situations(
-        {column: [known.get(column, 0.0) for _, known, _ in distinct] for column in columns},
-        [people[person].all_or_nothing for person, _, _ in distinct],
+        {column: [known.get(column, 0.0) for _, known in distinct] for column in columns},
+        [member.all_or_nothing for member, _ in distinct],
     )
     there, participant = np.unique([row[0] for row in rows], return_inverse=True)
     groups = np.array([number_of[people[person].group] for person in there], dtype=np.float64)
@@ -217,12 +213,22 @@ def _trials(name: str, people: list[GroupMember], number_of: Mapping[str, int]) 
         stimuli=stimuli,
         participant=participant.astype(np.int64),
         trial=np.array([trial_of[key] for key in keys], dtype=np.int64),
-        response=SCALE.outcomes_of([row[2] for row in rows]),
+        response=SCALE.outcomes_of([gift for _, _, gift in rows]),
         count=np.ones(len(rows), dtype=np.int64),
         n_options=SCALE.n_outcomes,
         n_people=len(there),
         attributes={"playing_group": groups},
     )
+
+
+def _asked_gifts(people: Sequence[GroupMember]) -> list[tuple[int, Mapping[str, float], int]]:
+    """Place of the person, what was known, and the gift, wherever somebody else was in the group."""
+    rows = []
+    for person, own in enumerate(people):
+        for known, gift in zip(own.known, own.gifts, strict=True):
+            if known["group_size"] > 1:
+                rows.append((person, known, gift))
+    return rows
 
 
 READER = ArchiveReader(

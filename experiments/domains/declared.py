@@ -398,33 +398,32 @@ class DeclaredDomain(OneShot):
         other options that it is better than whatever one's taste, less the share that is better than it, and
         ``middling`` how near it is to the middle of what is on offer, compared with the others.
         """
-        found: dict[str, Array] = {}
         cues = {cue.name: cue.values(self.task, stimuli) for cue in self.cues}
+        found: dict[str, Array] = {}
         for name, value in cues.items():
             found[f"{name}_difference"] = _last_ahead(value)
             found[f"{name}_spread"] = np.ptp(value, axis=1)
             found[f"{name}_level"] = value.mean(axis=1)
         directed = [cues[cue.name] for cue in self.cues if cue.is_directed]
         if len(directed) > 1:
-            ahead = [value[:, -1] >= value.max(axis=1) - 1e-9 for value in directed]
-            found["n_ahead"] = np.asarray(np.sum(ahead, axis=0), dtype=np.float64)
-            found["total_difference"] = _last_ahead(np.sum(directed, axis=0))
-        if directed and len(self.options) > 2:
+            found |= _sums_over_cues(directed)
+        if len(self.options) > 2:
+            found |= self._menu_features(stimuli, list(cues.values()), bool(directed))
+        return found | _features_of_kinds(self.task, stimuli)
+
+    def _menu_features(
+        self, stimuli: Stimuli, cues: Sequence[Array], is_directed: bool
+    ) -> dict[str, Array]:
+        """What the last of three or more options is among the others."""
+        found: dict[str, Array] = {}
+        if is_directed:
             worth = self._worth(stimuli)
             others = range(len(self.options) - 1)
             better = [self.dominates(worth[:, -1], worth[:, place]) for place in others]
             worse = [self.dominates(worth[:, place], worth[:, -1]) for place in others]
             found["dominating"] = np.asarray(np.mean(better, axis=0) - np.mean(worse, axis=0))
-        if len(self.options) > 2:
-            apart = [_from_middle(value) for value in cues.values()]
-            found["middling"] = -_last_ahead(np.sum(apart, axis=0))
-        task = self.task
-        if (own := task.of_kind("own")) and (other := task.of_kind("other")):
-            gap = stimuli[own] - stimuli[other]
-            found["envy_difference"] = _last_ahead(np.maximum(-gap, 0))
-            found["guilt_difference"] = _last_ahead(np.maximum(gap, 0))
-        if (amount := task.of_kind("amount")) and (chance := task.of_kind("probability")):
-            found["expected_value_difference"] = _last_ahead(stimuli[amount] * stimuli[chance])
+        apart = [_from_middle(value) for value in cues]
+        found["middling"] = -_last_ahead(np.sum(apart, axis=0))
         return found
 
     def variations(
@@ -482,6 +481,29 @@ def _from_middle(values: Array) -> Array:
     """``(n_trials, n_options)`` how far each option is from the middle of the range on offer."""
     middle = 0.5 * (values.max(axis=1) + values.min(axis=1))
     return np.asarray(np.abs(values - middle[:, None]))
+
+
+def _sums_over_cues(directed: Sequence[Array]) -> dict[str, Array]:
+    """On how many cues the last option is the best, and how far it is ahead on all together."""
+    ahead = [value[:, -1] >= value.max(axis=1) - 1e-9 for value in directed]
+    return {
+        "n_ahead": np.asarray(np.sum(ahead, axis=0), dtype=np.float64),
+        "total_difference": _last_ahead(np.sum(directed, axis=0)),
+    }
+
+
+def _features_of_kinds(task: TaskDeclaration, stimuli: Stimuli) -> dict[str, Array]:
+    """Envy and guilt where options pay oneself and another; expected values where they are gambles."""
+    found: dict[str, Array] = {}
+    own, other = task.of_kind("own"), task.of_kind("other")
+    if own and other:
+        gap = stimuli[own] - stimuli[other]
+        found["envy_difference"] = _last_ahead(np.maximum(-gap, 0))
+        found["guilt_difference"] = _last_ahead(np.maximum(gap, 0))
+    amount, chance = task.of_kind("amount"), task.of_kind("probability")
+    if amount and chance:
+        found["expected_value_difference"] = _last_ahead(stimuli[amount] * stimuli[chance])
+    return found
 
 
 def _last_ahead(values: Array) -> Array:

@@ -24,7 +24,7 @@ import difflib
 import keyword
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
@@ -243,20 +243,9 @@ class TaskDeclaration(_Section):
                 f"attributes: a task has 1 to {MOST_ATTRIBUTES}, not {len(self.attributes)}"
             )
         for name in self.attributes:
-            fine = name.isidentifier() and name == name.lower() and not name.startswith("_")
-            if not fine or keyword.iskeyword(name) or name in TAKEN:
-                raise ValueError(
-                    f"attributes.{name}: no name for an attribute; take small letters, digits and underscores, "
-                    f"and none of {', '.join(TAKEN)}"
-                )
+            _check_attribute_name(name)
         self._check_kinds()
-        shown = [item.show for item in self.attributes.values()]
-        if all(show == "dot_size" for show in shown):
-            raise ValueError("attributes: nothing of an option is shown; leave show out for one")
-        if shown.count("dots") > 1:
-            raise ValueError("attributes: an option has one field of dots; show one attribute so")
-        if "dot_size" in shown and "dots" not in shown:
-            raise ValueError("attributes: show one as 'dots' where another one is their size")
+        _check_pictures([item.show for item in self.attributes.values()])
         n_alternatives = math.prod(len(item.numbers) for item in self.attributes.values())
         if n_alternatives > MOST_ALTERNATIVES:
             raise ValueError(
@@ -283,6 +272,25 @@ class TaskDeclaration(_Section):
     def of_kind(self, kind: Kind) -> str:
         """Name of the first attribute of a kind; empty where there is none."""
         return next((name for name, item in self.attributes.items() if item.kind == kind), "")
+
+
+def _check_attribute_name(name: str) -> None:
+    is_plain = name.isidentifier() and name == name.lower() and not name.startswith("_")
+    if not is_plain or keyword.iskeyword(name) or name in TAKEN:
+        raise ValueError(
+            f"attributes.{name}: no name for an attribute; take small letters, digits and underscores, "
+            f"and none of {', '.join(TAKEN)}"
+        )
+
+
+def _check_pictures(shown: Sequence[str]) -> None:
+    """Raise `ValueError` if attributes cannot be shown so together."""
+    if all(show == "dot_size" for show in shown):
+        raise ValueError("attributes: nothing of an option is shown; leave show out for one")
+    if shown.count("dots") > 1:
+        raise ValueError("attributes: an option has one field of dots; show one attribute so")
+    if "dot_size" in shown and "dots" not in shown:
+        raise ValueError("attributes: show one as 'dots' where another one is their size")
 
 
 def _check_options(options: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ are allowed too: a page may show them either way, and theories must not care.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import product
@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.domains.intertemporal_variation import payment_variations
 from lakatos.experiments.domains.settings import refuse_unknown
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
-from lakatos.experiments.variation import TrialVariation, joined, varied
+from lakatos.experiments.variation import TrialVariation, joined
 
 Array = NDArray[Any]
 LARGEST_AMOUNT = 1e7
@@ -339,79 +340,9 @@ class IntertemporalDomain(OneShot):
         self, stimuli: Stimuli, rng: np.random.Generator
     ) -> Mapping[str, TrialVariation]:
         """See `experiments.variation.HasVariations`; amount and delay are those of the second option."""
-        x, t = stimuli["amounts"], stimuli["delays_days"]
-        second = np.array([0.0, 1.0])
-        largest = np.abs(x).max(axis=1)
-        more = np.maximum(np.round(0.1 * largest, 2), 0.01) * rng.integers(1, 11, len(stimuli))
-        longer = rng.integers(1, 61, len(stimuli)).astype(np.float64)
-        gains, losses = ((sign * x >= 0).all(axis=1) & (x != 0).any(axis=1) for sign in (1, -1))
-        in_time = t.max(axis=1) + longer <= LONGEST_DELAY_DAYS
-
-        def delayed(by: Array) -> Callable[[Stimuli, Array], Mapping[str, Array]]:
-            return lambda before, rows: {
-                "delays_days": before["delays_days"] + by * longer[rows, None]
-            }
-
-        return {
-            "amount": varied(
-                stimuli,
-                largest + more <= LARGEST_AMOUNT,
-                "the second amount is raised",
-                lambda before, rows: {"amounts": before["amounts"] + second * more[rows, None]},
-                size=x[:, 1],
-                size_meaning="the amount",
-            ),
-            "delay": varied(
-                stimuli,
-                gains & in_time,
-                "the second of two gains is delayed further",
-                delayed(second),
-                size=t[:, 1],
-                size_meaning="the delay in days",
-            ),
-            "loss_delay": varied(
-                stimuli,
-                losses & in_time,
-                "the second of two losses is delayed further",
-                delayed(second),
-                size=t[:, 1],
-                size_meaning="the delay in days",
-            ),
-            "common_delay": varied(
-                stimuli,
-                in_time,
-                "both options are delayed by the same further time",
-                delayed(np.ones(2)),
-            ),
-            "scale": varied(
-                stimuli,
-                2 * largest <= LARGEST_AMOUNT,
-                "both amounts are doubled",
-                lambda before, _: {"amounts": 2 * before["amounts"]},
-            ),
-            "delay_scale": varied(
-                stimuli,
-                2 * t.max(axis=1) <= LONGEST_DELAY_DAYS,
-                "both delays are doubled",
-                lambda before, _: {"delays_days": 2 * before["delays_days"]},
-            ),
-            "reflection": varied(
-                stimuli,
-                np.full(len(stimuli), True),
-                "gains and losses are exchanged",
-                lambda before, _: {"amounts": 0.0 - before["amounts"]},
-            ),
-            "dominance": varied(
-                stimuli,
-                gains & ((x[:, 0] != x[:, 1]) | (t[:, 0] != t[:, 1])),
-                "the second gain, neither larger nor sooner than the first, changes places with it",
-                lambda before, _: {name: before[name][:, ::-1] for name in FRAME},
-                prepare=lambda before: {
-                    "amounts": np.sort(before["amounts"], axis=1)[:, ::-1],
-                    "delays_days": np.sort(before["delays_days"], axis=1),
-                },
-            ),
-        }
+        return payment_variations(
+            stimuli, rng, largest_amount=LARGEST_AMOUNT, longest_delay=LONGEST_DELAY_DAYS
+        )
 
     def picture(self, stimuli: Stimuli, row: int) -> str:
         """Both options side by side on one line of time."""

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.domains.multiattribute_variation import numeric, product_variations
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
-from lakatos.experiments.variation import TrialVariation, pick, varied
+from lakatos.experiments.variation import TrialVariation
 
 Array = NDArray[Any]
 MOST_CUES = 8
@@ -97,33 +98,40 @@ def read_settings(settings: Mapping[str, Any]) -> MultiattributeSettings:
     missing = sorted({"validities", "levels"} - set(settings))
     if missing:
         raise StimuliError(f"the multiattribute domain needs the setting(s) {', '.join(missing)}.")
-    validities = _numbers("validities", settings["validities"])
+    validities = _read_validities(settings["validities"])
+    levels = _read_levels(settings["levels"])
+    rating_max = _read_top(settings.get("rating_max", max(levels)), levels)
+    dominated = settings.get("dominated", False)
+    if not isinstance(dominated, bool):
+        raise StimuliError(f"dominated must be true or false, not {dominated!r}.")
+    ascending = tuple(sorted(int(value) for value in levels))
+    return MultiattributeSettings(validities, ascending, rating_max, dominated)
+
+
+def _read_validities(value: Any) -> tuple[float, ...]:
+    validities = _numbers("validities", value)
     if not 1 <= len(validities) <= MOST_CUES or not all(0.5 <= value <= 1 for value in validities):
         raise StimuliError(
             f"validities are 1 to {MOST_CUES} numbers from 0.5 (guessing) to 1, not {list(validities)}."
         )
-    levels = _numbers("levels", settings["levels"])
-    if (
-        not levels
-        or any(value != int(value) or value < 0 for value in levels)
-        or len(set(levels)) != len(levels)
-    ):
+    return validities
+
+
+def _read_levels(value: Any) -> tuple[float, ...]:
+    levels = _numbers("levels", value)
+    are_natural = all(value == int(value) and value >= 0 for value in levels)
+    if not levels or not are_natural or len(set(levels)) != len(levels):
         raise StimuliError(f"levels are different integers from 0 upwards, not {list(levels)}.")
-    rating_max = settings.get("rating_max", max(levels))
-    if (
-        isinstance(rating_max, bool)
-        or not isinstance(rating_max, int | float)
-        or rating_max < max(*levels, 1)
-    ):
+    return levels
+
+
+def _read_top(value: Any, levels: tuple[float, ...]) -> int:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or value < max(*levels, 1):
         raise StimuliError(
-            f"rating_max must be a number not below 1 and the highest level, not {rating_max!r}."
+            f"rating_max must be a number not below 1 and the highest level, not {value!r}."
         )
-    dominated = settings.get("dominated", False)
-    if not isinstance(dominated, bool):
-        raise StimuliError(f"dominated must be true or false, not {dominated!r}.")
-    return MultiattributeSettings(
-        validities, tuple(sorted(int(value) for value in levels)), int(rating_max), dominated
-    )
+    return int(value)
 
 
 def _numbers(name: str, value: Any) -> tuple[float, ...]:
@@ -277,58 +285,16 @@ class MultiattributeDomain(OneShot):
         half the maximum, and its ratings are ``extreme`` by their mean distance from there; ``best_two`` are the most
         valid cues; ``odd`` features compare whether a number is odd.
         """
-        top = stimuli["rating_max"][:, None, None]
-        share = np.asarray(stimuli["ratings"], dtype=np.float64) / top
-        validities = np.asarray(stimuli["validities"], dtype=np.float64)
-        difference = share[:, 1] - share[:, 0]
-        sign = np.sign(difference)
-        order = np.argsort(-validities, axis=1, kind="stable")
-        ordered = np.take_along_axis(sign, order, axis=1)
-        first = np.take_along_axis(ordered, (ordered != 0).argmax(axis=1)[:, None], axis=1)[:, 0]
-        majority = sign.sum(axis=1)
-        rows = np.arange(len(stimuli))
-        above_chance = validities - 0.5
-        best, second = (
-            np.take_along_axis(share, order[:, None, place : place + 1], axis=2)[..., 0]
-            for place in (0, min(1, order.shape[1] - 1))
-        )
-
-        def b_minus_a(score: Array) -> Array:
-            return np.asarray(score[:, 1] - score[:, 0], dtype=np.float64)
-
+        ratings, validities = numeric(stimuli["ratings"]), numeric(stimuli["validities"])
+        share = ratings / stimuli["rating_max"][:, None, None]
+        by_validity = np.argsort(-validities, axis=1, kind="stable")
         return {
-            "best_cue_favours": ordered[:, 0],
-            "first_difference_favours": first,
-            "n_cues_favouring": majority,
-            "weighted_difference": (validities * difference).sum(axis=1),
-            "above_chance_difference": (above_chance * difference).sum(axis=1),
-            "total_difference": difference.sum(axis=1),
-            "largest_difference": difference[rows, np.abs(difference).argmax(axis=1)],
-            "conflict": np.where(first * majority < 0, first, 0.0),
-            "best_rating_difference": share[:, 1].max(axis=1) - share[:, 0].max(axis=1),
-            "worst_rating_difference": share[:, 1].min(axis=1) - share[:, 0].min(axis=1),
-            "unevenness_difference": share[:, 1].std(axis=1) - share[:, 0].std(axis=1),
-            "level": share.mean(axis=(1, 2)),
-            "n_discriminating_cues": (sign != 0).sum(axis=1).astype(np.float64),
-            "n_cues": np.full(len(stimuli), float(validities.shape[1])),
-            "validity_spread": validities.max(axis=1) - validities.min(axis=1),
-            "rating_max": np.asarray(stimuli["rating_max"], dtype=np.float64),
-            "least_valid_favours": ordered[:, -1],
-            "first_shown_favours": sign[:, 0],
-            "last_shown_favours": sign[:, -1],
-            "odd_count_difference": b_minus_a((share > 0.5).sum(axis=2) % 2),
-            "odd_sum_difference": b_minus_a(
-                np.asarray(stimuli["ratings"], dtype=np.float64).sum(axis=2) % 2
-            ),
-            "odd_lead_difference": ((sign > 0).sum(axis=1) % 2 - (sign < 0).sum(axis=1) % 2).astype(
-                np.float64
-            ),
-            "middling_difference": -b_minus_a(np.abs(share.mean(axis=2) - 0.5)),
-            "extreme_ratings_difference": b_minus_a(np.abs(share - 0.5).mean(axis=2)),
-            "symmetry_difference": -b_minus_a(np.abs(share - share[..., ::-1]).mean(axis=2)),
-            "smoothness_difference": -b_minus_a(np.abs(np.diff(share, axis=2)).sum(axis=2)),
-            "best_two_both_difference": b_minus_a(best * second),
-            "best_two_unlike_difference": b_minus_a(np.abs(best - second)),
+            **_advantages(share, validities, by_validity),
+            **_of_both(share, validities),
+            "rating_max": numeric(stimuli["rating_max"]),
+            **_favoured_sides(share, by_validity),
+            **_odd_and_even(ratings, share),
+            **_shapes(share, by_validity),
         }
 
     def swap_sides(self, stimuli: Stimuli) -> Stimuli:
@@ -339,108 +305,7 @@ class MultiattributeDomain(OneShot):
         self, stimuli: Stimuli, rng: np.random.Generator
     ) -> Mapping[str, TrialVariation]:
         """See `experiments.variation.HasVariations`; ratings are those of the second product unless said otherwise."""
-        ratings, validities, top = (
-            _numeric(stimuli[name]) for name in ("ratings", "validities", "rating_max")
-        )
-        a, b = ratings[:, 0], ratings[:, 1]
-        n_trials, n_cues = validities.shape
-        everyone = np.arange(n_trials)
-        u = rng.random((n_trials,))
-        below, ahead = b < top[:, None], b > a
-        some, lead, sure = (
-            pick(below, rng),
-            pick(ahead & below, rng),
-            pick(ahead & (validities < 1), rng),
-        )
-        best = np.where(a != b, validities, 0.0).max(axis=1)
-        lesser, shared = pick(validities < best[:, None], rng), pick(a == b, rng)
-        order = rng.permuted(np.tile(np.arange(n_cues), (n_trials, 1)), axis=1)
-        dealt = np.take_along_axis(validities, order, axis=1)
-
-        def raised(rows: Array, cue: Array) -> dict[str, Array]:
-            new, own, column = ratings[rows], np.arange(len(rows)), cue[rows]
-            room = top[rows] - new[own, 1, column]
-            new[own, 1, column] += np.minimum(1 + np.floor(u[rows] * room), room)
-            return {"ratings": new}
-
-        def replaced(rows: Array, cue: Array, sides: tuple[int, ...]) -> dict[str, Array]:
-            new, own, column = ratings[rows], np.arange(len(rows)), cue[rows]
-            other = (new[own, 1, column] + 1 + np.floor(u[rows] * top[rows])) % (top[rows] + 1)
-            for side in sides:
-                new[own, side, column] = other
-            return {"ratings": new}
-
-        def surer(rows: Array) -> dict[str, Array]:
-            new, own, column = validities[rows], np.arange(len(rows)), sure[rows]
-            new[own, column] += (1 - new[own, column]) * (0.2 + 0.8 * u[rows])
-            return {"validities": new}
-
-        return {
-            "rating": varied(
-                stimuli,
-                below.any(axis=1),
-                "a rating of the second product is raised",
-                lambda _, rows: raised(rows, some),
-                size=b[everyone, some] / top,
-                size_meaning="the rating as a share of the maximum",
-            ),
-            "lead": varied(
-                stimuli,
-                (ahead & below).any(axis=1),
-                "the second product's lead on a cue that favours it is enlarged",
-                lambda _, rows: raised(rows, lead),
-                size=(b - a)[everyone, lead] / top,
-                size_meaning="the lead as a share of the maximum",
-            ),
-            "less_valid_rating": varied(
-                stimuli,
-                (validities < best[:, None]).any(axis=1),
-                "a rating of the second product is changed on a cue less valid than the most valid that discriminates",
-                lambda _, rows: replaced(rows, lesser, (1,)),
-            ),
-            "shared_rating": varied(
-                stimuli,
-                (a == b).any(axis=1),
-                "a rating that both products have in common is changed for both",
-                lambda _, rows: replaced(rows, shared, (0, 1)),
-            ),
-            "validity": varied(
-                stimuli,
-                (ahead & (validities < 1)).any(axis=1),
-                "the validity of a cue that favours the second product is raised",
-                lambda _, rows: surer(rows),
-            ),
-            "validity_order": varied(
-                stimuli,
-                (dealt != validities).any(axis=1),
-                "the validities are dealt to the cues in another way",
-                lambda _, rows: {"validities": dealt[rows]},
-            ),
-            "cue_order": varied(
-                stimuli,
-                (order != np.arange(n_cues)).any(axis=1),
-                "the cues, with their validities, are listed in another order",
-                lambda _, rows: {
-                    "ratings": np.take_along_axis(ratings, order[:, None], axis=2)[rows],
-                    "validities": dealt[rows],
-                },
-            ),
-            "scale": varied(
-                stimuli,
-                np.full(n_trials, True),
-                "all ratings and the top of the scale are doubled",
-                lambda before, _: {name: 2.0 * before[name] for name in ("ratings", "rating_max")},
-            ),
-            "dominance": varied(
-                stimuli,
-                (a != b).any(axis=1),
-                "the second product, at most as good on every cue, changes places with the first",
-                lambda before, _: {"ratings": before["ratings"][:, ::-1]},
-                prepare=lambda before: {
-                    "ratings": np.sort(_numeric(before["ratings"]), axis=1)[:, ::-1]
-                },
-            ),
-        }
+        return product_variations(stimuli, rng)
 
     def picture(self, stimuli: Stimuli, row: int) -> str:
         """The two products as a table with one line per expert."""
@@ -473,8 +338,87 @@ class MultiattributeDomain(OneShot):
         return f"A {' '.join(a)} | B {' '.join(b)} | validities {' '.join(validities)}"
 
 
-def _numeric(array: Array) -> Array:
-    return np.asarray(array, dtype=np.float64)
+def _b_minus_a(score: Array) -> Array:
+    """The second product's number less the first one's."""
+    return numeric(score[:, 1] - score[:, 0])
+
+
+def _advantages(share: Array, validities: Array, by_validity: Array) -> dict[str, Array]:
+    """What speaks for the second product over the first, summed or cue by cue.
+
+    Args:
+        share: ``(n_trials, 2, n_cues)`` ratings as shares of the maximum.
+        validities: ``(n_trials, n_cues)``.
+        by_validity: ``(n_trials, n_cues)`` cues, the most valid first.
+    """
+    difference = share[:, 1] - share[:, 0]
+    sign = np.sign(difference)
+    ordered = np.take_along_axis(sign, by_validity, axis=1)
+    discriminating = (ordered != 0).argmax(axis=1)[:, None]
+    first = np.take_along_axis(ordered, discriminating, axis=1)[:, 0]
+    majority = sign.sum(axis=1)
+    largest = np.abs(difference).argmax(axis=1)
+    return {
+        "best_cue_favours": ordered[:, 0],
+        "first_difference_favours": first,
+        "n_cues_favouring": majority,
+        "weighted_difference": (validities * difference).sum(axis=1),
+        "above_chance_difference": ((validities - 0.5) * difference).sum(axis=1),
+        "total_difference": difference.sum(axis=1),
+        "largest_difference": difference[np.arange(len(difference)), largest],
+        "conflict": np.where(first * majority < 0, first, 0.0),
+        "best_rating_difference": _b_minus_a(share.max(axis=2)),
+        "worst_rating_difference": _b_minus_a(share.min(axis=2)),
+        "unevenness_difference": _b_minus_a(share.std(axis=2)),
+    }
+
+
+def _of_both(share: Array, validities: Array) -> dict[str, Array]:
+    """Properties of the trial that speak for neither product; arguments as of `_advantages`."""
+    discriminating = (share[:, 1] != share[:, 0]).sum(axis=1)
+    return {
+        "level": share.mean(axis=(1, 2)),
+        "n_discriminating_cues": discriminating.astype(np.float64),
+        "n_cues": np.full(len(share), float(validities.shape[1])),
+        "validity_spread": validities.max(axis=1) - validities.min(axis=1),
+    }
+
+
+def _favoured_sides(share: Array, by_validity: Array) -> dict[str, Array]:
+    """Which product single cues favour; arguments as of `_advantages`."""
+    sign = np.sign(share[:, 1] - share[:, 0])
+    return {
+        "least_valid_favours": np.take_along_axis(sign, by_validity, axis=1)[:, -1],
+        "first_shown_favours": sign[:, 0],
+        "last_shown_favours": sign[:, -1],
+    }
+
+
+def _odd_and_even(ratings: Array, share: Array) -> dict[str, Array]:
+    """Differences in whether a number is odd."""
+    difference = share[:, 1] - share[:, 0]
+    n_ahead, n_behind = (difference > 0).sum(axis=1), (difference < 0).sum(axis=1)
+    return {
+        "odd_count_difference": _b_minus_a((share > 0.5).sum(axis=2) % 2),
+        "odd_sum_difference": _b_minus_a(ratings.sum(axis=2) % 2),
+        "odd_lead_difference": (n_ahead % 2 - n_behind % 2).astype(np.float64),
+    }
+
+
+def _shapes(share: Array, by_validity: Array) -> dict[str, Array]:
+    """Differences in how a product's ratings lie; arguments as of `_advantages`."""
+    best, second = (
+        np.take_along_axis(share, by_validity[:, None, place : place + 1], axis=2)[..., 0]
+        for place in (0, min(1, by_validity.shape[1] - 1))
+    )
+    return {
+        "middling_difference": -_b_minus_a(np.abs(share.mean(axis=2) - 0.5)),
+        "extreme_ratings_difference": _b_minus_a(np.abs(share - 0.5).mean(axis=2)),
+        "symmetry_difference": -_b_minus_a(np.abs(share - share[..., ::-1]).mean(axis=2)),
+        "smoothness_difference": -_b_minus_a(np.abs(np.diff(share, axis=2)).sum(axis=2)),
+        "best_two_both_difference": _b_minus_a(best * second),
+        "best_two_unlike_difference": _b_minus_a(np.abs(best - second)),
+    }
 
 
 def _shown(rating: float, top: int) -> str:

@@ -9,7 +9,7 @@ what could be known, equal chances of all amounts shown, never the hidden truth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import product
 from typing import Any
@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from lakatos.experiments.domains.risky_space import (
-    LARGEST_AMOUNT,
     LARGEST_SPACE,
     N_OUTCOMES,
     PAIRED,
     TOLERANCE,
     Array,
     Gamble,
+    RiskySettings,
     _gambles,
     _paired,
     are_identical,
@@ -33,9 +33,10 @@ from lakatos.experiments.domains.risky_space import (
     pairs,
     read_settings,
 )
+from lakatos.experiments.domains.risky_variation import gamble_variations
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
-from lakatos.experiments.variation import TrialVariation, joined, varied
+from lakatos.experiments.variation import TrialVariation, joined
 
 
 class RiskyDomain(OneShot):
@@ -112,21 +113,17 @@ class RiskyDomain(OneShot):
     def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
         """See `experiments.task.Domain.admits`: amounts, and probabilities of all but the worst, within the levels."""
         read = read_settings(settings)
-        outcomes, probabilities, hidden = (
-            stimuli["outcomes"],
-            stimuli["probabilities"],
-            stimuli["ambiguous"],
-        )
-        amounts = [*read.amounts, *(-amount for amount in read.amounts if read.losses)]
-        low, high = (
-            min(read.probabilities, default=1) - TOLERANCE,
-            max(read.probabilities, default=0) + TOLERANCE,
-        )
+        outcomes, probabilities = stimuli["outcomes"], stimuli["probabilities"]
+        hidden = stimuli["ambiguous"]
+        # Amounts, and chances of all but the worst amount, lie within the levels.
+        amounts = _amounts(read)
+        inside = (outcomes >= min(amounts)) & (outcomes <= max(amounts))
+        low = min(read.probabilities, default=1) - TOLERANCE
+        high = max(read.probabilities, default=0) + TOLERANCE
         better = probabilities[..., 1:]
         chances = (better == 0) | ((better >= low) & (better <= high)) | (hidden[..., None] > 0)
-        kept = ((outcomes >= min(amounts)) & (outcomes <= max(amounts))).all(
-            axis=(1, 2)
-        ) & chances.all(axis=(1, 2))
+        kept = inside.all(axis=(1, 2)) & chances.all(axis=(1, 2))
+        # No more outcomes and hidden gambles than the study has; expected values are close enough.
         kept &= ((probabilities > 0).sum(axis=-1) <= read.n_outcomes).all(axis=1)
         kept &= hidden.sum(axis=1) <= read.ambiguous
         kept &= (stimuli["correlation"] == 0) & ~are_identical(stimuli)
@@ -139,55 +136,20 @@ class RiskyDomain(OneShot):
     ) -> tuple[Stimuli, Array]:
         """See `experiments.variation.HasMoves`: one amount, or probability from the worst amount to another one."""
         read = read_settings(settings)
-        amounts = [*read.amounts, *(-amount for amount in read.amounts if read.losses)]
+        amounts = _amounts(read)
         reach = max(amounts) - min(amounts)
-        unit = (
-            10.0 ** np.floor(np.log10(reach / 100)) if reach > 0 else 1.0
-        )  # of 40 tenths, of 500 whole ones
-        shift = max(
-            round(
-                step * (max(read.probabilities, default=0) - min(read.probabilities, default=0)), 2
-            ),
-            0.01,
-        )
-        n_used = (stimuli["probabilities"] > 0).sum(axis=-1)
-        place = np.arange(N_OUTCOMES)
+        chances = read.probabilities
+        widest = max(chances, default=0) - min(chances, default=0)
+        shift = max(round(step * widest, 2), 0.01)
         parts = []
         for side, at, sign in product((0, 1), range(read.n_outcomes), (-1, 1)):
-            outcomes, probabilities = stimuli["outcomes"].copy(), stimuli["probabilities"].copy()
-            top = n_used[:, side] - 1
-            same = (place == at) | (
-                (at == top)[:, None] & (place > at)
-            )  # unused places repeat the best
-            outcomes[:, side] = np.where(
-                same,
-                (np.round((outcomes[:, side] + sign * step * reach) / unit) * unit).round(6),
-                outcomes[:, side],
-            )
-            used = at <= top
-            ascending = (np.diff(outcomes[:, side], axis=-1) > 0) | (place[1:] > top[:, None])
-            changes = [({"outcomes": outcomes}, used & ascending.all(axis=1))]
+            changes = [_amount_move(stimuli, side, at, sign * step * reach, _readable_unit(reach))]
             if at > 0:
-                moved_to = np.round(probabilities[:, side, at] + sign * shift, 2)
-                rest = (
-                    probabilities[:, side].sum(axis=-1)
-                    - probabilities[:, side, at]
-                    - probabilities[:, side, 0]
-                )
-                probabilities[:, side, 0] = 1 - rest - moved_to
-                probabilities[:, side, at] = moved_to
-                possible = used & (moved_to > TOLERANCE) & (probabilities[:, side, 0] > TOLERANCE)
-                changes.append(
-                    (
-                        {"probabilities": probabilities},
-                        possible & (stimuli["ambiguous"][:, side] == 0),
-                    )
-                )
+                changes.append(_chance_move(stimuli, side, at, sign * shift))
             for change, possible in changes:
                 rows = np.flatnonzero(possible)
-                moved = Stimuli(
-                    {name: array[rows] for name, array in (dict(stimuli.arrays) | change).items()}
-                )
+                arrays = dict(stimuli.arrays) | change
+                moved = Stimuli({name: array[rows] for name, array in arrays.items()})
                 kept = np.flatnonzero(self.admits(settings, moved)) if len(rows) else rows
                 parts.append((moved.take(kept), rows[kept]))
         return joined(parts, stimuli)
@@ -246,15 +208,15 @@ class RiskyDomain(OneShot):
         spread = np.maximum(most.max(axis=-1) - least.min(axis=-1), TOLERANCE)
         p_worst = probabilities[..., 0]
         p_best = np.take_along_axis(probabilities, n_used[..., None] - 1, axis=-1)[..., 0]
-        modal = np.take_along_axis(outcomes, probabilities.argmax(axis=-1)[..., None], axis=-1)[
-            ..., 0
-        ]
+        likeliest = probabilities.argmax(axis=-1)[..., None]
+        modal = np.take_along_axis(outcomes, likeliest, axis=-1)[..., 0]
         plain = np.where(used, outcomes, 0).sum(axis=-1) / n_used
         p_gain = (probabilities * (outcomes > 0)).sum(axis=-1)
         p_loss = (probabilities * (outcomes < 0)).sum(axis=-1)
         joint = joint_probabilities(stimuli)
         a, b = outcomes[:, 0, :, None], outcomes[:, 1, None, :]
         sure = (n_used == 1).astype(np.float64)
+        mixed = (least.min(axis=-1) < 0) & (most.max(axis=-1) > 0)
 
         def difference(values: Array) -> Array:
             return np.asarray(values[:, 1] - values[:, 0], dtype=np.float64)
@@ -278,9 +240,7 @@ class RiskyDomain(OneShot):
             "rare_outcome": np.where(used, probabilities, 1).min(axis=(1, 2)),
             "n_outcomes_difference": difference(n_used),
             "losses_present": (least < 0).any(axis=-1).astype(np.float64),
-            "mixed_amounts": ((least.min(axis=-1) < 0) & (most.max(axis=-1) > 0)).astype(
-                np.float64
-            ),
+            "mixed_amounts": mixed.astype(np.float64),
             "amount_size": np.abs(outcomes).max(axis=(1, 2)),
             "dominance": dominance(stimuli).astype(np.float64),
             "ambiguity_difference": difference(stimuli["ambiguous"]),
@@ -296,137 +256,7 @@ class RiskyDomain(OneShot):
         self, stimuli: Stimuli, rng: np.random.Generator
     ) -> Mapping[str, TrialVariation]:
         """See `experiments.variation.HasVariations`; amounts and probabilities are those of the second gamble."""
-        outcomes, probabilities = stimuli["outcomes"], stimuli["probabilities"]
-        n_trials = len(stimuli)
-        place = np.arange(N_OUTCOMES)
-        n_used = (probabilities > 0).sum(axis=-1)
-        top = n_used[:, 1] - 1
-        several, known = top > 0, ~(stimuli["ambiguous"] > 0).any(axis=1)
-        largest = np.abs(outcomes).max(axis=(1, 2))
-        own = np.arange(n_trials)
-        worst, second, best = (
-            outcomes[:, 1, 0],
-            outcomes[own, 1, np.minimum(1, top)],
-            outcomes[own, 1, top],
-        )
-        p_worst, p_best = probabilities[:, 1, 0], probabilities[own, 1, top]
-        step = np.maximum(np.round(0.1 * largest, 2), 0.01) * rng.integers(1, 6, n_trials)
-        fits = largest + step <= LARGEST_AMOUNT
-        at_top, at_bottom = place >= top[:, None], place == 0
-        equal = np.where(probabilities > 0, 1 / n_used[..., None], 0.0)
-        turn = np.clip(
-            n_used[..., None] - 1 - place, 0, None
-        )  # place of the mirror image; unused places take the best
-
-        def moved(by: Array, where: Array) -> Callable[[Stimuli, Array], Mapping[str, Array]]:
-            def change(before: Stimuli, rows: Array) -> Mapping[str, Array]:
-                new = before["outcomes"].copy()
-                new[:, 1] += (by[:, None] * where)[rows]
-                return {"outcomes": new}
-
-            return change
-
-        def likelier(before: Stimuli, rows: Array) -> Mapping[str, Array]:
-            new = before["probabilities"].copy()
-            shift = 0.5 * p_worst[rows]
-            new[:, 1, 0] -= shift
-            new[np.arange(len(rows)), 1, top[rows]] += shift
-            return {"probabilities": new}
-
-        def spread(before: Stimuli, rows: Array) -> Mapping[str, Array]:
-            new = before["outcomes"].copy()
-            mass = (step * np.minimum(p_worst, p_best))[rows]
-            new[:, 1, 0] -= mass / p_worst[rows]
-            new[:, 1] += (mass / p_best[rows])[:, None] * at_top[rows]
-            return {"outcomes": new}
-
-        def mirrored(before: Stimuli, rows: Array) -> Mapping[str, Array]:
-            used = before["probabilities"] > 0
-            amounts, chances = (
-                np.take_along_axis(before[name], turn[rows], axis=-1)
-                for name in ("outcomes", "probabilities")
-            )
-            return {"outcomes": 0.0 - amounts, "probabilities": np.where(used, chances, 0.0)}
-
-        return {
-            "best_amount": varied(
-                stimuli,
-                fits,
-                "the best amount of the second gamble is raised",
-                moved(step, at_top),
-                size=best,
-                size_meaning="the amount",
-            ),
-            "worst_amount": varied(
-                stimuli,
-                several,
-                "the worst amount of the second gamble is raised, to at most half-way to the next",
-                moved(0.5 * (second - worst), at_bottom),
-                size=worst,
-                size_meaning="the amount",
-            ),
-            "amounts": varied(
-                stimuli,
-                fits,
-                "all amounts of the second gamble are raised alike",
-                moved(step, np.full(N_OUTCOMES, 1.0)),
-            ),
-            "best_probability": varied(
-                stimuli,
-                several & known,
-                "probability is moved from the worst to the best amount of the second gamble",
-                likelier,
-                size=p_best,
-                size_meaning="probability of the best amount",
-            ),
-            "spread": varied(
-                stimuli,
-                several & known & fits,
-                "the amounts of the second gamble are spread, its expected value unchanged",
-                spread,
-            ),
-            "scale": varied(
-                stimuli,
-                2 * largest <= LARGEST_AMOUNT,
-                "all amounts of both gambles are doubled",
-                lambda before, _: {"outcomes": 2 * before["outcomes"]},
-            ),
-            "common_amount": varied(
-                stimuli,
-                fits,
-                "the same amount is added to all outcomes of both gambles",
-                lambda before, rows: {"outcomes": before["outcomes"] + step[rows, None, None]},
-            ),
-            "reflection": varied(
-                stimuli,
-                np.full(n_trials, True),
-                "gains and losses of both gambles are exchanged",
-                mirrored,
-            ),
-            "ambiguity": varied(
-                stimuli,
-                several & known,
-                "the probabilities of the second gamble, all equal, are no longer told",
-                lambda before, _: {"ambiguous": before["ambiguous"] + np.array([0.0, 1.0])},
-                prepare=lambda before: {
-                    "probabilities": np.stack(
-                        [before["probabilities"][:, 0], equal[several & known][:, 1]], axis=1
-                    )
-                },
-            ),
-            "dominance": varied(
-                stimuli,
-                fits & known,
-                "the second gamble, which the first improves by raising the best amount, changes places with it",
-                lambda before, _: {name: before[name][:, ::-1] for name in PAIRED},
-                prepare=lambda before: {
-                    "outcomes": np.stack(
-                        [outcomes[:, 1] + step[:, None] * at_top, outcomes[:, 1]], axis=1
-                    )[fits & known],
-                    "probabilities": np.repeat(before["probabilities"][:, 1:], 2, axis=1),
-                },
-            ),
-        }
+        return gamble_variations(stimuli, rng)
 
     def picture(self, stimuli: Stimuli, row: int) -> str:
         """Both gambles side by side, the likelihood of every amount as a number and a bar."""
@@ -464,6 +294,45 @@ class RiskyDomain(OneShot):
             f" (payoffs {'positively' if sign > 0 else 'negatively'} correlated)" if sign else ""
         )
         return " | ".join(text) + related
+
+
+def _amounts(read: RiskySettings) -> list[float]:
+    """All amounts of the study, losses among them where it has any."""
+    return [*read.amounts, *(-amount for amount in read.amounts if read.losses)]
+
+
+def _readable_unit(reach: float) -> float:
+    """To which moved amounts are rounded: where they reach over 40 to tenths, over 500 to whole ones."""
+    return float(10.0 ** np.floor(np.log10(reach / 100))) if reach > 0 else 1.0
+
+
+ArrayMove = tuple[dict[str, Array], Array]
+"""Arrays that differ, and ``(n_trials,)`` where the move can be made."""
+
+
+def _amount_move(stimuli: Stimuli, side: int, at: int, by: float, unit: float) -> ArrayMove:
+    """One gamble's amount in place ``at`` is moved, if it stays between its neighbours."""
+    outcomes = stimuli["outcomes"].copy()
+    top = (stimuli["probabilities"][:, side] > 0).sum(axis=-1) - 1
+    place = np.arange(N_OUTCOMES)
+    unused = (at == top)[:, None] & (place > at)  # they repeat the best
+    moved = (np.round((outcomes[:, side] + by) / unit) * unit).round(6)
+    outcomes[:, side] = np.where((place == at) | unused, moved, outcomes[:, side])
+    ascending = (np.diff(outcomes[:, side], axis=-1) > 0) | (place[1:] > top[:, None])
+    return {"outcomes": outcomes}, (at <= top) & ascending.all(axis=1)
+
+
+def _chance_move(stimuli: Stimuli, side: int, at: int, by: float) -> ArrayMove:
+    """Probability is moved from one gamble's worst amount to that in place ``at``, if it is told."""
+    probabilities = stimuli["probabilities"].copy()
+    own = probabilities[:, side]
+    top = (own > 0).sum(axis=-1) - 1
+    moved_to = np.round(own[:, at] + by, 2)
+    rest = own.sum(axis=-1) - own[:, at] - own[:, 0]
+    own[:, 0] = 1 - rest - moved_to
+    own[:, at] = moved_to
+    possible = (at <= top) & (moved_to > TOLERANCE) & (own[:, 0] > TOLERANCE)
+    return {"probabilities": probabilities}, possible & (stimuli["ambiguous"][:, side] == 0)
 
 
 def _nothing(settings: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.design import both_sides, choose_trials, refine_trials
+from lakatos.experiments.design import both_sides, choose_trials
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import (
     DesignInformation,
@@ -30,6 +30,7 @@ from lakatos.experiments.power import (
 )
 from lakatos.experiments.proposal import are_forbidden, costs_of
 from lakatos.experiments.record import PairPower
+from lakatos.experiments.refinement import refine_trials
 from lakatos.experiments.stopping import StoppingPlan, operate, plan_looks
 from lakatos.experiments.task import Design, Stimuli, StimulusOffer, identities
 from lakatos.experiments.variation import HasMoves

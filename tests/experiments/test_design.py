@@ -14,7 +14,6 @@ from lakatos.experiments.design import (
     choose_trials,
     design_from_json,
     design_to_json,
-    refine_trials,
 )
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import (
@@ -27,6 +26,7 @@ from lakatos.experiments.information import (
     pair_prior,
     simulate_counts,
 )
+from lakatos.experiments.refinement import refine_trials
 from lakatos.experiments.task import Design, Stimuli
 from lakatos.traces.digest import canonical_json
 

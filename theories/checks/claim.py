@@ -173,52 +173,46 @@ def _past_offers(
     for item in stimuli:
         if len(item) < 2:
             continue
+        # A past trial, and the one that is asked about.
         rows = np.arange(len(item))
-        order = (
-            np.array([[0, 1]])
-            if domain.sequential
-            else np.stack([rng.permutation(rows), rows], axis=1)
-        )
+        if domain.sequential:
+            order = np.array([[0, 1]])
+        else:
+            order = np.stack([rng.permutation(rows), rows], axis=1)
         arrays = item.take(order[:, 0]).arrays
-        shown = domain.shown(arrays, {})
-
-        def past(
-            option: int,
-            rewarded: float,
-            order: Any = order,
-            arrays: Any = arrays,
-            shown: Any = shown,
-        ) -> SimulatedSequences:
-            response = np.full((1, len(order), 1), option)
-            follows = domain.feedback(arrays, shown, response[:, :, 0])
-            if "reward" in follows:
-                follows["reward"] = np.full_like(follows["reward"], rewarded, dtype=np.float64)
-            # Two entries each, as for the two steps; nobody is told of the second.
-            feedback = {name: np.stack([value, value], axis=-1) for name, value in follows.items()}
-            return SimulatedSequences(
-                np.repeat(response, 2, axis=2), np.zeros((*response.shape, 0)), feedback
-            )
-
-        choice.append(
-            _TrialContrast(
-                (item, item), 1, None, order, (past(0, 0.0), past(1, 0.0)), (first, second)
-            )
+        chose_first, chose_second, rewarded = (
+            _past(domain, arrays, option, paid) for option, paid in ((0, 0.0), (1, 0.0), (1, 1.0))
         )
-        told = (f"{second} without reward", f"{second} with a reward of 1")
-        if "reward" in past(1, 0.0).feedback:
-            reward.append(
-                _TrialContrast((item, item), 1, None, order, (past(1, 0.0), past(1, 1.0)), told)
-            )
-    meaning = (
-        "the second option was chosen just before, not the first"
-        + ", and not rewarded" * bool(reward)
-    )
-    offers = {"last_choice": _VariationOffer(meaning, tuple(choice))}
-    if reward:
-        offers["last_reward"] = _VariationOffer(
-            "choosing the second option was rewarded just before", tuple(reward)
-        )
-    return offers
+        pasts = (chose_first, chose_second)
+        choice.append(_TrialContrast((item, item), 1, None, order, pasts, (first, second)))
+        if "reward" in chose_second.feedback:
+            pasts = (chose_second, rewarded)
+            told = (f"{second} without reward", f"{second} with a reward of 1")
+            reward.append(_TrialContrast((item, item), 1, None, order, pasts, told))
+    meaning = "the second option was chosen just before, not the first"
+    if not reward:
+        return {"last_choice": _VariationOffer(meaning, tuple(choice))}
+    paid = "choosing the second option was rewarded just before"
+    return {
+        "last_choice": _VariationOffer(f"{meaning}, and not rewarded", tuple(choice)),
+        "last_reward": _VariationOffer(paid, tuple(reward)),
+    }
+
+
+def _past(
+    domain: Domain, arrays: Mapping[str, Array], option: int, paid: float
+) -> SimulatedSequences:
+    """Sequences of one trial in which ``option`` was chosen; rewards, where there are any, are ``paid``."""
+    shown = domain.shown(arrays, {})
+    n_sequences = len(next(iter(arrays.values())))
+    response = np.full((1, n_sequences, 1), option)
+    follows = domain.feedback(arrays, shown, response[:, :, 0])
+    if "reward" in follows:
+        follows["reward"] = np.full_like(follows["reward"], paid, dtype=np.float64)
+    # Two entries each, as for the two steps; nobody is told of the second.
+    feedback = {name: np.stack([value, value], axis=-1) for name, value in follows.items()}
+    nothing = np.zeros((*response.shape, 0))
+    return SimulatedSequences(np.repeat(response, 2, axis=2), nothing, feedback)
 
 
 def _ask(
@@ -291,6 +285,15 @@ def _ask_together(
     return [found[place] for place in range(len(sets))]
 
 
+WRONG_WAY = {
+    "increasing": -1.0,
+    "non_decreasing": -1.0,
+    "decreasing": 1.0,
+    "non_increasing": 1.0,
+}
+"""Sign of the changes of probability that contradict a property; of others every change does."""
+
+
 def _try(
     prediction: ClaimPrediction,
     theory: Theory,
@@ -303,75 +306,90 @@ def _try(
     words = prediction.words(offer.meaning)
     options = {"first": (0,), "second": (1,)}.get(prediction.of, (0, 1))
     contrasts = [contrast for contrast in offer.contrasts if contrast.option in options]
-    changes, allowed = [], []
     answers = _ask(theory, domain, sandbox, contrasts, points) if contrasts else []
-    for contrast, (before, after) in zip(contrasts, answers, strict=True):
-        other = after[..., ::-1] if prediction.property == "reverses" else after
-        changes.append(other[..., contrast.option] - before[..., contrast.option])
+    changes, allowed = [], []
+    for contrast, pair in zip(contrasts, answers, strict=True):
+        changes.append(_change(prediction, contrast, pair))
         allowed.append(np.broadcast_to(_beyond(prediction, contrast, points), changes[-1].shape))
     if not any(mask.any() for mask in allowed):
-        if (
-            contrasts and isinstance(prediction.beyond, str) and prediction.beyond
-        ):  # the declared range decides
-            return TriedPrediction(
-                prediction,
-                True,
-                0,
-                len(changes[0]),
-                (0.0, 0.0),
-                f"{words}; no trial here reaches that far.",
-            )
-        raise TheorySourceError(f"PREDICTIONS: there is no trial to try this on: {words}.")
-    n_pairs, n_draws = sum(int(mask.any(axis=0).sum()) for mask in allowed), len(changes[0])
-    lowest = min(
-        float(change[mask].min(initial=np.inf))
-        for change, mask in zip(changes, allowed, strict=True)
-    )
-    highest = max(
-        float(change[mask].max(initial=-np.inf))
-        for change, mask in zip(changes, allowed, strict=True)
-    )
-    sign = {
-        "increasing": -1.0,
-        "non_decreasing": -1.0,
-        "decreasing": 1.0,
-        "non_increasing": 1.0,
-    }.get(prediction.property)
+        return _untried(prediction, words, changes)
+    # What the probabilities do, and where they do most of what the property excludes.
+    lowest, highest = _extremes(changes, allowed)
     wrong = [
-        np.where(mask, np.abs(c) if sign is None else sign * c, -np.inf)
-        for c, mask in zip(changes, allowed, strict=True)
+        _against(prediction, change, mask) for change, mask in zip(changes, allowed, strict=True)
     ]
-    worst = int(np.argmax([item.max(initial=-np.inf) for item in wrong]))
-    draw, row = (
-        int(place) for place in np.unravel_index(int(wrong[worst].argmax()), wrong[worst].shape)
-    )
+    worst, draw, row = _largest(wrong)
     contradicted = prediction.property != "depends_on" and wrong[worst][draw, row] > TOLERANCE
     strongest = {"increasing": highest, "decreasing": -lowest}.get(
         prediction.property, max(highest, -lowest)
     )
     idle = prediction.property in ("increasing", "decreasing", "depends_on") and strongest < LEAST
+    n_pairs, n_draws = sum(int(mask.any(axis=0).sum()) for mask in allowed), len(changes[0])
     tried = TriedPrediction(
         prediction, not (contradicted or idle), n_pairs, n_draws, (lowest, highest),
         f"{words}; {n_pairs} pairs of trials at {n_draws} points of the declared ranges, changes of probability "
         f"from {lowest:.3g} to {highest:.3g}.",
     )  # fmt: skip
     if contradicted:
-        contrast, (before, after) = contrasts[worst], answers[worst]
-        example = ClaimCounterexample(
-            *contrast.words(domain, row),
-            {name: float(values[draw]) for name, values in points.items() if name},
-            float(before[draw, row, contrast.option]),
-            float(after[draw, row, contrast.option]),
-        )
-        return replace(
-            tried,
-            sentence=_contradiction(words, f"the probability goes {example.words()}"),
-            counterexample=example,
-        )
+        example = _counterexample(domain, contrasts[worst], answers[worst], points, draw, row)
+        found = f"the probability goes {example.words()}"
+        return replace(tried, sentence=_contradiction(words, found), counterexample=example)
     if idle:
         found = f"no probability changes so by more than {max(strongest, 0.0):.3g} on {n_pairs} pairs of trials"
         return replace(tried, sentence=_contradiction(words, found))
     return tried
+
+
+def _change(
+    prediction: ClaimPrediction, contrast: _TrialContrast, pair: tuple[Array, Array]
+) -> Array:
+    """``(n_draws, n_pairs)`` by how much the option's probability changes; of the other one's where sides change."""
+    before, after = pair
+    other = after[..., ::-1] if prediction.property == "reverses" else after
+    return np.asarray(other[..., contrast.option] - before[..., contrast.option])
+
+
+def _untried(prediction: ClaimPrediction, words: str, changes: Sequence[Array]) -> TriedPrediction:
+    """A prediction that no pair of trials is about: allowed only where a declared range decides."""
+    if not changes or not isinstance(prediction.beyond, str) or not prediction.beyond:
+        raise TheorySourceError(f"PREDICTIONS: there is no trial to try this on: {words}.")
+    sentence = f"{words}; no trial here reaches that far."
+    return TriedPrediction(prediction, True, 0, len(changes[0]), (0.0, 0.0), sentence)
+
+
+def _extremes(changes: Sequence[Array], allowed: Sequence[Array]) -> tuple[float, float]:
+    """The lowest and the highest change among those that the prediction is about."""
+    pairs = list(zip(changes, allowed, strict=True))
+    lowest = min(float(change[mask].min(initial=np.inf)) for change, mask in pairs)
+    highest = max(float(change[mask].max(initial=-np.inf)) for change, mask in pairs)
+    return lowest, highest
+
+
+def _against(prediction: ClaimPrediction, change: Array, mask: Array) -> Array:
+    """``(n_draws, n_pairs)`` how far each change goes against the property; where it is about others, -inf."""
+    sign = WRONG_WAY.get(prediction.property)
+    return np.where(mask, np.abs(change) if sign is None else sign * change, -np.inf)
+
+
+def _largest(tables: Sequence[Array]) -> tuple[int, int, int]:
+    """Table, draw and row of the largest number in tables ``(n_draws, n_rows)``."""
+    worst = int(np.argmax([item.max(initial=-np.inf) for item in tables]))
+    draw, row = np.unravel_index(int(tables[worst].argmax()), tables[worst].shape)
+    return worst, int(draw), int(row)
+
+
+def _counterexample(
+    domain: Domain,
+    contrast: _TrialContrast,
+    pair: tuple[Array, Array],
+    points: Mapping[str, Array],
+    draw: int,
+    row: int,
+) -> ClaimCounterexample:
+    """A pair of trials with the values of parameters and the probabilities before and after."""
+    values = {name: float(array[draw]) for name, array in points.items() if name}
+    before, after = (float(p[draw, row, contrast.option]) for p in pair)
+    return ClaimCounterexample(*contrast.words(domain, row), values, before, after)
 
 
 def _contradiction(words: str, found: str) -> str:
@@ -416,10 +434,7 @@ def _deterministic(
     for p in answers:
         alike = (p > TOLERANCE).sum(axis=-1, keepdims=True)
         gaps.append(np.abs(np.where(p > TOLERANCE, p - 1 / alike, p)).max(axis=-1))
-    worst = int(np.argmax([gap.max() for gap in gaps]))
-    draw, row = (
-        int(place) for place in np.unravel_index(int(gaps[worst].argmax()), gaps[worst].shape)
-    )
+    worst, draw, row = _largest(gaps)
     n_trials, n_draws, words = sum(map(len, stimuli)), len(gaps[0]), prediction.words()
     gap = float(gaps[worst][draw, row])
     if gap <= TOLERANCE:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lakatos.experiments.task import Stimuli
+from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.variation import HasMeasures
 from lakatos.theories.checks.check_report import TheoryCheck
 from lakatos.theories.checks.claim_exam import _claim, _clauses, acted_and_stated, choice_test
@@ -162,98 +163,99 @@ def _study_size(trial: TestedTheory) -> list[TheoryCheck]:
 
 def _table(trial: TestedTheory) -> list[TheoryCheck]:
     """Whether the source holds a table, and whether answers hang on the last digits of a trial as a table's do."""
-    size = table_size(trial.theory.program.source)
-    checks = [
-        TheoryCheck(
-            "table",
-            size <= MOST_NUMBERS,
-            size,
-            MOST_NUMBERS,
-            f"its functions hold {size} numbers."
-            + (
-                ""
-                if size <= MOST_NUMBERS
-                else " That is a table, not a rule; say what people do in fewer numbers."
-            ),
-            error="" if size <= MOST_NUMBERS else "TheorySourceError",
-        )
-    ]
+    checks = [_size_check(table_size(trial.theory.program.source))]
     domain, stimuli = trial.domain, trial.candidates
-    if stimuli is None or trial.walks or not isinstance(domain, HasMeasures):
-        return checks
-    sets = [
-        stimuli,
-        *(
-            _scaled(stimuli, domain.measured, 1 + sign * nudge)
-            for nudge in NUDGES
-            for sign in (1, -1)
-        ),
-    ]
+    if stimuli is not None and not trial.walks and isinstance(domain, HasMeasures):
+        jumping = _jumping(trial, domain, stimuli)
+        checks.append(_digits_check(domain, stimuli, jumping))
+    return checks
+
+
+def _size_check(size: int) -> TheoryCheck:
+    """Whether a source holds few enough numbers."""
+    text = f"its functions hold {size} numbers."
+    if size <= MOST_NUMBERS:
+        return TheoryCheck("table", True, size, MOST_NUMBERS, text, error="")
+    text += " That is a table, not a rule; say what people do in fewer numbers."
+    return TheoryCheck("table", False, size, MOST_NUMBERS, text, error="TheorySourceError")
+
+
+def _jumping(trial: TestedTheory, domain: HasMeasures, stimuli: Stimuli) -> NDArray[np.intp]:
+    """Rows of the study that are answered otherwise than all trials that are nearly the same."""
+    nudges = [1 + sign * nudge for nudge in NUDGES for sign in (1, -1)]
+    nearly = [_scaled(stimuli, domain.measured, factor) for factor in nudges]
+    sheets = [replace(trial.sheets[-1], stimuli=item) for item in (stimuli, *nearly)]
     points = at_fractions(trial.theory.priors, trial.rng.random((4, len(trial.theory.priors))))
-    with trial.asking([replace(trial.sheets[-1], stimuli=item) for item in sets]) as ask:
+    with trial.asking(sheets) as ask:
         exact, *beside = ask(points)
     # A limit lies on one side of a trial and a tie breaks by chance; what a table holds stands apart from all sides.
-    apart = (
-        np.min([np.abs(item - exact).max(axis=-1) for item in beside], axis=0).max(axis=0) > JUMP
-    )
+    distances = [np.abs(item - exact).max(axis=-1) for item in beside]
+    apart = np.min(distances, axis=0).max(axis=0) > JUMP
     alike = np.ptp(np.stack(beside), axis=0).max(axis=(0, -1)) < JUMP
-    jumping = np.flatnonzero(apart & alike)
-    passed = len(jumping) <= MOST_JUMPS * len(stimuli)
+    return np.flatnonzero(apart & alike)
+
+
+def _digits_check(domain: Domain, stimuli: Stimuli, jumping: NDArray[np.intp]) -> TheoryCheck:
+    """Whether few enough rows jump when their last digits change."""
+    limit = MOST_JUMPS * len(stimuli)
     words = f"{len(jumping)} of {len(stimuli)} trials of the study are answered otherwise when their last digits change"
     if len(jumping):
         words += f"; the first is {domain.describe(stimuli, int(jumping[0]))}"
-    words += (
-        "."
-        if passed
-        else ". The theory knows these trials by heart; say what people do with any trial."
+    if len(jumping) <= limit:
+        return TheoryCheck("digits", True, float(len(jumping)), limit, f"{words}.", error="")
+    words += ". The theory knows these trials by heart; say what people do with any trial."
+    return TheoryCheck(
+        "digits", False, float(len(jumping)), limit, words, error="TheoryProbabilityError"
     )
-    checks.append(
-        TheoryCheck(
-            "digits",
-            passed,
-            float(len(jumping)),
-            MOST_JUMPS * len(stimuli),
-            words,
-            error="" if passed else "TheoryProbabilityError",
-        )
-    )
-    return checks
 
 
 def table_size(source: str) -> int:
     """How many numbers of two digits could be hidden in what a source writes down outside its declarations."""
-    tree = parse(source)
-    own = [
-        node
-        for node in tree.body
-        if getattr(getattr(node, "targets", [None])[0], "id", "") not in DECLARED
-    ]
+    own = [node for node in parse(source).body if _assigned(node) not in DECLARED]
     nodes = [item for node in own for item in ast.walk(node)]
     docstrings = {id(item.value) for item in nodes if isinstance(item, ast.Expr)}
-    names = {
-        getattr(item.slice, "value", None) for item in nodes if isinstance(item, ast.Subscript)
-    }
-    short = [item for item in nodes if isinstance(item, ast.Dict) and len(item.keys) <= LONGEST_ROW]
-    names |= {getattr(key, "value", None) for item in short for key in item.keys}
-    names |= set(read_program(TheoryProgram(source, "")).priors)
-    rows = [item for item in nodes if isinstance(item, ast.List | ast.Tuple | ast.Set | ast.Dict)]
-    long = [
-        item
-        for item in rows
-        if len(getattr(item, "elts", getattr(item, "values", ()))) > LONGEST_ROW
-    ]
-    listed = {id(item) for row in long for item in ast.walk(row)}
-    size = 0
+    names = _keys(nodes) | set(read_program(TheoryProgram(source, "")).priors)
+    listed = _listed(nodes)
+    constants = (item for item in nodes if isinstance(item, ast.Constant))
+    return sum(
+        _hidden_numbers(item.value, id(item) in listed, names)
+        for item in constants
+        if id(item) not in docstrings
+    )
+
+
+def _assigned(node: ast.stmt) -> str:
+    """The name that a statement gives a value; empty where it is no such statement."""
+    target = getattr(node, "targets", [None])[0]
+    return getattr(target, "id", "")
+
+
+def _keys(nodes: Sequence[ast.AST]) -> set[object]:
+    """Constants that only look something up: subscripts, and keys of short dictionaries."""
+    subscripts = [item.slice for item in nodes if isinstance(item, ast.Subscript)]
+    tables = [item for item in nodes if isinstance(item, ast.Dict)]
+    keys = [key for item in tables if len(item.keys) <= LONGEST_ROW for key in item.keys]
+    return {getattr(item, "value", None) for item in (*subscripts, *keys)}
+
+
+def _listed(nodes: Sequence[ast.AST]) -> set[int]:
+    """Ids of everything that stands in a long list, tuple, set or dictionary."""
+    long: list[ast.AST] = []
     for item in nodes:
-        if not isinstance(item, ast.Constant) or id(item) in docstrings:
-            continue
-        if isinstance(item.value, int | float | complex) and not isinstance(item.value, bool):
-            size += max(int(id(item) in listed), len(significant_digits(item.value)) // 2)
-        elif isinstance(item.value, str | bytes) and (
-            item.value not in names or len(item.value) > LONGEST_WORD
-        ):
-            size += len(item.value) // 2
-    return size
+        if isinstance(item, ast.List | ast.Tuple | ast.Set) and len(item.elts) > LONGEST_ROW:
+            long.append(item)
+        if isinstance(item, ast.Dict) and len(item.values) > LONGEST_ROW:
+            long.append(item)
+    return {id(item) for row in long for item in ast.walk(row)}
+
+
+def _hidden_numbers(value: object, is_listed: bool, names: Container[object]) -> int:
+    """How many numbers of two digits a constant could hide; at least one if it stands in a long list."""
+    if isinstance(value, int | float | complex) and not isinstance(value, bool):
+        return max(int(is_listed), len(significant_digits(value)) // 2)
+    if isinstance(value, str | bytes) and (value not in names or len(value) > LONGEST_WORD):
+        return len(value) // 2
+    return 0
 
 
 def significant_digits(number: object) -> str:

@@ -120,27 +120,9 @@ def diagnose(
     """
     seen = examine(loser, [leader, *others], experiments, rng, n_replicas=n_replicas)
     found = seen.found
-    cites = tuple(
-        dict.fromkeys(
-            [*loser.records, *leader.records, *(d for item in experiments for d in item.records)]
-        )
-    )
-    extra = tuple(digest for item in others for digest in item.records)
-    claims = [
-        _claim(
-            item,
-            loser.name,
-            (*cites, *extra) if item.check.rule in ABOUT_OTHERS else cites,
-            grammar,
-        )
-        for item in found
-    ]
+    claims = _claims(found, loser, leader, others, experiments, grammar)
     first = claims[0] if claims else None
-    remedies = tuple(dict.fromkeys(remedy for claim in claims for remedy in claim.remedies))
-    location = (
-        ", ".join(words(claim.feature) for claim in claims)
-        or "no single property of trials, people or order"
-    )
+    places = [words(claim.feature) for claim in claims]
     return Diagnosis(
         cycle=cycle,
         loser=loser.theory,
@@ -149,16 +131,35 @@ def diagnose(
         standard_error=difference.standard_error,
         tie=is_tie(difference),
         claims=(*claims, _illustration(seen.sheet, leader, experiments, loser)),
-        location=location,
+        location=", ".join(places) or "no single property of trials, people or order",
         hypothesis=_hypothesis(loser.name, [item.check for item in found]),
         proposal=first.recommendation if first else "change one mechanism at a time",
-        remedies=remedies,
+        remedies=tuple(dict.fromkeys(remedy for claim in claims for remedy in claim.remedies)),
         test=_test(seen.sheet, loser.name, found[0].check) if found else _NO_TEST,
         dependencies=_dependencies(seen, loser.name),
         confidence=first.confidence if first else None,
         n_checks=len(seen.checks),
         n_replicas=n_replicas,
     )
+
+
+def _claims(
+    found: Sequence[DiagnosisFinding],
+    loser: TheoryPredictions,
+    leader: TheoryPredictions,
+    others: Sequence[TheoryPredictions],
+    experiments: Sequence[TrialFeatures],
+    grammar: Grammar,
+) -> list[DiagnosisClaim]:
+    """A claim of each finding, with the records that it rests on."""
+    tried = (digest for item in experiments for digest in item.records)
+    cites = tuple(dict.fromkeys([*loser.records, *leader.records, *tried]))
+    extra = tuple(digest for item in others for digest in item.records)
+    claims = []
+    for item in found:
+        own = (*cites, *extra) if item.check.rule in ABOUT_OTHERS else cites
+        claims.append(_claim(item, loser.name, own, grammar))
+    return claims
 
 
 def examine(
@@ -172,22 +173,11 @@ def examine(
     """All checks of one theory, and those that count; arguments as of `diagnose`."""
     theory, *others = (item.thinned() for item in (theory, *others))
     panels = [AnswerPanel(item, theory.log_weights) for item in theory.evidence]
-    shared = set.intersection(*(set(item.features) for item in experiments))
-    answered = [panel.n_answers > 0 for panel in panels]
     sheet = DiagnosisSheet(
         panels,
         [panel.observed() for panel in panels],
         [panel.replicas(rng, n_replicas) for panel in panels],
-        {
-            name: np.concatenate(
-                [
-                    item.features[name][keep]
-                    for item, keep in zip(experiments, answered, strict=True)
-                ]
-            )
-            for name in experiments[0].features
-            if name in shared
-        },
+        _shared_features(experiments, [panel.n_answers > 0 for panel in panels]),
     )
     checks = (
         *trial_checks(sheet),
@@ -199,6 +189,19 @@ def examine(
     return TheoryExamination(sheet, checks, _findings(sheet, PanelCorrector(panels), checks))
 
 
+def _shared_features(
+    experiments: Sequence[TrialFeatures], answered: Sequence[NDArray[np.bool_]]
+) -> dict[str, Array]:
+    """Features that all experiments have, on the trials that were answered."""
+    shared = set.intersection(*(set(item.features) for item in experiments))
+    own = list(zip(experiments, answered, strict=True))
+    columns = {}
+    for name in experiments[0].features:
+        if name in shared:
+            columns[name] = np.concatenate([item.features[name][keep] for item, keep in own])
+    return columns
+
+
 def _findings(
     sheet: DiagnosisSheet, corrector: PanelCorrector, checks: Sequence[DiagnosisCheck]
 ) -> tuple[DiagnosisFinding, ...]:
@@ -207,26 +210,8 @@ def _findings(
     A check about trials must still be there while the columns of those worth more are held. That everybody follows
     another theory is said last, since it mends nothing, and only where no share of the people is found to do so.
     """
-    if not checks:
-        return ()
-    adjusted = false_discovery_control([min(max(check.p, 1e-300), 1.0) for check in checks])
-    passed = sorted(
-        (
-            (check, float(q))
-            for check, q in zip(checks, adjusted, strict=True)
-            if q <= FALSE_DISCOVERY_RATE
-        ),
-        key=lambda item: (item[0].p, -abs(item[0].z)),
-    )[:MOST_WEIGHED]
-    weighed = sorted(
-        ((check, q, check.gain(corrector)) for check, q in passed), key=lambda item: -item[2].total
-    )
-    kept: list[DiagnosisFinding] = []
-    # The region has been selected from many and would explain trends away, so that it comes after them.
-    for check, q, gain in sorted(weighed, key=lambda item: item[0].rule == "region"):
-        stronger = [item.check for item in kept if item.check.column is not None]
-        if check.column is None or not stronger or remains(sheet, check, stronger) <= STILL_THERE:
-            kept.append(DiagnosisFinding(check, q, gain, 0.0))
+    weighed = [DiagnosisFinding(c, q, c.gain(corrector), 0.0) for c, q in _significant(checks)]
+    kept = _independent(sheet, sorted(weighed, key=_weight_order))
     mended = [item for item in kept if item.check.rule != "another"]
     best = max((item.gain.total for item in mended), default=0.0)
     ranked = sorted(mended, key=lambda item: -item.gain.total)
@@ -234,6 +219,35 @@ def _findings(
     if not any(item.check.rule == "mixture" for item in mended):
         found += [item for item in kept if item.check.rule == "another"]
     return tuple(found)
+
+
+def _significant(checks: Sequence[DiagnosisCheck]) -> list[tuple[DiagnosisCheck, float]]:
+    """Checks that pass at `FALSE_DISCOVERY_RATE`, with adjusted p; the clearest ones, clearest first."""
+    if not checks:
+        return []
+    adjusted = false_discovery_control([min(max(check.p, 1e-300), 1.0) for check in checks])
+    pairs = zip(checks, adjusted, strict=True)
+    passed = [(check, float(q)) for check, q in pairs if q <= FALSE_DISCOVERY_RATE]
+    passed.sort(key=lambda item: (item[0].p, -abs(item[0].z)))
+    return passed[:MOST_WEIGHED]
+
+
+def _independent(
+    sheet: DiagnosisSheet, found: Sequence[DiagnosisFinding]
+) -> list[DiagnosisFinding]:
+    """Findings that are still there while the columns of those before them are held."""
+    kept: list[DiagnosisFinding] = []
+    for item in found:
+        check = item.check
+        stronger = [other.check for other in kept if other.check.column is not None]
+        if check.column is None or not stronger or remains(sheet, check, stronger) <= STILL_THERE:
+            kept.append(item)
+    return kept
+
+
+def _weight_order(item: DiagnosisFinding) -> tuple[bool, float]:
+    """What is worth more comes first; a region, selected from many, would explain trends away and comes last."""
+    return item.check.rule == "region", -item.gain.total
 
 
 def confidence(rule: str, p: float, behind: float) -> float:
@@ -389,34 +403,41 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
 
 def _dependencies(seen: TheoryExamination, name: str) -> str:
     """What goes together, what was not checked, and what was assumed."""
-    notes, sheet = [], seen.sheet
+    notes = []
     for check in (item.check for item in seen.found):
-        if check.column is None or check.rule == "side":
-            continue
-        alike = sorted(
-            {
-                words(other.feature)
-                for other in seen.checks
-                if other.column is not None
-                and other.feature != check.feature
-                and other.rule != "side"
-                and abs(float(np.corrcoef(check.column, other.column)[0, 1])) >= TOGETHER
-            }
-        )
+        alike = _entangled(check, seen.checks)
         if alike:
             notes.append(
                 f"on these trials {words(check.feature)} goes together with {', '.join(alike[:4])}"
             )
-    if all(panel.pooled for panel in sheet.panels):
-        notes.append("people and the order of their answers are not known, so neither was checked")
-    elif any(panel.pooled for panel in sheet.panels):
-        notes.append("people and order were checked only where they are known")
-    else:
-        missing = sorted(set(RULES) - {check.rule for check in seen.checks})
-        if missing:
-            notes.append(f"not checked, for want of data: {', '.join(missing)}")
+    unchecked = _unchecked(seen)
+    notes += [unchecked] if unchecked else []
     notes.append(f"replicas come from the population of {name} that these same answers taught")
     return "; ".join(notes)
+
+
+def _entangled(check: DiagnosisCheck, others: Sequence[DiagnosisCheck]) -> list[str]:
+    """Features, in words, of other checks that vary with this one over the trials."""
+    if check.column is None or check.rule == "side":
+        return []
+    alike = set()
+    for other in others:
+        if other.column is None or other.rule == "side" or other.feature == check.feature:
+            continue
+        if abs(float(np.corrcoef(check.column, other.column)[0, 1])) >= TOGETHER:
+            alike.add(words(other.feature))
+    return sorted(alike)
+
+
+def _unchecked(seen: TheoryExamination) -> str:
+    """What was not checked for want of data; empty if all was."""
+    panels = seen.sheet.panels
+    if all(panel.pooled for panel in panels):
+        return "people and the order of their answers are not known, so neither was checked"
+    if any(panel.pooled for panel in panels):
+        return "people and order were checked only where they are known"
+    missing = sorted(set(RULES) - {check.rule for check in seen.checks})
+    return f"not checked, for want of data: {', '.join(missing)}" if missing else ""
 
 
 def _illustration(

@@ -478,63 +478,93 @@ def pool_checks(
     ]
 
 
+@dataclass(frozen=True)
+class SequenceRule:
+    """What a person may do from one answer to the next otherwise than the theory says."""
+
+    rule: str
+    key: str
+    """Of the panel's sums."""
+    feature: str
+    unit: str
+    """What of the answers it is counted in: a name in `_sequence_sizes`."""
+    analysis: str
+    gain: Callable[[PanelCorrector], CorrectionGain]
+
+
+SEQUENCE_RULES = (
+    SequenceRule(
+        "lapse", "against", "lapse", "n_answers",
+        "answers that {name}, knowing the person, gave less than 5% are {size} frequent than among its replicas",
+        lambda corrector: corrector.guesses(),
+    ),
+    SequenceRule(
+        "repetition", "repeat", "last_choice", "n_next",
+        "people repeated their last choice {size} than {name} says",
+        lambda corrector: corrector.fixed(correction.repeat_last),
+    ),
+    SequenceRule(
+        "drift", "side_drift", "side_drift", "half",
+        "people chose the second option {size} in the second half of their answers than in the first, beyond what "
+        "{name} says",
+        lambda corrector: corrector.fixed(correction.side_drift),
+    ),
+    SequenceRule(
+        "drift", "agreement_drift", "time_on_task", "half",
+        "people chose the option that {name} finds likelier {size} in the second half of their answers than in the "
+        "first",
+        lambda corrector: corrector.fixed(correction.agreement_drift),
+    ),
+    SequenceRule(
+        "consistency", "discord", "repeated_trial", "n_pairs",
+        "two answers of one person to the same trial differ {size} than {name} says",
+        lambda corrector: corrector.fixed(correction.repeat_own),
+    ),
+)  # fmt: skip
+
+
 def sequence_checks(sheet: DiagnosisSheet) -> list[DiagnosisCheck]:
     """Lapses, repetition, drift and consistency: what a person does from one answer to the next."""
     chosen = sheet.with_people()
     if not chosen:
         return []
-    panels = [sheet.panels[number] for number in chosen]
+    sizes = _sequence_sizes([sheet.panels[number] for number in chosen])
+    checks = (_sequence_check(sheet, chosen, item, sizes[item.unit]) for item in SEQUENCE_RULES)
+    return [check for check in checks if check is not None]
+
+
+def _sequence_sizes(panels: Sequence[AnswerPanel]) -> dict[str, float]:
+    """Of how many answers, next answers in long sequences, halves of these, and pairs of answers to one trial."""
     long = [panel.mask.sum(axis=1) >= LEAST_SEQUENCE for panel in panels]
     n_answers = sum(int(panel.mask.sum()) for panel in panels)
     n_long = sum(int(panel.mask[own].sum()) for panel, own in zip(panels, long, strict=True))
     n_next = n_long - sum(int(own.sum()) for own in long)
-    n_pairs = sum(
-        float((n * (n - 1) / 2).sum()) for n in (panel.counts.sum(axis=2) for panel in panels)
-    )
-    settings: tuple[tuple[str, str, str, float, str, Callable[[PanelCorrector], CorrectionGain]], ...] = (
-        (
-            "lapse", "against", "lapse", float(n_answers),
-            "answers that {name}, knowing the person, gave less than 5% are {size} frequent than among its replicas",
-            lambda corrector: corrector.guesses(),
-        ),
-        (
-            "repetition", "repeat", "last_choice", float(n_next),
-            "people repeated their last choice {size} than {name} says",
-            lambda corrector: corrector.fixed(correction.repeat_last),
-        ),
-        (
-            "drift", "side_drift", "side_drift", n_long / 2,
-            "people chose the second option {size} in the second half of their answers than in the first, beyond what "
-            "{name} says",
-            lambda corrector: corrector.fixed(correction.side_drift),
-        ),
-        (
-            "drift", "agreement_drift", "time_on_task", n_long / 2,
-            "people chose the option that {name} finds likelier {size} in the second half of their answers than in the "
-            "first",
-            lambda corrector: corrector.fixed(correction.agreement_drift),
-        ),
-        (
-            "consistency", "discord", "repeated_trial", n_pairs,
-            "two answers of one person to the same trial differ {size} than {name} says",
-            lambda corrector: corrector.fixed(correction.repeat_own),
-        ),
-    )  # fmt: skip
-    found = []
-    for rule, key, feature, size, text, gain in settings:
-        own = float(sum(sheet.observed[number].sums[key][0] for number in chosen))
-        simulated = np.sum([sheet.replicas[number].sums[key] for number in chosen], axis=0)
-        spread = max(float(simulated.std()), abs(own - float(simulated.mean())))
-        if size < LEAST_SEQUENCE or spread < 1e-9 * size:
-            continue
+    counts = [panel.counts.sum(axis=2) for panel in panels]
+    n_pairs = sum(float((n * (n - 1) / 2).sum()) for n in counts)
+    return {
+        "n_answers": float(n_answers),
+        "n_next": float(n_next),
+        "half": n_long / 2,
+        "n_pairs": n_pairs,
+    }
+
+
+def _sequence_check(
+    sheet: DiagnosisSheet, chosen: Sequence[int], item: SequenceRule, size: float
+) -> DiagnosisCheck | None:
+    """One rule, checked against the replicas; None where there are too few answers, or nothing varies."""
+    own = float(sum(sheet.observed[number].sums[item.key][0] for number in chosen))
+    simulated = np.sum([sheet.replicas[number].sums[item.key] for number in chosen], axis=0)
+    spread = max(float(simulated.std()), abs(own - float(simulated.mean())))
+    if size < LEAST_SEQUENCE or spread < 1e-9 * size:
+        return None
+    effect, error, z, p = _against(own / size, simulated / size)
+    if item.rule == "lapse":
         # Counts of rare answers are skew; their square root is not (Anscombe, 1948, Biometrika 35, 246-254).
-        if rule == "lapse":
-            _, _, z, p = _against(np.sqrt(own + 0.375), np.sqrt(simulated + 0.375))
-            effect, error, *_ = _against(own / size, simulated / size)
-        else:
-            effect, error, z, p = _against(own / size, simulated / size)
-        found.append(DiagnosisCheck(rule, feature, (feature,), effect, error, z, p, text, gain))
-    return found
+        _, _, z, p = _against(np.sqrt(own + 0.375), np.sqrt(simulated + 0.375))
+    return DiagnosisCheck(
+        item.rule, item.feature, (item.feature,), effect, error, z, p, item.analysis, item.gain
+    )
 
 
 def _against(own: float, simulated: Array) -> tuple[float, float, float, float]:

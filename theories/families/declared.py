@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from lakatos.experiments.domains.declared import DeclaredDomain
+from lakatos.experiments.domains.declared import DeclaredDomain, TaskCue
 from lakatos.theories.families.among_several import (
     ELIMINATE,
 )
@@ -65,69 +65,60 @@ def _composition(**slots: str | tuple[str, ...]) -> Composition:
     return Composition.of(named)
 
 
+PUBLISHED: tuple[tuple[str, str, Mapping[str, str]], ...] = (
+    ("random", "Random choice", {}),
+    ("weighted_adding", "Weighted adding", {"evaluation": "{base}"}),
+    ("lexicographic", "One reason after another", {"screening": "{ordered}"}),
+    ("satisficing", "Good enough", {"screening": "{enough}"}),
+    ("comparison", "Comparison by attribute", {"evaluation": "comparison by attribute"}),
+    ("elimination", "Elimination by aspects", {"evaluation": "elimination by aspects"}),
+    ("equal_weights", "Equal weights", {"evaluation": "equal weights"}),
+    ("similarity", "Small differences ignored", {"evaluation": "{base}", "perception": "small differences ignored"}),
+    ("reference_point", "Reference point", {"evaluation": "{base}", "perception": "reference point"}),
+    ("range", "Relative to the range", {"evaluation": "{base}", "perception": "relative to the range"}),
+    ("ratios", "Ratios", {"evaluation": "{base}", "perception": "ratios"}),
+    ("inequality_aversion", "Inequality aversion", {"evaluation": "inequality aversion"}),
+    ("welfare", "Total and worst off", {"evaluation": "total and worst off"}),
+    ("expected_utility", "Expected utility", {"evaluation": "expected utility"}),
+    ("discounting", "Hyperbolic discounting", {"evaluation": "hyperbolic discounting"}),
+    ("attraction", "Attraction by decoys", {"evaluation": "{base}", "context": "attraction"}),
+    ("compromise", "Compromise", {"evaluation": "{base}", "context": "compromise"}),
+    ("unlike_options", "Similarity", {"evaluation": "{base}", "context": "similarity"}),
+)  # fmt: skip
+"""Accounts by name: title, and mechanisms by slot, with places for what depends on the attributes."""
+
+
 def _seeds(domain: DeclaredDomain, grammar: Grammar) -> Mapping[str, tuple[str, Composition]]:
     """Published accounts by name, those that the attributes allow."""
-    known = {(item.slot, item.name) for item in grammar.mechanisms}
     cues = domain.cues
-    base = "weighted adding" if len(cues) > 1 else f"{cues[0].name} alone"
-    ordered = tuple(
-        f"{cue.name} {'first' if cue.word is not None else 'best' if cue.is_directed else 'highest'}"
-        for cue in cues
-    )
-    enough = tuple(f"{cue.name} good enough" for cue in cues if cue.is_directed)
-    offered: dict[str, tuple[str, Composition]] = {
-        "random": ("Random choice", _composition()),
-        "weighted_adding": ("Weighted adding", _composition(evaluation=base)),
-        "lexicographic": (
-            "One reason after another",
-            _composition(screening=ordered[:MOST_REASONS]),
-        ),
-        "satisficing": ("Good enough", _composition(screening=enough[:MOST_REASONS])),
-        "comparison": (
-            "Comparison by attribute",
-            _composition(evaluation="comparison by attribute"),
-        ),
-        "elimination": (
-            "Elimination by aspects",
-            _composition(evaluation="elimination by aspects"),
-        ),
-        "equal_weights": ("Equal weights", _composition(evaluation="equal weights")),
-        "similarity": (
-            "Small differences ignored",
-            _composition(evaluation=base, perception="small differences ignored"),
-        ),
-        "reference_point": (
-            "Reference point",
-            _composition(evaluation=base, perception="reference point"),
-        ),
-        "range": ("Relative to the range", _composition(evaluation=base, perception="relative to the range")),
-        "ratios": ("Ratios", _composition(evaluation=base, perception="ratios")),
-        "inequality_aversion": (
-            "Inequality aversion",
-            _composition(evaluation="inequality aversion"),
-        ),
-        "welfare": ("Total and worst off", _composition(evaluation="total and worst off")),
-        "expected_utility": ("Expected utility", _composition(evaluation="expected utility")),
-        "discounting": ("Hyperbolic discounting", _composition(evaluation="hyperbolic discounting")),
-        "attraction": ("Attraction by decoys", _composition(evaluation=base, context="attraction")),
-        "compromise": ("Compromise", _composition(evaluation=base, context="compromise")),
-        "unlike_options": ("Similarity", _composition(evaluation=base, context="similarity")),
-    }  # fmt: skip
-    if len(cues) > 1:
-        offered |= {
-            f"{cue.name}_alone": (
-                f"{cue.noun[0].upper()}{cue.noun[1:]} alone",
-                _composition(evaluation=f"{cue.name} alone"),
-            )
-            for cue in cues
-        }
-    if not enough:
-        del offered["satisficing"]
-    return {
-        name: (title, composition)
-        for name, (title, composition) in offered.items()
-        if all((slot, used) in known for slot, names in composition.slots.items() for used in names)
+    filling: dict[str, str | tuple[str, ...]] = {
+        "{base}": "weighted adding" if len(cues) > 1 else f"{cues[0].name} alone",
+        "{ordered}": tuple(f"{cue.name} {_first_word(cue)}" for cue in cues)[:MOST_REASONS],
+        "{enough}": tuple(f"{c.name} good enough" for c in cues if c.is_directed)[:MOST_REASONS],
     }
+    offered: dict[str, tuple[str, Composition]] = {}
+    for name, title, slots in PUBLISHED:
+        used = {slot: filling.get(mechanism, mechanism) for slot, mechanism in slots.items()}
+        if all(used.values()):
+            offered[name] = (title, _composition(**used))
+    if len(cues) > 1:
+        for cue in cues:
+            title = f"{cue.noun[0].upper()}{cue.noun[1:]} alone"
+            offered[f"{cue.name}_alone"] = (title, _composition(evaluation=f"{cue.name} alone"))
+    known = {(item.slot, item.name) for item in grammar.mechanisms}
+    return {name: found for name, found in offered.items() if _mechanisms_of(found[1]) <= known}
+
+
+def _first_word(cue: TaskCue) -> str:
+    """How the mechanism is called that looks at a cue first of all."""
+    if cue.word is not None:
+        return "first"
+    return "best" if cue.is_directed else "highest"
+
+
+def _mechanisms_of(composition: Composition) -> set[tuple[str, str]]:
+    """Slots with the names of their mechanisms."""
+    return {(slot, used) for slot, names in composition.slots.items() for used in names}
 
 
 def _heads(domain: DeclaredDomain) -> tuple[tuple[tuple[str, ...], str], ...]:

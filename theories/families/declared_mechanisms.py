@@ -86,6 +86,28 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
 # Perception -----------------------------------------------------------------------------------
 
 
+RELATIVE = """
+low = {x}.min(axis=-1)[..., None]
+range_ = {x}.max(axis=-1)[..., None] - low
+{x} = ({x} - low) / xp.where(range_ > 0, range_, 1.0)
+""".strip()
+REFERENCE = """
+beyond = {x} - {x}.mean(axis=-1)[..., None]
+{x} = xp.where(beyond < 0, parameters["loss_aversion"][..., None], 1.0) * beyond
+""".strip()
+CURVED = '{x} = xp.maximum({x}, 1e-12) ** parameters["curvature"][..., None]'
+NOTICED = """
+best = {x}.max(axis=-1)[..., None]
+alike = best - {x} <= parameters["noticeable"][..., None]
+{x} = xp.where(alike, best, {x})
+""".strip()
+
+
+def _for_each(cues: Sequence[TaskCue], code: str) -> str:
+    """Code that is written once for each cue; ``{x}`` stands for its variable."""
+    return "\n".join(code.format(x=f"x_{cue.name}") for cue in cues)
+
+
 def _perception(domain: DeclaredDomain) -> Iterator[Mechanism]:
     """How cues are seen beside one another; words of a category are as they are."""
     numeric = [cue for cue in domain.cues if cue.word is None]
@@ -93,77 +115,38 @@ def _perception(domain: DeclaredDomain) -> Iterator[Mechanism]:
         return
     answers = features(numeric, "spread", "level", "difference")
     yield Mechanism(
-        "perception",
-        "relative to the range",
+        "perception", "relative to the range",
         "see each attribute relative to its range among the options at hand",
-        "\n".join(
-            f"low = x_{c.name}.min(axis=-1)[..., None]\n"
-            f"range_ = x_{c.name}.max(axis=-1)[..., None] - low\n"
-            f"x_{c.name} = (x_{c.name} - low) / xp.where(range_ > 0, range_, 1.0)"
-            for c in numeric
-        ),
-        {},
-        answers,
+        _for_each(numeric, RELATIVE), {}, answers,
         "Parducci (1965), Psychological Review 72, 407-418; Soltani, De Martino & Camerer (2012), PLoS "
         "Computational Biology 8, e1002607",
-    )
+    )  # fmt: skip
+    aversion = "weight of what lies below the mean over that of what lies above"
+    mean = "take the mean of the options at hand for a reference, and feel what lies"
     yield Mechanism(
-        "perception",
-        "reference point",
-        "take the mean of the options at hand for a reference, and feel what lies below otherwise than what lies above",
-        "\n".join(
-            f"beyond = x_{c.name} - x_{c.name}.mean(axis=-1)[..., None]\n"
-            f'x_{c.name} = xp.where(beyond < 0, parameters["loss_aversion"][..., None], 1.0) * beyond'
-            for c in numeric
-        ),
-        {
-            "loss_aversion": log_uniform(
-                0.2, 6.0, "ratio", "weight of what lies below the mean over that of what lies above"
-            )
-        },
-        answers,
-        TVERSKY_LOSS,
+        "perception", "reference point", f"{mean} below otherwise than what lies above",
+        _for_each(numeric, REFERENCE), {"loss_aversion": log_uniform(0.2, 6.0, "ratio", aversion)},
+        answers, TVERSKY_LOSS,
         words=(
             {
-                "says": "take the mean of the options at hand for a reference, and feel what lies below {much}more "
-                "than what lies above",
-                "opposite": "take the mean of the options at hand for a reference, and feel what lies above {much}more "
-                "than what lies below",
+                "says": f"{mean} below {{much}}more than what lies above",
+                "opposite": f"{mean} above {{much}}more than what lies below",
                 "by": "loss_aversion", "null": 1.0, "unit": 0.4, "ratio": True,
                 "label": "loss aversion", "opposite_label": "gain seeking",
             },
         ),
     )  # fmt: skip
+    exponent = uniform(0.2, 3.0, "exponent", "1: each step alike; below 1: diminishing")
     yield Mechanism(
-        "perception",
-        "curved",
-        "feel each further step of an attribute less than the one before, or more",
-        "\n".join(
-            f'x_{c.name} = xp.maximum(x_{c.name}, 1e-12) ** parameters["curvature"][..., None]'
-            for c in numeric
-        ),
-        {"curvature": uniform(0.2, 3.0, "exponent", "1: each step alike; below 1: diminishing")},
-        answers,
-        f"{BERNOULLI}; {FECHNER}",
-        words=(_curved("curvature"),),
-    )
+        "perception", "curved", "feel each further step of an attribute less than the one before, or more",
+        _for_each(numeric, CURVED), {"curvature": exponent}, answers,
+        f"{BERNOULLI}; {FECHNER}", words=(_curved("curvature"),),
+    )  # fmt: skip
+    threshold = uniform(0.0, 0.6, "share of the range", "largest difference that is not noticed")
     yield Mechanism(
-        "perception",
-        "small differences ignored",
+        "perception", "small differences ignored",
         "take options that differ little from the best on an attribute for equal to it",
-        "\n".join(
-            f"best = x_{c.name}.max(axis=-1)[..., None]\n"
-            f'alike = best - x_{c.name} <= parameters["noticeable"][..., None]\n'
-            f"x_{c.name} = xp.where(alike, best, x_{c.name})"
-            for c in numeric
-        ),
-        {
-            "noticeable": uniform(
-                0.0, 0.6, "share of the range", "largest difference that is not noticed"
-            )
-        },
-        answers,
-        RUBINSTEIN,
+        _for_each(numeric, NOTICED), {"noticeable": threshold}, answers, RUBINSTEIN,
         words=(
             {"says": "take options that differ little from the best on an attribute ({noticeable%} of its range) for "
              "equal to it", "label": "ignored differences"},
@@ -172,14 +155,11 @@ def _perception(domain: DeclaredDomain) -> Iterator[Mechanism]:
     ratios = [cue for cue in numeric if domain.task.attributes[cue.attribute].lowest > 0]
     if ratios:
         yield Mechanism(
-            "perception",
-            "ratios",
-            "see how many times as much there is, not how much more",
-            "\n".join(_as_ratio(domain.task, cue) for cue in ratios),
-            {},
+            "perception", "ratios", "see how many times as much there is, not how much more",
+            "\n".join(_as_ratio(domain.task, cue) for cue in ratios), {},
             features(ratios, "spread", "level", "difference"),
             f"Weber (1834), De pulsu, resorptione, auditu et tactu; {FECHNER}",
-        )
+        )  # fmt: skip
 
 
 def _as_ratio(task: TaskDeclaration, cue: TaskCue) -> str:
@@ -432,66 +412,61 @@ def _social(task: TaskDeclaration, own: str, other: str) -> Iterator[Mechanism]:
 # Context, screening ---------------------------------------------------------------------------
 
 
+SIMILARITY = """
+seen = xp.stack([{stacked}], axis=-1)
+apart = xp.abs(seen[..., :, None, :] - seen[..., None, :, :]).mean(axis=-1)
+itself = xp.arange(apart.shape[-1])[:, None] == xp.arange(apart.shape[-1])
+nearest = xp.where(itself, 1e9, apart).min(axis=-1)
+evidence = evidence + parameters["distinctness"][..., None] * nearest
+""".strip()
+COMPROMISE = """
+middle = 0.5 * ({{x}}.max(axis=-1) + {{x}}.min(axis=-1))[..., None]
+evidence = evidence - parameters["compromise"][..., None] * xp.abs({{x}} - middle) / {n_cues}
+""".strip()
+ATTRACTION = """
+def one_to_one(x, least):
+    difference = x[..., :, None] - x[..., None, :]
+    return 1.0 * (difference >= -1e-12) if least else 1.0 * (xp.abs(difference) < 1e-12)
+better = {better}
+beats = better * (1.0 - better.swapaxes(-1, -2))
+evidence = evidence + parameters["attraction"][..., None] * (beats.sum(axis=-1) > 0)
+""".strip()
+
+
 def _context(domain: DeclaredDomain) -> Iterator[Mechanism]:
     """What options of a menu of three or more do to each other."""
     cues, every = domain.cues, tuple(domain.task.attributes)
     breaks = tuple(word for name in every for word in (name, f"ignores {name}"))
     stacked = ", ".join(f"x_{cue.name} + 0.0 * evidence" for cue in cues)
-    pairs = f"seen = xp.stack([{stacked}], axis=-1)\n"
-    n_cues = len(cues)
     yield Mechanism(
-        "context",
-        "similarity",
-        "find an option less attractive where another one is like it",
-        pairs + "apart = xp.abs(seen[..., :, None, :] - seen[..., None, :, :]).mean(axis=-1)\n"
-        "itself = xp.arange(apart.shape[-1])[:, None] == xp.arange(apart.shape[-1])\n"
-        "nearest = xp.where(itself, 1e9, apart).min(axis=-1)\n"
-        'evidence = evidence + parameters["distinctness"][..., None] * nearest',
+        "context", "similarity", "find an option less attractive where another one is like it",
+        SIMILARITY.format(stacked=stacked),
         {"distinctness": normal(0.0, 4.0, 40.0, WEIGHT, "worth of being unlike the nearest option")},
-        ("middling",),
-        f"{TVERSKY_ASPECTS} (similarity effect)",
-        breaks=breaks,
+        ("middling",), f"{TVERSKY_ASPECTS} (similarity effect)", breaks=breaks,
         words=(
             told("distinctness", "find an option {much}less attractive where another one is like it",
                   "find an option {much}more attractive where another one is like it", "distinctness", "likeness"),
         ),
     )  # fmt: skip
     yield Mechanism(
-        "context",
-        "compromise",
-        "are drawn to options that lie in the middle of what is on offer",
-        "\n".join(
-            f"middle = 0.5 * (x_{cue.name}.max(axis=-1) + x_{cue.name}.min(axis=-1))[..., None]\n"
-            f'evidence = evidence - parameters["compromise"][..., None] * xp.abs(x_{cue.name} - middle) / {n_cues}'
-            for cue in cues
-        ),
+        "context", "compromise", "are drawn to options that lie in the middle of what is on offer",
+        _for_each(cues, COMPROMISE.format(n_cues=len(cues))),
         {"compromise": normal(0.0, 4.0, 40.0, WEIGHT, "worth of lying in the middle")},
-        ("middling",),
-        SIMONSON,
-        breaks=breaks,
+        ("middling",), SIMONSON, breaks=breaks,
         words=(
             told("compromise", "are {much}drawn to options in the middle of what is on offer",
                   "are {much}drawn to extreme options", "compromise", "extremes", "middling"),
         ),
     )  # fmt: skip
-    directed = [cue for cue in cues if cue.is_directed]
+    directed = [f"one_to_one(x_{cue.name}, 1.0)" for cue in cues if cue.is_directed]
     if not directed:
         return
-    equal = "".join(f" * (one_to_one(x_{cue.name}, 0.0))" for cue in cues if not cue.is_directed)
+    equal = [f"(one_to_one(x_{cue.name}, 0.0))" for cue in cues if not cue.is_directed]
     yield Mechanism(
-        "context",
-        "attraction",
-        "are drawn to an option that is better than another one whatever one's taste",
-        "def one_to_one(x, least):\n"
-        "    difference = x[..., :, None] - x[..., None, :]\n"
-        "    return 1.0 * (difference >= -1e-12) if least else 1.0 * (xp.abs(difference) < 1e-12)\n"
-        f"better = {' * '.join(f'one_to_one(x_{cue.name}, 1.0)' for cue in directed)}{equal}\n"
-        "beats = better * (1.0 - better.swapaxes(-1, -2))\n"
-        'evidence = evidence + parameters["attraction"][..., None] * (beats.sum(axis=-1) > 0)',
+        "context", "attraction", "are drawn to an option that is better than another one whatever one's taste",
+        ATTRACTION.format(better=" * ".join([*directed, *equal])),
         {"attraction": normal(0.0, 2.0, 20.0, "log odds", "worth of being better than a decoy")},
-        ("dominating",),
-        HUBER,
-        breaks=breaks,
+        ("dominating",), HUBER, breaks=breaks,
         words=(
             told("attraction", "are {much}drawn to an option that beats another one whatever one's taste",
                   "are {much}drawn away from an option that beats another one whatever one's taste",

@@ -133,20 +133,22 @@ def _learned(
         populations.append(_centers_and_spreads(ahead_of))
         # All people drawn so far count, as of the mixture of the populations that they were drawn from.
         latent, log_p = np.concatenate(latents, axis=1), np.concatenate(parts)
+        n_people = log_p.shape[1]
         centers, spreads = np.swapaxes(populations, 0, 1)
         densities = log_density(latent, centers, spreads, low, high)
         mixture = np.logaddexp.reduce(densities) - np.log(len(densities))
+        everybody = np.ones((n_people, 1))
         found = _maximise(
-            latent, low, high, mixture, densities[-1], log_p, np.ones((log_p.shape[1], 1)),
-            N_ROUNDS_WITHIN,
-        )  # fmt: skip
-        explained.append(float(found.explained[0]) / log_p.shape[1])
-        n_people = log_p.shape[1]
+            latent, low, high, mixture, densities[-1], log_p, everybody, N_ROUNDS_WITHIN
+        )
+        explained.append(float(found.explained[0]) / n_people)
+        # Done when nothing is gained any more, or after enough rounds unless it still rises.
         if len(explained) > N_UNCHANGED and explained[-1] - explained[-1 - N_UNCHANGED] < NO_GAIN:
             break
         risen = explained[-1] - explained[max(len(explained) - 3, 0)]
         if len(explained) >= n_iterations and risen * n_people < RISING * n_choices:
             break
+        # The next draws come from beyond what was reached, in the direction of the last move.
         before, reached = populations[-1][0], found.centers[0]
         ahead = np.where(np.isnan(before), reached, before + OVERSTEP * (reached - before))
         ahead_of = _narrowed(priors, np.clip(ahead, low, high), found.spreads[0])
@@ -185,9 +187,8 @@ def _narrowed(
     priors: Mapping[str, Prior], centers: Array, spreads: Array, doubts: Array | None = None
 ) -> dict[str, Prior]:
     """The declared priors as normals with these centers and spreads."""
-    columns = zip(
-        priors, centers, spreads, np.zeros(len(priors)) if doubts is None else doubts, strict=True
-    )
+    doubts = np.zeros(len(priors)) if doubts is None else doubts
+    columns = zip(priors, centers, spreads, doubts, strict=True)
     return {name: priors[name].narrowed(*map(float, numbers)) for name, *numbers in columns}
 
 
@@ -212,9 +213,8 @@ def _centers_and_spreads(priors: Mapping[str, Prior]) -> Array:
 
 def _likelihood(trials: Sequence[Trials], answers: Sequence[Array]) -> Array:
     """``(n_draws, n_participants of all experiments)`` nats."""
-    return np.concatenate(
-        [likelihood_of_answers(p, item) for p, item in zip(answers, trials, strict=True)], axis=1
-    )
+    pairs = zip(answers, trials, strict=True)
+    return np.concatenate([likelihood_of_answers(p, item) for p, item in pairs], axis=1)
 
 
 def _latent_limits(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
@@ -386,21 +386,12 @@ class _SharedRegression:
             gradient, information = (
                 part.sum(axis=-1) for part in self.scores(*self.slopes(points))
             )
+            # Several dampings of every start at once, ``(n_starts, n_dampings, ...)``.
             tried = damping[:, None] * np.array(self.dampings)
-            stuck = ((points <= 0) & (gradient < 0)) | ((points >= 1) & (gradient > 0))
-            free = ~stuck[:, None, :]
-            size = np.maximum(np.einsum("spp->sp", information), 1e-9)
-            curvature = information[:, None] * (free[..., :, None] & free[..., None, :])
-            curvature = (
-                curvature
-                + np.eye(points.shape[1])
-                * (tried[:, :, None] * size[:, None] + stuck[:, None])[..., None]
-            )
-            moves = np.linalg.solve(curvature, (gradient[:, None] * free)[..., None])[..., 0]
-            ahead = np.clip(points[:, None] + moves, 0.0, 1.0)
-            reached = self.deviance(self.probabilities(ahead.reshape(-1, points.shape[1]))).reshape(
-                tried.shape
-            )
+            ahead = self._ahead(points, gradient, information, tried)
+            flat = ahead.reshape(-1, points.shape[1])
+            reached = self.deviance(self.probabilities(flat)).reshape(tried.shape)
+            # The best damping of each start, if it gains anything; else a far stronger one next.
             best = reached.argmin(axis=1)
             better = reached[row, best] < deviance
             gained = np.where(better, deviance - reached[row, best], 0.0)
@@ -410,6 +401,25 @@ class _SharedRegression:
             if (gained <= 1e-4 * deviance.min()).all():
                 break
         return points[deviance.argmin()]  # type: ignore[no-any-return]
+
+    def _ahead(self, points: Array, gradient: Array, information: Array, damping: Array) -> Array:
+        """``(n_starts, n_dampings, n_parameters)`` one step of damped Fisher scoring from some points.
+
+        Args:
+            points: ``(n_starts, n_parameters)``; a parameter that a limit holds stays there.
+            gradient: Likewise.
+            information: ``(n_starts, n_parameters, n_parameters)``.
+            damping: ``(n_starts, n_dampings)`` multiples of the information's diagonal that are added to it.
+        """
+        stuck = ((points <= 0) & (gradient < 0)) | ((points >= 1) & (gradient > 0))
+        free = ~stuck[:, None, :]
+        size = np.maximum(np.einsum("spp->sp", information), 1e-9)
+        added = damping[:, :, None] * size[:, None] + stuck[:, None]
+        both = free[..., :, None] & free[..., None, :]
+        curvature = information[:, None] * both + np.eye(points.shape[1]) * added[..., None]
+        uphill = gradient[:, None] * free
+        moves = np.linalg.solve(curvature, uphill[..., None])[..., 0]
+        return np.asarray(np.clip(points[:, None] + moves, 0.0, 1.0))
 
     def point(self) -> Array:
         """``(n_parameters,)`` the centers of the priors, as a point; the middle of a range that nothing narrowed."""
@@ -430,33 +440,27 @@ class _SharedRegression:
         centre = self.probabilities(point[None])
         expected = self.totals * np.maximum(centre[0], 1e-3)
         freedom = max(self.counts[:, 1:].size - len(point), 1)
-        dispersion = max(
-            1.0, float(((self.counts - expected) ** 2 / np.maximum(expected, TINY)).sum() / freedom)
-        )
+        pearson = (self.counts - expected) ** 2 / np.maximum(expected, TINY)
+        dispersion = max(1.0, float(pearson.sum() / freedom))
+        # Points on both sides of the fitted one: (distance, side, parameter moved, parameter).
         distances = np.geomspace(0.25 * SMALLEST_SPREAD, 0.5, N_DISTANCES)
         axes = np.eye(len(point))
-        moved = point + distances[:, None, None, None] * np.stack(
-            [axes, -axes]
-        )  # (distance, side, parameter, :)
+        moved = point + distances[:, None, None, None] * np.stack([axes, -axes])
         inside = ((moved >= 0) & (moved <= 1)).all(axis=-1)
         answers = self.probabilities(np.clip(moved, 0.0, 1.0).reshape(-1, len(point)))
-        rises = (
-            self.deviance(answers).reshape(inside.shape) - self.deviance(centre)[0]
-        ) / dispersion
-        rise = np.where(inside, rises, 0.0).sum(axis=1) / np.maximum(inside.sum(axis=1), 1)
+        # How much deviance rises on the way, the mean of both sides that lie inside, never falling.
+        risen = self.deviance(answers).reshape(inside.shape) - self.deviance(centre)[0]
+        rises = np.where(inside, risen / dispersion, 0.0).sum(axis=1)
+        rise = rises / np.maximum(inside.sum(axis=1), 1)
         rise = np.maximum.accumulate(np.maximum(rise, 1e-9), axis=0)
-        spread = [
-            float(np.exp(np.interp(np.log(0.5), np.log(column), np.log(distances))))
-            for column in rise.T
-        ]
-        return {
-            name: prior.narrowed(
-                float(self.low[column] + width * point[column]), float(width * spread[column])
-            )
-            for column, ((name, prior), width) in enumerate(
-                zip(self.priors.items(), self.high - self.low, strict=True)
-            )
-        }
+        found = {}
+        for column, (name, prior) in enumerate(self.priors.items()):
+            width = self.high[column] - self.low[column]
+            half_unit = np.interp(np.log(0.5), np.log(rise[:, column]), np.log(distances))
+            spread = width * float(np.exp(half_unit))
+            center = self.low[column] + width * point[column]
+            found[name] = prior.narrowed(float(center), float(spread))
+        return found
 
 
 def leave_one_out(
@@ -497,10 +501,10 @@ def leave_one_out(
     found = []
     for rows in np.split(np.arange(len(log_p)), ends[:-1]):
         counts = shared.counts[rows]
-        answered = counts.sum(axis=1) > 0
-        found.append(
-            UnitScores((counts * log_p[rows]).sum(axis=1)[answered], counts.sum(axis=1)[answered])
-        )
+        totals = counts.sum(axis=1)
+        scores = (counts * log_p[rows]).sum(axis=1)
+        answered = totals > 0
+        found.append(UnitScores(scores[answered], totals[answered]))
     return found
 
 

@@ -116,81 +116,128 @@ def sample(
         sweeps: Sweeps through all moves for each draw.
         rng: Decides everything.
     """
-    n_units, ruled = len(shared), ~shared
-    n_ruled = int(ruled.sum())
-    center = 0.5 * rng.standard_normal((chains, n_parameters)) * (n_ruled > 0)
-    spread = np.exp(0.3 * rng.standard_normal((chains, n_parameters)) * (n_ruled > 0))
-    z = rng.standard_normal((chains, n_units, n_parameters))
-    z[:, ruled] = center[:, None] + spread[:, None] * z[:, ruled]
-    value = log_likelihood(z)
-    own, population = (
-        WalkProposal.initial(n_units, n_parameters),
-        WalkProposal.initial(1, 2 * n_parameters),
-    )
-    population.root *= 0.4
     n_tune = tune * sweeps
     windows = [round(part * n_tune) for part in WINDOWS]
+    walk = _PopulationWalk(log_likelihood, ~shared, n_parameters, chains, rng)
     visited: list[tuple[Array, Array]] = []
-    since = 0
     kept: list[tuple[Array, Array, Array, Array]] = []
-
-    def prior(z: Array, center: Array, spread: Array) -> Array:
-        """``(n_chains, n_units)`` log density of units given their population, up to a constant of spread."""
-        mean, sd = (
-            np.where(ruled[:, None], of[:, None], by) for of, by in ((center, 0.0), (spread, 1.0))
-        )
-        return np.asarray(-0.5 * (((z - mean) / sd) ** 2).sum(axis=-1))
-
     for sweep in range(n_tune + draws * sweeps):
         tuning = sweep < n_tune
         if tuning and sweep in windows and visited:
-            own.reshape(np.stack([item for item, _ in visited]))
-            if n_ruled:
-                population.reshape(np.stack([item for _, item in visited]))
-            visited, since = [], 0
-        since += 1
-        independent = rng.random() < FROM_POPULATION
-        if independent:
-            fresh = rng.standard_normal(z.shape)
-            proposed = np.where(ruled[:, None], center[:, None] + spread[:, None] * fresh, fresh)
-        else:
-            proposed = z + own.step(z.shape, rng)
-        new = log_likelihood(proposed)
-        gain = new - value
-        if not independent:
-            gain = gain + prior(proposed, center, spread) - prior(z, center, spread)
-        accepted = np.log(rng.random(gain.shape)) < gain
-        z, value = np.where(accepted[..., None], proposed, z), np.where(accepted, new, value)
-        if tuning and not independent:
-            own.rescale(accepted, since)
-        if n_ruled:
-            center, spread = _given_units(z[:, ruled], spread, rng)
-            step = population.step((chains, 1, 2 * n_parameters), rng)[:, 0]
-            other_center = center + step[:, :n_parameters]
-            other_spread = spread * np.exp(step[:, n_parameters:])
-            moved = z.copy()
-            offsets = (z[:, ruled] - center[:, None]) / spread[:, None]
-            moved[:, ruled] = other_center[:, None] + other_spread[:, None] * offsets
-            new = log_likelihood(moved)
-            gain = new.sum(axis=1) - value.sum(axis=1)
-            gain += _population(other_center, other_spread) - _population(center, spread)
-            better = np.log(rng.random(chains)) < gain
-            pick = better[:, None]
-            center, spread = (
-                np.where(pick, other_center, center),
-                np.where(pick, other_spread, spread),
-            )
-            z, value = np.where(pick[..., None], moved, z), np.where(pick, new, value)
-            if tuning:
-                population.rescale(pick, since)
+            walk.reshape(visited)
+            visited = []
+        accepted = walk.sweep(tuning=tuning)
         if tuning:
-            visited.append((z, np.concatenate([center, np.log(spread)], axis=1)[:, None]))
+            visited.append((walk.z, walk.population))
         elif (sweep - n_tune) % sweeps == sweeps - 1:
-            kept.append((z, center, spread, accepted.mean(axis=1)))
+            kept.append((walk.z, walk.center, walk.spread, accepted.mean(axis=1)))
     pieces = [np.stack(column, axis=1) for column in zip(*kept, strict=True)]
-    if not n_ruled:
+    if shared.all():
         pieces[1:3] = [piece[..., :0] for piece in pieces[1:3]]
     return ChainDraws(*pieces)
+
+
+class _PopulationWalk:
+    """Where all chains are, and how they move."""
+
+    z: Array
+    """``(n_chains, n_units, n_parameters)``."""
+    value: Array
+    """``(n_chains, n_units)`` log-likelihood there."""
+    center: Array
+    spread: Array
+    """``(n_chains, n_parameters)`` of the population."""
+
+    def __init__(
+        self,
+        log_likelihood: LogLikelihood,
+        ruled: Bools,
+        n_parameters: int,
+        n_chains: int,
+        rng: np.random.Generator,
+    ) -> None:
+        """Begin anywhere; ``ruled``: ``(n_units,)`` whether a unit is ruled by the population."""
+        self.log_likelihood, self.ruled, self.rng = log_likelihood, ruled, rng
+        self.n_parameters, self.has_population = n_parameters, bool(ruled.any())
+        shape = (n_chains, n_parameters)
+        self.center = 0.5 * rng.standard_normal(shape) * self.has_population
+        self.spread = np.exp(0.3 * rng.standard_normal(shape) * self.has_population)
+        self.z = rng.standard_normal((n_chains, len(ruled), n_parameters))
+        self.z[:, ruled] = self.center[:, None] + self.spread[:, None] * self.z[:, ruled]
+        self.value = log_likelihood(self.z)
+        self.of_units = WalkProposal.initial(len(ruled), n_parameters)
+        self.of_population = WalkProposal.initial(1, 2 * n_parameters)
+        self.of_population.root *= 0.4
+        self.n_since = 0
+        """Sweeps since proposals were shaped."""
+
+    @property
+    def population(self) -> Array:
+        """``(n_chains, 1, 2 * n_parameters)`` center and log spread."""
+        return np.concatenate([self.center, np.log(self.spread)], axis=1)[:, None]
+
+    def reshape(self, visited: list[tuple[Array, Array]]) -> None:
+        """Shape proposals by the units and populations that were visited."""
+        self.of_units.reshape(np.stack([units for units, _ in visited]))
+        if self.has_population:
+            self.of_population.reshape(np.stack([population for _, population in visited]))
+        self.n_since = 0
+
+    def sweep(self, *, tuning: bool) -> Bools:
+        """Make all moves once: ``(n_chains, n_units)`` whether each unit's own move was accepted."""
+        self.n_since += 1
+        accepted = self._move_units(tuning=tuning)
+        if self.has_population:
+            ruled = self.z[:, self.ruled]
+            self.center, self.spread = _given_units(ruled, self.spread, self.rng)
+            self._move_population(tuning=tuning)
+        return accepted
+
+    def _move_units(self, *, tuning: bool) -> Bools:
+        """Step 1: every unit for itself, now and then by a draw from its population."""
+        independent = self.rng.random() < FROM_POPULATION
+        if independent:
+            fresh = self.rng.standard_normal(self.z.shape)
+            drawn = self.center[:, None] + self.spread[:, None] * fresh
+            proposed = np.where(self.ruled[:, None], drawn, fresh)
+        else:
+            proposed = self.z + self.of_units.step(self.z.shape, self.rng)
+        new = self.log_likelihood(proposed)
+        gain = new - self.value
+        if not independent:
+            gain = gain + self._log_prior(proposed) - self._log_prior(self.z)
+        accepted = np.log(self.rng.random(gain.shape)) < gain
+        self.z = np.where(accepted[..., None], proposed, self.z)
+        self.value = np.where(accepted, new, self.value)
+        if tuning and not independent:
+            self.of_units.rescale(accepted, self.n_since)
+        return accepted
+
+    def _log_prior(self, z: Array) -> Array:
+        """``(n_chains, n_units)`` log density of units given their population, up to a constant of spread."""
+        mean = np.where(self.ruled[:, None], self.center[:, None], 0.0)
+        sd = np.where(self.ruled[:, None], self.spread[:, None], 1.0)
+        return np.asarray(-0.5 * (((z - mean) / sd) ** 2).sum(axis=-1))
+
+    def _move_population(self, *, tuning: bool) -> None:
+        """Step 3: center and spread, the units' offsets held."""
+        n = self.n_parameters
+        step = self.of_population.step((len(self.z), 1, 2 * n), self.rng)[:, 0]
+        center = self.center + step[:, :n]
+        spread = self.spread * np.exp(step[:, n:])
+        moved = self.z.copy()
+        offsets = (self.z[:, self.ruled] - self.center[:, None]) / self.spread[:, None]
+        moved[:, self.ruled] = center[:, None] + spread[:, None] * offsets
+        new = self.log_likelihood(moved)
+        gain = new.sum(axis=1) - self.value.sum(axis=1)
+        gain += _population(center, spread) - _population(self.center, self.spread)
+        accepted = (np.log(self.rng.random(len(self.z))) < gain)[:, None]
+        self.center = np.where(accepted, center, self.center)
+        self.spread = np.where(accepted, spread, self.spread)
+        self.z = np.where(accepted[..., None], moved, self.z)
+        self.value = np.where(accepted, new, self.value)
+        if tuning:
+            self.of_population.rescale(accepted, self.n_since)
 
 
 def _population(center: Array, spread: Array) -> Array:

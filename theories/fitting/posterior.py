@@ -64,6 +64,8 @@ from lakatos.theories.sandbox.tracer import CompiledSession, NutsSample, TracerS
 from lakatos.theories.theory import Theory
 
 Bools = NDArray[np.bool_]
+DRAW = ("chain", "draw")
+"""Axes of everything that is drawn."""
 POINTWISE_BYTES = 2**28
 """Most memory for the log-likelihoods of all answers at all draws; beyond it draws are thinned, evenly."""
 BATCH_BYTES = 2**26
@@ -452,66 +454,67 @@ class PosteriorInference:
         """All draws by name, their diagnostics, and the log-likelihood of every cell with an answer."""
         n_chains, n_draws = latent.z.shape[:2]
         values = self.parameters(latent.z)
-        per_draw = ("chain", "draw")
-        variables: dict[str, Any] = {
-            stored_name(name): ((*per_draw, "unit"), values[..., place])
-            for place, name in enumerate(self.names)
-        }
-        if latent.center.shape[-1]:
-            variables["population_center"] = ((*per_draw, "parameter"), latent.center)
-            variables["population_spread"] = ((*per_draw, "parameter"), latent.spread)
-            variables["population_median"] = (
-                (*per_draw, "parameter"),
-                self.parameters(latent.center),
-            )
         coordinates = {"unit": self.units(), "parameter": self.names or ["none"]}
-        posterior = dataset(variables, n_chains, n_draws, coordinates)
+        posterior = dataset(self._variables(latent, values), n_chains, n_draws, coordinates)
         diagnostics = _diagnose(posterior, latent.statistics)
+        # The log-likelihood of every cell takes much room, so draws are thinned where they are many.
         answered = [np.nonzero(item.counts.sum(axis=-1)) for item in self.trials]
         n_cells = sum(len(unit) for unit, _ in answered)
         step = max(1, math.ceil(8 * n_chains * n_draws * n_cells / POINTWISE_BYTES))
         thinned = values[:, ::step]
-        cells = self.cells(
-            thinned.reshape(thinned.shape[0] * thinned.shape[1], *thinned.shape[2:]), self.trials
-        )
-        pointwise = np.concatenate(
-            [item[:, where[0], where[1]] for item, where in zip(cells, answered, strict=True)],
-            axis=1,
-        )
-        most = max(item.n_options for item in self.trials)
-        observed = np.zeros((n_cells, most), dtype=np.int64)
-        constant = {
-            name: np.zeros(n_cells, dtype=np.int64) for name in ("experiment", "unit", "trial")
-        }
-        start = 0
-        for place, (item, (unit, trial)) in enumerate(zip(self.trials, answered, strict=True)):
-            rows = slice(start, start := start + len(unit))
-            observed[rows, : item.n_options] = item.counts[unit, trial]
-            constant["experiment"][rows], constant["trial"][rows] = place, trial
-            constant["unit"][rows] = unit + self.first[place]
         kept = thinned.shape[1]
+        flat = thinned.reshape(n_chains * kept, *thinned.shape[2:])
+        cells = zip(self.cells(flat, self.trials), answered, strict=True)
+        pointwise = np.concatenate([item[:, unit, trial] for item, (unit, trial) in cells], axis=1)
+        by_cell = pointwise.reshape(n_chains, kept, n_cells)
+        statistics = {name: (DRAW, table[:, ::step]) for name, table in latent.statistics.items()}
+        observed, constant = self._answered_cells(answered)
         data = az.InferenceData(
             posterior=posterior.isel(draw=slice(None, None, step)).assign_coords(
                 draw=np.arange(kept)
             ),
-            sample_stats=dataset(
-                {name: (per_draw, table[:, ::step]) for name, table in latent.statistics.items()},
-                n_chains,
-                kept,
-                {},
-            ),
-            log_likelihood=dataset(
-                {"answers": ((*per_draw, "cell"), pointwise.reshape(n_chains, kept, n_cells))},
-                n_chains,
-                kept,
-                {},
-            ),
+            sample_stats=dataset(statistics, n_chains, kept, {}),
+            log_likelihood=dataset({"answers": ((*DRAW, "cell"), by_cell)}, n_chains, kept, {}),
             observed_data=xr.Dataset({"answers": (("cell", "option"), observed)}),
-            constant_data=xr.Dataset(
-                {f"{name}_of_cell": ("cell", column) for name, column in constant.items()}
-            ),
+            constant_data=xr.Dataset(constant),
         )
         return data, diagnostics
+
+    def _variables(self, latent: LatentDraws, values: Array) -> dict[str, Any]:
+        """Each parameter of every unit, and the population's center, spread and median where there is one."""
+        variables: dict[str, Any] = {
+            stored_name(name): ((*DRAW, "unit"), values[..., place])
+            for place, name in enumerate(self.names)
+        }
+        if latent.center.shape[-1]:
+            axes = (*DRAW, "parameter")
+            variables["population_center"] = (axes, latent.center)
+            variables["population_spread"] = (axes, latent.spread)
+            variables["population_median"] = (axes, self.parameters(latent.center))
+        return variables
+
+    def _answered_cells(
+        self, answered: Sequence[tuple[NDArray[np.intp], ...]]
+    ) -> tuple[NDArray[np.int64], dict[str, Any]]:
+        """Counts ``(n_cells, n_options)`` of each cell with an answer, and its experiment, unit and trial."""
+        sizes = [len(unit) for unit, _ in answered]
+        most = max(item.n_options for item in self.trials)
+        observed = np.zeros((sum(sizes), most), dtype=np.int64)
+        start = 0
+        for item, (unit, trial) in zip(self.trials, answered, strict=True):
+            observed[start : start + len(unit), : item.n_options] = item.counts[unit, trial]
+            start += len(unit)
+        columns = {
+            "experiment": np.repeat(np.arange(len(sizes)), sizes),
+            "unit": np.concatenate(
+                [unit + first for (unit, _), first in zip(answered, self.first, strict=False)]
+            ),
+            "trial": np.concatenate([trial for _, trial in answered]),
+        }
+        constant = {
+            f"{name}_of_cell": ("cell", column.astype(np.int64)) for name, column in columns.items()
+        }
+        return observed, constant
 
     def close(self) -> None:
         """End the processes that the theory was asked in."""

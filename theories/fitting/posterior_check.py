@@ -12,8 +12,9 @@ References:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -22,7 +23,7 @@ from scipy.stats import binom, chi2
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.errors import PosteriorError
-from lakatos.theories.fitting.posterior import PosteriorInference
+from lakatos.theories.fitting.posterior import LatentDraws, PosteriorInference
 from lakatos.theories.fitting.posterior_result import PARETO_K, Method, Posterior, az, digest_of
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.tracer import TracerSandbox
@@ -277,50 +278,65 @@ def simulation_based_calibration(
     with PosteriorInference(
         theory, trials, sandbox, tracer=tracer, domain=domain, gradient_free=gradient_free
     ) as inference:
-        ruled = ~inference.shared
         for number in range(n_simulations):
             rng = np.random.default_rng([seed, number])
-            center = rng.standard_normal(len(inference.names)) * ruled.any()
-            spread = (
-                np.abs(rng.standard_normal(len(inference.names)))
-                if ruled.any()
-                else np.ones(len(inference.names))
-            )
-            z = rng.standard_normal((len(ruled), len(inference.names)))
-            z[ruled] = center + spread * z[ruled]
-            (answers,) = inference.simulate(inference.parameters(z[None]), rng)
+            truth = _SimulatedTruth.drawn(inference, rng)
+            (answers,) = inference.simulate(inference.parameters(truth.z[None]), rng)
             latent = inference.sample(
                 answers, draws=draws, tune=tune, chains=chains, seed=number, sweeps=sweeps
             )
             divergences += int(np.sum(latent.statistics.get("diverging", np.zeros(1)) != 0))
-            flat = latent.z.reshape(-1, *z.shape)
-            some = np.linspace(0, len(flat) - 1, n_ranks - 1).astype(np.intp)
-            quantities = {
-                f"{name} of the first": (z[0, j], flat[some, 0, j])
-                for j, name in enumerate(inference.names)
-            }
-            if ruled.any():
-                for j, name in enumerate(inference.names):
-                    of = {"center": (center, latent.center), "spread": (spread, latent.spread)}
-                    for kind, (truth, drawn) in of.items():
-                        quantities[f"{kind} of {name}"] = (
-                            truth[j],
-                            drawn.reshape(len(flat), -1)[some, j],
-                        )
-            own = inference.parameters(np.concatenate([z[None], flat[some]]))
-            likelihood = inference.log_likelihood(own, answers).sum(axis=1)
-            quantities["log-likelihood"] = (likelihood[0], likelihood[1:])
-            for name, (truth, drawn) in quantities.items():
-                ties = int(
-                    (drawn == truth).sum()
-                )  # a rule of steps has many; they count by chance, not as below
-                found.setdefault(name, []).append(
-                    int((drawn < truth).sum() + rng.integers(ties + 1))
-                )
+            for name, own, drawn in truth.beside(inference, latent, answers, n_ranks - 1):
+                # A rule of steps has many ties; they count by chance, not as below.
+                ties = int((drawn == own).sum())
+                rank = int((drawn < own).sum() + rng.integers(ties + 1))
+                found.setdefault(name, []).append(rank)
         method, reason = inference.method, inference.reason
     ranks = {name: np.array(own) for name, own in found.items()}
     tests = {name: uniformity(own, n_ranks) for name, own in ranks.items()}
     return CalibrationCheck(theory.name, method, reason, ranks, n_ranks, tests, divergences)
+
+
+@dataclass(frozen=True)
+class _SimulatedTruth:
+    """Parameters that were simulated from the model."""
+
+    center: Array
+    """``(n_parameters,)`` of the population; likewise ``spread``."""
+    spread: Array
+    z: Array
+    """``(n_units, n_parameters)``."""
+    has_population: bool
+
+    @classmethod
+    def drawn(cls, inference: PosteriorInference, rng: np.random.Generator) -> _SimulatedTruth:
+        """Draw a population and its units from the prior."""
+        ruled, n = ~inference.shared, len(inference.names)
+        has_population = bool(ruled.any())
+        center = rng.standard_normal(n) * has_population
+        spread = np.abs(rng.standard_normal(n)) if has_population else np.ones(n)
+        z = rng.standard_normal((len(ruled), n))
+        z[ruled] = center + spread * z[ruled]
+        return cls(center, spread, z, has_population)
+
+    def beside(
+        self, inference: PosteriorInference, latent: LatentDraws, answers: Any, n_kept: int
+    ) -> Iterator[tuple[str, Any, Array]]:
+        """Each quantity's name, its truth, and ``n_kept`` evenly spaced draws of it."""
+        flat = latent.z.reshape(-1, *self.z.shape)
+        some = np.linspace(0, len(flat) - 1, n_kept).astype(np.intp)
+        for j, name in enumerate(inference.names):
+            yield f"{name} of the first", self.z[0, j], flat[some, 0, j]
+        for j, name in enumerate(inference.names if self.has_population else ()):
+            for kind, truth, drawn in (
+                ("center", self.center, latent.center),
+                ("spread", self.spread, latent.spread),
+            ):
+                yield f"{kind} of {name}", truth[j], drawn.reshape(len(flat), -1)[some, j]
+        # The log-likelihood of all answers, at the truth and at each draw.
+        own = inference.parameters(np.concatenate([self.z[None], flat[some]]))
+        likelihood = inference.log_likelihood(own, answers).sum(axis=1)
+        yield "log-likelihood", likelihood[0], likelihood[1:]
 
 
 def uniformity(

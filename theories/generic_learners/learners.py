@@ -88,18 +88,20 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
     def together(name: str, first: Iterable[int]) -> Rows:
         """A column of all experiments, sorted by person, numbered on from one experiment to the next."""
         own = [getattr(item, name)[order] for item, order in zip(trials, orders, strict=True)]
-        return np.concatenate([part + n for part, n in zip(own, first, strict=False)]).astype(
-            np.intp
-        )
+        numbered = [part + n for part, n in zip(own, first, strict=False)]
+        return np.concatenate(numbered).astype(np.intp)
 
     none = [0] * len(trials)
-    trial, person = together("trial", starts), together("participant", people)
-    response, count = together("response", none), together("count", none).astype(np.float64)
+    trial = together("trial", starts)
+    person = together("participant", people)
+    response = together("response", none)
+    count = together("count", none).astype(np.float64)
     experiment = np.repeat(np.arange(len(trials)), [len(item.trial) for item in trials])
     if domain.sequential:
         columns: Array = np.concatenate([step_columns(item) for item in trials])
-        shown = np.concatenate([np.asarray(item.stimuli["available"]) for item in trials]) > 0
-        cell, available = np.arange(len(trial)), shown[trial]
+        shown = np.concatenate([np.asarray(item.stimuli["available"]) for item in trials])
+        cell = np.arange(len(trial))
+        available = (shown > 0)[trial]
     else:
         columns = relative(np.concatenate(trial_columns(domain, trials), axis=-1))
         cell = trial
@@ -111,13 +113,15 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
         cell, person, response, experiment = (
             column[kept] for column in (cell, person, response, experiment)
         )
+    varies = np.ptp(columns, axis=(0, 1)) > 0
+    is_pooled = np.array([item.pooled for item in trials])
     return LearnerRows(
-        columns=columns[..., np.ptp(columns, axis=(0, 1)) > 0],
+        columns=columns[..., varies],
         available=available,
         cell=cell,
         response=response,
         count=count,
-        person=_units(cell, person, np.array([item.pooled for item in trials])[experiment]),
+        person=_units(cell, person, is_pooled[experiment]),
         experiment=experiment,
         trials=tuple(trials),
     )
@@ -153,14 +157,17 @@ def fit_learners(columns: Array, counts: Array, seed: int) -> tuple[Any, Any, An
     if len(answered) > MOST_CELLS:
         rng = np.random.default_rng(seed)
         answered = np.sort(rng.choice(answered, MOST_CELLS, replace=False))
-    seen, n_columns = columns[answered], columns.shape[-1]
+    # Every option of every cell twice: as chosen, and as left for another one.
+    options = columns[answered].reshape(-1, columns.shape[-1])
     chosen = counts[answered]
-    weights = np.concatenate([chosen.ravel(), (chosen.sum(axis=1)[:, None] - chosen).ravel()])
-    scaler = StandardScaler().fit(seen.reshape(-1, n_columns))
-    table = np.clip(scaler.transform(np.tile(seen.reshape(-1, n_columns), (2, 1))), -CLIP, CLIP)
+    left = chosen.sum(axis=1)[:, None] - chosen
+    weights = np.concatenate([chosen.ravel(), left.ravel()])
+    scaler = StandardScaler().fit(options)
+    table = np.clip(scaler.transform(np.tile(options, (2, 1))), -CLIP, CLIP)
     target = np.repeat([1, 0], chosen.size)
     kept = weights > 0
-    table, target, weights = table[kept], target[kept], weights[kept] / weights[kept].mean()
+    table, target, weights = table[kept], target[kept], weights[kept]
+    weights = weights / weights.mean()
     boosting = GradientBoostingClassifier(
         n_estimators=60,
         learning_rate=0.15,
@@ -182,9 +189,10 @@ def strengths(learners: tuple[Any, Any, Any], columns: Array) -> Array:
     scaler, boosting, network = learners
     flat = columns.reshape(-1, columns.shape[-1])
     table = np.clip(scaler.transform(flat), -CLIP, CLIP)
-    by_boosting = boosting.decision_function(table)
+    by_boosting = np.clip(boosting.decision_function(table), -CLIP, CLIP)
     p = np.clip(network.predict_proba(table)[:, 1], 1e-6, 1 - 1e-6)
-    mean = (np.clip(by_boosting, -CLIP, CLIP) + np.clip(np.log(p / (1 - p)), -CLIP, CLIP)) / 2
+    by_network = np.clip(np.log(p / (1 - p)), -CLIP, CLIP)
+    mean = (by_boosting + by_network) / 2
     return np.asarray(mean).reshape(columns.shape[:2])
 
 
@@ -432,10 +440,12 @@ def predict_others(
     """
     both = read_rows(domain, [*learned, *unseen])
     is_new = both.experiment >= len(learned)
-    rows, new = part_of(both, ~is_new, tuple(learned)), part_of(both, is_new, tuple(unseen))
+    rows = part_of(both, ~is_new, tuple(learned))
+    new = part_of(both, is_new, tuple(unseen))
     strength = cross_fitted(rows, folds_of(domain, rows, kind), seed)
     people = learn_population(rows, strength)
-    found = strengths(fit_learners(both.columns, rows.counts(rows.cell >= 0), seed), both.columns)
+    learners = fit_learners(both.columns, rows.counts(rows.cell >= 0), seed)
+    found = strengths(learners, both.columns)
     if unseen[0].pooled:  # counts are predicted by the population's mean
         first = sum(len(item.stimuli) for item in learned)
         shares = _shares(domain, new, found[new.cell], people, first=first)
@@ -467,7 +477,8 @@ def ceiling_of_people(domain: Domain, trials: Sequence[Trials]) -> list[UnitScor
     own_keys, place = np.unique(key, return_inverse=True)
     own = np.zeros((len(own_keys), n_options))
     np.add.at(own, (place, rows.response), rows.count)
-    others = rows.counts(rows.cell >= 0)[rows.cell] - own[place] + 1 / n_options
+    everybody = rows.counts(rows.cell >= 0)
+    others = everybody[rows.cell] - own[place] + 1 / n_options
     strength = np.log(others / others.sum(axis=1, keepdims=True))
     people = learn_population(rows, strength)
     log_p = log_answers(rows, strength, people.tastes, people.drawn)
@@ -527,12 +538,10 @@ def _scores_of_counts(trials: Sequence[Trials], shares: Sequence[Array]) -> list
     """One score for each answered trial, by the shares that a population predicts."""
     found = []
     for item, own in zip(trials, shares, strict=True):
-        totals = item.totals
-        answered = totals.sum(axis=1) > 0
+        answered = item.totals.sum(axis=1) > 0
+        totals = item.totals[answered]
         log_p = np.log(np.maximum(own[answered], TINY))
-        found.append(
-            UnitScores((totals[answered] * log_p).sum(axis=1), totals[answered].sum(axis=1))
-        )
+        found.append(UnitScores((totals * log_p).sum(axis=1), totals.sum(axis=1)))
     return found
 
 

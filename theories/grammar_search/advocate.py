@@ -19,7 +19,7 @@ invention; every theory that it submits is source that a person can read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -305,6 +305,10 @@ WORST = 0.2
 """Share of the candidates whose values are raised to the next; how bad the bad ones are teaches nothing."""
 
 
+Child = tuple[Composition, CompositionAttempt | None]
+"""A composition that was not tried yet, and the node that it is made from."""
+
+
 class _SearchTree:
     """What one search has tried and could try next."""
 
@@ -344,42 +348,81 @@ class _SearchTree:
             return []
         settles = len(self.tried) >= (1 - self.advocate.settling) * self.budget
         most = self._n_with_memory()
+        children = self._possible(working, settles, most)
+        if not children:
+            rationed = "as many as may were tried with a memory, and nothing else is left"
+            why = "nothing is left" if most > 0 else rationed
+            self.unspent = f"{why} within reach of what was tried"
+            return []
+        values, weights = _cells(working)
+        chances = self._chances(working, children, values)
+        chosen = (
+            self._most_promising(children, chances, most)
+            if settles
+            else self._best_set(working, children, chances, weights, most)
+        )
+        return [self._trial(*children[place]) for place in chosen]
+
+    def _possible(
+        self, working: Sequence[CompositionAttempt], settles: bool, most: int
+    ) -> list[Child]:
+        """Children that may be tried: near the best where the search settles, none that lessons warn of if others are.
+
+        Args:
+            working: Attempts that could be fitted, best first.
+            settles: Whether the search stays near the best.
+            most: Candidates with a memory that may still be tried.
+        """
         children = self._neighbours(working, most > 0) if settles else []
         children = children or self._children(working)
         children = [child for child in children if not self._is_warned_of(*child)] or children
         if most <= 0:
             children = [child for child in children if not self._map.has_memory(child[0])]
-        if not children:
-            why = (
-                "nothing is left"
-                if most > 0
-                else "as many as may were tried with a memory, and nothing else is left"
-            )
-            self.unspent = f"{why} within reach of what was tried"
-            return []
-        compositions = [child for child, _ in children]
-        values, weights = _cells(working)
+        return children
+
+    def _chances(
+        self, working: Sequence[CompositionAttempt], children: Sequence[Child], values: Array
+    ) -> Array:
+        """``(n_children, n_cells)`` how likely each child is to be better than anything so far, says the surrogate.
+
+        A child that answers the diagnosis is expected to be one standard deviation better.
+        """
         mean, deviation = self._surrogate.predict(
             self._surrogate.encode([item.composition for item in working]),
             values,
-            self._surrogate.encode(compositions),
+            self._surrogate.encode([child for child, _ in children]),
         )
-        answers = np.array(
-            [
-                node is not None and self._answers_diagnosis(child, node.composition)
-                for child, node in children
-            ]
-        )
-        chances = chances_of_improvement(
-            mean + answers[:, None] * deviation, deviation, values.max(axis=0)
-        )
-        rationed = np.array([self._map.has_memory(composition) for composition in compositions])
-        if settles:
-            order = np.argsort(-chances[:, 0], kind="stable")
-            order = order[~rationed[order] | (np.cumsum(rationed[order]) <= most)]
-            return [self._trial(*children[place]) for place in order[: self.advocate.batch]]
+        answers = [
+            node is not None and self._answers_diagnosis(child, node.composition)
+            for child, node in children
+        ]
+        hoped = mean + np.array(answers)[:, None] * deviation
+        return chances_of_improvement(hoped, deviation, values.max(axis=0))
+
+    def _rationed(self, children: Sequence[Child]) -> NDArray[np.bool_]:
+        """Which children have a memory."""
+        return np.array([self._map.has_memory(child) for child, _ in children])
+
+    def _most_promising(
+        self, children: Sequence[Child], chances: Array, most: int
+    ) -> Sequence[int]:
+        """Places of the children likeliest to be better as a whole, at most ``most`` with a memory."""
+        rationed = self._rationed(children)
+        order = np.argsort(-chances[:, 0], kind="stable")
+        order = order[~rationed[order] | (np.cumsum(rationed[order]) <= most)]
+        return [int(place) for place in order[: self.advocate.batch]]
+
+    def _best_set(
+        self,
+        working: Sequence[CompositionAttempt],
+        children: Sequence[Child],
+        chances: Array,
+        weights: Array,
+        most: int,
+    ) -> Sequence[int]:
+        """Places of children that are worth most together; places of the archive seen seldom count for more."""
         seen = Counter(self._map.place(attempt.composition) for attempt in working)
-        where = [self._map.place(composition) for composition in compositions]
+        where = [self._map.place(child) for child, _ in children]
         places = {place: index for index, place in enumerate(dict.fromkeys(where))}
         unseen = [np.sqrt(np.log(len(working) + 1) / (1 + seen[place])) for place in places]
         objective = CandidateObjective(
@@ -389,8 +432,9 @@ class _SearchTree:
             self.advocate.exploration * np.array(unseen),
             self.advocate.openness * uncertainty(chances[:, 0]),
         )
-        chosen = lazy_greedy(objective, self.advocate.batch, rationed=rationed, most=most)
-        return [self._trial(*children[place]) for place in chosen]
+        return lazy_greedy(
+            objective, self.advocate.batch, rationed=self._rationed(children), most=most
+        )
 
     def fresh(self, n: int) -> list[Composition]:
         """Published forms, then compositions drawn at random; few of them have a memory."""
@@ -420,34 +464,18 @@ class _SearchTree:
         share = self.advocate.memory_of_leader if leads else self.advocate.memory
         return 1 + int(share * (len(tried) + n)) - sum(map(self._map.has_memory, tried))
 
-    def _children(
-        self, working: Sequence[CompositionAttempt]
-    ) -> list[tuple[Composition, CompositionAttempt | None]]:
+    def _children(self, working: Sequence[CompositionAttempt]) -> list[Child]:
         """Compositions that were not tried yet, each with the node that it is made from, in a random order."""
-        elites = archive(
-            working, lambda item: self._map.family(item.composition), lambda item: item.criterion
-        )
-        accurate = sorted(working, key=_error)
-        chosen = (*working[:N_NODES], *elites[:N_NODES], *accurate[:N_NODES])
-        nodes = list({attempt.composition.key: attempt for attempt in chosen}.values())
-        found: dict[object, tuple[Composition, CompositionAttempt | None]] = {}
+        nodes = self._nodes(working)
+        found: dict[object, Child] = {}
         for node in nodes:
             edits = [composition for _, composition in self._edited(node.composition)]
             found |= {edit.key: (edit, node) for edit in edits}
-            for _ in range(N_COMBINED if len(edits) > 2 else 0):
-                picked = self.rng.choice(
-                    len(edits), 2 + int(self.rng.random() < 0.3), replace=False
-                )
-                several = combined(
-                    self.grammar, node.composition, [edits[place] for place in picked]
-                )
-                if several is not None:
-                    found[several.key] = several, node
+            found |= {several.key: (several, node) for several in self._combined(node, edits)}
         for _ in range(N_CROSSED if len(nodes) > 1 else 0):
             first, second = self.rng.choice(len(nodes), 2, replace=False)
-            child = crossed(
-                self.grammar, nodes[first].composition, nodes[second].composition, self.rng
-            )
+            parents = nodes[first].composition, nodes[second].composition
+            child = crossed(self.grammar, *parents, self.rng)
             found[child.key] = child, nodes[first]
         for _ in range(N_FRESH if self.advocate.afresh else 0):
             drawn = self.grammar.compose(self.rng)
@@ -455,9 +483,27 @@ class _SearchTree:
         children = [child for key, child in found.items() if key not in self.tried]
         return [children[place] for place in self.rng.permutation(len(children))]
 
-    def _neighbours(
-        self, working: Sequence[CompositionAttempt], with_memory: bool
-    ) -> list[tuple[Composition, CompositionAttempt | None]]:
+    def _nodes(self, working: Sequence[CompositionAttempt]) -> list[CompositionAttempt]:
+        """The best by criterion, the best of every family, and the best by error, each once."""
+        elites = archive(
+            working, lambda item: self._map.family(item.composition), lambda item: item.criterion
+        )
+        accurate = sorted(working, key=_error)
+        chosen = (*working[:N_NODES], *elites[:N_NODES], *accurate[:N_NODES])
+        return list({attempt.composition.key: attempt for attempt in chosen}.values())
+
+    def _combined(
+        self, node: CompositionAttempt, edits: Sequence[Composition]
+    ) -> Iterator[Composition]:
+        """Two or three edits of a node at once, drawn at random, where they go together."""
+        for _ in range(N_COMBINED if len(edits) > 2 else 0):
+            n_edits = 2 + int(self.rng.random() < 0.3)
+            picked = self.rng.choice(len(edits), n_edits, replace=False)
+            several = combined(self.grammar, node.composition, [edits[place] for place in picked])
+            if several is not None:
+                yield several
+
+    def _neighbours(self, working: Sequence[CompositionAttempt], with_memory: bool) -> list[Child]:
         """Untried compositions one edit away from the best, and from the best of some families, in a random order."""
         nodes = [
             working[0],
@@ -467,7 +513,7 @@ class _SearchTree:
                 lambda item: item.criterion,
             )[1:N_FAMILIES],
         ]
-        found: dict[object, tuple[Composition, CompositionAttempt | None]] = {}
+        found: dict[object, Child] = {}
         for node in reversed(nodes):
             for _, edit in self._edited(node.composition):
                 if edit.key not in self.tried and (with_memory or not self._map.has_memory(edit)):

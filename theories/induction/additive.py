@@ -68,6 +68,35 @@ class _PartialSum:
     score: float
 
 
+@dataclass(frozen=True)
+class _TermPool:
+    """Terms that may enter a sum: every lead by itself, or one lead behind every gate."""
+
+    lead: int
+    """Of all its terms; -1 where every lead is one."""
+    slopes: NDArray[np.float32]
+    """``(n_terms,)`` slope of the log likelihood in each term's weight."""
+    squares: NDArray[np.float32]
+    """``(n_terms,)`` information about it."""
+    cross: NDArray[np.float32]
+    """``(n_terms, n_columns)`` information that it shares with the sum's weights."""
+    prices: Array
+
+    def gain(self, known: Array) -> Array:
+        """``(n_terms,)`` score statistic (Rao, 1948) less the price.
+
+        Args:
+            known: ``(n_columns, n_columns)`` covariance of the sum's weights.
+        """
+        information = self.squares.astype(np.float64)
+        explained = np.einsum("kc,kc->k", self.cross @ known, self.cross)
+        if len(known):
+            left = information - explained
+            information = np.where(left > 1e-3 * information, left, np.inf)
+        squares = 0.5 * self.slopes.astype(np.float64) ** 2
+        return np.asarray(squares / np.maximum(information + RIDGE, 1e-6) - self.prices)
+
+
 class AdditiveSearch:
     """Forward selection over given leads and gates."""
 
@@ -76,9 +105,8 @@ class AdditiveSearch:
         self.leads, self.gates, self.lapse = leads, gates, lapse
         self.lead_prices, self.gate_prices = leads.prices, gates.prices
         self.used = counts.sum(axis=1) > 0
-        self.scale = np.sqrt(
-            np.maximum((leads.values.astype(np.float64) ** 2).mean(axis=1), SMALLEST)
-        )
+        squares = (leads.values.astype(np.float64) ** 2).mean(axis=1)
+        self.scale = np.sqrt(np.maximum(squares, SMALLEST))
         self.x = leads.values[:, self.used] / self.scale[:, None].astype(np.float32)
         self.squared = self.x**2
         self.open = gates.values[:, self.used]
@@ -87,9 +115,9 @@ class AdditiveSearch:
 
     def path(self, most: int) -> list[AdditiveRule]:
         """The sums of 1, 2, ... terms, as long as another term pays."""
-        now = _PartialSum(
-            (), np.zeros((0, len(self.n))), np.zeros(0), self._log_likelihood(np.zeros(len(self.n)))
-        )
+        n_cells = len(self.n)
+        nothing = self._log_likelihood(np.zeros(n_cells))
+        now = _PartialSum((), np.zeros((0, n_cells)), np.zeros(0), nothing)
         found: list[AdditiveRule] = []
         for _ in range(most):
             larger = self._larger(now, N_SCREENED)
@@ -138,9 +166,7 @@ class AdditiveSearch:
     def _result(self, now: _PartialSum) -> AdditiveRule:
         weights, columns = now.weights, now.columns
         p, slope = self._response(weights @ columns)
-        information = (columns * (self.n * slope**2 / (p * (1 - p)))) @ columns.T + RIDGE * np.eye(
-            len(weights)
-        )
+        information = self._information(columns, p, slope)
         errors = np.sqrt(np.diag(np.linalg.inv(information)))
         scale = np.array([self.scale[term.lead] for term in now.terms])
         return AdditiveRule(now.terms, weights / scale, errors / scale, self.lapse, now.score)
@@ -149,53 +175,61 @@ class AdditiveSearch:
         self, chosen: list[GatedLead], columns: Array, weights: Array, most: int
     ) -> list[GatedLead]:
         """The terms whose score statistic less their price is largest."""
-        p, slope = self._response(weights @ columns if len(weights) else np.zeros(len(self.n)))
-        residual = ((self.b - self.n * p) * slope / (p * (1 - p))).astype(np.float32)
-        w = (self.n * slope**2 / (p * (1 - p))).astype(np.float32)
-        plain = self.x @ residual, self.squared @ w
-        gated = {item.lead for item in chosen}
-        if (
-            len(self.n) * len(self.open) <= MOST_GATED
-        ):  # else only what is in the sum already may get a gate
-            promise = 0.5 * plain[0] ** 2 / np.maximum(plain[1], 1e-6)
-            gated |= set(np.argsort(-promise, kind="stable")[:N_GATED].tolist())
+        log_odds = weights @ columns if len(weights) else np.zeros(len(self.n))
+        p, slope = self._response(log_odds)
+        variance = p * (1 - p)
+        residual = ((self.b - self.n * p) * slope / variance).astype(np.float32)
+        w = (self.n * slope**2 / variance).astype(np.float32)
         weighed = (columns * w).astype(np.float32)
         known = np.linalg.inv((columns * w) @ columns.T + RIDGE * np.eye(len(columns)))
-        # Each pool: the lead that all its terms have (-1 where every lead is one), slopes, squares, products, prices.
-        pools = [(-1, *plain, self.x @ weighed.T, self.lead_prices)]
-        for lead in sorted(gated) if len(self.open) else ():
-            # Gates are 0 or 1: one product with what is added up where each is open, and no column of a term is made.
-            x = self.x[lead]
-            added = np.concatenate(
-                [(x * residual)[None], (self.squared[lead] * w)[None], x * weighed]
-            )
-            sums = self.open @ added.T
-            pools.append(
-                (
-                    lead,
-                    sums[:, 0],
-                    sums[:, 1],
-                    sums[:, 2:],
-                    self.gate_prices + self.lead_prices[lead],
-                )
-            )
-        ranked: list[tuple[float, int, GatedLead]] = []
-        for lead, slopes, squares, cross, prices in pools:
-            information = squares.astype(np.float64)
-            explained = np.einsum("kc,kc->k", cross @ known, cross)
-            if len(columns):
-                information = np.where(
-                    information - explained > 1e-3 * information, information - explained, np.inf
-                )
-            gain = (
-                0.5 * slopes.astype(np.float64) ** 2 / np.maximum(information + RIDGE, 1e-6)
-                - prices
-            )
-            for place in map(int, np.argsort(-gain, kind="stable")[:N_SCREENED]):
-                term = GatedLead(place) if lead < 0 else GatedLead(lead, place)
+        # Every lead by itself, and behind every gate those that promise most or are in the sum.
+        plain = _TermPool(
+            -1, self.x @ residual, self.squared @ w, self.x @ weighed.T, self.lead_prices
+        )
+        gated = self._gated(chosen, plain)
+        pools = [plain, *(self._behind_gates(lead, residual, w, weighed) for lead in gated)]
+        ranked: list[tuple[float, GatedLead]] = []
+        for pool in pools:
+            gain = pool.gain(known)
+            for place in np.argsort(-gain, kind="stable")[:N_SCREENED].tolist():
+                term = GatedLead(place) if pool.lead < 0 else GatedLead(pool.lead, place)
                 if term not in chosen:
-                    ranked.append((float(gain[place]), len(ranked), term))
-        return [term for _, _, term in sorted(ranked, key=lambda item: -item[0])[:most]]
+                    ranked.append((float(gain[place]), term))
+        ranked.sort(key=lambda item: -item[0])
+        return [term for _, term in ranked[:most]]
+
+    def _gated(self, chosen: list[GatedLead], plain: _TermPool) -> list[int]:
+        """Leads that may get a gate: those in the sum, and where cells are few enough the most promising ones."""
+        if not len(self.open):
+            return []
+        gated = {item.lead for item in chosen}
+        if len(self.n) * len(self.open) <= MOST_GATED:
+            promise = 0.5 * plain.slopes**2 / np.maximum(plain.squares, 1e-6)
+            gated |= set(np.argsort(-promise, kind="stable")[:N_GATED].tolist())
+        return sorted(gated)
+
+    def _behind_gates(
+        self,
+        lead: int,
+        residual: NDArray[np.float32],
+        w: NDArray[np.float32],
+        weighed: NDArray[np.float32],
+    ) -> _TermPool:
+        """One lead behind every gate.
+
+        Gates are 0 or 1: one product with what is added up where each is open, and no column of a term is made.
+        """
+        x = self.x[lead]
+        slopes, squares = (x * residual)[None], (self.squared[lead] * w)[None]
+        added = np.concatenate([slopes, squares, x * weighed])
+        sums = self.open @ added.T
+        prices = self.gate_prices + self.lead_prices[lead]
+        return _TermPool(lead, sums[:, 0], sums[:, 1], sums[:, 2:], prices)
+
+    def _information(self, columns: Array, p: Array, slope: Array) -> Array:
+        """Fisher information of the weights, with the precision of their prior."""
+        w = self.n * slope**2 / (p * (1 - p))
+        return np.asarray((columns * w) @ columns.T + RIDGE * np.eye(len(columns)))
 
     def _column(self, term: GatedLead) -> Array:
         column = self.x[term.lead].astype(np.float64)
@@ -205,14 +239,15 @@ class AdditiveSearch:
         return self._code_length(term) + self.parameter
 
     def _code_length(self, term: GatedLead) -> float:
-        return self.leads.items[term.lead].price + (
-            self.gates.items[term.gate].price if term.gate >= 0 else 0.0
-        )
+        gate = self.gates.items[term.gate].price if term.gate >= 0 else 0.0
+        return self.leads.items[term.lead].price + gate
 
     def _response(self, log_odds: Array) -> tuple[Array, Array]:
+        """Probability of the second option, and its slope in the log odds."""
         plain = expit(log_odds)
         p = (1 - self.lapse) * plain + 0.5 * self.lapse
-        return np.clip(p, 1e-6, 1 - 1e-6), np.maximum((1 - self.lapse) * plain * (1 - plain), 1e-9)
+        slope = (1 - self.lapse) * plain * (1 - plain)
+        return np.clip(p, 1e-6, 1 - 1e-6), np.maximum(slope, 1e-9)
 
     def _log_likelihood(self, log_odds: Array) -> float:
         p, _ = self._response(log_odds)
@@ -227,11 +262,9 @@ class AdditiveSearch:
         reached = objective(weights)
         for _ in range(12):
             p, slope = self._response(weights @ columns)
-            gradient = columns @ ((self.b - self.n * p) * slope / (p * (1 - p))) - RIDGE * weights
-            information = (
-                columns * (self.n * slope**2 / (p * (1 - p)))
-            ) @ columns.T + RIDGE * np.eye(len(weights))
-            move = np.linalg.solve(information, gradient)
+            residual = (self.b - self.n * p) * slope / (p * (1 - p))
+            gradient = columns @ residual - RIDGE * weights
+            move = np.linalg.solve(self._information(columns, p, slope), gradient)
             for step in (1.0, 0.5, 0.25, 0.06):
                 ahead = objective(weights + step * move)
                 if ahead > reached:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.theories.induction.option_score import ORDINALS, OptionScore
+from lakatos.theories.induction.option_score import ORDINALS, OptionScore, PricedExpression, filled
 
 Array = NDArray[Any]
 STEP = float(np.log(2))
@@ -31,18 +31,12 @@ MOST_PAIRED = 70
 MOST_CONSTANTS = 6
 """Levels with which a number is compared."""
 TIMES = (0.5, 1.0, 2.0)
-SHARES = "amount in proportion to the largest of both and its probability"
 MOST_CUES = 6
 """Up to which each pair of cues is a list of its own."""
 
 
-@dataclass(frozen=True)
-class OptionNumbers:
-    """Numbers of each option, ``(n_trials, 2, n)``."""
-
-    code: str
-    words: str
-    price: float
+class OptionNumbers(PricedExpression):
+    """A list of numbers for each option: an expression of shape ``(n_trials, 2, n)``."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +56,46 @@ class ExpressionPool:
         return len(self.prices)
 
 
+GAMBLE_LISTS = (
+    OptionNumbers("x", "amounts", 1.0),
+    OptionNumbers("q", "probabilities", 1.0),
+    OptionNumbers("(q * x)", "amounts times probabilities", 1.0),
+    OptionNumbers("(used * x)", "amounts that may occur", 1.5),
+    OptionNumbers("(q * (x > 0))", "probabilities of gains", 2.0),
+    OptionNumbers("(q * (x < 0))", "probabilities of losses", 2.0),
+)
+RATED_LISTS = (
+    OptionNumbers("x", "ratings", 0.5),
+    OptionNumbers("(x - x[:, ::-1])", "advantages", 1.5),
+    OptionNumbers("(x > x[:, ::-1])", "cues on which it is ahead", 1.5),
+    OptionNumbers("(x >= x[:, ::-1])", "cues on which it is not behind", 2.0),
+    OptionNumbers("(x == x[:, ::-1])", "cues on which both are equal", 2.0),
+)
+COMPARED_RATINGS = (
+    OptionNumbers("(x * (x > x[:, ::-1]))", "ratings on cues on which it is ahead", 2.0),
+    OptionNumbers("(x * (x < x[:, ::-1]))", "ratings on cues on which it is behind", 2.5),
+    OptionNumbers("(x * (x != x[:, ::-1]))", "ratings on cues on which both differ", 2.0),
+)
+HIGH_RATINGS = (OptionNumbers("(x * (x >= {level:g}))", "ratings of at least {level:g}", 3.0),)
+RATING_DISTANCES = (
+    OptionNumbers("xp.abs(x - {level:g})", "distances of the ratings from {level:g}", 3.0),
+)
+CUE_LISTS = (
+    OptionNumbers("upper(x, xp)", "ratings but the lowest", 2.0),
+    OptionNumbers("lower(x, xp)", "ratings but the highest", 2.0),
+    OptionNumbers("changes(x, xp)", "changes from cue to cue", 2.0),
+    OptionNumbers("xp.abs(changes(x, xp))", "sizes of the changes from cue to cue", 2.0),
+)
+LISTS_WITHOUT_ONE = (
+    OptionNumbers("others(x, {k}, xp)", "ratings on all cues but the {ordinal} most valid", 3.0),
+)
+LISTS_OF_TWO = (
+    OptionNumbers("cues(x, {i}, {j}, xp)", "ratings on the {first} and {second} most valid cue", 3.5),
+)  # fmt: skip
+
+
 def lists(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterator[OptionNumbers]:
-    """Of rated products, by cue; of gambles, by outcome.
+    """Lists of numbers that each option has: of rated products, by cue; of gambles, by outcome.
 
     Args:
         domain: Its name.
@@ -71,121 +103,99 @@ def lists(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterat
         levels: Ratings that occur.
     """
     if domain == "risky":
-        yield OptionNumbers("x", "amounts", 1.0)
-        yield OptionNumbers("q", "probabilities", 1.0)
-        yield OptionNumbers("(q * x)", "amounts times probabilities", 1.0)
-        yield OptionNumbers("(used * x)", "amounts that may occur", 1.5)
-        yield OptionNumbers("(q * (x > 0))", "probabilities of gains", 2.0)
-        yield OptionNumbers("(q * (x < 0))", "probabilities of losses", 2.0)
-    if domain != "multiattribute":
-        return
-    other, least = "x[:, ::-1]", min(n_cues)
-    yield OptionNumbers("x", "ratings", 0.5)
-    yield OptionNumbers(f"(x - {other})", "advantages", 1.5)
-    yield OptionNumbers(f"(x > {other})", "cues on which it is ahead", 1.5)
-    yield OptionNumbers(f"(x >= {other})", "cues on which it is not behind", 2.0)
-    yield OptionNumbers(f"(x == {other})", "cues on which both are equal", 2.0)
+        yield from GAMBLE_LISTS
+    if domain == "multiattribute":
+        yield from _rated_lists(min(n_cues), max(n_cues), levels)
+
+
+def _rated_lists(least: int, most: int, levels: Sequence[float]) -> Iterator[OptionNumbers]:
+    """Lists by cue, where experiments have between ``least`` and ``most`` cues."""
+    yield from RATED_LISTS
     if len(levels) > 2:
-        yield OptionNumbers(f"(x * (x > {other}))", "ratings on cues on which it is ahead", 2.0)
-        yield OptionNumbers(f"(x * (x < {other}))", "ratings on cues on which it is behind", 2.5)
-        yield OptionNumbers(f"(x * (x != {other}))", "ratings on cues on which both differ", 2.0)
+        yield from COMPARED_RATINGS
         for level in levels[1:]:
-            yield OptionNumbers(f"(x * (x >= {level:g}))", f"ratings of at least {level:g}", 3.0)
+            yield from filled(HIGH_RATINGS, level=level)
         for level in levels[1:-1]:
-            yield OptionNumbers(
-                f"xp.abs(x - {level:g})", f"distances of the ratings from {level:g}", 3.0
-            )
+            yield from filled(RATING_DISTANCES, level=level)
     if least > 2:
-        yield OptionNumbers("upper(x, xp)", "ratings but the lowest", 2.0)
-        yield OptionNumbers("lower(x, xp)", "ratings but the highest", 2.0)
-        yield OptionNumbers("changes(x, xp)", "changes from cue to cue", 2.0)
-        yield OptionNumbers("xp.abs(changes(x, xp))", "sizes of the changes from cue to cue", 2.0)
+        yield from CUE_LISTS
     if least > 1:
         for k in range(least):
-            yield OptionNumbers(
-                f"others(x, {k}, xp)", f"ratings on all cues but the {ORDINALS[k]} most valid", 3.0
-            )
-    if 3 < least <= MOST_CUES and least == max(n_cues):
+            yield from filled(LISTS_WITHOUT_ONE, k=k, ordinal=ORDINALS[k])
+    if 3 < least <= MOST_CUES and least == most:
         for i, j in combinations(range(least), 2):
-            yield OptionNumbers(
-                f"cues(x, {i}, {j}, xp)",
-                f"ratings on the {ORDINALS[i]} and {ORDINALS[j]} most valid cue",
-                3.5,
-            )
+            yield from filled(LISTS_OF_TWO, i=i, j=j, first=ORDINALS[i], second=ORDINALS[j])
+
+
+TOTAL = (OptionScore("{x}.sum(axis=-1)", "total of the {words}", 0.5),)
+REDUCED = (
+    OptionScore("{x}.max(axis=-1)", "highest of the {words}", 1),
+    OptionScore("{x}.min(axis=-1)", "lowest of the {words}", 1),
+    OptionScore("({x}.max(axis=-1) - {x}.min(axis=-1))", "range of the {words}", 1.5),
+    OptionScore("{x}.prod(axis=-1)", "product of the {words}", 3),
+    OptionScore("0.5 * (xp.sort({x}, axis=-1)[..., (xp.sort({x}, axis=-1).shape[-1] - 1) // 2]"
+                " + xp.sort({x}, axis=-1)[..., xp.sort({x}, axis=-1).shape[-1] // 2])",
+                "median of the {words}", 1.5),
+    OptionScore("xp.sort({x}, axis=-1)[..., -2:].sum(axis=-1)", "total of the two highest of the {words}", 2.5),
+    OptionScore("xp.sort({x}, axis=-1)[..., :2].sum(axis=-1)", "total of the two lowest of the {words}", 2.5),
+    OptionScore("(xp.diff(xp.sort({x}, axis=-1), axis=-1) > 1e-9).sum(axis=-1)",
+                "number of different values among the {words}", 2),
+    OptionScore("(xp.abs({x}[..., None] - {x}[..., None, :]) < 1e-9).sum(axis=-1).max(axis=-1)",
+                "largest number of equal ones among the {words}", 2.5),
+    OptionScore("{x}.argmax(axis=-1)", "place of the highest of the {words}", 2),
+    OptionScore("{x}.argmin(axis=-1)", "place of the lowest of the {words}", 2),
+    OptionScore("({x}[..., -1] - {x}[..., 0])", "last less first of the {words}", 2),
+)  # fmt: skip
+LONGEST_ROW = (
+    OptionScore("longest_run({x}, xp)", "longest row of equal neighbours among the {words}", 3),
+)
+COUNTED = (
+    OptionScore("({x} >= {level:g}).sum(axis=-1)", "number of at least {level:g} among the {words}", 2),
+    OptionScore("(xp.abs({x} - {level:g}) < 1e-9).sum(axis=-1)", "number of {level:g} among the {words}", 2),
+)  # fmt: skip
 
 
 def numbers(found: Sequence[OptionNumbers], levels: Sequence[float]) -> Iterator[OptionScore]:
-    """What lists are reduced to."""
+    """What lists are reduced to.
+
+    Args:
+        found: The lists.
+        levels: Ratings that are counted in them.
+    """
     for part in found:
         x, words, price = part.code, part.words, part.price
-        yield OptionScore(f"{x}.sum(axis=-1)", f"total of the {words}", price + 0.5)
+        yield from filled(TOTAL, price, x=x, words=words)
         if x.startswith("(x ") and ("> x[" in x or "= x[" in x) and "*" not in x:
             continue  # of what is or is not, only the number matters
-        yield OptionScore(f"{x}.max(axis=-1)", f"highest of the {words}", price + 1)
-        yield OptionScore(f"{x}.min(axis=-1)", f"lowest of the {words}", price + 1)
-        yield OptionScore(
-            f"({x}.max(axis=-1) - {x}.min(axis=-1))", f"range of the {words}", price + 1.5
-        )
-        yield OptionScore(f"{x}.prod(axis=-1)", f"product of the {words}", price + 3)
-        ranked = f"xp.sort({x}, axis=-1)"
-        middle = f"{ranked}.shape[-1]"
-        yield OptionScore(
-            f"0.5 * ({ranked}[..., ({middle} - 1) // 2] + {ranked}[..., {middle} // 2])",
-            f"median of the {words}",
-            price + 1.5,
-        )
-        yield OptionScore(
-            f"{ranked}[..., -2:].sum(axis=-1)",
-            f"total of the two highest of the {words}",
-            price + 2.5,
-        )
-        yield OptionScore(
-            f"{ranked}[..., :2].sum(axis=-1)",
-            f"total of the two lowest of the {words}",
-            price + 2.5,
-        )
-        yield OptionScore(
-            f"(xp.diff({ranked}, axis=-1) > 1e-9).sum(axis=-1)",
-            f"number of different values among the {words}",
-            price + 2,
-        )
-        yield OptionScore(
-            f"(xp.abs({x}[..., None] - {x}[..., None, :]) < 1e-9).sum(axis=-1).max(axis=-1)",
-            f"largest number of equal ones among the {words}",
-            price + 2.5,
-        )
-        yield OptionScore(f"{x}.argmax(axis=-1)", f"place of the highest of the {words}", price + 2)
-        yield OptionScore(f"{x}.argmin(axis=-1)", f"place of the lowest of the {words}", price + 2)
-        yield OptionScore(
-            f"({x}[..., -1] - {x}[..., 0])", f"last less first of the {words}", price + 2
-        )
+        yield from filled(REDUCED, price, x=x, words=words)
         if x in ("x", "q"):
-            yield OptionScore(
-                f"longest_run({x}, xp)",
-                f"longest row of equal neighbours among the {words}",
-                price + 3,
-            )
+            yield from filled(LONGEST_ROW, price, x=x, words=words)
         for level in levels:
-            yield OptionScore(
-                f"({x} >= {level:g}).sum(axis=-1)",
-                f"number of at least {level:g} among the {words}",
-                price + 2,
-            )
-            yield OptionScore(
-                f"(xp.abs({x} - {level:g}) < 1e-9).sum(axis=-1)",
-                f"number of {level:g} among the {words}",
-                price + 2,
-            )
+            yield from filled(COUNTED, price, x=x, words=words, level=level)
 
 
-@dataclass(frozen=True)
-class CueCondition:
-    """What some cues of a product fulfil, ``(n_trials, 2, n_cues)``."""
+class CueCondition(PricedExpression):
+    """What some cues of a product fulfil, ``(n_trials, 2, n_cues)``; its words come after "on which"."""
 
-    code: str
-    words: str
-    """After "on which"."""
-    price: float
+
+CONDITIONS = (
+    CueCondition("(x > x[:, ::-1])", "it is ahead", 1.5),
+    CueCondition("(x < x[:, ::-1])", "it is behind", 1.5),
+    CueCondition("(x != x[:, ::-1])", "both differ", 1.5),
+    CueCondition("(x == x[:, ::-1])", "both are equal", 2.0),
+    CueCondition("unmatched(x, xp)", "its rating is left when equal ones of both cancel out in pairs", 2.5),
+)  # fmt: skip
+FAR_APART = (
+    CueCondition("(xp.abs(x - x[:, ::-1]) >= {gap:g} - 1e-9)", "both differ by at least {gap:g}", 3.0),
+)  # fmt: skip
+RATINGS_FOUND = (
+    CueCondition("((x[..., None] == x[..., None, :]).sum(axis=-1) > 1)", "its rating comes more than once", 2.5),
+    CueCondition("((x[..., None] == x[..., None, :]).sum(axis=-1) == 1)", "its rating comes but once", 2.5),
+    CueCondition("((x[..., None] == x[:, ::-1][:, :, None]).sum(axis=-1) > 0)",
+                 "its rating is found somewhere on the other", 2.5),
+    CueCondition("((x[..., None] == x[:, ::-1][:, :, None]).sum(axis=-1) == 0)",
+                 "its rating is found nowhere on the other", 2.5),
+)  # fmt: skip
 
 
 def conditions(levels: Sequence[float]) -> Iterator[CueCondition]:
@@ -194,28 +204,34 @@ def conditions(levels: Sequence[float]) -> Iterator[CueCondition]:
     Args:
         levels: Ratings that occur.
     """
-    other = "x[:, ::-1]"
-    yield CueCondition(f"(x > {other})", "it is ahead", 1.5)
-    yield CueCondition(f"(x < {other})", "it is behind", 1.5)
-    yield CueCondition(f"(x != {other})", "both differ", 1.5)
-    yield CueCondition(f"(x == {other})", "both are equal", 2.0)
-    yield CueCondition(
-        "unmatched(x, xp)", "its rating is left when equal ones of both cancel out in pairs", 2.5
-    )
+    yield from CONDITIONS
     for level in levels[2:]:
-        gap = level - levels[0]
-        yield CueCondition(
-            f"(xp.abs(x - {other}) >= {gap:g} - 1e-9)", f"both differ by at least {gap:g}", 3.0
-        )
+        yield from filled(FAR_APART, gap=level - levels[0])
     if len(levels) > 2:
-        own, others = (
-            f"(x[..., None] == {part}).sum(axis=-1)"
-            for part in ("x[..., None, :]", f"{other}[:, :, None]")
-        )
-        yield CueCondition(f"({own} > 1)", "its rating comes more than once", 2.5)
-        yield CueCondition(f"({own} == 1)", "its rating comes but once", 2.5)
-        yield CueCondition(f"({others} > 0)", "its rating is found somewhere on the other", 2.5)
-        yield CueCondition(f"({others} == 0)", "its rating is found nowhere on the other", 2.5)
+        yield from RATINGS_FOUND
+
+
+WHERE_FULFILLED = (
+    OptionScore("first_where({where}, x, -1.0, xp)", "first rating on {words}, -1 if there are none", 0),
+    OptionScore("first_where({where}[..., ::-1], x[..., ::-1], -1.0, xp)",
+                "last rating on {words}, -1 if there are none", 0),
+    OptionScore("xp.where({where}.any(axis=-1), highest_where({where}, x, xp), -1.0)",
+                "highest rating on {words}, -1 if there are none", 0),
+    OptionScore("xp.where({where}.any(axis=-1), -highest_where({where}, -x, xp), -1.0)",
+                "lowest rating on {words}, -1 if there are none", 0),
+    OptionScore("{where}.sum(axis=-1)", "number of {words}", 0),
+    OptionScore("(x * {where}).sum(axis=-1)", "total of the ratings on {words}", 0.5),
+)  # fmt: skip
+# Reading until enough is said: Lee & Cummins (2004), Psychonomic Bulletin & Review 11(2), 343-352.
+CUES_AHEAD = (
+    OptionScore("reached(xp.sign((x - x[:, ::-1]){order}), {ahead}, xp)",
+                "being ahead when the cues for one first outnumber the others by {ahead}, read {way}", 3.5),
+)  # fmt: skip
+SUMS_APART = (
+    OptionScore("reached((x - x[:, ::-1]){order}, {gap:g}, xp)",
+                "being ahead when the sums of the ratings first differ by {gap:g}, added {way}", 3.5),
+)  # fmt: skip
+READING_ORDERS = (("", "from the most valid cue"), ("[..., ::-1]", "from the least valid cue"))
 
 
 def looked_up(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterator[OptionScore]:
@@ -229,35 +245,64 @@ def looked_up(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> It
     if domain != "multiattribute" or min(n_cues) < 2:
         return
     for item in conditions(levels):
-        where, words, price = item.code, f"cues on which {item.words}", item.price + 1
-        back = f"first_where({where}[..., ::-1], x[..., ::-1], -1.0, xp)"
-        high = f"xp.where({where}.any(axis=-1), highest_where({where}, x, xp), -1.0)"
-        low = f"xp.where({where}.any(axis=-1), -highest_where({where}, -x, xp), -1.0)"
-        yield OptionScore(
-            f"first_where({where}, x, -1.0, xp)",
-            f"first rating on {words}, -1 if there are none",
-            price,
-        )
-        yield OptionScore(back, f"last rating on {words}, -1 if there are none", price)
-        yield OptionScore(high, f"highest rating on {words}, -1 if there are none", price)
-        yield OptionScore(low, f"lowest rating on {words}, -1 if there are none", price)
-        yield OptionScore(f"{where}.sum(axis=-1)", f"number of {words}", price)
-        yield OptionScore(
-            f"(x * {where}).sum(axis=-1)", f"total of the ratings on {words}", price + 0.5
-        )
-    # Reading until enough is said: Lee & Cummins (2004), Psychonomic Bulletin & Review 11(2), 343-352.
-    ahead = "(x - x[:, ::-1])"
-    for order, way in (
-        ("", "from the most valid cue"),
-        ("[..., ::-1]", "from the least valid cue"),
-    ):
-        for more in range(2, max(min(n_cues), 2)):
-            says = f"being ahead when the cues for one first outnumber the others by {more}, read {way}"
-            yield OptionScore(f"reached(xp.sign({ahead}{order}), {more}, xp)", says, 3.5)
+        words = f"cues on which {item.words}"
+        yield from filled(WHERE_FULFILLED, item.price + 1, where=item.code, words=words)
+    for order, way in READING_ORDERS:
+        for ahead in range(2, max(min(n_cues), 2)):
+            yield from filled(CUES_AHEAD, order=order, way=way, ahead=ahead)
         for level in levels[2:]:
-            gap = level - levels[0]
-            says = f"being ahead when the sums of the ratings first differ by {gap:g}, added {way}"
-            yield OptionScore(f"reached({ahead}{order}, {gap:g}, xp)", says, 3.5)
+            yield from filled(SUMS_APART, order=order, way=way, gap=level - levels[0])
+
+
+# Of gambles: amounts where chances are extreme, what only one gamble has (Kahneman & Tversky (1979),
+# Econometrica 47(2), 263-291), and amounts beside their chances.
+LIKELY_AMOUNTS = (
+    OptionScore("highest_where({where}, x, xp)", "amount that is {words}, the highest of several", 3.5),
+    OptionScore("-highest_where({where}, -x, xp)", "amount that is {words}, the lowest of several", 3.5),
+)  # fmt: skip
+LIKELY_PLACES = (
+    ("extreme(xp.where(used, q, -1.0), 'max', xp)", "likeliest"),
+    ("extreme(xp.where(used, q, 2.0), 'min', xp)", "least likely"),
+)
+SHARED = "((xp.abs(x[..., None] - x[:, ::-1, None]) < 1e-9) * used[:, ::-1, None]).any(axis=-1)"
+OWN = f"(used * (1 - {SHARED}) > 0)"
+OWN_AMOUNTS = (
+    OptionScore(f"xp.where({OWN}.any(axis=-1), highest_where({OWN}, x, xp), 0.0)",
+                "highest amount that the other does not have, 0 if there is none", 3.5),
+    OptionScore(f"xp.where({OWN}.any(axis=-1), -highest_where({OWN}, -x, xp), 0.0)",
+                "lowest amount that the other does not have, 0 if there is none", 3.5),
+    OptionScore(f"(q * {SHARED}).sum(axis=-1)", "probability of amounts that the other has too", 3.5),
+)  # fmt: skip
+AMOUNTS_BESIDE_CHANCES = (
+    OptionScore("highest_where(used, ({scale}), xp)", "largest difference between {amounts}", 4),
+    OptionScore("-highest_where(used, -({scale}), xp)", "smallest difference between {amounts}", 4),
+    OptionScore("highest_where(used, xp.abs({scale}), xp)", "largest distance between {amounts}", 4),
+    OptionScore("-highest_where(used, -xp.abs({scale}), xp)", "smallest distance between {amounts}", 4),
+)  # fmt: skip
+SCALES = (
+    ("x - 100 * q", "amount and its percentage"),
+    ("x / size[..., None] - q", "amount in proportion to the largest of both and its probability"),
+)
+# Of rated products: ratings where another list is extreme.
+RATING_PLACES = (
+    ("x[:, ::-1]", "the other's rating", 3.0),
+    ("(x - x[:, ::-1])", "its advantage", 3.5),
+    ("xp.abs(x - x[:, ::-1])", "the difference", 3.5),
+)
+RATINGS_AT = (
+    OptionScore("xp.take_along_axis(x, {code}.arg{end}(axis=-1)[..., None], axis=-1)[..., 0]",
+                "rating on the most valid cue on which {words} is {extreme}", 0),
+    OptionScore("highest_where(extreme({code}, {end!r}, xp), x, xp)",
+                "highest rating on cues on which {words} is {extreme}", 0.5),
+    OptionScore("-highest_where(extreme({code}, {end!r}, xp), -x, xp)",
+                "lowest rating on cues on which {words} is {extreme}", 0.5),
+)  # fmt: skip
+ADVANTAGES = (
+    OptionScore("xp.take_along_axis(x - x[:, ::-1], x.argmax(axis=-1)[..., None], axis=-1)[..., 0]",
+                "advantage on its own best cue", 3.5),
+    OptionScore("xp.take_along_axis(x - x[:, ::-1], x.argmin(axis=-1)[..., None], axis=-1)[..., 0]",
+                "advantage on its own worst cue", 3.5),
+)  # fmt: skip
 
 
 def picked(domain: str, n_cues: Sequence[int]) -> Iterator[OptionScore]:
@@ -268,73 +313,18 @@ def picked(domain: str, n_cues: Sequence[int]) -> Iterator[OptionScore]:
         n_cues: Of every experiment.
     """
     if domain == "risky":
-        for end, words, outside in (("max", "likeliest", "-1.0"), ("min", "least likely", "2.0")):
-            where = f"extreme(xp.where(used, q, {outside}), {end!r}, xp)"
-            yield OptionScore(
-                f"highest_where({where}, x, xp)",
-                f"amount that is {words}, the highest of several",
-                3.5,
-            )
-            yield OptionScore(
-                f"-highest_where({where}, -x, xp)",
-                f"amount that is {words}, the lowest of several",
-                3.5,
-            )
-        # What both gambles may pay, and what only one of them: Kahneman & Tversky (1979), Econometrica 47(2), 263-291.
-        shared = (
-            "((xp.abs(x[..., None] - x[:, ::-1, None]) < 1e-9) * used[:, ::-1, None]).any(axis=-1)"
-        )
-        own = f"(used * (1 - {shared}) > 0)"
-        for code, words in (
-            (f"highest_where({own}, x, xp)", "highest"),
-            (f"-highest_where({own}, -x, xp)", "lowest"),
-        ):
-            text = f"{words} amount that the other does not have, 0 if there is none"
-            yield OptionScore(f"xp.where({own}.any(axis=-1), {code}, 0.0)", text, 3.5)
-        yield OptionScore(
-            f"(q * {shared}).sum(axis=-1)", "probability of amounts that the other has too", 3.5
-        )
-        # Amounts beside their chances, in percent and in proportion to the largest amount.
-        for scale, amounts in (
-            ("x - 100 * q", "amount and its percentage"),
-            ("x / size[..., None] - q", SHARES),
-        ):
-            for code, words in ((f"({scale})", "difference"), (f"xp.abs({scale})", "distance")):
-                text = f"{words} between {amounts}"
-                yield OptionScore(f"highest_where(used, {code}, xp)", f"largest {text}", 4)
-                yield OptionScore(f"-highest_where(used, -{code}, xp)", f"smallest {text}", 4)
-    if domain != "multiattribute" or min(n_cues) < 2:
-        return
-    other = "x[:, ::-1]"
-    places = (
-        (other, "the other's rating", 3.0),
-        (f"(x - {other})", "its advantage", 3.5),
-        (f"xp.abs(x - {other})", "the difference", 3.5),
-    )
-    for code, words, price in places:
-        for end, extreme in (("max", "highest"), ("min", "lowest")):
-            where = f"extreme({code}, {end!r}, xp)"
-            yield OptionScore(
-                f"xp.take_along_axis(x, {code}.arg{end}(axis=-1)[..., None], axis=-1)[..., 0]",
-                f"rating on the most valid cue on which {words} is {extreme}",
-                price,
-            )
-            yield OptionScore(
-                f"highest_where({where}, x, xp)",
-                f"highest rating on cues on which {words} is {extreme}",
-                price + 0.5,
-            )
-            yield OptionScore(
-                f"-highest_where({where}, -x, xp)",
-                f"lowest rating on cues on which {words} is {extreme}",
-                price + 0.5,
-            )
-    for end, extreme in (("max", "best"), ("min", "worst")):
-        yield OptionScore(
-            f"xp.take_along_axis(x - {other}, x.arg{end}(axis=-1)[..., None], axis=-1)[..., 0]",
-            f"advantage on its own {extreme} cue",
-            3.5,
-        )
+        for where, words in LIKELY_PLACES:
+            yield from filled(LIKELY_AMOUNTS, where=where, words=words)
+        yield from OWN_AMOUNTS
+        for scale, amounts in SCALES:
+            yield from filled(AMOUNTS_BESIDE_CHANCES, scale=scale, amounts=amounts)
+    if domain == "multiattribute" and min(n_cues) >= 2:
+        for code, words, price in RATING_PLACES:
+            for end, extreme in (("max", "highest"), ("min", "lowest")):
+                yield from filled(
+                    RATINGS_AT, price, code=code, words=words, end=end, extreme=extreme
+                )
+        yield from ADVANTAGES
 
 
 def normalized(prices: Array) -> Array:

@@ -9,7 +9,7 @@ each fold of trials. What wins is fitted to all answers and written as source.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -116,7 +116,8 @@ def induce(
     if not trials or any(item.n_options != trials[0].n_options for item in trials):
         return []
     if domain.sequential:
-        return [item for item in _lessons(domain, trials, rng) if item.criterion > least][:n_most]
+        found = _lessons(domain, trials, rng)
+        return [item for item in found if item.criterion > least][:n_most]
     if trials[0].n_options != 2:
         return []
     answers = read_answers(domain, trials)
@@ -124,47 +125,56 @@ def induce(
     if n_groups < 2 * N_FOLDS:
         return []
     place = rng.permutation(n_groups)[answers.group]
-    first = sorted(trials[0].stimuli.arrays)[0]
-    found = []
-    total = float(answers.count.sum())
     if past is None:
         past = _looks_back(answers, rng)
+    total = float(answers.count.sum())
     shared = most_explained(answers) > least * total
-    for form in _forms(answers, first, shared=shared, past=past):
-        counts = _counts(answers, form.by_row, np.ones(len(answers.counts), dtype=bool))
-        models, explained = form.fit(counts), _explained(form, answers, counts)
-        if max(map(explained, models.values()), default=-np.inf) <= least * total:
-            continue
-        size, score = best_size(form, answers, place)
-        if size is None:
-            continue
-        # A larger one that explains no more was better by chance on the trials left out.
-        model = max(
-            [item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]],
-            key=explained,
-        )
-        source, claim = (_in_words_of(domain, text) for text in form.write(model))
-        if form.by_row and "def learn" not in source:  # found without memory too
-            continue
-        price = model.price / total
-        found.append(
-            InducedRule(
-                source,
-                score,
-                _error(answers, model, form.by_row),
-                model.n_terms,
-                form.kind,
-                claim,
-                price,
-            )
-        )
-    found = sorted(
-        (item for item in found if item.criterion > least), key=lambda item: -item.criterion
-    )
+    first = sorted(trials[0].stimuli.arrays)[0]
+    forms = _forms(answers, first, shared=shared, past=past)
+    tried = (_best_of_form(form, domain, answers, place, least * total) for form in forms)
+    found = [item for item in tried if item is not None and item.criterion > least]
+    # Of each kind the best.
     kinds: dict[str, InducedRule] = {}
-    for item in found:
+    for item in sorted(found, key=lambda item: -item.criterion):
         kinds.setdefault(item.kind, item)
     return list(kinds.values())[:n_most]
+
+
+def _best_of_form(
+    form: RuleForm,
+    domain: Domain,
+    answers: InductionAnswers,
+    place: NDArray[np.intp],
+    least: float,
+) -> InducedRule | None:
+    """The rule of one form, of the size that predicts left-out trials best, fitted to all answers.
+
+    Args:
+        form: The way to find and to write it.
+        domain: Of the answers.
+        answers: All of them.
+        place: ``(n_trials,)`` order in which trials are divided into folds.
+        least: Nats that it must explain of the answers that it is fitted to.
+
+    Returns:
+        None if no rule does, if none can be judged, or if one with a memory does not use it.
+    """
+    counts = _counts(answers, form.by_row, np.ones(len(answers.counts), dtype=bool))
+    models, explained = form.fit(counts), _explained(form, answers, counts)
+    if max(map(explained, models.values()), default=-np.inf) <= least:
+        return None
+    size, score = best_size(form, answers, place)
+    if size is None:
+        return None
+    # A larger one that explains no more was better by chance on the trials left out.
+    small = [item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]]
+    model = max(small, key=explained)
+    source, claim = (_in_words_of(domain, text) for text in form.write(model))
+    if form.by_row and "def learn" not in source:  # found without memory too
+        return None
+    price = model.price / float(answers.count.sum())
+    error = _error(answers, model, form.by_row)
+    return InducedRule(source, score, error, model.n_terms, form.kind, claim, price)
 
 
 def _in_words_of(domain: Domain, text: str) -> str:
@@ -195,21 +205,24 @@ def _looks_back(answers: InductionAnswers, rng: np.random.Generator) -> bool:
 def _lessons(
     domain: Domain, trials: Sequence[Trials], rng: np.random.Generator
 ) -> list[InducedRule]:
+    """Rules of learning, best first; none where there is more than one stage, or order is unknown."""
     if any(item.pooled or item.stimuli["stage"].any() for item in trials):
         return []
-    found = [
-        InducedRule(
-            item.source,
-            item.cross_validated,
-            item.error,
-            item.n_terms,
-            item.kind,
-            item.claim,
-            item.price,
-        )
-        for item in induce_lessons(domain, trials, rng)
-    ]
+    found = [InducedRule(**vars(item)) for item in induce_lessons(domain, trials, rng)]
     return sorted(found, key=lambda item: -item.criterion)
+
+
+@dataclass(frozen=True)
+class SearchLanguage:
+    """What rules without a memory are made of, on the distinct trials."""
+
+    answers: InductionAnswers
+    """With the scores that the leads are made of."""
+    plain: TermTable
+    """Leads as numbers."""
+    signed: TermTable
+    """Leads as sides."""
+    gates: TermTable
 
 
 def _forms(answers: InductionAnswers, first: str, *, shared: bool, past: bool) -> list[RuleForm]:
@@ -221,132 +234,149 @@ def _forms(answers: InductionAnswers, first: str, *, shared: bool, past: bool) -
         shared: Whether a rule that says the same of everybody, whatever came before, could be good enough.
         past: Whether answers depend on one's own past.
     """
-    # First look: single leads (what speaks for an option) and gates (conditions), grown into rule
-    # lists of every size.
-    plain = leads(answers)
-    signed = signs(plain)
     if not shared and not past:
+        signed = signs(leads(answers))
         return [_mixture_form(signed, answers, first)] if answers.has_order else []
-    divisions = gates(answers)
-    everybody = answers.counts
-    search = TreeSearch(signed, divisions, everybody)
-    grown = search.grow()
-    # A second look, closer: expressions that promise something in the regions of what was found, and thresholds beside.
-    used = sorted({gate for item in grown.values() for gate in _gates_of(item.node)})
-    promising = np.union1d(used, search.deeper[:N_REGIONS]).astype(np.intp)
-    places = [
-        region
-        for item in grown.values()
-        for region in regions_of(item.node, signed.values, divisions.values)
-    ]
-    followed = search.followed(N_REGIONS)
-    undecided = signed.values[followed] == 0
-    regions = np.unique(
-        np.concatenate([np.array(places), undecided[undecided.any(axis=1)]]), axis=0
-    )
-    # The language grows: combinations of leads that promise something in those regions, thresholds
-    # beside those in use, and gates that follow the best leads.
-    answers = with_combinations(answers, divisions.take(promising), regions)
-    plain = leads(answers)
-    signed = signs(plain)
-    divisions = finer(answers, divisions.take(used)).joined(divisions)
-    guides = TreeSearch(signed, divisions, everybody).followed(N_GUIDES)
-    divisions = distinct(
-        divisions.joined(more_gates(answers, atoms_of(answers), signed, guides)), is_signed=False
-    )
-    # Second look, with the larger language; its best rule list says how often people lapse.
-    search = TreeSearch(signed, divisions, everybody)
+    found = _language(answers)
+    answers, signed, gate = found.answers, found.signed, found.gates
+    # Rule lists in this language; the best one says how often people lapse.
+    search = TreeSearch(signed, gate, answers.counts)
     grown = search.grow()
     best = max(grown.values(), key=lambda item: item.score)
-    _, lapse = sharpened(best.node, branches(best.node, signed, divisions, everybody))
-    columns = plain.joined(signed).joined(_lean(plain.values.shape[1], first))
-    lapse = best_lapse(columns, divisions, everybody, lapse)
+    _, lapse = sharpened(best.node, branches(best.node, signed, gate, answers.counts))
+    columns = found.plain.joined(signed).joined(_lean(found.plain.values.shape[1], first))
+    lapse = best_lapse(columns, gate, answers.counts, lapse)
     # Two kinds of rules without a memory: a rule list, and weighed sums of reasons.
     forms = [
-        _tree_form("rule list", False, signed, divisions, answers, first),
-        *_sum_forms(
-            "weighed reasons", False, columns, divisions, answers, first, lapse, MOST_TERMS
-        ),
+        _tree_form("rule list", False, signed, gate, answers, first),
+        *_sum_forms("weighed reasons", False, columns, gate, answers, first, lapse, MOST_TERMS),
     ]
     # Where the order of answers is known: people who mix rules, and rules that use one's own past.
     if answers.has_order:
         forms.append(_mixture_form(signed, answers, first))
         if past:
-            forms += _past_forms(
-                answers, first, plain, signed, divisions, search.deeper, grown, lapse
-            )
+            forms += _past_forms(found, first, search.deeper, grown, lapse)
     return forms
 
 
-def _past_forms(
-    answers: InductionAnswers,
-    first: str,
-    plain: TermTable,
+def _language(answers: InductionAnswers) -> SearchLanguage:
+    """Leads and gates of the vocabulary, joined by what promises something where rules of these do.
+
+    Leads say what speaks for an option, gates are conditions. Both grow after a first look at the
+    rule lists that they make.
+    """
+    signed = signs(leads(answers))
+    divisions = gates(answers)
+    everybody = answers.counts
+    search = TreeSearch(signed, divisions, everybody)
+    grown = search.grow()
+    used = _all_gates_of(grown)
+    promising = np.union1d(used, search.deeper[:N_REGIONS]).astype(np.intp)
+    # Combinations of leads that promise something in the regions of those rules.
+    regions = _regions(grown, signed, divisions, search.followed(N_REGIONS))
+    answers = with_combinations(answers, divisions.take(promising), regions)
+    plain = leads(answers)
+    signed = signs(plain)
+    # Thresholds beside those in use, and gates that divide where the best leads are followed.
+    divisions = finer(answers, divisions.take(used)).joined(divisions)
+    guides = TreeSearch(signed, divisions, everybody).followed(N_GUIDES)
+    further = more_gates(answers, atoms_of(answers), signed, guides)
+    divisions = distinct(divisions.joined(further), is_signed=False)
+    return SearchLanguage(answers, plain, signed, divisions)
+
+
+def _regions(
+    grown: Mapping[int, GrownTree],
     signed: TermTable,
     divisions: TermTable,
+    followed: Sequence[int] | NDArray[np.intp],
+) -> NDArray[np.bool_]:
+    """``(n_regions, n_trials)``: the branches of rule lists, and where leads that are followed say nothing."""
+    places = [
+        region
+        for item in grown.values()
+        for region in regions_of(item.node, signed.values, divisions.values)
+    ]
+    undecided = signed.values[followed] == 0
+    undecided = undecided[undecided.any(axis=1)]
+    return np.unique(np.concatenate([np.array(places), undecided]), axis=0)
+
+
+def _past_forms(
+    found: SearchLanguage,
+    first: str,
     deeper: NDArray[np.intp],
-    grown: dict[int, GrownTree],
+    grown: Mapping[int, GrownTree],
     lapse: float,
 ) -> list[RuleForm]:
     """Rule lists and sums that also use one's own past, over fewer terms, since their cells are single answers."""
+    answers, plain, signed = found.answers, found.plain, found.signed
+    numbers = {score: k for k, score in enumerate(answers.vocabulary.scores)}
     basic = [k for k, score in enumerate(answers.vocabulary.scores) if score.is_basic]
     past = past_gates(answers, plain.take(basic))
+    # Leads that are of use with a memory, or are used without, and their scores.
     useful = _useful_leads(answers, signed, past)
     for item in grown.values():
         useful |= set(_leads_of(item.node))
     chosen = signed.take(sorted(useful))
-    remembered = sorted(
-        {*basic, *(answers.vocabulary.scores.index(t.scores[0]) for t in chosen.items)}
-    )
-    own = past_leads(answers, plain.take(remembered))
+    scores = {numbers[term.scores[0]] for term in chosen.items}
+    own = past_leads(answers, plain.take(sorted({*basic, *scores})))
+    # All of them on the rows.
     row = answers.trial
-    rows_signed = chosen.at(row).joined(signs(own))
-    used = sorted({g for item in grown.values() for g in _gates_of(item.node)})
-    kept = sorted({*used, *deeper[:40].tolist()})
-    rows_gates = past.joined(divisions.take(kept).at(row))
-    numbers = {score: k for k, score in enumerate(answers.vocabulary.scores)}
-    raw = plain.take(sorted({numbers[t.scores[0]] for t in chosen.items})).at(row)
-    columns = raw.joined(chosen.at(row)).joined(own).joined(_lean(len(row), first))
-    time = TermTable(
-        (
-            ChoiceTerm(
-                f'xp.minimum(state["number"] / {answers.number.max() + 1:g}, 1.0)',
-                "many trials have gone by",
-                2,
-                memory=(NUMBER,),
-            ),
-        ),
-        (answers.number[None] / (answers.number.max() + 1)).astype(np.float32),
-    )
+    chosen = chosen.at(row)
+    kept = sorted({*_all_gates_of(grown), *deeper[:40].tolist()})
+    divisions = found.gates.take(kept).at(row)
+    raw = plain.take(sorted(scores)).at(row)
+    columns = raw.joined(chosen).joined(own).joined(_lean(len(row), first))
+    timed = past.joined(_time(answers)).joined(divisions)
+    kind, most = "weighed reasons with memory", MOST_TERMS_PAST
     return [
-        _tree_form("rule list with memory", True, rows_signed, rows_gates, answers, first),
-        *_sum_forms(
-            "weighed reasons with memory",
+        _tree_form(
+            "rule list with memory",
             True,
-            columns,
-            past.joined(time).joined(divisions.take(kept).at(row)),
+            chosen.joined(signs(own)),
+            past.joined(divisions),
             answers,
             first,
-            lapse,
-            MOST_TERMS_PAST,
         ),
+        *_sum_forms(kind, True, columns, timed, answers, first, lapse, most),
     ]
+
+
+def _time(answers: InductionAnswers) -> TermTable:
+    """How far through the experiment each answer is, from 0 to 1, as a gate of sums."""
+    longest = answers.number.max() + 1
+    code = f'xp.minimum(state["number"] / {longest:g}, 1.0)'
+    term = ChoiceTerm(code, "many trials have gone by", 2, memory=(NUMBER,))
+    return TermTable((term,), (answers.number[None] / longest).astype(np.float32))
 
 
 def _useful_leads(answers: InductionAnswers, signed: TermTable, past: TermTable) -> set[int]:
     """Leads that are followed overall, or where some gate of the past is open or closed."""
-    chosen: set[int] = set()
-    for weights, most in [(np.ones(len(answers.trial)), 40)] + [
-        (side_, 4) for gate in past.values for side_ in (gate, 1 - gate)
-    ]:
-        counts = replace(answers, count=answers.count * weights).counts
-        signed_counts = signed.values @ (counts[:, 1] - counts[:, 0])
-        used = np.abs(signed.values) @ counts.sum(axis=1)
-        total = counts.sum()
-        score = log_likelihood(0.5 * (used + signed_counts), 0.5 * (used - signed_counts))
-        score = score - (total - used) * np.log(2) - signed.prices
-        chosen |= set(np.argsort(-score, kind="stable")[:most].tolist())
+    everywhere = np.ones(len(answers.trial))
+    chosen = set(_most_followed(answers, signed, everywhere, 40))
+    for gate in past.values:
+        for side_ in (gate, 1 - gate):
+            chosen.update(_most_followed(answers, signed, side_, 4))
     return chosen
+
+
+def _most_followed(
+    answers: InductionAnswers, signed: TermTable, weights: Array, most: int
+) -> list[int]:
+    """Leads that explain most, each alone, where answers weigh ``(n_rows,)``, their prices considered."""
+    counts = replace(answers, count=answers.count * weights).counts
+    signed_counts = signed.values @ (counts[:, 1] - counts[:, 0])
+    used = np.abs(signed.values) @ counts.sum(axis=1)
+    followed = log_likelihood(0.5 * (used + signed_counts), 0.5 * (used - signed_counts))
+    guessed = (counts.sum() - used) * np.log(2)
+    score = followed - guessed - signed.prices
+    return [int(lead) for lead in np.argsort(-score, kind="stable")[:most]]
+
+
+def _all_gates_of(grown: Mapping[int, GrownTree]) -> list[int]:
+    """Gates that any of the rule lists uses, ascending."""
+    return sorted({gate for item in grown.values() for gate in _gates_of(item.node)})
 
 
 def _leads_of(node: tree.Node) -> list[int]:

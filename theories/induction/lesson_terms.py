@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from textwrap import indent
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,69 +31,60 @@ class KeptMemory:
     start: float = 0.0
 
 
+CHANGED = "(state['last'] * (1.0 - response)).sum(axis=-1)"
+"""1 where the choice is another than the last one."""
+LEFT = "state['last'] * (1.0 - response) > 0"
+OPTION_MEMORIES = (
+    KeptMemory("last", "response + 0.0 * state['last']"),
+    KeptMemory("before", "state['last'] + 0.0 * response"),
+    KeptMemory("streak", "(state['streak'] + 1.0) * response"),
+    KeptMemory("tried", "state['tried'] + response"),
+    KeptMemory("since", "(state['since'] + 1.0) * (1.0 - response)"),
+    KeptMemory("wins", "state['wins'] + response * won"),
+    KeptMemory("earned", "state['earned'] + response * reward"),
+    KeptMemory("losing", "xp.where(response > 0, (state['losing'] + 1.0) * (1.0 - won), state['losing'])"),
+    KeptMemory("winning", "xp.where(response > 0, (state['winning'] + 1.0) * won, state['winning'])"),
+    KeptMemory("visit_wins", "(state['visit_wins'] * state['last'] + won) * response"),
+    KeptMemory("past_visit_wins", f"xp.where({LEFT}, state['visit_wins'], state['past_visit_wins'])"),
+    KeptMemory("past_visit_tries", f"xp.where({LEFT}, state['streak'], state['past_visit_tries'])"),
+    KeptMemory("newest", "xp.where(response > 0, reward, state['newest'])"),
+    KeptMemory("second_newest", "xp.where(response > 0, state['newest'], state['second_newest'])"),
+    KeptMemory("third_newest", "xp.where(response > 0, state['second_newest'], state['third_newest'])"),
+    KeptMemory("best", "xp.where(response > 0, xp.maximum(state['best'], reward), state['best'])"),
+)  # fmt: skip
+GAME_MEMORIES = (
+    KeptMemory("steps", "state['steps'] + 1.0 + 0.0 * reward[..., 0]", is_option=False),
+    KeptMemory("won_last", "won[..., 0]", is_option=False),
+    KeptMemory("won_before", "state['won_last'] + 0.0 * won[..., 0]", is_option=False),
+    KeptMemory("in_a_row_lost", "(state['in_a_row_lost'] + 1.0) * (1.0 - won[..., 0])", is_option=False),
+    KeptMemory("in_a_row_won", "(state['in_a_row_won'] + 1.0) * won[..., 0]", is_option=False),
+    KeptMemory("switched", "1.0 - (response * state['last']).sum(axis=-1)", is_option=False),
+    KeptMemory("changed", CHANGED, is_option=False),
+)  # fmt: skip
+SWITCHES = "state['switches'] + 1.0 - (response * state['last']).sum(axis=-1)"
+
+
 def _kept() -> Iterator[KeptMemory]:
-    chosen = "response > 0"
-    yield KeptMemory("last", "response + 0.0 * state['last']")
-    yield KeptMemory("before", "state['last'] + 0.0 * response")
-    yield KeptMemory("streak", "(state['streak'] + 1.0) * response")
-    yield KeptMemory("tried", "state['tried'] + response")
-    yield KeptMemory("since", "(state['since'] + 1.0) * (1.0 - response)")
-    yield KeptMemory("wins", "state['wins'] + response * won")
-    yield KeptMemory("earned", "state['earned'] + response * reward")
-    yield KeptMemory(
-        "losing", f"xp.where({chosen}, (state['losing'] + 1.0) * (1.0 - won), state['losing'])"
-    )
-    yield KeptMemory(
-        "winning", f"xp.where({chosen}, (state['winning'] + 1.0) * won, state['winning'])"
-    )
-    yield KeptMemory("visit_wins", "(state['visit_wins'] * state['last'] + won) * response")
-    left = "state['last'] * (1.0 - response) > 0"
-    for name, visit in (("past_visit_wins", "visit_wins"), ("past_visit_tries", "streak")):
-        yield KeptMemory(name, f"xp.where({left}, state['{visit}'], state['{name}'])")
-    yield KeptMemory("newest", f"xp.where({chosen}, reward, state['newest'])")
-    yield KeptMemory(
-        "second_newest", f"xp.where({chosen}, state['newest'], state['second_newest'])"
-    )
-    yield KeptMemory(
-        "third_newest", f"xp.where({chosen}, state['second_newest'], state['third_newest'])"
-    )
-    yield KeptMemory(
-        "best", f"xp.where({chosen}, xp.maximum(state['best'], reward), state['best'])"
-    )
+    """Everything that may be remembered, in the order in which theories keep it."""
+    yield from OPTION_MEMORIES
+    # Values of options that move by a share of each surprise, as in Lau & Glimcher (2005), and traces that fade.
     for rate in (0.1, 0.2, 0.35, 0.5, 0.7):
         name = f"value_{100 * rate:.0f}"
         moved = f"state['{name}'] + {rate:g} * (reward - state['{name}'])"
-        yield KeptMemory(name, f"xp.where({chosen}, {moved}, state['{name}'])", start=0.5)
+        yield KeptMemory(name, f"xp.where(response > 0, {moved}, state['{name}'])", start=0.5)
     for rate in (0.1, 0.3, 0.5):
-        name = f"fading_{100 * rate:.0f}"
-        yield KeptMemory(
-            name, f"state['{name}'] + {rate:g} * (response * reward - state['{name}'])"
-        )
-        name = f"habit_{100 * rate:.0f}"
-        yield KeptMemory(name, f"state['{name}'] + {rate:g} * (response - state['{name}'])")
-    yield KeptMemory("steps", "state['steps'] + 1.0 + 0.0 * reward[..., 0]", is_option=False)
-    yield KeptMemory("won_last", "won[..., 0]", is_option=False)
-    yield KeptMemory("won_before", "state['won_last'] + 0.0 * won[..., 0]", is_option=False)
-    yield KeptMemory(
-        "in_a_row_lost", "(state['in_a_row_lost'] + 1.0) * (1.0 - won[..., 0])", is_option=False
-    )
-    yield KeptMemory("in_a_row_won", "(state['in_a_row_won'] + 1.0) * won[..., 0]", is_option=False)
-    yield KeptMemory("switched", "1.0 - (response * state['last']).sum(axis=-1)", is_option=False)
-    changed = "(state['last'] * (1.0 - response)).sum(axis=-1)"
-    yield KeptMemory("changed", changed, is_option=False)
-    for name, act in (("staying", f"1.0 - {changed}"), ("leaving", changed)):
-        moved = f"state['{name}_value'] + 0.3 * ({act}) * (reward[..., 0] - state['{name}_value'])"
-        yield KeptMemory(f"{name}_value", moved, is_option=False, start=0.5)
-        yield KeptMemory(
-            f"{name}_paid",
-            f"xp.where({act} > 0, reward[..., 0], state['{name}_paid'])",
-            is_option=False,
-        )
-    yield KeptMemory(
-        "switches",
-        "state['switches'] + 1.0 - (response * state['last']).sum(axis=-1)",
-        is_option=False,
-    )
+        for kind, mark in (("fading", "response * reward"), ("habit", "response")):
+            name = f"{kind}_{100 * rate:.0f}"
+            yield KeptMemory(name, f"state['{name}'] + {rate:g} * ({mark} - state['{name}'])")
+    yield from GAME_MEMORIES
+    # What staying with an option has paid, and what leaving it has.
+    for name, act in (("staying", f"1.0 - {CHANGED}"), ("leaving", CHANGED)):
+        value, paid = f"{name}_value", f"{name}_paid"
+        moved = f"state['{value}'] + 0.3 * ({act}) * (reward[..., 0] - state['{value}'])"
+        yield KeptMemory(value, moved, is_option=False, start=0.5)
+        last_paid = f"xp.where({act} > 0, reward[..., 0], state['{paid}'])"
+        yield KeptMemory(paid, last_paid, is_option=False)
+    yield KeptMemory("switches", SWITCHES, is_option=False)
 
 
 KEPT = {item.name: item for item in _kept()}
@@ -125,152 +116,147 @@ def follow(within, best, consistency, allowed, xp):
 LEARN = 'reward = feedback["reward"][..., None]\nwon = 1.0 * (reward > 0)'
 
 
+PLAIN_SCORES = (
+    OptionScore("state['last']", "having been chosen last", 0.5),
+    OptionScore("state['before']", "having been chosen the time before the last", 1.5),
+    OptionScore("state['streak']", "number of choices in a row", 1.5),
+    OptionScore("state['tried']", "number of tries", 1),
+    OptionScore("state['since']", "time since the last try", 1.5),
+    OptionScore("state['wins']", "number of wins", 1),
+    OptionScore("state['earned']", "total earned", 1),
+    OptionScore("(state['tried'] - state['wins'])", "number of losses", 1),
+    OptionScore("state['earned'] / xp.maximum(state['tried'], 1.0)", "mean outcome", 1),
+    OptionScore("(state['wins'] + 1.0) / (state['tried'] + 2.0)", "mean outcome, half at first", 1),
+    OptionScore("xp.where(state['tried'] > 0, state['earned'] / xp.maximum(state['tried'], 1.0), 1.0)",
+                "mean outcome, one if untried", 2),
+    OptionScore("(2.0 * state['wins'] - state['tried'])", "wins less losses", 1.5),
+    OptionScore("state['newest']", "last outcome", 1),
+    OptionScore("xp.where(state['tried'] > 0, state['newest'], 0.5)", "last outcome, half if untried", 1.5),
+    OptionScore("xp.where(state['tried'] > 0, state['newest'], 1.0)", "last outcome, one if untried", 2),
+    OptionScore("(state['newest'] + state['second_newest'])", "total of the last two outcomes", 1.5),
+    OptionScore("(state['newest'] + state['second_newest'] + state['third_newest'])",
+                "total of the last three outcomes", 2),
+    OptionScore("state['losing']", "number of losses in a row", 1),
+    OptionScore("state['winning']", "number of wins in a row", 1.5),
+    OptionScore("state['visit_wins']", "number of wins since it was turned to", 2),
+    OptionScore("(state['streak'] - state['visit_wins'])", "number of losses since it was turned to", 2),
+    OptionScore("state['visit_wins'] / xp.maximum(state['streak'], 1.0)",
+                "share of wins since it was turned to", 2.5),
+    OptionScore("(2.0 * state['visit_wins'] - state['streak'])", "wins less losses since it was turned to", 2.5),
+    OptionScore("state['past_visit_wins']", "number of wins of the visit before", 2),
+    OptionScore("state['past_visit_tries']", "length of the visit before", 2),
+    OptionScore("state['best']", "best outcome so far", 2),
+)  # fmt: skip
+FADING_WORDS = {
+    "value": "value that moves by {rate}% of each surprise",
+    "fading": "trace of what it earned that fades by {rate}% a step",
+    "habit": "trace of choices that fades by {rate}% a step",
+}
+"""Of memories that are kept at several rates, such as ``value_10``."""
+AFTER_OUTCOME = (
+    OptionScore("(2.0 * state['won_last'][..., None] - 1.0) * state['last']", "having won last, or not lost", 0.7),
+    OptionScore("state['won_last'][..., None] * state['last']", "having won last", 1.2),
+    OptionScore("(state['won_last'][..., None] - 1.0) * state['last']", "not having lost last", 1.2),
+)  # fmt: skip
+ODD_NUMBERS = (
+    ("winning", "wins in a row"),
+    ("losing", "losses in a row"),
+    ("wins", "wins"),
+    ("tried", "tries"),
+    ("streak", "choices in a row"),
+)
+BETTER_ACTS = (
+    ("paid", "outcome the last time"),
+    ("value", "value that moves by 30% of each surprise"),
+)
+LEAST_NUMBERS = (
+    ("tried", "tries"),
+    ("streak", "choices in a row"),
+    ("losing", "losses in a row"),
+    ("winning", "wins in a row"),
+    ("since", "steps since the last try"),
+)
+
+
 def _scores() -> Iterator[OptionScore]:
     """Numbers of every option, ``(n_draws, n_sequences, n_options)``; the last one means the one chosen last."""
-    s = {name: f"state['{name}']" for name in KEPT}
-    yield OptionScore(s["last"], "having been chosen last", 0.5)
-    yield OptionScore(s["before"], "having been chosen the time before the last", 1.5)
-    yield OptionScore(s["streak"], "number of choices in a row", 1.5)
-    yield OptionScore(s["tried"], "number of tries", 1)
-    yield OptionScore(s["since"], "time since the last try", 1.5)
-    yield OptionScore(s["wins"], "number of wins", 1)
-    yield OptionScore(s["earned"], "total earned", 1)
-    yield OptionScore(f"({s['tried']} - {s['wins']})", "number of losses", 1)
-    yield OptionScore(f"{s['earned']} / xp.maximum({s['tried']}, 1.0)", "mean outcome", 1)
-    yield OptionScore(
-        f"({s['wins']} + 1.0) / ({s['tried']} + 2.0)", "mean outcome, half at first", 1
-    )
-    yield OptionScore(
-        f"xp.where({s['tried']} > 0, {s['earned']} / xp.maximum({s['tried']}, 1.0), 1.0)",
-        "mean outcome, one if untried",
-        2,
-    )
-    yield OptionScore(f"(2.0 * {s['wins']} - {s['tried']})", "wins less losses", 1.5)
-    yield OptionScore(s["newest"], "last outcome", 1)
-    yield OptionScore(
-        f"xp.where({s['tried']} > 0, {s['newest']}, 0.5)", "last outcome, half if untried", 1.5
-    )
-    yield OptionScore(
-        f"xp.where({s['tried']} > 0, {s['newest']}, 1.0)", "last outcome, one if untried", 2
-    )
-    yield OptionScore(
-        f"({s['newest']} + {s['second_newest']})", "total of the last two outcomes", 1.5
-    )
-    yield OptionScore(
-        f"({s['newest']} + {s['second_newest']} + {s['third_newest']})",
-        "total of the last three outcomes",
-        2,
-    )
-    yield OptionScore(s["losing"], "number of losses in a row", 1)
-    yield OptionScore(s["winning"], "number of wins in a row", 1.5)
-    yield OptionScore(s["visit_wins"], "number of wins since it was turned to", 2)
-    yield OptionScore(
-        f"({s['streak']} - {s['visit_wins']})", "number of losses since it was turned to", 2
-    )
-    yield OptionScore(
-        f"{s['visit_wins']} / xp.maximum({s['streak']}, 1.0)",
-        "share of wins since it was turned to",
-        2.5,
-    )
-    yield OptionScore(
-        f"(2.0 * {s['visit_wins']} - {s['streak']})", "wins less losses since it was turned to", 2.5
-    )
-    yield OptionScore(s["past_visit_wins"], "number of wins of the visit before", 2)
-    yield OptionScore(s["past_visit_tries"], "length of the visit before", 2)
-    yield OptionScore(s["best"], "best outcome so far", 2)
+    yield from PLAIN_SCORES
     for name in KEPT:
         kind, _, rate = name.rpartition("_")
-        if kind in ("value", "fading", "habit") and rate.isdigit():
-            words = {
-                "value": f"value that moves by {rate}% of each surprise",
-                "fading": f"trace of what it earned that fades by {rate}% a step",
-                "habit": f"trace of choices that fades by {rate}% a step",
-            }[kind]
-            yield OptionScore(s[name], words, 2)
-    yield OptionScore(
-        "(2.0 * state['won_last'][..., None] - 1.0) * state['last']",
-        "having won last, or not lost",
-        0.7,
-    )
-    yield OptionScore("state['won_last'][..., None] * state['last']", "having won last", 1.2)
-    yield OptionScore(
-        "(state['won_last'][..., None] - 1.0) * state['last']", "not having lost last", 1.2
-    )
-    for name, words in (
-        ("winning", "wins in a row"),
-        ("losing", "losses in a row"),
-        ("wins", "wins"),
-        ("tried", "tries"),
-        ("streak", "choices in a row"),
-    ):
-        yield OptionScore(f"{s[name]} % 2", f"oddness of the number of {words}", 3.5)
-    for name, words in (
-        ("paid", "outcome the last time"),
-        ("value", "value that moves by 30% of each surprise"),
-    ):
+        if kind in FADING_WORDS and rate.isdigit():
+            yield OptionScore(f"state['{name}']", FADING_WORDS[kind].format(rate=rate), 2)
+    yield from AFTER_OUTCOME
+    for name, words in ODD_NUMBERS:
+        yield OptionScore(f"state['{name}'] % 2", f"oddness of the number of {words}", 3.5)
+    for name, words in BETTER_ACTS:
         better = f"(state['staying_{name}'] - state['leaving_{name}'])[..., None] * state['last']"
-        yield OptionScore(
-            better, f"merit of doing with it what has the better {words}, staying or leaving", 3.5
-        )
-    for name, words in (
-        ("tried", "tries"),
-        ("streak", "choices in a row"),
-        ("losing", "losses in a row"),
-        ("winning", "wins in a row"),
-        ("since", "steps since the last try"),
-    ):
+        merit = f"merit of doing with it what has the better {words}, staying or leaving"
+        yield OptionScore(better, merit, 3.5)
+    for name, words in LEAST_NUMBERS:
         for level in (1, 2, 3, 4, 5):
-            yield OptionScore(f"1.0 * ({s[name]} >= {level})", f"at least {level} {words}", 3.5)
+            reached = f"1.0 * (state['{name}'] >= {level})"
+            yield OptionScore(reached, f"at least {level} {words}", 3.5)
 
 
-def _games() -> Iterator[tuple[str, str, float, Sequence[float]]]:
-    """Numbers of the game, ``(n_draws, n_sequences)``: code, words with ``{cut}``, price and thresholds."""
-    few = (0.5, 1.5, 2.5, 3.5, 4.5, 5.5)
-    yield "state['won_last']", "the last choice won", 0.5, (0.5,)
-    yield "state['won_before']", "the choice before the last won", 1, (0.5,)
-    yield "state['in_a_row_lost']", "more than {cut} choices in a row have lost", 1, few
-    yield "state['in_a_row_won']", "more than {cut} choices in a row have won", 1, few
-    yield "state['switched']", "the last choice was a change", 1, (0.5,)
-    yield "state['switches']", "there were more than {cut} changes so far", 3, few
-    yield (
-        "state['steps']",
-        "more than {cut} steps have gone by",
-        2,
-        (0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 7.5, 9.5, 14.5, 19.5, 29.5, 39.5),
-    )
-    events = (
-        ("won_last", "the last choice won"),
-        ("won_before", "the choice before the last won"),
-        ("changed", "the last choice was a change from another"),
-    )
-    for (one, first), (other, second) in combinations(events, 2):
-        yield (
-            f"xp.abs(state['{one}'] - state['{other}'])",
-            f"just one is so: {first}; {second}",
-            2,
-            (0.5,),
-        )
-    again = "state['tried'] > state['streak']"
-    for name, words in (
-        ("past_visit_wins", "the visit before had wins"),
-        ("past_visit_tries", "the visit before"),
-    ):
-        for none in (0, 1):
-            before = f"xp.where({again}, state['{name}'], {none:.1f})"
-            words_none = f", counting {none} where there was none"
+@dataclass(frozen=True)
+class GameNumber:
+    """A number of the game, ``(n_draws, n_sequences)``, that gates are made of by thresholds."""
+
+    code: str
+    words: str
+    """With ``{cut}`` for the threshold."""
+    price: float
+    cuts: Sequence[float]
+
+    def gates(self) -> Iterator[tuple[str, ChoiceTerm]]:
+        """Code of the number with each gate that a threshold makes of it."""
+        price = self.price + np.log(len(self.cuts))
+        for cut in self.cuts:
+            text = f"{cut:g}"
             yield (
-                f"(state['last'] * (state['streak'] - {before})).sum(axis=-1)",
-                f"one has stayed longer by more than {{cut}} than {words}{words_none}",
-                2.5,
-                (-1.5, -0.5, 0.5, 1.5, 2.5),
+                self.code,
+                ChoiceTerm(f"({self.code}) > {text}", self.words.format(cut=text), price),
             )
+
+
+FEW = (0.5, 1.5, 2.5, 3.5, 4.5, 5.5)
+PLAIN_GAME = (
+    GameNumber("state['won_last']", "the last choice won", 0.5, (0.5,)),
+    GameNumber("state['won_before']", "the choice before the last won", 1, (0.5,)),
+    GameNumber("state['in_a_row_lost']", "more than {cut} choices in a row have lost", 1, FEW),
+    GameNumber("state['in_a_row_won']", "more than {cut} choices in a row have won", 1, FEW),
+    GameNumber("state['switched']", "the last choice was a change", 1, (0.5,)),
+    GameNumber("state['switches']", "there were more than {cut} changes so far", 3, FEW),
+    GameNumber("state['steps']", "more than {cut} steps have gone by", 2,
+               (*FEW, 7.5, 9.5, 14.5, 19.5, 29.5, 39.5)),
+)  # fmt: skip
+EVENTS = (
+    ("won_last", "the last choice won"),
+    ("won_before", "the choice before the last won"),
+    ("changed", "the last choice was a change from another"),
+)
+VISITS = (
+    ("past_visit_wins", "the visit before had wins"),
+    ("past_visit_tries", "the visit before"),
+)
+
+
+def _games() -> Iterator[GameNumber]:
+    """Numbers of the game: its last outcomes and changes, how long one has stayed, and its steps."""
+    yield from PLAIN_GAME
+    for (one, first), (other, second) in combinations(EVENTS, 2):
+        apart = f"xp.abs(state['{one}'] - state['{other}'])"
+        yield GameNumber(apart, f"just one is so: {first}; {second}", 2, (0.5,))
+    for name, words in VISITS:
+        for none in (0, 1):
+            before = f"xp.where(state['tried'] > state['streak'], state['{name}'], {none:.1f})"
+            longer = f"(state['last'] * (state['streak'] - {before})).sum(axis=-1)"
+            text = f"one has stayed longer by more than {{cut}} than {words}, counting {none} where there was none"
+            yield GameNumber(longer, text, 2.5, (-1.5, -0.5, 0.5, 1.5, 2.5))
     for period in (2, 3, 4, 5):
-        yield (
-            f"state['steps'] % {period}",
-            f"the step's number divided by {period} leaves more than {{cut}}",
-            3,
-            tuple(k + 0.5 for k in range(period - 1)),
-        )
+        text = f"the step's number divided by {period} leaves more than {{cut}}"
+        rests = tuple(k + 0.5 for k in range(period - 1))
+        yield GameNumber(f"state['steps'] % {period}", text, 3, rests)
 
 
 @dataclass(frozen=True)
@@ -317,105 +303,127 @@ SCORES = tuple(_scores())
 
 
 def read_told(domain: Domain, trials: Sequence[Trials]) -> RememberedAnswers:
-    """Walk through everybody's answers with all that can be remembered."""
-    space: dict[str, Any] = {}
-    entries = tuple(KEPT)
-    exec(state_code(entries), space)  # text of this file; see `theories.induction.library.values`
+    """Walk through everybody's answers with all that can be remembered.
+
+    Args:
+        domain: Of the trials, with ``reward`` as feedback.
+        trials: All experiments of one number of options; single answers in order.
+    """
     made = list(_game_terms())
-    numbers = "\n".join(
-        ["def numbers(trials, xp, state):", "    return ["]
-        + [f"        {score.code}," for score in SCORES]
-        + ["    ], ["]
-        + [f"        {code}," for code, _ in made]
-        + ["    ]"]
-    )
-    exec(numbers, space)
-    persons, responses, allowed, scores, games = [], [], [], [], []
+    space = _walking_code([code for code, _ in made])
+    told: list[ToldStep] = []
     n_people = 0
     for item in trials:
-        own = item.sequences
-        before: dict[str, Array] = {}
-        state: Any = None
-        for step in range(own.trial.shape[1]):
-            row, there = np.maximum(own.trial[:, step], 0), own.trial[:, step] >= 0
-            arrays = {name: array[row] for name, array in item.stimuli.arrays.items()}
-            shown = dict(domain.shown(arrays, before))
-            if state is None:
-                state = space["start"]({}, shown, np)
-            state = space["current"](state, {}, shown, np)
-            by_option, by_game = space["numbers"](shown, np, state)
-            free = shown["available"]
-            scores.append(
-                np.stack([np.broadcast_to(part[0], free.shape) for part in by_option])[:, there]
-            )
-            games.append(
-                np.stack([np.broadcast_to(part[0], len(free)) for part in by_game])[:, there]
-            )
-            persons.append(n_people + np.flatnonzero(there))
-            responses.append(own.response[there, step])
-            allowed.append(free[there])
-            one_hot = (own.response[:, step, None] == np.arange(free.shape[1])) * 1.0
-            before = {name: column[None, :, step] for name, column in own.feedback.items()}
-            state = space["learn"]({}, shown, np, state, one_hot[None], before)
+        told += _walked(domain, item, space, n_people)
         n_people += item.n_participants
-    found = np.concatenate(games, axis=1)
-    order = np.argsort(np.concatenate(persons), kind="stable")
+    # Steps of everybody become answers, person by person.
+    person = np.concatenate([step.person for step in told])
+    order = np.argsort(person, kind="stable")
     items = tuple(term for _, term in made)
     cut = np.array([float(term.code.rpartition(" > ")[2]) for term in items])
-    gates = TermTable(items, (found > cut[:, None]).astype(np.float32)[:, order])
+    games = np.concatenate([step.games for step in told], axis=1)
+    gates = TermTable(items, (games > cut[:, None]).astype(np.float32)[:, order])
     return RememberedAnswers(
-        np.concatenate(persons)[order].astype(np.intp),
-        np.concatenate(responses)[order].astype(np.intp),
-        np.concatenate(allowed)[order],
-        np.concatenate(scores, axis=1)[:, order],
+        person[order].astype(np.intp),
+        np.concatenate([step.response for step in told])[order].astype(np.intp),
+        np.concatenate([step.allowed for step in told])[order],
+        np.concatenate([step.scores for step in told], axis=1)[:, order],
         gates,
     )
 
 
+class ToldStep(NamedTuple):
+    """One step of one experiment, for those of its people who came so far."""
+
+    person: NDArray[np.intp]
+    """``(n_there,)``."""
+    response: NDArray[np.intp]
+    allowed: Array
+    """``(n_there, n_options)``."""
+    scores: Array
+    """``(n_scores, n_there, n_options)``."""
+    games: Array
+    """``(n_game_numbers, n_there)``."""
+
+
+def _walking_code(games: Sequence[str]) -> dict[str, Any]:
+    """The functions ``start``, ``current`` and ``learn`` of a theory, and ``numbers``: all scores and ``games``."""
+    space: dict[str, Any] = {}
+    exec(
+        state_code(tuple(KEPT)), space
+    )  # text of this file; see `theories.induction.library.values`
+    lines = ["def numbers(trials, xp, state):", "    return ["]
+    lines += [f"        {score.code}," for score in SCORES]
+    lines += ["    ], ["]
+    lines += [f"        {code}," for code in games]
+    exec("\n".join([*lines, "    ]"]), space)
+    return space
+
+
+def _walked(
+    domain: Domain, item: Trials, space: dict[str, Any], n_before: int
+) -> Iterator[ToldStep]:
+    """The steps of one experiment, whose people are numbered from ``n_before`` on."""
+    own = item.sequences
+    before: dict[str, Array] = {}
+    state: Any = None
+    for step in range(own.trial.shape[1]):
+        # What is shown, to people who have left too: their rows are dropped below.
+        row, there = np.maximum(own.trial[:, step], 0), own.trial[:, step] >= 0
+        arrays = {name: array[row] for name, array in item.stimuli.arrays.items()}
+        shown = dict(domain.shown(arrays, before))
+        # What is remembered before the answer, and all numbers of it.
+        state = space["start"]({}, shown, np) if state is None else state
+        state = space["current"](state, {}, shown, np)
+        by_option, by_game = space["numbers"](shown, np, state)
+        free = shown["available"]
+        scores = np.stack([np.broadcast_to(part[0], free.shape) for part in by_option])
+        games = np.stack([np.broadcast_to(part[0], len(free)) for part in by_game])
+        yield ToldStep(
+            n_before + np.flatnonzero(there),
+            own.response[there, step],
+            free[there],
+            scores[:, there],
+            games[:, there],
+        )
+        # The answer and what it brought.
+        one_hot = (own.response[:, step, None] == np.arange(free.shape[1])) * 1.0
+        before = {name: column[None, :, step] for name, column in own.feedback.items()}
+        state = space["learn"]({}, shown, np, state, one_hot[None], before)
+
+
+COUNT_CUTS = (0.5, 1.5, 2.5, 3.5, 4.5)
+SHARE_CUTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)
+SHARE_WORDS = ("value", "trace", "mean", "share")
+"""Words of scores that lie between 0 and 1."""
+ALLOWED = 'xp.where(trials["available"] > 0, {score}, {edge})'
+
+
 def _game_terms() -> Iterator[tuple[str, ChoiceTerm]]:
-    """Code of a number and the gate that a threshold makes of it."""
-    for code, words, price, cuts in _games():
-        for cut in cuts:
-            yield (
-                code,
-                ChoiceTerm(
-                    f"({code}) > {cut:g}", words.format(cut=f"{cut:g}"), price + np.log(len(cuts))
-                ),
-            )
-    counts = (0.5, 1.5, 2.5, 3.5, 4.5)
-    shares = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)
+    """Code of a number and the gate that a threshold makes of it: numbers of the game, and scores over its options."""
+    for number in _games():
+        yield from number.gates()
     for score in SCORES:
-        if score.price > 3:
-            continue
-        cuts = (
-            shares
-            if any(word in score.words for word in ("value", "trace", "mean", "share"))
-            else counts
-        )
-        allowed = 'xp.where(trials["available"] > 0, {}, {})'
-        high, low = (
-            f"{allowed.format(score.code, edge)}.{how}(axis=-1)"
-            for how, edge in (("max", -1e9), ("min", 1e9))
-        )
-        for code, words, price in (
-            (f"({high} - {low})", f"options differ in the {score.words} by more than {{cut}}", 2.0),
-            (high, f"some option's {score.words} is above {{cut}}", 2.5),
-            (low, f"every option's {score.words} is above {{cut}}", 2.5),
-            (
-                f"(({score.code}) * state['last']).sum(axis=-1)",
-                f"the {score.words} of the one chosen last is above {{cut}}",
-                1.5,
-            ),
-        ):
-            for cut in cuts:
-                yield (
-                    code,
-                    ChoiceTerm(
-                        f"{code} > {cut:g}",
-                        words.format(cut=f"{cut:g}"),
-                        score.price + price + np.log(len(cuts)),
-                    ),
-                )
+        if score.price <= 3:
+            yield from _score_gates(score)
+
+
+def _score_gates(score: OptionScore) -> Iterator[tuple[str, ChoiceTerm]]:
+    """Gates by a score's range over the options, by its extremes, and by that of the option chosen last."""
+    is_share = any(word in score.words for word in SHARE_WORDS)
+    cuts = SHARE_CUTS if is_share else COUNT_CUTS
+    high = ALLOWED.format(score=score.code, edge=-1e9) + ".max(axis=-1)"
+    low = ALLOWED.format(score=score.code, edge=1e9) + ".min(axis=-1)"
+    last = f"(({score.code}) * state['last']).sum(axis=-1)"
+    for code, words, price in (
+        (f"({high} - {low})", f"options differ in the {score.words} by more than {{cut}}", 2.0),
+        (high, f"some option's {score.words} is above {{cut}}", 2.5),
+        (low, f"every option's {score.words} is above {{cut}}", 2.5),
+        (last, f"the {score.words} of the one chosen last is above {{cut}}", 1.5),
+    ):
+        paid = score.price + price + np.log(len(cuts))
+        for cut in cuts:
+            yield code, ChoiceTerm(f"{code} > {cut:g}", words.format(cut=f"{cut:g}"), paid)
 
 
 def pairs_of(told: RememberedAnswers) -> OptionPairs:

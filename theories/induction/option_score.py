@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
 from numpy.typing import NDArray
 
@@ -16,15 +17,35 @@ MOST_CUES_PAIRED = 6
 
 
 @dataclass(frozen=True)
-class OptionScore:
-    """A number for each option."""
+class PricedExpression:
+    """A piece of source with words and a price; in a table it may have places to fill, as in ``x >= {level:g}``."""
 
     code: str
-    """Expression of shape ``(n_trials, 2)`` in the variables that the prelude sets."""
+    """Expression in the variables that the prelude sets."""
     words: str
-    """Noun phrase for the number."""
+    """Noun phrase for what it says."""
     price: float
-    """Nats that its choice costs: unusual scores must explain more."""
+    """Nats that its choice costs: what is unusual must explain more."""
+
+    def filled(self, more: float = 0, **places: object) -> Self:
+        """The expression with its places filled and ``more`` added to its price."""
+        code, words = self.code.format(**places), self.words.format(**places)
+        return replace(self, code=code, words=words, price=self.price + more)
+
+
+Priced = TypeVar("Priced", bound=PricedExpression)
+
+
+def filled(table: Iterable[Priced], more: float = 0, **places: object) -> Iterator[Priced]:
+    """Every line of a table with its places filled and ``more`` added to its price."""
+    for line in table:
+        yield line.filled(more, **places)
+
+
+@dataclass(frozen=True)
+class OptionScore(PricedExpression):
+    """A number for each option: an expression of shape ``(n_trials, 2)``."""
+
     is_basic: bool = False
     """Whether gates are made of it."""
     is_worth: bool = False

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.induction.library import namespace
-from lakatos.theories.induction.option_score import TINY, OptionScore
+from lakatos.theories.induction.option_score import TINY, OptionScore, PricedExpression, filled
 from lakatos.theories.induction.terms import (
     Array,
     ChoiceTerm,
@@ -50,6 +51,18 @@ FADING = 0.7
 """What a habit keeps from one trial to the next."""
 
 
+AGREED = StateMemory("agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)")
+"""Whether the option chosen last had the greater score (1) or the smaller one (-1)."""
+TermColumn = tuple[ChoiceTerm, Array]
+"""A term and its values on the rows."""
+
+
+def table_of(terms: Iterable[TermColumn]) -> TermTable:
+    """Terms with their values, as a table."""
+    items, columns = zip(*terms, strict=True)
+    return TermTable(items, np.array(columns, dtype=np.float32))
+
+
 def past_leads(answers: InductionAnswers, of: TermTable) -> TermTable:
     """Sides that one's own past suggests, on the rows: repeating, and comparing with what was chosen last.
 
@@ -57,116 +70,123 @@ def past_leads(answers: InductionAnswers, of: TermTable) -> TermTable:
         answers: In presentation order.
         of: Leads (numbers) on the distinct trials whose scores may be remembered.
     """
-    last, before = _last(answers), _before(answers)
-    items = [
-        ChoiceTerm(
-            'state["last"]',
-            "repeat the side chosen last",
-            1,
-            memory=(LAST,),
-            opposite="leave the side chosen last",
-        ),
-        ChoiceTerm(
-            'state["before"]',
-            "repeat the side chosen before the last one",
-            2,
-            memory=(LAST, BEFORE),
-            opposite="leave the side chosen before the last one",
-        ),
-        ChoiceTerm(
-            'state["last"] * (state["last"] == state["before"])',
-            "repeat the side chosen twice in a row",
-            2,
-            memory=(LAST, BEFORE),
-            opposite="leave the side chosen twice in a row",
-        ),
-    ]
-    columns = [last, before, last * (last == before)]
-    for memory, words, column in (
-        (BALANCE, "the side chosen more often so far", _balance(answers)),
-        (HABIT, "the side chosen more often of late", _habit(answers)),
-    ):
-        items.append(
-            ChoiceTerm(
-                f'state["{memory[0]}"]',
-                f"repeat {words}",
-                2,
-                memory=(memory,),
-                opposite=f"leave {words}",
-            )
-        )
-        columns.append(column)
-    rows = {score: row for row, score in enumerate(answers.vocabulary.scores)}
-    for term in of.items:
-        score = term.scores[0]
-        value = answers.scores[rows[score]]
-        lead = side(value[:, 1] - value[:, 0])
-        agreed = _earlier(answers, lead[answers.trial] * (2 * answers.response - 1))
-        had = _earlier(answers, value[answers.trial, answers.response])
-        items.append(
-            ChoiceTerm(
-                'state["last"] * state["agreed_{0}"]',
-                f"repeat the side chosen last if it had the greater {score.words}, else leave it",
-                2 + score.price,
-                (score,),
-                (
-                    LAST,
-                    StateMemory(
-                        "agreed_{0}", "(response[..., 1] - response[..., 0]) * side(lead({0}), xp)"
-                    ),
-                ),
-                f"repeat the side chosen last if it had the smaller {score.words}, else leave it",
-            )
-        )
-        columns.append(last * agreed)
-        for option, letter in ((1, "B"), (0, "A")):
-            sign = 1 if option else -1
-            items.append(
-                ChoiceTerm(
-                    f'({{0}}[:, {option}] - state["had_{{0}}"]) * (state["last"] != 0)'
-                    + ("" if option else " * -1"),
-                    f"prefer {letter} where its {score.words} is greater than that of the product chosen last",
-                    3 + score.price,
-                    (score,),
-                    (LAST, HAD),
-                    f"prefer {letter} where its {score.words} is smaller than that of the product chosen last",
-                )
-            )
-            columns.append(sign * (value[answers.trial, option] - had) * (last != 0))
-        items.append(
-            ChoiceTerm(
-                '(xp.abs({0}[:, 0] - state["had_{0}"]) - xp.abs({0}[:, 1] - state["had_{0}"])) * (state["last"] != 0)',
-                f"take the product with the {score.words} more like that of the product chosen last",
-                3 + score.price,
-                (score,),
-                (LAST, HAD),
-                f"take the product with the {score.words} less like that of the product chosen last",
-            )
-        )
-        apart = np.abs(value[answers.trial] - had[:, None])
-        columns.append((apart[:, 0] - apart[:, 1]) * (last != 0))
-        items.append(
-            ChoiceTerm(
-                '(1.0 * ({0}[:, 1] > state["had_{0}"] + 1e-9) - ({0}[:, 0] > state["had_{0}"] + 1e-9))'
-                ' * (state["last"] != 0)',
-                f"take the product whose {score.words} alone is greater than that of the product chosen last",
-                3 + score.price,
-                (score,),
-                (LAST, HAD),
-                f"leave the product whose {score.words} alone is greater than that of the product chosen last",
-            )
-        )
-        beats = 1.0 * (value[answers.trial] > had[:, None] + TINY)
-        columns.append((beats[:, 1] - beats[:, 0]) * (last != 0))
-    own = TermTable(tuple(items), np.array(columns, dtype=np.float32))
+    own = table_of((*_repeated_sides(answers), *_beside_last(answers, of)))
     return own.joined(remembered_leads(answers)).joined(kept_leads(answers, of))
 
 
+def _repeated_sides(answers: InductionAnswers) -> Iterator[TermColumn]:
+    """Leads to a side chosen before, whatever it showed."""
+    last, before = _last(answers), _before(answers)
+    twice = 'state["last"] * (state["last"] == state["before"])'
+    for code, side_, price, memory, column in (
+        ('state["last"]', "the side chosen last", 1, (LAST,), last),
+        ('state["before"]', "the side chosen before the last one", 2, (LAST, BEFORE), before),
+        (twice, "the side chosen twice in a row", 2, (LAST, BEFORE), last * (last == before)),
+        ('state["balance"]', "the side chosen more often so far", 2, (BALANCE,), _balance(answers)),
+        ('state["habit"]', "the side chosen more often of late", 2, (HABIT,), _habit(answers)),
+    ):
+        opposite = f"leave {side_}"
+        yield ChoiceTerm(code, f"repeat {side_}", price, (), memory, opposite), column
+
+
+class LeadBesideLast(NamedTuple):
+    """A lead that compares with the product chosen last; ``{score}`` stands for the words of a score."""
+
+    code: str
+    words: str
+    opposite: str
+    price: float
+    memory: tuple[StateMemory, ...]
+
+
+BESIDE_LAST = (
+    LeadBesideLast(
+        'state["last"] * state["agreed_{0}"]',
+        "repeat the side chosen last if it had the greater {score}, else leave it",
+        "repeat the side chosen last if it had the smaller {score}, else leave it",
+        2,
+        (LAST, AGREED),
+    ),
+    LeadBesideLast(
+        '({0}[:, 1] - state["had_{0}"]) * (state["last"] != 0)',
+        "prefer B where its {score} is greater than that of the product chosen last",
+        "prefer B where its {score} is smaller than that of the product chosen last",
+        3,
+        (LAST, HAD),
+    ),
+    LeadBesideLast(
+        '({0}[:, 0] - state["had_{0}"]) * (state["last"] != 0) * -1',
+        "prefer A where its {score} is greater than that of the product chosen last",
+        "prefer A where its {score} is smaller than that of the product chosen last",
+        3,
+        (LAST, HAD),
+    ),
+    LeadBesideLast(
+        '(xp.abs({0}[:, 0] - state["had_{0}"]) - xp.abs({0}[:, 1] - state["had_{0}"])) * (state["last"] != 0)',
+        "take the product with the {score} more like that of the product chosen last",
+        "take the product with the {score} less like that of the product chosen last",
+        3,
+        (LAST, HAD),
+    ),
+    LeadBesideLast(
+        '(1.0 * ({0}[:, 1] > state["had_{0}"] + 1e-9) - ({0}[:, 0] > state["had_{0}"] + 1e-9))'
+        ' * (state["last"] != 0)',
+        "take the product whose {score} alone is greater than that of the product chosen last",
+        "leave the product whose {score} alone is greater than that of the product chosen last",
+        3,
+        (LAST, HAD),
+    ),
+)
+
+
+def _beside_last(answers: InductionAnswers, of: TermTable) -> Iterator[TermColumn]:
+    """Leads that compare the products of now with the one chosen last, score by score."""
+    last = _last(answers)
+    rows = {score: row for row, score in enumerate(answers.vocabulary.scores)}
+    for term in of.items:
+        score = term.scores[0]
+        columns = _columns_beside_last(answers, answers.scores[rows[score]], last)
+        for lead, column in zip(BESIDE_LAST, columns, strict=True):
+            words, opposite = (
+                text.format(score=score.words) for text in (lead.words, lead.opposite)
+            )
+            price = lead.price + score.price
+            yield ChoiceTerm(lead.code, words, price, (score,), lead.memory, opposite), column
+
+
+def _columns_beside_last(answers: InductionAnswers, value: Array, last: Array) -> tuple[Array, ...]:
+    """Values of `BESIDE_LAST` on the rows, for one score with values ``(n_trials, 2)``."""
+    now, had = value[answers.trial], had_before(answers, value)
+    follows = last != 0
+    apart = np.abs(now - had[:, None])
+    beats = 1.0 * (now > had[:, None] + TINY)
+    return (
+        last * agreed_before(answers, value),
+        (now[:, 1] - had) * follows,
+        -1 * (now[:, 0] - had) * follows,
+        (apart[:, 0] - apart[:, 1]) * follows,
+        (beats[:, 1] - beats[:, 0]) * follows,
+    )
+
+
+def agreed_before(answers: InductionAnswers, value: Array) -> Array:
+    """Before each row: 1 where the option chosen last had the greater value, -1 where it had the smaller one."""
+    lead = side(value[:, 1] - value[:, 0])
+    return _earlier(answers, lead[answers.trial] * _chosen(answers))
+
+
+def had_before(answers: InductionAnswers, value: Array) -> Array:
+    """Before each row: the value ``(n_trials, 2)`` of the option chosen last, 0 at a person's first row."""
+    return _earlier(answers, value[answers.trial, answers.response])
+
+
 SPOKE = "(response[..., 1] - response[..., 0])[..., None] * xp.sign(x[:, 1] - x[:, 0])"
+NO_CUE = "0.0 * x[:, 0][None]"
+"""A zero for each cue."""
 REMEMBERED = (
-    StateMemory("sided", SPOKE, "0.0 * x[:, 0][None]"),
-    StateMemory("taken", "(response[..., None] * x).sum(axis=-2)", "0.0 * x[:, 0][None]"),
-    StateMemory("refused", "((1 - response)[..., None] * x).sum(axis=-2)", "0.0 * x[:, 0][None]"),
+    StateMemory("sided", SPOKE, NO_CUE),
+    StateMemory("taken", "(response[..., None] * x).sum(axis=-2)", NO_CUE),
+    StateMemory("refused", "((1 - response)[..., None] * x).sum(axis=-2)", NO_CUE),
 )
 """Of rated products, for each cue: whether it spoke for the product that was chosen last, that product's rating, and
 the other one's."""
@@ -174,20 +194,18 @@ TALLIES = tuple(
     StateMemory(
         name,
         f'state["{name}"] + ({SPOKE} {sign} 0)',
-        "0.0 * x[:, 0][None]",
+        NO_CUE,
     )
     for name, sign in (("heeded", ">"), ("overruled", "<"))
 )
 """Likewise, how often it has spoken for the product chosen, or against it."""
 MARKS = (
-    StateMemory(
-        "verdict", f'xp.where(x[:, 1] != x[:, 0], {SPOKE}, state["verdict"])', "0.0 * x[:, 0][None]"
-    ),
+    StateMemory("verdict", f'xp.where(x[:, 1] != x[:, 0], {SPOKE}, state["verdict"])', NO_CUE),
     *(
         StateMemory(
             name,
             f'xp.maximum(lifted(state["{name}"], x, xp), 1.0 * ({SPOKE} {sign} 0))',
-            "0.0 * x[:, 0][None]",
+            NO_CUE,
         )
         for name, sign in (("barred", "<"), ("served", ">"))
     ),
@@ -217,70 +235,55 @@ MASKS = (
 """All are let in again when none of those left tells the products apart."""
 
 
-def _remembered_forms() -> Iterator[tuple[str, str, float]]:
-    """Numbers of each option ``(n_draws, n_trials, 2)`` that rest on the last trial's ratings: code, words, price."""
-    other = "x[:, ::-1]"
+ON_CUES = (
+    PricedExpression("(({mask})[:, :, None] * x).sum(axis=-1)", "total of the ratings on cues that {cues}", 1),
+    PricedExpression("(({mask})[:, :, None] * (x > x[:, ::-1])).sum(axis=-1)",
+                     "number of cues ahead among those that {cues}", 1.5),
+    PricedExpression("xp.where(({mask})[:, :, None], x, 1e3).min(axis=-1)", "lowest rating on cues that {cues}", 2),
+    PricedExpression("xp.where(({mask})[:, :, None], x, -1e3).max(axis=-1)", "highest rating on cues that {cues}", 2),
+    PricedExpression("(({mask})[:, :, None] * (x > x[:, ::-1]) * 0.5 ** xp.arange(x.shape[-1])).sum(axis=-1)",
+                     "rating on the most valid cue that differs among those that {cues}", 2),
+    PricedExpression("(({mask})[:, :, None] * (x > x[:, ::-1]) * 2.0 ** xp.arange(x.shape[-1])).sum(axis=-1)",
+                     "rating on the least valid cue that differs among those that {cues}", 2),
+)  # fmt: skip
+"""Numbers of each option that rest on the cues of a mask."""
+PRODUCTS_BEFORE = (("taken", "the product chosen last"), ("refused", "the product left last"))
+LIKE_BEFORE = (
+    PricedExpression("-xp.abs(x - {before}).sum(axis=-1) * {seen}", "likeness in all ratings to {product}", 3),
+    PricedExpression("(x == {before}).sum(axis=-1) * {seen}", "number of ratings equal to those of {product}", 3),
+    PricedExpression("(x > {before}).sum(axis=-1) * {seen}", "number of ratings above those of {product}", 3),
+    PricedExpression("(x >= {before}).sum(axis=-1) * {seen}", "number of ratings not below those of {product}", 3.5),
+)  # fmt: skip
+CUE_FATES = (("heeded", "followed"), ("overruled", "overruled"))
+BY_TALLY = (
+    PricedExpression("((x > x[:, ::-1]) * {tally}).sum(axis=-1)",
+                     "number of times that the cues ahead were {fate}", 3),
+    *(
+        PricedExpression("xp.where(x > x[:, ::-1], " + claim + " 1e-3 * xp.arange(x.shape[-1]), -1e6).max(axis=-1)",
+                         f"advantage on the cue {{fate}} {how}, of several the {tie} valid", 3.5)
+        for claim, how, tie in (
+            ("{tally} -", "most often so far", "more"),
+            ("{tally} +", "most often so far", "less"),
+            ("-{tally} -", "least often so far", "more"),
+            ("-{tally} +", "least often so far", "less"),
+        )
+    ),
+)  # fmt: skip
+
+
+def _remembered_forms() -> Iterator[PricedExpression]:
+    """Numbers of each option ``(n_draws, n_trials, 2)`` that rest on the last trial's ratings."""
     for mask, cues, price in MASKS:
-        heard = f"({mask})[:, :, None]"
-        yield f"({heard} * x).sum(axis=-1)", f"total of the ratings on cues that {cues}", price + 1
-        yield (
-            f"({heard} * (x > {other})).sum(axis=-1)",
-            f"number of cues ahead among those that {cues}",
-            price + 1.5,
-        )
-        yield (
-            f"xp.where({heard}, x, 1e3).min(axis=-1)",
-            f"lowest rating on cues that {cues}",
-            price + 2,
-        )
-        yield (
-            f"xp.where({heard}, x, -1e3).max(axis=-1)",
-            f"highest rating on cues that {cues}",
-            price + 2,
-        )
-        for order, which in (("0.5", "most"), ("2.0", "least")):
-            decay = f"{order} ** xp.arange(x.shape[-1])"
-            words = f"rating on the {which} valid cue that differs among those that {cues}"
-            yield f"({heard} * (x > {other}) * {decay}).sum(axis=-1)", words, price + 2
-    for name, words in (("taken", "the product chosen last"), ("refused", "the product left last")):
+        yield from filled(ON_CUES, price, mask=mask, cues=cues)
+    seen = '(state["last"] != 0)[..., None]'
+    for name, product in PRODUCTS_BEFORE:
         before = f'state["{name}"][:, :, None]'
-        seen = '(state["last"] != 0)[..., None]'
-        yield (
-            f"-xp.abs(x - {before}).sum(axis=-1) * {seen}",
-            f"likeness in all ratings to {words}",
-            3,
-        )
-        yield (
-            f"(x == {before}).sum(axis=-1) * {seen}",
-            f"number of ratings equal to those of {words}",
-            3,
-        )
-        yield (
-            f"(x > {before}).sum(axis=-1) * {seen}",
-            f"number of ratings above those of {words}",
-            3,
-        )
-        yield (
-            f"(x >= {before}).sum(axis=-1) * {seen}",
-            f"number of ratings not below those of {words}",
-            3.5,
-        )
-    place = "xp.arange(x.shape[-1])"
-    for name, words in (("heeded", "followed"), ("overruled", "overruled")):
-        tally = f'state["{name}"][:, :, None]'
-        yield (
-            f"((x > {other}) * {tally}).sum(axis=-1)",
-            f"number of times that the cues ahead were {words}",
-            3,
-        )
-        for sign, how in (("", "most"), ("-", "least")):
-            for order, tie in (("-", "more"), ("+", "less")):
-                claim = f"xp.where(x > {other}, {sign}{tally} {order} 1e-3 * {place}, -1e6).max(axis=-1)"
-                yield (
-                    claim,
-                    f"advantage on the cue {words} {how} often so far, of several the {tie} valid",
-                    3.5,
-                )
+        yield from filled(LIKE_BEFORE, before=before, seen=seen, product=product)
+    for name, fate in CUE_FATES:
+        yield from filled(BY_TALLY, tally=f'state["{name}"][:, :, None]', fate=fate)
+
+
+CUE_MEMORIES = (*REMEMBERED, *TALLIES, *MARKS)
 
 
 def remembered_leads(answers: InductionAnswers) -> TermTable:
@@ -292,36 +295,29 @@ def remembered_leads(answers: InductionAnswers) -> TermTable:
     first = np.cumsum([0, *map(len, parts)])
     found = np.zeros((len(forms), len(answers.trial), 2), dtype=np.float32)
     last = _last(answers)
+    # Experiments with equally many cues together: what is remembered before each row, then the forms.
     for number, stimuli in enumerate(parts):
-        rows = np.flatnonzero(
-            (answers.trial >= first[number]) & (answers.trial < first[number + 1])
-        )
+        is_here = (answers.trial >= first[number]) & (answers.trial < first[number + 1])
+        rows = np.flatnonzero(is_here)
         shown = namespace(answers.vocabulary, stimuli.take(answers.trial[rows] - first[number]))
-        state = {"last": last[rows][None]}
-        for memory in (*REMEMBERED, *TALLIES, *MARKS):
-            state[memory.name] = _renewed(
-                answers, memory, rows, shown, {"x": shown["x"]}, shown["x"].shape[-1]
-            )
-        for place, (code, _, _) in enumerate(forms):
-            found[place, rows] = eval(code, {**shown, "state": state})[0]
-    items = tuple(
-        ChoiceTerm(
-            f"(({code})[..., 1] - ({code})[..., 0])",
-            f"take the product with the greater {words}",
-            price,
-            memory=(
-                LAST,
-                *(
-                    memory
-                    for memory in (*REMEMBERED, *TALLIES, *MARKS)
-                    if f'"{memory.name}"' in code
-                ),
-            ),
-            opposite=f"take the product with the smaller {words}",
-        )
-        for code, words, price in forms
+        x, state = shown["x"], {"last": last[rows][None]}
+        for memory in CUE_MEMORIES:
+            state[memory.name] = _renewed(answers, memory, rows, shown, {"x": x}, x.shape[-1])
+        for place, form in enumerate(forms):
+            found[place, rows] = eval(form.code, {**shown, "state": state})[0]
+    return TermTable(tuple(map(_remembered_lead, forms)), found[..., 1] - found[..., 0])
+
+
+def _remembered_lead(form: PricedExpression) -> ChoiceTerm:
+    """The lead of a number that rests on the last trial's ratings."""
+    read = (memory for memory in CUE_MEMORIES if f'"{memory.name}"' in form.code)
+    return ChoiceTerm(
+        f"(({form.code})[..., 1] - ({form.code})[..., 0])",
+        f"take the product with the greater {form.words}",
+        form.price,
+        memory=(LAST, *read),
+        opposite=f"take the product with the smaller {form.words}",
     )
-    return TermTable(items, found[..., 1] - found[..., 0])
 
 
 BOTH = "xp.stack([nothing, nothing], axis=-1)"
@@ -332,68 +328,80 @@ CALENDAR = (0.0, 7.0, 30.0, 90.0, 365.0)
 ahead."""
 
 
-def _kept_forms(score: OptionScore, value: Array) -> Iterator[tuple[ChoiceTerm, StateMemory, int]]:
-    """Leads that rest on what was taken on either side, or of either kind, with what they remember and its width."""
-    price = 3 + score.price
+@dataclass(frozen=True)
+class KeptForm:
+    """A lead that rests on what was taken before."""
 
-    def lead(code: str, words: tuple[str, str], memory: StateMemory, more: float) -> ChoiceTerm:
-        text = f"({code}[..., 1] - {code}[..., 0])"
-        return ChoiceTerm(text, words[0], price + more, (score,), (memory,), words[1])
+    code: str
+    """Of a number of each option, ``(n_draws, n_trials, 2)``."""
+    words: str
+    opposite: str
+    more: float
+    """What it costs beside its score, nats."""
+    memory: StateMemory
+    width: int
+    """Numbers that the memory keeps."""
 
-    for name, renewed, words in (
-        (
-            "newest",
-            "xp.where(response > 0, {0}, {old})",
-            "{which} {score} the last time that it was taken",
-        ),
-        ("summed", "{old} + response * {0}", "{which} total of the {score} taken there so far"),
-    ):
-        entry = f'state["{name}_{{0}}"]'
-        memory = StateMemory(f"{name}_{{0}}", renewed.replace("{old}", entry), BOTH)
-        greater, smaller = (
-            words.format(which=which, score=score.words) for which in ("greater", "smaller")
-        )
-        says = (f"take the side with the {greater}", f"take the side with the {smaller}")
-        yield lead(entry, says, memory, 0.0), memory, 2
-    levels = thresholds(value, 3)
-    for number, level in enumerate(levels):
-        for name, sign, how in (("high", ">", "above"), ("low", "<=", "not above")):
-            entry = f'state["{name}_{number}_{{0}}"]'
-            memory = StateMemory(
-                f"{name}_{number}_{{0}}",
-                f"xp.maximum({entry}, response) * ({{0}} {sign} {level:g})",
-                BOTH,
-            )
-            where = f"side where the {score.words} has been {how} {level:g} ever since such a product was taken there"
-            yield (
-                lead(
-                    entry,
-                    (f"take the {where}", f"leave the {where}"),
-                    memory,
-                    np.log(2 * len(levels)),
-                ),
-                memory,
-                2,
-            )
+
+def _kept_forms(score: OptionScore, value: Array) -> Iterator[KeptForm]:
+    """Leads that rest on what was taken on either side, or of either kind."""
+    yield from _kept_values(score)
+    yield from _kept_marks(score, thresholds(value, 3))
     divided = {tuple(thresholds(value, n - 1)) for n in N_CLASSES}
     if score.code == "t":
         divided |= {CALENDAR[:n] for n in range(2, len(CALENDAR) + 1)}
-    for number, cuts in enumerate(sorted(divided)):
+    yield from _kept_tallies(score, sorted(divided))
+
+
+def _kept_values(score: OptionScore) -> Iterator[KeptForm]:
+    """The score that each side had when it was last taken, and what the sides taken had together."""
+    for name, renewed, what in (
+        ("newest", "xp.where(response > 0, {0}, {old})", f"{score.words} the last time that it was taken"),
+        ("summed", "{old} + response * {0}", f"total of the {score.words} taken there so far"),
+    ):  # fmt: skip
+        entry = f'state["{name}_{{0}}"]'
+        memory = StateMemory(f"{name}_{{0}}", renewed.replace("{old}", entry), BOTH)
+        greater, smaller = (
+            f"take the side with the {how} {what}" for how in ("greater", "smaller")
+        )
+        yield KeptForm(entry, greater, smaller, 0.0, memory, 2)
+
+
+def _kept_marks(score: OptionScore, levels: Sequence[float]) -> Iterator[KeptForm]:
+    """Sides where the score has stayed above a level, or not above it, since such an option was taken there."""
+    for number, level in enumerate(levels):
+        for kind, sign, how in (("high", ">", "above"), ("low", "<=", "not above")):
+            name = f"{kind}_{number}_{{0}}"
+            entry = f'state["{name}"]'
+            renewed = f"xp.maximum({entry}, response) * ({{0}} {sign} {level:g})"
+            where = f"side where the {score.words} has been {how} {level:g} ever since such a product was taken there"
+            yield KeptForm(
+                entry,
+                f"take the {where}",
+                f"leave the {where}",
+                np.log(2 * len(levels)),
+                StateMemory(name, renewed, BOTH),
+                2,
+            )
+
+
+def _kept_tallies(score: OptionScore, divided: Sequence[tuple[float, ...]]) -> Iterator[KeptForm]:
+    """How often options of either one's class were taken, for some divisions of the score into classes."""
+    for number, cuts in enumerate(divided):
         at = ", ".join(f"{cut:g}" for cut in cuts)
         own = f"classes({{0}}, [{at}], xp)"
-        entry = f'state["tally_{number}_{{0}}"]'
-        memory = StateMemory(
-            f"tally_{number}_{{0}}",
-            f"{entry} + (response[..., None] * {own}).sum(axis=-2)",
-            f"nothing[..., None] + xp.zeros({len(cuts) + 1})",
-        )
-        code = f"({entry}[..., None, :] * {own}).sum(axis=-1)"
+        name, n_classes = f"tally_{number}_{{0}}", len(cuts) + 1
+        entry = f'state["{name}"]'
+        renewed = f"{entry} + (response[..., None] * {own}).sum(axis=-2)"
         kind = f"class of {score.words} (divided at {at}) was taken"
-        says = (
+        yield KeptForm(
+            f"({entry}[..., None, :] * {own}).sum(axis=-1)",
             f"take the product whose {kind} more often so far",
             f"take the product whose {kind} less often so far",
+            np.log(len(divided)),
+            StateMemory(name, renewed, f"nothing[..., None] + xp.zeros({n_classes})"),
+            n_classes,
         )
-        yield lead(code, says, memory, np.log(len(divided))), memory, len(cuts) + 1
 
 
 def kept_leads(answers: InductionAnswers, of: TermTable) -> TermTable:
@@ -413,17 +421,20 @@ def kept_leads(answers: InductionAnswers, of: TermTable) -> TermTable:
         if np.ptp(value) == 0:
             continue
         shown = value[answers.trial]
-        for term, memory, width in _kept_forms(score, value):
-            name = memory.name.format("score")
-            named = StateMemory(name, memory.renewed.format("score"))
-            state = {name: _renewed(answers, named, every, space, {"score": shown}, width)}
-            items.append(term)
-            columns.append(
-                eval(term.code.format("score"), {**space, "score": shown, "state": state})[0]
+        for form in _kept_forms(score, value):
+            lead = f"({form.code}[..., 1] - {form.code}[..., 0])"
+            price = 3 + score.price + form.more
+            items.append(
+                ChoiceTerm(lead, form.words, price, (score,), (form.memory,), form.opposite)
             )
-    return TermTable(
-        tuple(items), np.array(columns, dtype=np.float32).reshape(-1, len(answers.trial))
-    )
+            # Its text, evaluated with the score's values under the name "score".
+            name = form.memory.name.format("score")
+            memory = StateMemory(name, form.memory.renewed.format("score"))
+            kept = _renewed(answers, memory, every, space, {"score": shown}, form.width)
+            known = {**space, "score": shown, "state": {name: kept}}
+            columns.append(eval(lead.format("score"), known)[0])
+    values = np.array(columns, dtype=np.float32)
+    return TermTable(tuple(items), values.reshape(-1, len(answers.trial)))
 
 
 def _renewed(

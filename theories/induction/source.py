@@ -80,12 +80,7 @@ class _TheoryWriter:
 
     def declare(self, name: str, value: float, error: float, **how: Any) -> str:
         """A parameter about which people hardly differ."""
-        self.parameters[name] = {
-            "prior": "normal",
-            "mean": rounded(value),
-            "sd": max(rounded(error), 1e-4),
-            **how,
-        }
+        self.parameters[name] = normal_prior(value, error, **how)
         return f'parameters["{name}"]'
 
     def choice(self, expression: str) -> str:
@@ -97,53 +92,42 @@ class _TheoryWriter:
         self, name: str, claim: str, result: str, clauses: Sequence[ClauseWording] = ()
     ) -> str:
         """The whole module; clauses say what the claim becomes should other numbers be learned."""
-        docstring = fill(
-            f"{name}: {claim}", width=110, break_on_hyphens=False, break_long_words=False
-        )
         learns = bool(self.memory)
         wide = any(memory.start != "nothing" for memory, _ in self.memory.values())
-        lines = [
+        choose = [
             *self._prelude(self.scores, always=wide),
             *self.statements,
             f"p = {result}",
             'lapse = parameters["lapse"]',
+            "return (1 - lapse) * p + 0.5 * lapse",
         ]
-        lines.append("return (1 - lapse) * p + 0.5 * lapse")
-        functions = [
-            _function(
-                "choose",
-                "parameters, trials, xp, state" if learns else "parameters, trials, xp",
-                lines,
-            )
-        ]
+        arguments = "parameters, trials, xp, state" if learns else "parameters, trials, xp"
+        functions = [_function("choose", arguments, choose)]
         if learns:
-            zeros = f'nothing = xp.zeros((1, trials["{self.first_array}"].shape[0]))'
-            entries = [f'    "{key}": {memory.start},' for key, (memory, _) in self.memory.items()]
-            lines = [
-                *(self.vocabulary.prelude.splitlines() if wide else []),
-                zeros,
-                "return {",
-                *entries,
-                "}",
-            ]
-            functions.insert(0, _function("start", "parameters, trials, xp", lines))
-            needed = {score for _, scores in self.memory.values() for score in scores}
-            lines = self._prelude([score for score in self.scores if score in needed], always=wide)
-            lines += [
-                "return {",
-                *(f'    "{key}": {memory.renewed},' for key, (memory, _) in self.memory.items()),
-                "}",
-            ]
-            functions.append(
-                _function("learn", "parameters, trials, xp, state, response, feedback", lines)
-            )
+            functions = [self._start(wide), *functions, self._learn(wide)]
         for helper in (FOLLOW, *self.vocabulary.helpers[::-1]):
             called = helper.split("def ")[1].split("(")[0]
             if any(re.search(rf"\b{called}\(", text) for text in functions):
                 functions.insert(0, helper.strip() + "\n")
         declared = f"PARAMETERS = {pformat(self.parameters, width=110, sort_dicts=False)}\n"
         declared += clauses_literal(clauses)
-        return "\n\n".join([f'"""{docstring}\n"""\n\n{declared}', *functions])
+        return "\n\n".join([f"{module_docstring(name, claim)}\n\n{declared}", *functions])
+
+    def _start(self, wide: bool) -> str:
+        """The function that says what is remembered before the first answer."""
+        lines = self.vocabulary.prelude.splitlines() if wide else []
+        lines += [f'nothing = xp.zeros((1, trials["{self.first_array}"].shape[0]))', "return {"]
+        lines += [f'    "{key}": {memory.start},' for key, (memory, _) in self.memory.items()]
+        return _function("start", "parameters, trials, xp", [*lines, "}"])
+
+    def _learn(self, wide: bool) -> str:
+        """The function that renews what is remembered after an answer."""
+        needed = {score for _, scores in self.memory.values() for score in scores}
+        read = [score for score in self.scores if score in needed]
+        lines = [*self._prelude(read, always=wide), "return {"]
+        lines += [f'    "{key}": {memory.renewed},' for key, (memory, _) in self.memory.items()]
+        arguments = "parameters, trials, xp, state, response, feedback"
+        return _function("learn", arguments, [*lines, "}"])
 
     def _prelude(self, scores: Sequence[OptionScore], *, always: bool = False) -> list[str]:
         """Statements that set ``scores``, and the variables that all of them are written in."""
@@ -155,6 +139,12 @@ class _TheoryWriter:
 
 def _function(name: str, arguments: str, lines: Sequence[str]) -> str:
     return f"def {name}({arguments}):\n" + indent("\n".join(lines), "    ") + "\n"
+
+
+def module_docstring(title: str, claim: str) -> str:
+    """A theory's title and claim, as the docstring of its module."""
+    text = fill(f"{title}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
+    return f'"""{text}\n"""'
 
 
 def clauses_literal(clauses: Sequence[ClauseWording]) -> str:
@@ -179,6 +169,20 @@ def weighed_clause(
     )
 
 
+def reason_words(weight: float, lead: ChoiceTerm, gate: ChoiceTerm | None) -> str:
+    """What one weight of a sum makes people do, in words."""
+    words = lead.words if weight > 0 else lead.opposite
+    return words if gate is None else f"{words} to the extent that {gate.words}"
+
+
+def sum_claim(reasons: Sequence[str]) -> str:
+    """A sum of reasons, in words."""
+    added = "; to ".join(reasons)
+    return (
+        f"people weigh and add reasons to {added}; they choose the more surely, the larger the sum."
+    )
+
+
 def sum_clauses(weighed: Sequence[ClauseWording]) -> list[ClauseWording]:
     """A sum of reasons, told."""
     last = ClauseWording("choose the more surely, the larger the sum", sentence=2)
@@ -188,6 +192,31 @@ def sum_clauses(weighed: Sequence[ClauseWording]) -> list[ClauseWording]:
 def rounded(value: float) -> float:
     """Round a number to four significant digits."""
     return float(f"{value:.4g}")
+
+
+def normal_prior(value: float, error: float, **how: Any) -> dict[str, Any]:
+    """Prior of a parameter about which people hardly differ, as a source declares it."""
+    return {"prior": "normal", "mean": rounded(value), "sd": max(rounded(error), 1e-4), **how}
+
+
+def weight_prior(weight: float, error: float, meaning: str) -> dict[str, Any]:
+    """Prior of a weight, as a source declares it."""
+    limit = rounded(4 * abs(weight) + 6 * error)
+    sd = min(error, 0.1 * abs(weight))
+    return normal_prior(weight, sd, low=-limit, high=limit, unit="log odds", meaning=meaning)
+
+
+def sensitivity_prior(spread: ParameterSpread) -> dict[str, Any]:
+    """Prior of the factor on a weighed sum, as a source declares it."""
+    return {
+        "prior": "log_normal",
+        "median": rounded(float(np.exp(spread.center))),
+        "log_sd": max(rounded(spread.spread), 0.01),
+        "low": 0.01,
+        "high": 100.0,
+        "unit": "factor",
+        "meaning": "how strictly a person follows the weighted sum",
+    }
 
 
 def lapse_prior(spread: ParameterSpread) -> dict[str, Any]:
@@ -341,49 +370,25 @@ def write_sum(
     """Source and claim of an additive rule."""
     writer = _TheoryWriter(vocabulary, first_array)
     writer.parameters["lapse"] = lapse_prior(lapse)
-    writer.parameters["sensitivity"] = {
-        "prior": "log_normal",
-        "median": rounded(float(np.exp(sensitivity.center))),
-        "log_sd": max(rounded(sensitivity.spread), 0.01),
-        "low": 0.01,
-        "high": 100.0,
-        "unit": "factor",
-        "meaning": "how strictly a person follows the weighted sum",
-    }
+    writer.parameters["sensitivity"] = sensitivity_prior(sensitivity)
     words, parts, weighed = [], [], []
     for number, (term, weight, error) in enumerate(
         zip(fitted.terms, fitted.weights, fitted.errors, strict=True), 1
     ):
         lead = leads.items[term.lead]
+        gate = gates.items[term.gate] if term.gate >= 0 else None
         code = writer.code(lead)
-        says = lead.words if weight > 0 else lead.opposite
-        if term.gate >= 0:
-            gate = gates.items[term.gate]
-            code, says = (
-                f"({code}) * ({writer.code(gate)})",
-                f"{says} to the extent that {gate.words}",
-            )
-        limit = rounded(4 * abs(weight) + 6 * error)
+        if gate is not None:
+            code = f"({code}) * ({writer.code(gate)})"
+        name = f"weight_{number}"
         meaning = f"log odds for each unit of the lead in: {lead.words}"
-        name = writer.declare(
-            f"weight_{number}",
-            weight,
-            min(error, 0.1 * abs(weight)),
-            low=-limit,
-            high=limit,
-            unit="log odds",
-            meaning=meaning,
-        )
-        parts.append(f"{name} * {code}")
-        words.append(says)
-        weighed.append(
-            weighed_clause(
-                f"weight_{number}", weight, lead, gates.items[term.gate] if term.gate >= 0 else None
-            )
-        )
+        writer.parameters[name] = weight_prior(weight, error, meaning)
+        parts.append(f'parameters["{name}"] * {code}')
+        words.append(reason_words(weight, lead, gate))
+        weighed.append(weighed_clause(name, weight, lead, gate))
     writer.statements.append("evidence = " + "\nevidence = evidence + ".join(parts))
     result = '1 / (1 + xp.exp(-xp.clip(parameters["sensitivity"] * evidence, -500.0, 500.0)))'
-    claim = f"people weigh and add reasons to {'; to '.join(words)}; they choose the more surely, the larger the sum."
+    claim = sum_claim(words)
     return writer.text("Weighed reasons", claim, result, sum_clauses(weighed)), claim
 
 

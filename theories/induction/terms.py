@@ -107,43 +107,47 @@ class InductionAnswers:
 
 def read_answers(domain: Domain, trials: Sequence[Trials]) -> InductionAnswers:
     """Put experiments in one table and evaluate all scores on their trials."""
-    words = vocabulary(domain.name, [item.stimuli for item in trials])
-    found = values_of_all(
-        words, [score.code for score in words.scores], [item.stimuli for item in trials]
-    )
+    stimuli = tuple(item.stimuli for item in trials)
+    words = vocabulary(domain.name, stimuli)
+    found = values_of_all(words, [score.code for score in words.scores], stimuli)
     words = replace(words, scores=as_code_lengths(words.scores, found))
-    keys = [key for item in trials for key in identities(domain, item.stimuli)]
-    _, group = np.unique(np.array([key.hex() for key in keys]), return_inverse=True)
-    previous, number = [], []
-    starts = np.cumsum([0, *(len(item.stimuli) for item in trials)])
-    people = np.cumsum([0, *(item.n_participants for item in trials)])
-    rows = np.cumsum([0, *(len(item.trial) for item in trials)])
-    for item, first_row in zip(trials, rows, strict=False):
-        before, place = np.full(len(item.trial), -1), np.zeros(len(item.trial))
-        for one in np.unique(item.participant):
-            own = np.flatnonzero(item.participant == one)
-            before[own[1:]] = own[:-1] + first_row
-            place[own] = np.arange(len(own))
-        previous.append(before)
-        number.append(place)
+    keys = [key.hex() for shown in stimuli for key in identities(domain, shown)]
+    _, group = np.unique(np.array(keys), return_inverse=True)
+    people = [item.participant for item in trials]
+    shown_trials = [item.trial for item in trials]
+    previous, number = zip(*map(_rows_before, people), strict=True)
+    before = _numbered(previous, [len(rows) for rows in previous])
     return InductionAnswers(
         vocabulary=words,
         scores=found,
         group=group.astype(np.intp),
-        trial=np.concatenate(
-            [item.trial + start for item, start in zip(trials, starts, strict=False)]
-        ).astype(np.intp),
-        person=np.concatenate(
-            [item.participant + n for item, n in zip(trials, people, strict=False)]
-        ).astype(np.intp),
+        trial=_numbered(shown_trials, [len(shown) for shown in stimuli]),
+        person=_numbered(people, [item.n_participants for item in trials]),
         response=np.concatenate([item.response for item in trials]).astype(np.intp),
         count=np.concatenate([item.count for item in trials]).astype(np.float64),
-        previous=np.concatenate(previous).astype(np.intp),
+        previous=np.where(np.concatenate(previous) < 0, -1, before),
         number=np.concatenate(number),
         has_order=not any(item.pooled for item in trials),
         domain=domain.name,
-        stimuli=tuple(item.stimuli for item in trials),
+        stimuli=stimuli,
     )
+
+
+def _numbered(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.intp]:
+    """Numbers of each experiment, those of later ones from where the ones before end."""
+    starts = np.cumsum([0, *sizes])[:-1]
+    moved = [column + start for column, start in zip(columns, starts, strict=True)]
+    return np.concatenate(moved).astype(np.intp)
+
+
+def _rows_before(participant: NDArray[Any]) -> tuple[NDArray[np.intp], Array]:
+    """Of each row the same person's row before, -1 at the first, and how many there are."""
+    before, number = np.full(len(participant), -1), np.zeros(len(participant))
+    for person in np.unique(participant):
+        own = np.flatnonzero(participant == person)
+        before[own[1:]] = own[:-1]
+        number[own] = np.arange(len(own))
+    return before, number
 
 
 def as_code_lengths(scores: Sequence[OptionScore], values: Array) -> tuple[OptionScore, ...]:

@@ -91,12 +91,13 @@ def predict(node: Node, signs: NDArray[np.float32], gates: NDArray[np.float32]) 
     if isinstance(node, ConstantLeaf):
         return np.full(signs.shape[1], node.p)
     if isinstance(node, SplitNode):
-        return np.where(
-            gates[node.gate] > 0, predict(node.yes, signs, gates), predict(node.no, signs, gates)
-        )
+        yes = predict(node.yes, signs, gates)
+        no = predict(node.no, signs, gates)
+        return np.where(gates[node.gate] > 0, yes, no)
     sign = signs[node.lead]
     followed = np.where(sign > 0, node.consistency, 1 - node.consistency)
-    return np.where(sign == 0, predict(node.tie, signs, gates), followed)
+    tie = predict(node.tie, signs, gates)
+    return np.where(sign == 0, tie, followed)
 
 
 def regions_of(
@@ -157,16 +158,22 @@ class TreeSearch:
         """The best tree found of every size up to ``most``."""
         mask = np.ones(len(self.b), dtype=bool)
         beams: dict[int, list[GrownTree]] = {size: [] for size in range(most + 1)}
-        for grown in self.solutions(mask):
+
+        def keep(grown: GrownTree) -> None:
             beams[grown.size] = self._better(beams[grown.size], grown)
+
+        # Small trees, then larger ones from the best of each size.
+        for grown in self.solutions(mask):
+            keep(grown)
         for size in range(1, most):
             for grown in beams[size]:
                 for larger in self._extensions(grown, mask):
                     if size < larger.size <= most:
-                        beams[larger.size] = self._better(beams[larger.size], larger)
-        for grown in [beam[0] for size, beam in beams.items() if size and beam]:
-            mended = self._mended(grown, mask, most)
-            beams[mended.size] = self._better(beams[mended.size], mended)
+                        keep(larger)
+        # The best of each size, mended from within.
+        best = [beam[0] for size, beam in beams.items() if size and beam]
+        for grown in best:
+            keep(self._mended(grown, mask, most))
         return {size: beam[0] for size, beam in beams.items() if beam}
 
     def _mended(self, grown: GrownTree, mask: NDArray[np.bool_], most: int) -> GrownTree:
@@ -190,22 +197,34 @@ class TreeSearch:
         yield from (other.node for other in self.solutions(mask))
         if isinstance(node, SplitNode):
             yield from (node.yes, node.no)
-            gain = (self._explained(node.yes) - self._explained(node.no)) * mask
-            divided = self.gates @ gain.astype(np.float32) - self.gate_prices
-            yield from (replace(node, gate=gate) for gate in _largest(divided))
+            for gate in self._gates_for(node, mask):
+                yield replace(node, gate=gate)
             open_ = self.gates[node.gate] > 0
-            yield from (replace(node, yes=yes) for yes in self._exchanges(node.yes, mask & open_))
-            yield from (replace(node, no=no) for no in self._exchanges(node.no, mask & ~open_))
+            for yes in self._exchanges(node.yes, mask & open_):
+                yield replace(node, yes=yes)
+            for no in self._exchanges(node.no, mask & ~open_):
+                yield replace(node, no=no)
         elif isinstance(node, LeadLeaf):
-            tie = (self._explained(node.tie) * mask).astype(np.float32)
-            difference, with_b, with_a = (
-                part[0] for part in self._followed(mask.astype(np.float32)[None])[:3]
-            )
-            agree, disagree = _sides(difference, with_b, with_a)
-            followed = log_likelihood(agree, disagree) - self.discriminates @ tie - self.lead_prices
-            yield from (replace(node, lead=lead) for lead in _largest(followed))
+            for lead in self._leads_for(node, mask):
+                yield replace(node, lead=lead)
             ties = mask & (self.signs[node.lead] == 0)
-            yield from (replace(node, tie=other) for other in self._exchanges(node.tie, ties))
+            for tie in self._exchanges(node.tie, ties):
+                yield replace(node, tie=tie)
+
+    def _gates_for(self, node: SplitNode, mask: NDArray[np.bool_]) -> list[int]:
+        """The gates that divide best between a node's two trees, as these were fitted."""
+        gain = self._explained(node.yes) - self._explained(node.no)
+        gain = (gain * mask).astype(np.float32)
+        return _largest(self.gates @ gain - self.gate_prices)
+
+    def _leads_for(self, node: LeadLeaf, mask: NDArray[np.bool_]) -> list[int]:
+        """The leads that are followed best in a node's place, its ties told by the tree as it was fitted."""
+        weights = mask.astype(np.float32)[None]
+        difference, with_b, with_a = (part[0] for part in self._followed(weights)[:3])
+        agree, disagree = _sides(difference, with_b, with_a)
+        tie = (self._explained(node.tie) * mask).astype(np.float32)
+        followed = log_likelihood(agree, disagree) - self.discriminates @ tie
+        return _largest(followed - self.lead_prices)
 
     def _explained(self, node: Node) -> Array:
         """``(n_cells,)`` log likelihood of each cell's answers under a tree as it was fitted."""
@@ -221,10 +240,11 @@ class TreeSearch:
         weights = mask.astype(np.float32)[None]
         score, _, _ = (part[0] for part in self._leaves(weights))
         order = np.argsort(-score)
-        constant = self._constant(float(self.b[mask].sum()), float(self.a[mask].sum()))
-        found = [constant, *(self._follow(int(f), mask) for f in order[:N_ALTERNATIVES])]
+        gates = np.arange(len(self.gates)) if is_root else self.deeper
+        found = [self._constant_in(mask)]
+        found += [self._follow(int(lead), mask) for lead in order[:N_ALTERNATIVES]]
         found += self._chains(order[:N_CHAINED], mask)
-        found += self._splits(mask, np.arange(len(self.gates)) if is_root else self.deeper, is_root)
+        found += self._splits(mask, gates, is_root)
         self._known[key] = found
         return found
 
@@ -238,52 +258,51 @@ class TreeSearch:
         score, b, a = self._leaves(ties.astype(np.float32))
         gain = score.max(axis=1) - self._constants(b, a)
         firsts = [self._follow(int(lead), mask) for lead in leads]
+        total = gain + [item.score for item in firsts]
         found = []
-        for place in np.argsort(-(gain + [item.score for item in firsts]), kind="stable")[
-            :N_ALTERNATIVES
-        ]:
-            first, inner = firsts[place].node, self._follow(int(score[place].argmax()), ties[place])
+        for place in np.argsort(-total, kind="stable")[:N_ALTERNATIVES]:
+            first = firsts[place].node
             assert isinstance(first, LeadLeaf)
-            found.append(
-                GrownTree(
-                    replace(first, tie=inner.node), firsts[place].score + float(gain[place]), 2
-                )
-            )
+            second = int(score[place].argmax())
+            inner = self._follow(second, ties[place])
+            reached = firsts[place].score + float(gain[place])
+            found.append(GrownTree(replace(first, tie=inner.node), reached, 2))
         return found
 
     def _splits(
         self, mask: NDArray[np.bool_], chosen: NDArray[np.intp], is_root: bool
     ) -> list[GrownTree]:
+        """Gates with a leaf on either side, the best ones of each size."""
         if not len(chosen):
             return []
+        # What adds up where each gate is open, and by subtraction where it is closed.
         yes = self.gates[chosen] * mask
         no = mask - yes
-        inside, whole = self._followed(yes), self._followed(mask.astype(np.float32)[None])
+        opened = self._followed(yes)
+        whole = self._followed(mask.astype(np.float32)[None])
+        closed = tuple(all_ - part for all_, part in zip(whole, opened, strict=True))
+        # On either side the best lead, or one probability if that is better.
         parts = []
-        for found_there in (
-            inside,
-            tuple(all_ - part for all_, part in zip(whole, inside, strict=True)),
-        ):
-            score, b, a = self._scored(*found_there)
+        for sums in (opened, closed):
+            score, b, a = self._scored(*sums)
             best = score.argmax(axis=1)
-            constant = self._constants(b, a)
-            parts.append((score[np.arange(len(chosen)), best], best, constant))
+            parts.append((score[np.arange(len(chosen)), best], best, self._constants(b, a)))
         followed = np.stack([np.maximum(score, constant) for score, _, constant in parts])
         total = followed.sum(axis=0) - self.gate_prices[chosen]
+        order = np.argsort(-total, kind="stable")
         if is_root:
-            self.deeper = np.argsort(-total, kind="stable")[: self.n_deeper]
+            self.deeper = order[: self.n_deeper]
         found: dict[int, list[GrownTree]] = {}
-        for place in np.argsort(-total, kind="stable")[: 4 * N_ALTERNATIVES]:
-            gate = int(chosen[place])
+        for place in order[: 4 * N_ALTERNATIVES]:
             branches = []
             for (score, best, constant), weights in zip(parts, (yes, no), strict=True):
                 inside = weights[place] > 0
+                follows = score[place] > constant[place]
+                lead = int(best[place])
                 branches.append(
-                    self._follow(int(best[place]), inside)
-                    if score[place] > constant[place]
-                    else self._constant(float(self.b[inside].sum()), float(self.a[inside].sum()))
+                    self._follow(lead, inside) if follows else self._constant_in(inside)
                 )
-            node = SplitNode(gate, branches[0].node, branches[1].node)
+            node = SplitNode(int(chosen[place]), branches[0].node, branches[1].node)
             size = size_of(node)
             if len(found.setdefault(size, [])) < N_ALTERNATIVES:
                 found[size].append(GrownTree(node, float(total[place]), size))
@@ -317,24 +336,28 @@ class TreeSearch:
         """Log likelihood of one probability, even odds costing nothing."""
         return np.maximum(log_likelihood(b, a) - self.parameter - SIDE_PRICE, -(b + a) * LOG_2)
 
+    def _constant_in(self, mask: NDArray[np.bool_]) -> GrownTree:
+        """One probability for the cells in ``mask``."""
+        return self._constant(float(self.b[mask].sum()), float(self.a[mask].sum()))
+
     def _constant(self, b: float, a: float) -> GrownTree:
+        """One probability for so many answers for the second option and for the first; even odds cost nothing."""
         even = -(b + a) * LOG_2
         fitted = float(log_likelihood(np.array(b), np.array(a))) - self.parameter - SIDE_PRICE
         p = (b + 0.5) / (a + b + 1) if fitted > even else 0.5
         return GrownTree(ConstantLeaf(p), max(fitted, even), 0)
 
     def _follow(self, lead: int, mask: NDArray[np.bool_]) -> GrownTree:
+        """One lead for the cells in ``mask``, one probability where it does not decide."""
         b, a, sign = self.b[mask], self.a[mask], self.signs[lead, mask]
-        agree = float(b[sign > 0].sum() + a[sign < 0].sum())
-        disagree = float(a[sign > 0].sum() + b[sign < 0].sum())
-        tie = self._constant(float(b[sign == 0].sum()), float(a[sign == 0].sum()))
+        for_b, for_a, undecided = sign > 0, sign < 0, sign == 0
+        agree = float(b[for_b].sum() + a[for_a].sum())
+        disagree = float(a[for_b].sum() + b[for_a].sum())
+        tie = self._constant(float(b[undecided].sum()), float(a[undecided].sum()))
         score = float(log_likelihood(np.array(agree), np.array(disagree))) + tie.score
         consistency = (agree + 0.5) / (agree + disagree + 1)
-        return GrownTree(
-            LeadLeaf(lead, consistency, tie.node),
-            score - self.lead_prices[lead] - self.parameter,
-            1,
-        )
+        leaf = LeadLeaf(lead, consistency, tie.node)
+        return GrownTree(leaf, score - self.lead_prices[lead] - self.parameter, 1)
 
     def _extensions(self, grown: GrownTree, mask: NDArray[np.bool_]) -> Iterator[GrownTree]:
         """Trees with one of the regions of ``grown`` described in more detail."""
@@ -362,19 +385,21 @@ class TreeSearch:
     def fitted(self, node: Node, mask: NDArray[np.bool_]) -> GrownTree:
         """A tree with the probabilities of its leaves fitted to the cells in ``mask``."""
         if isinstance(node, ConstantLeaf):
-            return self._constant(float(self.b[mask].sum()), float(self.a[mask].sum()))
+            return self._constant_in(mask)
         if isinstance(node, SplitNode):
             open_ = self.gates[node.gate] > 0
-            yes, no = self.fitted(node.yes, mask & open_), self.fitted(node.no, mask & ~open_)
+            yes = self.fitted(node.yes, mask & open_)
+            no = self.fitted(node.no, mask & ~open_)
             score = yes.score + no.score - float(self.gate_prices[node.gate])
-            return GrownTree(replace(node, yes=yes.node, no=no.node), score, 1 + yes.size + no.size)
+            split = replace(node, yes=yes.node, no=no.node)
+            return GrownTree(split, score, 1 + yes.size + no.size)
         ties = mask & (self.signs[node.lead] == 0)
-        alone = self._constant(float(self.b[ties].sum()), float(self.a[ties].sum())).score
-        first, tie = self._follow(node.lead, mask), self.fitted(node.tie, ties)
+        alone = self._constant_in(ties).score
+        first = self._follow(node.lead, mask)
         assert isinstance(first.node, LeadLeaf)
-        return GrownTree(
-            replace(first.node, tie=tie.node), first.score - alone + tie.score, 1 + tie.size
-        )
+        tie = self.fitted(node.tie, ties)
+        leaf = replace(first.node, tie=tie.node)
+        return GrownTree(leaf, first.score - alone + tie.score, 1 + tie.size)
 
     def _better(self, beam: list[GrownTree], new: GrownTree) -> list[GrownTree]:
         if any(item.node == new.node for item in beam):

@@ -75,19 +75,35 @@ def claim_problem(claim: TypedClaim, facts: Sequence[ClaimFact]) -> str:
         claim: What is claimed.
         facts: Numbers of the records that its statement cites.
     """
+    if problem := _form_problem(claim):
+        return problem
+    found = _computed(claim, facts)
+    return found if isinstance(found, str) else _value_problem(claim, *found)
+
+
+def _form_problem(claim: TypedClaim) -> str:
+    """Why a claim could not be true of any records; empty if it could."""
     allowed = UNITS.get(claim.quantity, ("none",))
+    is_difference = claim.direction != "is"
     if claim.unit not in allowed:
         return f"{claim.quantity!r} is stated in {' or '.join(allowed)}, not in {claim.unit!r}"
-    if bool(claim.against) != (claim.direction != "is") and claim.quantity != "standard_error":
+    if bool(claim.against) != is_difference and claim.quantity != "standard_error":
         return 'a difference has "against" and "above" or "below"; anything else has "is" and no "against"'
-    if claim.quantity == "standard_error" and claim.direction != "is":
+    if claim.quantity == "standard_error" and is_difference:
         return '"standard_error" is a number by itself: its direction is "is"'
-    if claim.direction != "is" and claim.value.startswith("-"):
+    if is_difference and claim.value.startswith("-"):
         return "a difference has no sign of its own: say above or below"
-    found = _computed(claim, facts)
-    if isinstance(found, str):
-        return found
-    exact, digits = found
+    return ""
+
+
+def _value_problem(claim: TypedClaim, exact: Sequence[float], digits: int) -> str:
+    """Why a claim's number is not what the records show; empty if it is.
+
+    Args:
+        claim: What is claimed.
+        exact: What the records show, in one way or another.
+        digits: With so many decimals.
+    """
     scale = 100.0 if claim.unit == "percent" else 1.0
     sign = -1.0 if claim.direction == "below" else 1.0
     said, decimals = float(claim.value), len(claim.value.partition(".")[2])
@@ -99,10 +115,11 @@ def claim_problem(claim: TypedClaim, facts: Sequence[ClaimFact]) -> str:
     if decimals > max(0, digits - (2 if claim.unit == "percent" else 0)):
         return f"{claim.value} has more digits than the records show"
     half = 0.5 * 10.0**-decimals * (1 + 1e-9) + 1e-12
+    shown = f"{sign * exact[0] * scale:.{SHOWN_DIGITS}g}"
     if all(abs(sign * value * scale - said) > half for value in exact):
-        return f"{_what(claim)} is {sign * exact[0] * scale:.{SHOWN_DIGITS}g} in the cited records, not {claim.value}"
+        return f"{_what(claim)} is {shown} in the cited records, not {claim.value}"
     if _is_coarse(claim, said / scale, [sign * value for value in exact], digits):
-        return f"{claim.value} is too coarse: {_what(claim)} is {sign * exact[0] * scale:.{SHOWN_DIGITS}g}"
+        return f"{claim.value} is too coarse: {_what(claim)} is {shown}"
     return ""
 
 

@@ -283,62 +283,58 @@ def restrict_files() -> None:
         os.close(ruleset)
 
 
+BpfInstruction = tuple[int, int, int, int]
+"""Code, places to jump over if a test holds and if not, and a number."""
+LOAD, EQUAL, AT_LEAST, ANY_BIT, ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06
+ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050001, 0x80000000
+PROT_EXEC = 4
+
+
 @cache
 def filter_program(compiling: bool = False) -> bytes:
     """The system call filter as a classic BPF program; raises KeyError on an architecture without a table."""
     machine = platform.machine()
     architecture, allowed = SYSTEM_CALLS[machine]
-    load, equal, at_least, any_bit, answer = 0x20, 0x15, 0x35, 0x45, 0x06
-    allow, refuse, kill = 0x7FFF0000, 0x00050001, 0x80000000
-    program: list[tuple[int, int, int, int]] = [
-        (load, 0, 0, 4),  # the architecture
-        (equal, 1, 0, architecture),
-        (answer, 0, 0, kill),
-        (load, 0, 0, 0),  # the number of the call
-        (at_least, 0, 1, 0x40000000),  # the x32 variant
-        (answer, 0, 0, kill),
-        (
-            equal,
-            0,
-            1,
-            CLONE3,
-        ),  # its flags cannot be read here; ENOSYS makes the C library fall back
-        (answer, 0, 0, 0x00050000 | 38),
+    program: list[BpfInstruction] = [
+        (LOAD, 0, 0, 4),  # the architecture
+        (EQUAL, 1, 0, architecture),
+        (ANSWER, 0, 0, KILL),
+        (LOAD, 0, 0, 0),  # the number of the call
+        (AT_LEAST, 0, 1, 0x40000000),  # the x32 variant
+        (ANSWER, 0, 0, KILL),
+        (EQUAL, 0, 1, CLONE3),  # its flags cannot be read here
+        (ANSWER, 0, 0, 0x00050000 | 38),  # ENOSYS makes the C library fall back
     ]
     if compiling:
         allowed = (*allowed, *MAPPING_CALLS[machine], *THREAD_CALLS[machine])
-        for number in CLOCK_CALLS[machine]:
-            program += [
-                (equal, 0, 4, number),
-                (load, 0, 0, 16),  # low half of the first argument, the clock
-                (at_least, 1, 0, N_CLOCKS),
-                (answer, 0, 0, allow),
-                (answer, 0, 0, refuse),
-            ]
-        program += [
-            (equal, 0, 4, CLONE_CALL[machine]),
-            (load, 0, 0, 16),  # low half of the first argument, the flags
-            (any_bit, 1, 0, CLONE_THREAD),
-            (answer, 0, 0, refuse),
-            (answer, 0, 0, allow),
-            (equal, 0, 4, FCNTL_CALL[machine]),
-            (load, 0, 0, 24),  # low half of the second argument, the command
-            (equal, 1, 0, F_DUPFD_CLOEXEC),
-            (answer, 0, 0, refuse),
-            (answer, 0, 0, allow),
-        ]
-    for number in () if compiling else MAPPING_CALLS[machine]:
-        program += [
-            (equal, 0, 4, number),
-            (load, 0, 0, 32),  # low half of the third argument, the protection
-            (any_bit, 0, 1, 4),  # PROT_EXEC
-            (answer, 0, 0, refuse),
-            (answer, 0, 0, allow),
-        ]
+        for number in CLOCK_CALLS[machine]:  # the first argument is the clock
+            program += _if_argument(number, 0, (AT_LEAST, 1, 0, N_CLOCKS), (ALLOW, REFUSE))
+        flags = _if_argument(CLONE_CALL[machine], 0, (ANY_BIT, 1, 0, CLONE_THREAD), (REFUSE, ALLOW))
+        command = _if_argument(
+            FCNTL_CALL[machine], 1, (EQUAL, 1, 0, F_DUPFD_CLOEXEC), (REFUSE, ALLOW)
+        )
+        program += [*flags, *command]
+    else:
+        for number in MAPPING_CALLS[machine]:  # the third argument is the protection
+            program += _if_argument(number, 2, (ANY_BIT, 0, 1, PROT_EXEC), (REFUSE, ALLOW))
     for number in allowed:
-        program += [(equal, 0, 1, number), (answer, 0, 0, allow)]
-    program.append((answer, 0, 0, refuse))
+        program += [(EQUAL, 0, 1, number), (ANSWER, 0, 0, ALLOW)]
+    program.append((ANSWER, 0, 0, REFUSE))
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def _if_argument(
+    number: int, place: int, test: BpfInstruction, answers: tuple[int, int]
+) -> list[BpfInstruction]:
+    """Answer one system call by the low half of an argument: `test` goes to the first answer or jumps to the second."""
+    first, second = answers
+    return [
+        (EQUAL, 0, 4, number),
+        (LOAD, 0, 0, 16 + 8 * place),
+        test,
+        (ANSWER, 0, 0, first),
+        (ANSWER, 0, 0, second),
+    ]
 
 
 def filter_system_calls(compiling: bool = False) -> None:

@@ -7,6 +7,8 @@ import functools
 import re
 import threading
 import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from lakatos.theories.errors import TheoryLintError
 from lakatos.theories.sandbox.wire import IMPORTS
@@ -87,64 +89,79 @@ def check_source(source: str, max_bytes: int = MAX_SOURCE_BYTES) -> None:
 
 def check_node(node: ast.AST) -> None:
     """Refuse one construct by its name; see `check_source`."""
-    modules: list[str] = []
-    names: list[str] = []
-    if isinstance(node, ast.Import):
-        modules = [alias.name for alias in node.names]
-        names = [alias.asname or "" for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        modules = ["." * node.level + (node.module or "")]
-        names = [name for alias in node.names for name in (alias.name, alias.asname or "")]
-        if modules == ["scipy"] and names[::2] == ["special"]:
-            modules = ["scipy.special"]
-        for name in names:
-            if name in FORBIDDEN_ATTRIBUTES:
-                raise TheoryLintError(
-                    f"line {line_of(node)} imports {name!r}; theories read and write no files."
-                )
-    elif isinstance(node, ast.Attribute):
-        names = [node.attr]
-        if node.attr in FORBIDDEN_ATTRIBUTES:
-            raise TheoryLintError(
-                f"line {line_of(node)} uses .{node.attr}; theories read and write no files."
-            )
-        if node.attr in INTROSPECTION:
-            raise TheoryLintError(
-                f"line {line_of(node)} uses .{node.attr}; theories do not look into the interpreter."
-            )
-    elif (
-        isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and re.search(r"\{[^{}]*__", node.value)
-    ):
-        raise TheoryLintError(
-            f"line {line_of(node)} holds a format string that reaches for a name starting with __."
-        )
-    elif isinstance(node, ast.Name):
-        names = [node.id]
-    elif (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in FORBIDDEN_CALLS
-    ):
-        raise TheoryLintError(
-            f"line {line_of(node)} calls {node.func.id}(); write the computation out without it."
-        )
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        names = [node.name]
-    elif isinstance(node, ast.arg | ast.keyword):
-        names = [node.arg or ""]
+    check = _CHECKS.get(type(node))
+    problem = check(node) if check else ""
+    if problem:
+        raise TheoryLintError(f"line {line_of(node)} {problem}")
+
+
+def _import_problem(node: ast.Import) -> str:
+    modules = [alias.name for alias in node.names]
+    return _modules_problem(modules) or _names_problem(alias.asname for alias in node.names)
+
+
+def _import_from_problem(node: ast.ImportFrom) -> str:
+    names = [alias.name for alias in node.names]
+    for name in (name for alias in node.names for name in (alias.name, alias.asname)):
+        if name in FORBIDDEN_ATTRIBUTES:
+            return f"imports {name!r}; theories read and write no files."
+    module = "." * node.level + (node.module or "")
+    if module == "scipy" and names == ["special"]:
+        module = "scipy.special"
+    every = (name for alias in node.names for name in (alias.name, alias.asname))
+    return _modules_problem([module]) or _names_problem(every)
+
+
+def _attribute_problem(node: ast.Attribute) -> str:
+    if node.attr in FORBIDDEN_ATTRIBUTES:
+        return f"uses .{node.attr}; theories read and write no files."
+    if node.attr in INTROSPECTION:
+        return f"uses .{node.attr}; theories do not look into the interpreter."
+    return _names_problem([node.attr])
+
+
+def _constant_problem(node: ast.Constant) -> str:
+    if isinstance(node.value, str) and re.search(r"\{[^{}]*__", node.value):
+        return "holds a format string that reaches for a name starting with __."
+    return ""
+
+
+def _call_problem(node: ast.Call) -> str:
+    if isinstance(node.func, ast.Name) and node.func.id in FORBIDDEN_CALLS:
+        return f"calls {node.func.id}(); write the computation out without it."
+    return ""
+
+
+def _modules_problem(modules: Sequence[str]) -> str:
     for module in modules:
-        if module not in IMPORTS and not re.fullmatch(
-            r"numpy\.(fft|linalg|ma|polynomial|random)", module
-        ):
+        if module not in IMPORTS and not NUMPY_PARTS.fullmatch(module):
             hint = HINTS.get(module, f"a theory may import {', '.join(IMPORTS[1:])}")
-            raise TheoryLintError(f"line {line_of(node)} imports {module!r}; {hint}.")
+            return f"imports {module!r}; {hint}."
+    return ""
+
+
+def _names_problem(names: Iterable[str | None]) -> str:
     for name in names:
-        if name.startswith("__"):
-            raise TheoryLintError(
-                f"line {line_of(node)} uses the name {name!r}; names starting with __ are not for theories."
-            )
+        if name and name.startswith("__"):
+            return f"uses the name {name!r}; names starting with __ are not for theories."
+    return ""
+
+
+NUMPY_PARTS = re.compile(r"numpy\.(fft|linalg|ma|polynomial|random)")
+_CHECKS: Mapping[type[ast.AST], Callable[[Any], str]] = {
+    ast.Import: _import_problem,
+    ast.ImportFrom: _import_from_problem,
+    ast.Attribute: _attribute_problem,
+    ast.Constant: _constant_problem,
+    ast.Call: _call_problem,
+    ast.Name: lambda node: _names_problem([node.id]),
+    ast.FunctionDef: lambda node: _names_problem([node.name]),
+    ast.AsyncFunctionDef: lambda node: _names_problem([node.name]),
+    ast.ClassDef: lambda node: _names_problem([node.name]),
+    ast.arg: lambda node: _names_problem([node.arg]),
+    ast.keyword: lambda node: _names_problem([node.arg]),
+}
+"""What is wrong with a node of each type, to be told after its line; empty if nothing is."""
 
 
 def line_of(node: ast.AST) -> int:

@@ -7,7 +7,7 @@ import json
 import math
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -330,41 +330,50 @@ class TheorySession:
         answers: list[Array],
         fill: Callable[[Array, Reader, bool], None] | None,
     ) -> tuple[dict[str, Any], int]:
+        """One request and its answer; what does not fit the request's ``answers`` is refused before it is read."""
         child.start_clock()
         child.send(header, payload)
-        opening = bytearray(wire.HEADER.size)
-        child.read(opening)
-        magic, status, json_bytes, payload_bytes = wire.HEADER.unpack(opening)
-        if magic != wire.MAGIC or json_bytes > wire.MAX_JSON_BYTES:
-            raise _not_an_answer()
-        text = bytearray(json_bytes)
-        child.read(text)
-        try:
-            said = json.loads(text)
-        except (ValueError, RecursionError):
-            raise _not_an_answer() from None
-        if not isinstance(said, dict):
-            raise _not_an_answer()
+        said, status, n_bytes = _read_head(child)
         wanted = answers if status == wire.OK else []
-        told = said.get("second") if fill else None
-        halves = (
-            [flag is True for flag in told] if isinstance(told, list) else [False] * len(wanted)
-        )
-        if len(halves) != len(wanted) or any(
-            half and answer.shape[-1] != 2 for half, answer in zip(halves, wanted, strict=True)
-        ):
+        halves = _halves(said.get("second") if fill else None, wanted)
+        sizes = [answer.nbytes // (1 + half) for answer, half in zip(wanted, halves, strict=True)]
+        if n_bytes != sum(sizes):
             raise _not_an_answer()
-        if payload_bytes != sum(
-            answer.nbytes // (1 + half) for answer, half in zip(wanted, halves, strict=True)
-        ):
-            raise _not_an_answer()
-        read = child.payload_reader(payload_bytes)
+        read = child.payload_reader(n_bytes)
         for answer, half in zip(wanted, halves, strict=True):
             if fill:
                 fill(answer, read, half)
             elif answer.size:
                 child.read(answer.data.cast("B"))
         return said, status
+
+
+def _read_head(child: ChildProcess) -> tuple[dict[str, Any], int, int]:
+    """What a child says before the payload, its status, and the payload's size in bytes."""
+    opening = bytearray(wire.HEADER.size)
+    child.read(opening)
+    magic, status, json_bytes, payload_bytes = wire.HEADER.unpack(opening)
+    if magic != wire.MAGIC or json_bytes > wire.MAX_JSON_BYTES:
+        raise _not_an_answer()
+    text = bytearray(json_bytes)
+    child.read(text)
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _not_an_answer() from None
+    if not isinstance(said, dict):
+        raise _not_an_answer()
+    return said, status, payload_bytes
+
+
+def _halves(told: object, wanted: Sequence[Array]) -> list[bool]:
+    """Of which answers only the second of two options is sent, as far as these can be."""
+    halves = [flag is True for flag in told] if isinstance(told, list) else [False] * len(wanted)
+    if len(halves) != len(wanted):
+        raise _not_an_answer()
+    if any(half and item.shape[-1] != 2 for half, item in zip(halves, wanted, strict=True)):
+        raise _not_an_answer()
+    return halves
 
 
 def _fill(answer: Array, read: Reader, second: bool) -> bool:
