@@ -193,7 +193,7 @@ async def _choose(
         try:
             roles.ledger.check(worst, f"{len(questions)} questions to {stage} in cycle {cycle}")
         except BudgetExhaustedError as error:
-            reason = out_of_budget(run, error)
+            reason = out_of_budget(run.config, run.folder, error)
         return ModelsChosen(
             cycle=cycle,
             stage=stage,
@@ -264,7 +264,7 @@ async def _ask(
             f"the rules of the study cannot be pinned for model {who.model!r}: {error}"
         ) from error
     except BudgetExhaustedError as error:
-        return cut("out_of_budget", out_of_budget(run, error))
+        return cut("out_of_budget", out_of_budget(run.config, run.folder, error))
     except LanguageModelError as error:
         if run.config.roles.unreachable == "stop":
             raise FlowError(

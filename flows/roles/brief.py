@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from lakatos.experiments.task import Domain
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.record import Diagnosis
 from lakatos.theories.roles.exhibit import Exhibit, case_exhibit, rounded
 from lakatos.theories.roles.overview import (
@@ -90,7 +93,7 @@ def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> CycleCase:
     return CycleCase(
         leader=record.leader,
         loser=record.loser,
-        study=study_of(run),
+        study=study_of(run.config, run.domain),
         file=case_exhibit(record, diagnosis.digest, names),
         background=tuple(background),
         evidence=tuple(evidence),
@@ -98,14 +101,13 @@ def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> CycleCase:
     )
 
 
-def study_of(run: Run) -> Exhibit:
+def study_of(config: CampaignConfig, domain: Domain) -> Exhibit:
     """What the study asks, for every role."""
-    return study_exhibit(run.config.question, run.domain, run.config.space)
+    return study_exhibit(config.question, domain, config.space)
 
 
-def fate_exhibit(run: Run) -> Exhibit | None:
+def fate_exhibit(state: RunState) -> Exhibit | None:
     """What became of earlier proposals of language models, the best draft of each lens and cycle."""
-    state = run.state
     tried = [item.record for item in state.roles.tried]
     best = dict.fromkeys(best_drafts(tried))
     ends = {(item.cycle, item.lens): item for item in tried}
@@ -115,15 +117,14 @@ def fate_exhibit(run: Run) -> Exhibit | None:
     counts = Counter((item.cycle, item.lens) for item in tried)
     lines = [
         f"cycle {item.cycle}, {item.lens}, {counts[item.cycle, item.lens]} drafts: "
-        f"{item.name or 'no name'} ({item.change}): {_fate(run, item)}"
+        f"{item.name or 'no name'} ({item.change}): {_fate(state, item)}"
         for item in shown
     ]
     return Exhibit("what became of earlier proposals", lines) if lines else None
 
 
-def _fate(run: Run, item: SuccessorTried) -> str:
+def _fate(state: RunState, item: SuccessorTried) -> str:
     """One proposal's way: refused, outdone, judged, or among the rivals, with its figures."""
-    state = run.state
     if item.outcome != "submitted":
         return f"{item.outcome}: {item.reason[:200]}"
     figures = f"squared error {rounded(item.error or 0.0)} when it was written"

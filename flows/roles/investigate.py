@@ -115,7 +115,7 @@ async def _look(
     toolbox, sampling = toolbox_of(run), config.sampling()
     try:
         context, exhibits = _context(
-            question, names_exhibit(run), prompt, rules, sampling, toolbox.offers, limits
+            question, names_exhibit(run.state), prompt, rules, sampling, toolbox.offers, limits
         )
         setting = ConversationSetting(
             model=speaker,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
+from lakatos.flows.run.state import RunState
 from lakatos.memory.errors import LibraryCorruptError
 from lakatos.memory.library import Library, Valid, library_from_bytes, load_library, rebuild
 from lakatos.memory.plan import Plan
@@ -252,27 +253,27 @@ def taken_library(run: Run, artifact: Digest) -> Library:
     return run.libraries[artifact]
 
 
-def validity_in(run: Run) -> Valid:
+def validity_in(state: RunState) -> Valid:
     """Which records count: all but the seats of judges that were displaced."""
-    displaced = run.state.seats.displaced
+    displaced = state.seats.displaced
     return lambda digest: digest not in displaced
 
 
-def cited(run: Run, *kinds: type) -> list[Digest]:
+def cited(state: RunState, *kinds: type) -> list[Digest]:
     """Records of a campaign's memory that a step which recalls is derived from."""
     own = [
         digest
-        for digest, item in run.state.memory.library.entries
+        for digest, item in state.memory.library.entries
         if not kinds or isinstance(item, kinds)
     ]
-    return own + ([run.state.memory.taken.digest] if run.state.memory.taken else [])
+    return own + ([state.memory.taken.digest] if state.memory.taken else [])
 
 
 def recall_in(run: Run, *kinds: str) -> LessonRecall:
     """How a campaign recalls: not at all, or by shared words."""
     if run.config.memory.arm == "none":
         return RecallNothing()
-    return LexicalRecall(library_in(run), validity_in(run), kinds)
+    return LexicalRecall(library_in(run), validity_in(run.state), kinds)
 
 
 def note_recalled(
@@ -292,7 +293,7 @@ def note_recalled(
     return run.record(
         record,
         name="recall",
-        inputs=cited(run),
+        inputs=cited(run.state),
         position={"cycle": cycle, "stage": situation.stage},
     )
 
@@ -315,7 +316,7 @@ async def advise(run: Run, diagnosis: Diagnosis) -> RevisionAdvice:
     """Recall pitfalls like this diagnosis, and what won in earlier campaigns as far as it fits these people."""
     if run.config.memory.arm == "none":
         return RevisionAdvice()
-    library, valid = library_in(run), validity_in(run)
+    library, valid = library_in(run), validity_in(run.state)
     pitfalls = library.recall(run.config.domain, diagnosis.location, valid=valid)
     leader = run.theory(diagnosis.leader).composition or {}
     known = {composition_of(leader, {}).key} if leader else set()
@@ -325,7 +326,7 @@ async def advise(run: Run, diagnosis: Diagnosis) -> RevisionAdvice:
         warnings=tuple(item.mistake.split("; ")[-1] for item in pitfalls),
         starts=starts[: max(run.config.theories.candidates // START_SHARE, 1)],
         remedies=shared_mechanisms(starts, leader),
-        inputs=tuple(cited(run)),
+        inputs=tuple(cited(run.state)),
     )
 
 
@@ -333,7 +334,7 @@ def winners_in(run: Run) -> list[TheoryWon]:
     """Theories of earlier campaigns of the domain that these answers had no part in, the most promising first."""
     if not run.config.memory.takes_winners:
         return []
-    there = library_in(run).winners(run.config.domain, validity_in(run))
+    there = library_in(run).winners(run.config.domain, validity_in(run.state))
     answers = answers_of(run.config.participants)
     return rank_winners([item for item in there if is_news(item, answers)])
 
@@ -390,5 +391,7 @@ def recall_about(
 def offers_in(run: Run) -> dict[str, tuple[ToolDraft, ToolStanding]]:
     """Learned tools on offer in a campaign, with their record of success."""
     return (
-        library_in(run).offers(TOOLS, validity_in(run)) if run.config.memory.arm == "tools" else {}
+        library_in(run).offers(TOOLS, validity_in(run.state))
+        if run.config.memory.arm == "tools"
+        else {}
     )

@@ -14,10 +14,11 @@ from lakatos.experiments.design import choose_trials
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import pair_prior
 from lakatos.experiments.proposal import are_forbidden, are_within, problems_of_trials
-from lakatos.experiments.task import Stimuli, StimulusOffer, identities
+from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, identities
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.design import sample_of_space
 from lakatos.flows.stages.plan import DESIGN_DRAWS
+from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.roles.answer import ProposedTrials, stimuli_of, varied
 from lakatos.theories.roles.exhibit import Exhibit, rounded
 from lakatos.theories.theory import Theory
@@ -73,7 +74,7 @@ def askable_trials(
     """What can be proposed for the next experiment to tell two theories apart; None where no answers are left."""
     archival = run.config.participants.source == "archival"
     if not (archival or run.domain.sequential):
-        return AskableTrials(sample_of_space(run, rng, SAMPLED), ())
+        return AskableTrials(sample_of_space(run.evidence, rng, SAMPLED), ())
     offers = open_offers(run, rng)
     if not offers:
         return None
@@ -85,7 +86,9 @@ def askable_trials(
         for row in range(len(offer.stimuli))
     ]
     if len(single) > LISTED:
-        gaps = np.concatenate([differences(run, pair, offer.stimuli) for offer in offers])
+        gaps = np.concatenate(
+            [differences(run.laboratory, pair, offer.stimuli) for offer in offers]
+        )
         most = np.argsort(-gaps, kind="stable")[: LISTED // 2]
         others = rng.permutation(np.setdiff1d(np.arange(len(single)), most))
         single = [single[row] for row in sorted([*most, *others[: LISTED - len(most)]])]
@@ -109,14 +112,18 @@ def open_offers(run: Run, rng: np.random.Generator) -> list[StimulusOffer]:
     return offers
 
 
-def predicted(run: Run, pair: Sequence[Theory], stimuli: Stimuli) -> list[NDArray[np.float64]]:
+def predicted(
+    laboratory: Laboratory, pair: Sequence[Theory], stimuli: Stimuli
+) -> list[NDArray[np.float64]]:
     """``(n_trials, n_options)`` shares that each of two theories predicts."""
-    return [run.laboratory.proportions(theory, stimuli, DESIGN_DRAWS) for theory in pair]
+    return [laboratory.proportions(theory, stimuli, DESIGN_DRAWS) for theory in pair]
 
 
-def differences(run: Run, pair: Sequence[Theory], stimuli: Stimuli) -> NDArray[np.float64]:
+def differences(
+    laboratory: Laboratory, pair: Sequence[Theory], stimuli: Stimuli
+) -> NDArray[np.float64]:
     """``(n_trials,)`` largest difference of two theories' predicted shares on each trial."""
-    own, other = predicted(run, pair, stimuli)
+    own, other = predicted(laboratory, pair, stimuli)
     return np.asarray(np.abs(own - other).max(axis=1))
 
 
@@ -212,10 +219,10 @@ def ranges_in_words(value: ProposedTrials) -> tuple[str, ...]:
 
 
 def askable_exhibits(
-    run: Run, askable: AskableTrials, pair: Sequence[Theory]
+    domain: Domain, laboratory: Laboratory, askable: AskableTrials, pair: Sequence[Theory]
 ) -> tuple[Exhibit, ...]:
     """What can be proposed, with what both theories predict where a trial can be looked at by itself."""
-    if run.domain.sequential:
+    if domain.sequential:
         lines = [
             {"number": number, "name": item.offer.archive, **_schedule_in_words(item.offer.stimuli)}
             for number, item in enumerate(askable.listed, start=1)
@@ -223,25 +230,25 @@ def askable_exhibits(
         return (Exhibit("schedules that can be asked, by number", lines),)
     if askable.listed:
         whole = Stimuli.concatenate([item.offer.stimuli for item in askable.listed])
-        shares = predicted(run, pair, whole)
+        shares = predicted(laboratory, pair, whole)
         shown = [
             {
                 "number": row + 1,
                 "experiment": item.offer.archive,
-                "shown": run.domain.describe(whole, row),
+                "shown": domain.describe(whole, row),
                 **_both(shares, row),
             }
             for row, item in enumerate(askable.listed)
         ]
-        return (Exhibit("trials that can be asked, by number", shown), _properties(run, whole))
+        return (Exhibit("trials that can be asked, by number", shown), _properties(domain, whole))
     sample = askable.sample
-    shares = predicted(run, pair, sample)
+    shares = predicted(laboratory, pair, sample)
     gaps = np.abs(shares[0] - shares[1]).max(axis=1)
     rows = np.sort(np.argsort(-gaps, kind="stable")[:EXAMPLES])
     examples = [
         {
             "trial": {name: _plain(array, int(row)) for name, array in varied(sample).items()},
-            "shown": run.domain.describe(sample, int(row)),
+            "shown": domain.describe(sample, int(row)),
             **_both(shares, int(row)),
         }
         for row in rows
@@ -253,28 +260,30 @@ def askable_exhibits(
     return (
         Exhibit("arrays of a trial", arrays),
         Exhibit("some trials", examples),
-        _properties(run, sample),
+        _properties(domain, sample),
     )
 
 
-def trials_in_words(run: Run, stimuli: Stimuli, pair: Sequence[Theory]) -> list[dict[str, Any]]:
+def trials_in_words(
+    domain: Domain, laboratory: Laboratory, stimuli: Stimuli, pair: Sequence[Theory]
+) -> list[dict[str, Any]]:
     """Trials with what both theories predict of each."""
-    if run.domain.sequential:
+    if domain.sequential:
         return [_schedule_in_words(stimuli)]
-    shares = predicted(run, pair, stimuli)
+    shares = predicted(laboratory, pair, stimuli)
     return [
-        {"shown": run.domain.describe(stimuli, row), **_both(shares, row)}
+        {"shown": domain.describe(stimuli, row), **_both(shares, row)}
         for row in range(len(stimuli))
     ]
 
 
-def _properties(run: Run, sample: Stimuli) -> Exhibit:
+def _properties(domain: Domain, sample: Stimuli) -> Exhibit:
     """The features by which ranges are named, with the values that they have in the space."""
-    words = inspect.getdoc(type(run.domain).features) or ""
+    words = inspect.getdoc(type(domain).features) or ""
     value: dict[str, str] = {"what they are": " ".join(words.split())}
     value |= {
         name: f"{rounded(float(np.min(values)))} to {rounded(float(np.max(values)))}"
-        for name, values in run.domain.features(sample).items()
+        for name, values in domain.features(sample).items()
     }
     return Exhibit("properties of trials, for ranges", value)
 

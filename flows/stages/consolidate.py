@@ -75,7 +75,7 @@ async def consolidate(
             if known.record.cycle == verdict.cycle
         )
         rests_on = lasting(
-            run, verdict.candidate, verdict.cycle, [item.record.verdict, item.digest]
+            run.state, verdict.candidate, verdict.cycle, [item.record.verdict, item.digest]
         )
         evidence = (*rests_on, *(score.digest for score in pair))
         lesson = pitfall_from_overturned(
@@ -310,7 +310,7 @@ async def crystallise(run: Run) -> None:
 async def make_tools(run: Run) -> None:
     """Draft and validate tools for plans that recur; withdraw those whose dependencies changed."""
     assert run.state.campaign.concluded is not None
-    library, valid = library_in(run), validity_in(run)
+    library, valid = library_in(run), validity_in(run.state)
     for name in library.drafts():
         changed = library.changed_dependency(name, TOOLS)
         if changed and library.standing(name, valid).status == "active":

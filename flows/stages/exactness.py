@@ -35,7 +35,7 @@ async def weigh_exactness(run: Run, cycle: int) -> Recorded[ExactnessWeighed] | 
     board = run.state.board()
     leader = board.leader.theory
     frozen = foretold(run.state, leader)
-    if not run.config.stop.exact or not frozen or not holds(run, board):
+    if not run.config.stop.exact or not frozen or not holds(run.evidence, board):
         return None
     estimates = [error_of_frozen(run.evidence, leader, name) for name in frozen]
     known = [item for item in estimates if item is not None]

@@ -49,7 +49,7 @@ async def admit_winners(run: Run) -> None:
     taken = run.state.memory.taken
     if taken is None or not run.config.memory.takes_winners:
         return
-    everything = library_in(run).winners(run.config.domain, validity_in(run))
+    everything = library_in(run).winners(run.config.domain, validity_in(run.state))
     ranked, answers = winners_in(run), answers_of(run.config.participants)
     forms = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
     waiting = [winner for winner in ranked if form_of_winner(winner) not in forms]

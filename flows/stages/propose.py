@@ -10,6 +10,7 @@ from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.roles.brief import MOST_TRIED, CycleCase, case_of, fate_exhibit, notebook
 from lakatos.flows.roles.remember import recall_about
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.draft import write_drafts
 from lakatos.flows.stages.inquire import InquiryCalls
@@ -38,6 +39,7 @@ from lakatos.theories.roles.record import (
 )
 from lakatos.theories.roles.statement import checked, conjecture
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.step import Recorded, StepContext
 
 MOST_FINDINGS = 6
@@ -121,7 +123,7 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
     """The arbiter's reading of the case, and the rival's case by the leader's advocate, held against the records."""
     roles = run.config.roles
     leader, loser = (run.state.theories.name(name) for name in (case.leader, case.loser))
-    sources = _sources(run, case)
+    sources = _sources(run.evidence, case)
     questions: list[RoleQuestion[CaseReading] | RoleQuestion[Steelman]] = []
     if roles.arbiter:
         questions.append(
@@ -194,10 +196,10 @@ def _mending(
     )
 
 
-def _sources(run: Run, case: CycleCase) -> tuple[Exhibit, Exhibit]:
+def _sources(evidence: RunEvidence, case: CycleCase) -> tuple[Exhibit, Exhibit]:
     """The loser's and the leader's."""
-    return theory_exhibit(run.theory(case.loser), "the loser"), theory_exhibit(
-        run.theory(case.leader), "the leader"
+    return theory_exhibit(evidence.theory(case.loser), "the loser"), theory_exhibit(
+        evidence.theory(case.leader), "the leader"
     )
 
 
@@ -261,13 +263,13 @@ def _writing(
     # What all lenses share comes first, so that a server reads it once.
     common = [
         case.study,
-        *_sources(run, case),
-        trials_exhibit(run.domain, _stimuli(run)),
+        *_sources(run.evidence, case),
+        trials_exhibit(run.domain, _stimuli(run.evidence)),
         case.file,
     ]
     common += _opinion("the arbiter's opinion", arbiter)
     common += [variations_exhibit(run.domain), *case.background]
-    fate, notes = fate_exhibit(run), notebook(run, "reviser")
+    fate, notes = fate_exhibit(run.state), notebook(run, "reviser")
     before = [*([fate] if fate else []), *notes.exhibits, *_remembered(learned)]
     evidence = [*case.evidence, *before]
     questions = []
@@ -327,9 +329,9 @@ def _remembered(learned: Recorded[LessonsRecalled] | None) -> list[Exhibit]:
     return [Exhibit("lessons of earlier cycles and studies, as advice", lines)]
 
 
-def _stimuli(run: Run) -> Stimuli:
+def _stimuli(evidence: RunEvidence) -> Stimuli:
     """Trials of the newest experiment."""
-    return run.trials(list(run.state.experiments.collected)[-1]).stimuli
+    return evidence.trials(list(evidence.state.experiments.collected)[-1]).stimuli
 
 
 async def _audit(
@@ -341,7 +343,7 @@ async def _audit(
     questions: list[RoleQuestion[Audit]] = []
     theories: dict[str, tuple[Recorded[SuccessorTried], Theory]] = {}
     for item in passed:
-        theory = read_program(_program(run, item.record))
+        theory = read_program(_program(run.trace.artifacts, item.record))
         theories[theory.digest] = (item, theory)
         questions.append(
             RoleQuestion(
@@ -402,9 +404,9 @@ async def _audit_one(
     )
 
 
-def _program(run: Run, record: SuccessorTried) -> TheoryProgram:
+def _program(artifacts: ArtifactStore, record: SuccessorTried) -> TheoryProgram:
     assert record.fitted is not None
-    source = run.trace.artifacts.get(record.fitted).decode()
+    source = artifacts.get(record.fitted).decode()
     return TheoryProgram(source, f"language model {record.model}", record.parents)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.roles.brief import case_of
 from lakatos.flows.roles.remember import study_of
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.pins import PinnedRule
 from lakatos.memory.item import Fact
 from lakatos.memory.library import Pitfall
@@ -98,7 +99,7 @@ def _keep(run: Run, cycle: int, heard: RoleReply[Reflection], value: Reflection)
         cited = [
             digest for digest in records if any(digest.startswith(mark[1:]) for mark in item.cites)
         ]
-        lesson = _lesson(run, item, (*cited, written.digest))
+        lesson = _lesson(run.config, item, (*cited, written.digest))
         run.record(
             lesson,
             name="lesson",
@@ -122,9 +123,9 @@ def _held(
 
 
 def _lesson(
-    run: Run, item: WrittenPitfall | WrittenFact, evidence: tuple[Digest, ...]
+    config: CampaignConfig, item: WrittenPitfall | WrittenFact, evidence: tuple[Digest, ...]
 ) -> Pitfall | Fact:
-    domain = run.config.domain
+    domain = config.domain
     if isinstance(item, WrittenPitfall):
         return Pitfall(
             domain=domain,
@@ -133,7 +134,7 @@ def _lesson(
             consequence=item.consequence,
             evidence=evidence,
         )
-    study = study_of(run.config.name, run.config.seed)
+    study = study_of(config.name, config.seed)
     return Fact(
         domain=domain,
         subject=f"{item.subject} in {study}",

@@ -66,7 +66,9 @@ def weigh_proposals(
     for item in proposals:
         planned = [
             (
-                plan_design(run, context, own.name, question, made.offer, made.chosen, made.people),
+                plan_design(
+                    run.evidence, context, own.name, question, made.offer, made.chosen, made.people
+                ),
                 made,
             )
             for made in _designs_with(run, context, question, offers, own, item.record)
@@ -136,7 +138,7 @@ def _designs_with(
     if run.domain.sequential:
         if stimuli.keys == own.chosen.stimuli.keys:
             return []
-        people = simulated_people(run, context, question, stimuli, 1, PEOPLE)
+        people = simulated_people(run.laboratory, context, question, stimuli, 1, PEOPLE)
         whole = ChosenTrials(stimuli, (0.0,) * len(stimuli), ())
         made = replace(offer, stimuli=stimuli)
         return [DesignWithProposal("schedule", len(stimuli), made, whole, people)]
@@ -171,7 +173,9 @@ def _exchanged(
         n_trials=n_searched,
         rng=context.rng,
         random_share=0.0,
-        costs=costs_of_trials(run, both, 1 if offer.archive else run.config.design.repetitions),
+        costs=costs_of_trials(
+            run.config, run.domain, both, 1 if offer.archive else run.config.design.repetitions
+        ),
         budget=run.config.design.cost.most_per_participant or float("inf"),
     )
     gains = dict(zip(selection.rows, selection.information, strict=True))

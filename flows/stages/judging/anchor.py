@@ -51,7 +51,7 @@ async def take_anchor(run: Run) -> Recorded[AnchorTaken]:
     settings, inputs = run.config.judges, [run.state.campaign.started.digest]
     file = Path(settings.anchor) if settings.anchor else None
     if run.trace.recorded("take anchor", inputs, {}) is None and file:
-        check_ledger(run, foreign(run, read_anchor(file)))
+        check_ledger(run.config, foreign(run, read_anchor(file)))
 
     def work(context: StepContext) -> AnchorTaken:
         if file:
@@ -73,15 +73,15 @@ async def take_anchor(run: Run) -> Recorded[AnchorTaken]:
     return await run.step("take anchor", work, returns=AnchorTaken, inputs=inputs)
 
 
-def check_ledger(run: Run, kept: AnchorSet) -> None:
+def check_ledger(config: CampaignConfig, kept: AnchorSet) -> None:
     """Refuse to begin a campaign whose judges no test of the anchor file could ever replace.
 
     Raises:
         AnchorError: What is left of confirm has too few comparisons for the level that is left.
         LedgerError: The ledger cannot be relied on, or promises another alpha.
     """
-    settings = run.config.judges
-    ledger = ledger_of(run.config)
+    settings = config.judges
+    ledger = ledger_of(config)
     if settings.panel != "evolving" or ledger is None:
         return
     before = ledger.drawn()

@@ -13,6 +13,7 @@ from lakatos.experiments.power import wilson_interval
 from lakatos.experiments.task import identities
 from lakatos.flows.roles.read_pairs import model_judge
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.judging.anchor import (
@@ -64,7 +65,7 @@ from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.journal import Event
 from lakatos.traces.record import Tombstone, kind_of
-from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.step import Recorded, StepContext, Trace
 from lakatos.traces.validity import Validity
 
 if TYPE_CHECKING:
@@ -137,21 +138,24 @@ def empanel(run: Run) -> None:
 
 def panel(run: Run) -> JudgeEpoch:
     """The judges of a study: the rules, those made on its anchor set, and a language model where named."""
-    judges: list[Judge] = [*(make() for make in RUBRICS.values()), *seated(run)]
+    judges: list[Judge] = [
+        *(make() for make in RUBRICS.values()),
+        *seated(run.state, run.trace.artifacts),
+    ]
     if run.config.roles.judge:
         judges.append(model_judge(run.config, lambda: run.state))
     return freeze(run.state.seats.epoch.number if run.state.seats.epoch else 0, judges)
 
 
-def seated(run: Run) -> list[Judge]:
+def seated(state: RunState, artifacts: ArtifactStore) -> list[Judge]:
     """The judges that were made on the anchor set and have a seat, by name."""
-    slots = run.state.seats.epoch.slots if run.state.seats.epoch else {}
+    slots = state.seats.epoch.slots if state.seats.epoch else {}
     made = {
-        slot: run.state.seats.bred[judge].record
+        slot: state.seats.bred[judge].record
         for slot, judge in sorted(slots.items())
-        if judge in run.state.seats.bred
+        if judge in state.seats.bred
     }
-    return [judge_from(run.trace.artifacts, record) for record in made.values()]
+    return [judge_from(artifacts, record) for record in made.values()]
 
 
 def judge_from(artifacts: ArtifactStore, record: JudgeBred) -> Judge:
@@ -209,30 +213,32 @@ def _seat(run: Run, slot: str, epoch: int, judge: Digest, cited: Digest) -> Reco
 # --- what judges see and say ----------------------------------------------------------------------------------------
 
 
-def submission_of(run: Run, candidate: Digest, incumbent: Digest) -> JudgeSubmission:
+def submission_of(evidence: RunEvidence, candidate: Digest, incumbent: Digest) -> JudgeSubmission:
     """A candidate against the incumbent as judges see them, on all answers so far."""
     own, other = (
-        [scored(run, name, item) for item in run.state.experiments.collected]
+        [scored(evidence, name, item) for item in evidence.state.experiments.collected]
         for name in (candidate, incumbent)
     )
-    machine = [run.state.theories.checked[name].record.cycle > 0 for name in (candidate, incumbent)]
+    machine = [
+        evidence.state.theories.checked[name].record.cycle > 0 for name in (candidate, incumbent)
+    ]
     return describe(
-        run.theory(candidate),
-        run.theory(incumbent),
+        evidence.theory(candidate),
+        evidence.theory(incumbent),
         own,
         other,
         machine_written=(machine[0], machine[1]),
     )
 
 
-def scored(run: Run, theory: Digest, experiment: str) -> ScoredExperiment:
+def scored(evidence: RunEvidence, theory: Digest, experiment: str) -> ScoredExperiment:
     """What a theory made of an experiment, from its record."""
-    record = run.state.theories.scores[theory, experiment].record
+    record = evidence.state.theories.scores[theory, experiment].record
     shares = np.asarray(record.proportions).reshape(
         -1, 1 if record.n_options == 2 else record.n_options
     )
     whole = np.hstack([1 - shares, shares]) if record.n_options == 2 else shares
-    return ScoredExperiment(record.left_out.scores, whole, run.trials(experiment).proportions)
+    return ScoredExperiment(record.left_out.scores, whole, evidence.trials(experiment).proportions)
 
 
 def measure(
@@ -268,13 +274,15 @@ def measure(
     ]
 
 
-def lasting(run: Run, candidate: Digest, cycle: int, otherwise: Sequence[Digest]) -> list[Digest]:
+def lasting(
+    state: RunState, candidate: Digest, cycle: int, otherwise: Sequence[Digest]
+) -> list[Digest]:
     """What a record cites that was made because of a verdict but must outlive the judges who gave it.
 
     A theory that was let in stays in the pool, and what was learned from data stays learned, when the judge is
     displaced under whom it was selected: that it was selected is history. Without seats no judge is displaced.
     """
-    pair = run.state.judging.pairs.get((candidate, cycle))
+    pair = state.judging.pairs.get((candidate, cycle))
     return [pair.digest] if pair is not None else list(otherwise)
 
 
@@ -303,22 +311,22 @@ class VerdictOutcome:
     """Scores behind it."""
 
 
-def outcome(run: Run, pair: PairDescribed) -> VerdictOutcome | None:
+def outcome(evidence: RunEvidence, pair: PairDescribed) -> VerdictOutcome | None:
     """What people's data have said about a pair since; None while they have not spoken."""
     later = [
         name
-        for name, item in run.state.experiments.designs.items()
-        if item.record.cycle > pair.cycle and name in run.state.experiments.collected
+        for name, item in evidence.state.experiments.designs.items()
+        if item.record.cycle > pair.cycle and name in evidence.state.experiments.collected
     ]
     names = (pair.candidate, pair.incumbent)
-    if not later or any((name, later[0]) not in run.state.theories.scores for name in names):
+    if not later or any((name, later[0]) not in evidence.state.theories.scores for name in names):
         return None
-    value, in_errors = favoured(*([scored(run, name, later[0])] for name in names))
+    value, in_errors = favoured(*([scored(evidence, name, later[0])] for name in names))
     return VerdictOutcome(
         later[0],
         value,
         in_errors,
-        tuple(run.state.theories.scores[name, later[0]].digest for name in names),
+        tuple(evidence.state.theories.scores[name, later[0]].digest for name in names),
     )
 
 
@@ -336,10 +344,10 @@ async def turn_epoch(run: Run, cycle: int) -> None:
     settings, epoch = run.config.judges, run.state.seats.epoch
     if settings.panel != "evolving" or epoch is None:
         return
-    if ended := _on_record(run, epoch.number):
+    if ended := _on_record(run.trace, epoch.number):
         if ended[0].position["cycle"] != cycle:
             return
-        if ended[-1].kind == kind_of(EpochRefilled) and _withdrawn(run):
+        if ended[-1].kind == kind_of(EpochRefilled) and _withdrawn(run.trace):
             for event in ended:
                 run.recall(run.trace.read(event))
             empanel(run)
@@ -377,7 +385,7 @@ async def turn_epoch(run: Run, cycle: int) -> None:
 
     def work(context: StepContext) -> EpochRefilled:
         assert run.state.seats.epoch is not None
-        return refill(run.state.seats.epoch, _to_rescore(run))
+        return refill(run.state.seats.epoch, _to_rescore(run.state, run.trace))
 
     await run.step(
         "refill epoch", work, returns=EpochRefilled, inputs=[committed.digest], position=position
@@ -386,14 +394,14 @@ async def turn_epoch(run: Run, cycle: int) -> None:
     run.progress.note(why_ended([item.record for item in decisions]))
 
 
-def _on_record(run: Run, number: int) -> list[Event]:
+def _on_record(trace: Trace, number: int) -> list[Event]:
     """What the trace holds of the end of an epoch, from its freezing on, up to its last record.
 
     What was done stays done: where answers were withdrawn since, the pass finds other theories to judge, but the epoch
     has ended when it ended, and was decided as it was decided.
     """
     found: list[Event] = []
-    for event in run.trace.journal.events():
+    for event in trace.journal.events():
         begins = event.kind == kind_of(EpochFrozen) and event.body["epoch"] == number
         if begins or (
             found and found[-1].kind != kind_of(EpochRefilled) and event.kind in _OF_AN_END
@@ -402,9 +410,9 @@ def _on_record(run: Run, number: int) -> list[Event]:
     return found
 
 
-def _withdrawn(run: Run) -> bool:
+def _withdrawn(trace: Trace) -> bool:
     """Whether answers were withdrawn, so that a pass may not come to the same steps again."""
-    return any(event.kind == kind_of(Tombstone) for event in run.trace.journal.events())
+    return any(event.kind == kind_of(Tombstone) for event in trace.journal.events())
 
 
 def open_epoch(run: Run) -> None:
@@ -450,21 +458,21 @@ async def rescore(run: Run, cycle: int) -> None:
         _measure(run, subject, submission, pair.digest)
 
 
-def settled_items(run: Run) -> list[tuple[AnchorItem, Digest]]:
+def settled_items(evidence: RunEvidence) -> list[tuple[AnchorItem, Digest]]:
     """Pairs of the campaign that people's data have settled, as anchor items, each with its record."""
     found: dict[Digest, tuple[AnchorItem, Digest]] = {}
-    for pair in run.state.judging.pairs.values():
-        then = outcome(run, pair.record)
+    for pair in evidence.state.judging.pairs.values():
+        then = outcome(evidence, pair.record)
         if then is None or abs(then.in_errors) < SETTLED:
             continue
         label = then.advantage > 0
-        machine = run.state.theories.checked[pair.record.candidate].record.cycle > 0
-        trials = run.trials(then.experiment)
-        keys = [] if run.domain.sequential else identities(run.domain, trials.stimuli)
+        machine = evidence.state.theories.checked[pair.record.candidate].record.cycle > 0
+        trials = evidence.trials(then.experiment)
+        keys = [] if evidence.domain.sequential else identities(evidence.domain, trials.stimuli)
         item = AnchorItem(
-            submission=submission_in(run.trace.artifacts, pair.record),
+            submission=submission_in(evidence.artifacts, pair.record),
             label=label,
-            strata=strata(run.config.domain, machine, label),
+            strata=strata(evidence.config.domain, machine, label),
             problems=tuple(sorted({digest_bytes(key)[:16] for key in keys})) or (then.experiment,),
             people=(f"{then.experiment} people",),
             provenance=f"people's answers here, {then.experiment}; ahead by {abs(then.in_errors):.1f} standard errors",
@@ -476,13 +484,15 @@ def settled_items(run: Run) -> list[tuple[AnchorItem, Digest]]:
 async def _trap(run: Run, frozen: Recorded[EpochFrozen]) -> Recorded[AnchorTaken]:
     """The anchor set with what fooled the incumbent, where people's data have settled it, in dev."""
     before = run.state.seats.anchors[-1]
-    settled = settled_items(run)
+    settled = settled_items(run.evidence)
     if not settled:
         return before
 
     def work(context: StepContext) -> AnchorTaken:
         items = [item for item, _ in settled]
-        answers = ask(_incumbent(run), [item.submission for item in items])
+        answers = ask(
+            _incumbent(run.state, run.trace.artifacts), [item.submission for item in items]
+        )
         whole = trap(anchor_of(context.artifacts, before.record), answers, items)
         return taken_record(
             context,
@@ -502,7 +512,7 @@ async def _breed(
     """The best challenger bred from the incumbent, chosen on dev alone; the incumbent where breeding does not pay."""
     epoch = frozen.record.epoch
     dev = read_dev(run, anchor_of(run.trace.artifacts, taken.record), taken, epoch + 1)
-    incumbent = _incumbent(run)
+    incumbent = _incumbent(run.state, run.trace.artifacts)
     assert isinstance(incumbent, ProgramJudge)
 
     def work(context: StepContext) -> JudgeBred:
@@ -528,25 +538,27 @@ async def _challenge(
 ) -> Recorded[GateDecided]:
     """Put the challenger to the gate."""
     challenger = judge_from(run.trace.artifacts, bred.record)
-    return await challenge(run, PROGRAM, (_incumbent(run), challenger), taken)
+    return await challenge(
+        run, PROGRAM, (_incumbent(run.state, run.trace.artifacts), challenger), taken
+    )
 
 
-def _incumbent(run: Run) -> Judge:
-    assert run.state.seats.epoch is not None
-    record = run.state.seats.bred[run.state.seats.epoch.slots[PROGRAM]].record
-    return judge_from(run.trace.artifacts, record)
+def _incumbent(state: RunState, artifacts: ArtifactStore) -> Judge:
+    assert state.seats.epoch is not None
+    record = state.seats.bred[state.seats.epoch.slots[PROGRAM]].record
+    return judge_from(artifacts, record)
 
 
-def _to_rescore(run: Run) -> list[Digest]:
+def _to_rescore(state: RunState, trace: Trace) -> list[Digest]:
     """Submissions that lost what was said about them; where candidates are still rivals, first."""
-    validity = Validity(run.trace.journal.events(), roots=run.trace.artifacts.has, acts=ACTS)
+    validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
     known = JudgeMeasurements(validity)
-    assert run.state.seats.epoch is not None
-    for item in run.trace.records(JudgeMeasured):
-        known.add(item.digest, item.record, run.state.seats.epoch.number)
+    assert state.seats.epoch is not None
+    for item in trace.records(JudgeMeasured):
+        known.add(item.digest, item.record, state.seats.epoch.number)
     wanted = {
-        item.record.submission: float(item.record.candidate in run.state.theories.pool)
-        for item in run.state.judging.pairs.values()
+        item.record.submission: float(item.record.candidate in state.theories.pool)
+        for item in state.judging.pairs.values()
     }
     return known.to_rescore(wanted)
 

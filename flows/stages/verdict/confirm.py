@@ -65,17 +65,17 @@ async def confirm(run: Run) -> Recorded[ConfirmationFinished] | AnswersAwaited |
     return finish(run, leader, rival)
 
 
-def winner_and_rivals(run: Run) -> tuple[Digest, list[Digest]]:
+def winner_and_rivals(evidence: RunEvidence) -> tuple[Digest, list[Digest]]:
     """The leader, and the best theories that differ from it in what they predict; the second best if none does."""
-    ranked = [line.theory for line in run.state.board().standings]
-    differ = differing(run)
+    ranked = [line.theory for line in evidence.state.board().standings]
+    differ = differing(evidence)
     others = [name for name in ranked[1:] if differ(ranked[0], name)]
-    return ranked[0], (others or ranked[1:2])[: run.config.theories.rivals]
+    return ranked[0], (others or ranked[1:2])[: evidence.config.theories.rivals]
 
 
 async def choose(run: Run, cycle: int) -> Recorded[DesignChosen]:
     """Choose the best rival that can be told from the winner, and the trials on which the two differ most."""
-    leader, rivals = winner_and_rivals(run)
+    leader, rivals = winner_and_rivals(run.evidence)
     run.progress.stage(cycle, "confirm", run.state.theories.name(leader))
     inputs = [run.state.theories.pool[name].digest for name in (leader, *rivals)]
     inputs += [
