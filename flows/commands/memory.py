@@ -11,6 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos.flows.commands.options import RunOption, RunsFolder
+from lakatos.flows.run.places import find_run
+
 memory_app = typer.Typer(
     no_args_is_help=True,
     help="What the runs of a folder have learned: plans, facts and pitfalls, each with the records behind it.",
@@ -19,10 +22,6 @@ tools_app = typer.Typer(
     no_args_is_help=True,
     help="What can be called: the laboratory's own tools, and those learned from recurring plans.",
 )
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-]
-RunOption = Annotated[str, typer.Option("--run", help="A run; the newest by default.")]
 ToolName = Annotated[str, typer.Argument(help="A learned tool, or the beginning of its name.")]
 
 
@@ -270,7 +269,7 @@ def tools_run(
     arguments: Annotated[
         str, typer.Argument(help='JSON, for example {"theories": ["A", "B"], "design": "1.1"}.')
     ],
-    run: RunOption = "",
+    run_name: RunOption = "",
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Call a tool on a run's theories and answers, and print what it gives. The call is on record.
@@ -278,7 +277,6 @@ def tools_run(
     In Python: `lakatos.flows.operations.tool_desk.run_by_hand(runs, folder, name, arguments)`.
     """
     from lakatos.flows.operations.tool_desk import run_by_hand
-    from lakatos.flows.run.places import find_run
     from lakatos.language_models.errors import ToolError
 
     try:
@@ -289,4 +287,4 @@ def tools_run(
         ) from None
     if not isinstance(given, dict):
         raise ToolError("the arguments are no JSON object; write names and values in braces.")
-    print(json.dumps(run_by_hand(runs, find_run(run, runs), name, given), indent=1))
+    print(json.dumps(run_by_hand(runs, find_run(run_name, runs), name, given), indent=1))

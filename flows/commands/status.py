@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
+from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.commands.status_view import show_status
 
 
 def status_command(
-    run: Annotated[str, typer.Argument(help="A run; all of them by default.")] = "",
-    runs: Annotated[
-        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-    ] = Path("runs"),
+    run_name: Annotated[
+        str, typer.Argument(metavar="run", help="A run; all of them by default.")
+    ] = "",
+    runs: RunsFolder = Path("runs"),
 ) -> None:
     """How far runs are, whom they wait for, and how their rivals stand."""
-    show_status(run, runs)
+    show_status(run_name, runs)

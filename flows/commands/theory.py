@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos.flows.commands.options import RunsFolder
+from lakatos.flows.run.places import find_run
+
 app = typer.Typer(
     no_args_is_help=True,
     help="One theory at a time: check it, bring it in, fit it to people's answers.",
 )
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", envvar="LAKATOS_RUNS", help="Folder that holds the runs.")
-]
 DomainName = Annotated[
     str, typer.Option(help="Kind of task that the theory is about, or the file that declares it.")
 ]
@@ -186,8 +186,8 @@ def export(
         Literal["python"], typer.Option("--as", help="python: one file that needs NumPy alone.")
     ] = "python",
     domain: DomainName = "multiattribute",
-    run: Annotated[
-        str, typer.Option(help="A run whose theory it is, with the people learned there.")
+    run_name: Annotated[
+        str, typer.Option("--run", help="A run whose theory it is, with the people learned there.")
     ] = "",
     runs: RunsFolder = Path("runs"),
     out: Annotated[Path | None, typer.Option(help="File to write; shown by default.")] = None,
@@ -201,8 +201,8 @@ def export(
     from lakatos.theories.exchange.standalone import write_function
     from lakatos.theories.laboratory import Laboratory
 
-    if run:
-        fitted = read_run(run, runs=runs).theory(theory)
+    if run_name:
+        fitted = read_run(run_name, runs=runs).theory(theory)
         chosen, task = fitted.theory, fitted.domain
     else:
         from lakatos.experiments.domains import open_domain
@@ -234,12 +234,10 @@ def posterior(
         list[str],
         typer.Argument(help="Theories of the run by name, or the beginning of their digest."),
     ],
-    run: Annotated[
-        str, typer.Option(help="Name of a run, or its path; the newest by default.")
+    run_name: Annotated[
+        str, typer.Option("--run", help="Name of a run, or its path; the newest by default.")
     ] = "",
-    runs: Annotated[
-        Path, typer.Option("--runs", envvar="LAKATOS_RUNS", help="Folder that holds the runs.")
-    ] = Path("runs"),
+    runs: RunsFolder = Path("runs"),
     experiment: Annotated[
         str, typer.Option(help="One experiment of the run; all of them by default.")
     ] = "",
@@ -260,7 +258,6 @@ def posterior(
     """
     from lakatos.flows.errors import RunMissingError
     from lakatos.flows.run.evidence import theory_of, trials_in
-    from lakatos.flows.run.places import find_run
     from lakatos.flows.run.run import read_state
     from lakatos.flows.run.task import domain_of
     from lakatos.theories.fitting.posterior import fit
@@ -269,7 +266,7 @@ def posterior(
     from lakatos.theories.sandbox.tracer import TracerSandbox
 
     console = Console()
-    state, trace = read_state(find_run(run, runs))
+    state, trace = read_state(find_run(run_name, runs))
     with trace:
         names = [experiment] if experiment else list(state.experiments.collected)
         if not names or any(name not in state.experiments.collected for name in names):

@@ -95,9 +95,9 @@ def metrics(runs: Path, now: Callable[[], float] = time.time) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _labels(run: str) -> str:
-    escaped = run.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-    return f'{{run="{escaped}"}}' if run else ""
+def _labels(run_name: str) -> str:
+    escaped = run_name.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return f'{{run="{escaped}"}}' if run_name else ""
 
 
 def _last_time(folder: Path) -> float:

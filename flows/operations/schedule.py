@@ -213,11 +213,13 @@ def seconds_of(interval: str) -> float:
     return seconds
 
 
-def schedule_of(run: str, schedules: Mapping[str, CampaignSchedule]) -> CampaignSchedule | None:
+def schedule_of(
+    run_name: str, schedules: Mapping[str, CampaignSchedule]
+) -> CampaignSchedule | None:
     """The schedule that carries a run; also one that begins a new run each time, and began this one."""
-    if run in schedules:
-        return schedules[run]
-    parent = schedules.get(re.sub(r"-\d{8}T\d{6}Z$", "", run))
+    if run_name in schedules:
+        return schedules[run_name]
+    parent = schedules.get(re.sub(r"-\d{8}T\d{6}Z$", "", run_name))
     return parent if parent is not None and parent.new_run else None
 
 

@@ -149,9 +149,10 @@ def _question(
     askable: AskableTrials,
 ) -> RoleQuestion[ProposedTrials]:
     theories = [evidence.theory(own), evidence.theory(rival)]
+    name_of = evidence.state.theories.name
     space = {name: str(value) for name, value in sorted(evidence.config.space.items())}
     others = [
-        f"{evidence.state.theories.name(name)}: {evidence.state.theories.checked[name].record.claim}"
+        f"{name_of(name)}: {evidence.state.theories.checked[name].record.claim}"
         for name in names
         if name != own
     ]
@@ -165,7 +166,7 @@ def _question(
         role="advocate",
         prompt=read_prompt("experiment"),
         subject=own,
-        task=f"You are the advocate of {evidence.state.theories.name(own)}; its rival is {evidence.state.theories.name(rival)}. "
+        task=f"You are the advocate of {name_of(own)}; its rival is {name_of(rival)}. "
         "Propose an experiment.",
         exhibits=(
             *askable_exhibits(evidence.domain, evidence.laboratory, askable, theories),

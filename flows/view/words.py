@@ -190,21 +190,21 @@ def _summary(reading: RunReading, kind: str, body: Mapping[str, Any], name: str)
     return "; ".join(found[:2])
 
 
-def address(run: str, *parts: object) -> str:
+def address(run_name: str, *parts: object) -> str:
     """Address of a page of a run."""
     return "/".join(
-        ["", "run", quote(run, safe="~"), *(quote(str(part), safe="") for part in parts)]
+        ["", "run", quote(run_name, safe="~"), *(quote(str(part), safe="") for part in parts)]
     )
 
 
-def tree_of(value: Any, run: str, depth: int = 0) -> Markup:
+def tree_of(value: Any, run_name: str, depth: int = 0) -> Markup:
     """A JSON value for people: digests lead to what they name."""
     if isinstance(value, Mapping):
         if not value:
             return Markup('<span class="muted">empty</span>')
         lines = [
             Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(
-                label_of(str(key), run), tree_of(item, run, depth + 1)
+                label_of(str(key), run_name), tree_of(item, run_name, depth + 1)
             )
             for key, item in list(value.items())[:200]
         ]
@@ -222,7 +222,7 @@ def tree_of(value: Any, run: str, depth: int = 0) -> Markup:
             more = f" … {len(value) - 400:,} more" if len(value) > 400 else ""
             return Markup('<span class="numbers">{}{}</span>').format(text, more)
         lines = [
-            Markup("<li>{}</li>").format(tree_of(item, run, depth + 1)) for item in value[:200]
+            Markup("<li>{}</li>").format(tree_of(item, run_name, depth + 1)) for item in value[:200]
         ]
         more = (
             Markup("<li>{} more</li>").format(f"{len(value) - 200:,}")
@@ -231,15 +231,15 @@ def tree_of(value: Any, run: str, depth: int = 0) -> Markup:
         )
         return Markup('<ol class="json">{}{}</ol>').format(Markup("").join(lines), more)
     if isinstance(value, str):
-        return label_of(value, run) if is_digest(value) else long_text(value)
+        return label_of(value, run_name) if is_digest(value) else long_text(value)
     return Markup("<span>{}</span>").format(scalar(value))
 
 
-def label_of(text: str, run: str) -> Markup:
+def label_of(text: str, run_name: str) -> Markup:
     """A digest as a link, anything else as it is."""
     if is_digest(text):
         return Markup('<a href="{}"><code>{}</code></a>').format(
-            address(run, "ref", text), text[:12]
+            address(run_name, "ref", text), text[:12]
         )
     return escape(clean(text))
 
