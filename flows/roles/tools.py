@@ -41,16 +41,16 @@ def toolbox_of(run: Run) -> Toolbox:
 
     What a learned tool calls is part of its own call, as what a verb does is of the verb's.
     """
-    named, bench, memory = run.config.roles.tools, bench_of(run.evidence), recall_in(run)
+    named, bench, memory = run.config.roles.tools, bench_of(run.evidence), recall_in(run.evidence)
     call = caller_on(bench, memory)
 
     async def invoke(name: str, arguments: Mapping[str, Any]) -> Any:
         return await asyncio.to_thread(call, name, arguments)
 
-    library = library_in(run)
+    library = library_in(run.evidence)
     learned = [
         LearnedTool(draft, canonical_form(plans[-1].steps), standing, invoke)
-        for draft, standing in offers_in(run).values()
+        for draft, standing in offers_in(run.evidence).values()
         if (plans := library.plans_with(draft.signature, validity_in(run.state)))
     ]
     return Toolbox([*(tool for tool in tools_on(bench, memory) if tool.name in named), *learned])

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from lakatos.experiments.design import choose_trials
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import pair_prior
+from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.proposal import are_forbidden, are_within, problems_of_trials
 from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, identities
-from lakatos.flows.run.run import Run
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.stages.design import sample_of_space
 from lakatos.flows.stages.plan import DESIGN_DRAWS
 from lakatos.theories.laboratory import Laboratory
@@ -69,16 +70,19 @@ class ProposedSet:
 
 
 def askable_trials(
-    run: Run, pair: Sequence[Theory], rng: np.random.Generator
+    evidence: RunEvidence,
+    source: ParticipantSource,
+    pair: Sequence[Theory],
+    rng: np.random.Generator,
 ) -> AskableTrials | None:
     """What can be proposed for the next experiment to tell two theories apart; None where no answers are left."""
-    archival = run.config.participants.source == "archival"
-    if not (archival or run.domain.sequential):
-        return AskableTrials(sample_of_space(run.evidence, rng, SAMPLED), ())
-    offers = open_offers(run, rng)
+    archival = evidence.config.participants.source == "archival"
+    if not (archival or evidence.domain.sequential):
+        return AskableTrials(sample_of_space(evidence, rng, SAMPLED), ())
+    offers = open_offers(evidence, source, rng)
     if not offers:
         return None
-    if run.domain.sequential:
+    if evidence.domain.sequential:
         return AskableTrials(offers[0].stimuli, tuple(map(ListedTrials, offers)))
     single = [
         ListedTrials(replace(offer, stimuli=offer.stimuli.take([row])))
@@ -87,7 +91,7 @@ def askable_trials(
     ]
     if len(single) > LISTED:
         gaps = np.concatenate(
-            [differences(run.laboratory, pair, offer.stimuli) for offer in offers]
+            [differences(evidence.laboratory, pair, offer.stimuli) for offer in offers]
         )
         most = np.argsort(-gaps, kind="stable")[: LISTED // 2]
         others = rng.permutation(np.setdiff1d(np.arange(len(single)), most))
@@ -95,13 +99,17 @@ def askable_trials(
     return AskableTrials(max((offer.stimuli for offer in offers), key=len), tuple(single))
 
 
-def open_offers(run: Run, rng: np.random.Generator) -> list[StimulusOffer]:
+def open_offers(
+    evidence: RunEvidence, source: ParticipantSource, rng: np.random.Generator
+) -> list[StimulusOffer]:
     """Everything that can be asked, without what the study forbids: candidates of a space, or all open answers."""
-    archival = run.config.participants.source == "archival"
-    offers = list(run.source.offers(rng, 10**9 if archival else SEARCHED))
-    if not run.domain.sequential:
+    archival = evidence.config.participants.source == "archival"
+    offers = list(source.offers(rng, 10**9 if archival else SEARCHED))
+    if not evidence.domain.sequential:
         allowed = [
-            np.flatnonzero(~are_forbidden(run.domain, offer.stimuli, run.config.design.forbidden))
+            np.flatnonzero(
+                ~are_forbidden(evidence.domain, offer.stimuli, evidence.config.design.forbidden)
+            )
             for offer in offers
         ]
         offers = [
@@ -128,7 +136,8 @@ def differences(
 
 
 def proposed_set(
-    run: Run,
+    evidence: RunEvidence,
+    source: ParticipantSource,
     value: ProposedTrials,
     askable: AskableTrials,
     pair: Sequence[Theory],
@@ -140,7 +149,7 @@ def proposed_set(
     Raises:
         DesignError, StimuliError: There are none, or a range makes no sense.
     """
-    if run.domain.sequential:
+    if evidence.domain.sequential:
         offer = askable.listed[value.numbers[0] - 1].offer
         return ProposedSet(offer.stimuli, offer.archive, 0, ())
     archive, parts = "", [] if kept is None else [kept[0]]
@@ -151,13 +160,13 @@ def proposed_set(
     elif value.made:
         named = stimuli_of(value, askable.sample)
         problems = problems_of_trials(
-            run.domain, run.config.space, named, run.config.design.forbidden
+            evidence.domain, evidence.config.space, named, evidence.config.design.forbidden
         )
         left_out = [f"trial {row + 1} {why}" for row, why in sorted(problems.items())]
         parts.append(named.take([row for row in range(len(named)) if row not in problems]))
     n_found = 0
     if value.where:
-        archive, found = _in_ranges(run, value, pair, archive, rng)
+        archive, found = _in_ranges(evidence, source, value, pair, archive, rng)
         n_found = len(found)
         parts.append(found)
     parts = [part for part in parts if len(part)]
@@ -165,7 +174,7 @@ def proposed_set(
         return ProposedSet(None, archive, 0, tuple(left_out))
     whole = Stimuli.concatenate(parts)
     first: dict[bytes, int] = {}
-    for row, key in enumerate(identities(run.domain, whole)):
+    for row, key in enumerate(identities(evidence.domain, whole)):
         first.setdefault(key, row)
     return ProposedSet(whole.take(sorted(first.values())), archive, n_found, tuple(left_out))
 
@@ -187,7 +196,8 @@ def _picked(
 
 
 def _in_ranges(
-    run: Run,
+    evidence: RunEvidence,
+    source: ParticipantSource,
     value: ProposedTrials,
     pair: Sequence[Theory],
     archive: str,
@@ -195,15 +205,21 @@ def _in_ranges(
 ) -> tuple[str, Stimuli]:
     """Of the trials in an answer's ranges those that say most, together, about which of two theories is right."""
     ranges = [(item.feature, item.low, item.high) for item in value.where]
-    offers = [item for item in open_offers(run, rng) if not archive or item.archive == archive]
-    inside = [np.flatnonzero(are_within(run.domain, item.stimuli, ranges)) for item in offers]
+    offers = [
+        item
+        for item in open_offers(evidence, source, rng)
+        if not archive or item.archive == archive
+    ]
+    inside = [np.flatnonzero(are_within(evidence.domain, item.stimuli, ranges)) for item in offers]
     best = max(range(len(offers)), key=lambda place: len(inside[place]), default=0)
     if not any(map(len, inside)):
         raise DesignError(
             f"no trial of the space lies in all ranges ({'; '.join(ranges_in_words(value))})"
         )
     stimuli = offers[best].stimuli.take(inside[best])
-    answers = [own[0] for own in run.laboratory.answers_of(list(pair), [stimuli], DESIGN_DRAWS)]
+    answers = [
+        own[0] for own in evidence.laboratory.answers_of(list(pair), [stimuli], DESIGN_DRAWS)
+    ]
     selection = choose_trials(
         answers, pair_prior(2, (0, 1)), n_trials=min(FOUND, len(stimuli)), rng=rng, random_share=0.0
     )

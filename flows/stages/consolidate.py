@@ -161,7 +161,7 @@ def _learn_of_role(run: Run, cycle: int, investigated: Recorded[MatterInvestigat
     plan = plan_of_calls(run.config.domain, study, situation, calls, run.trace.artifacts, TOOLS)
     if plan is not None:
         _learn(run, cycle, plan)
-    drafts = library_in(run).drafts()
+    drafts = library_in(run.evidence).drafts()
     used = [(call.record.tool, "", call.digest) for call in calls]
     failed = [found for text in looked.refused if (found := FAILED.match(text))]
     used += [(found[1], found[2], investigated.digest) for found in failed]
@@ -310,7 +310,7 @@ async def crystallise(run: Run) -> None:
 async def make_tools(run: Run) -> None:
     """Draft and validate tools for plans that recur; withdraw those whose dependencies changed."""
     assert run.state.campaign.concluded is not None
-    library, valid = library_in(run), validity_in(run.state)
+    library, valid = library_in(run.evidence), validity_in(run.state)
     for name in library.drafts():
         changed = library.changed_dependency(name, TOOLS)
         if changed and library.standing(name, valid).status == "active":
@@ -322,7 +322,7 @@ async def make_tools(run: Run) -> None:
                 inputs=[run.state.campaign.concluded.digest],
                 position={"tool": name},
             )
-    library = library_in(run)
+    library = library_in(run.evidence)
     wanted = [*outdated(library, valid), *recurring(library, valid)]
     for signature in list(dict.fromkeys(wanted))[:MOST_DRAFTS]:
         plans = one_of_each_study(library.plans_with(signature, valid))

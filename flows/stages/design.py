@@ -18,6 +18,7 @@ from lakatos.experiments.information import (
     information_of_people,
     pair_prior,
 )
+from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.proposal import are_forbidden
 from lakatos.experiments.record import DesignChosen
 from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, identities, with_random_sides
@@ -184,16 +185,19 @@ def sample_of_space(evidence: RunEvidence, rng: np.random.Generator, n_most: int
     )
 
 
-def trials_of_study(run: Run, n_most: int = 200) -> Stimuli:
+def trials_of_study(evidence: RunEvidence, source: ParticipantSource, n_most: int = 200) -> Stimuli:
     """Trials of the study on which a theory must keep its word: those asked so far, and others that may be asked."""
-    rng = np.random.default_rng(run.config.seed)
-    parts = [run.trials(name).stimuli for name in reversed(list(run.state.experiments.collected))]
-    if run.config.participants.source != "archival":
-        parts.append(sample_of_space(run.evidence, rng, n_most))
+    rng = np.random.default_rng(evidence.config.seed)
+    parts = [
+        evidence.trials(name).stimuli
+        for name in reversed(list(evidence.state.experiments.collected))
+    ]
+    if evidence.config.participants.source != "archival":
+        parts.append(sample_of_space(evidence, rng, n_most))
     elif not parts:
-        offered = [offer.stimuli for offer in run.source.offers(rng, n_most)]
+        offered = [offer.stimuli for offer in source.offers(rng, n_most)]
         parts = [max(offered, key=len)]
-    if run.domain.sequential:
+    if evidence.domain.sequential:
         return parts[0]
     forms = [{name: array.shape[1:] for name, array in part.arrays.items()} for part in parts]
     alike = [part for part, form in zip(parts, forms, strict=True) if form == forms[0]]
@@ -216,7 +220,7 @@ def search_design(
     question = _question(run.state, run.config, rivals)
     offers = [
         _with_proposals(run.state, run.domain, context, item, cycle, number)
-        for item in _offers(run, context, cycle)
+        for item in _offers(run.evidence, run.source, context, cycle)
     ]
     people: list[Array | None] = [None] * len(offers)
     if run.domain.sequential:
@@ -281,19 +285,21 @@ def _question(
     return DesignQuestion(tuple(rivals), tuple(pairs), log_prior)
 
 
-def _offers(run: Run, context: StepContext, cycle: int) -> list[StimulusOffer]:
+def _offers(
+    evidence: RunEvidence, source: ParticipantSource, context: StepContext, cycle: int
+) -> list[StimulusOffer]:
     """What can be asked, without what the study forbids."""
-    settings = run.config.design
+    settings = evidence.config.design
     n_most = max(settings.candidates, settings.trials)
-    offers = list(run.source.offers(context.rng, n_most))
+    offers = list(source.offers(context.rng, n_most))
     if not offers:
         raise ArchiveExhaustedError(
             f"no unused answers are left for cycle {cycle}; ask for fewer cycles or fewer trials in each."
         )
-    if run.domain.sequential:
+    if evidence.domain.sequential:
         if not offers[0].archive:  # schedules can be made at will
             drawn = [
-                run.domain.candidates(run.config.space, context.rng, settings.candidates)
+                evidence.domain.candidates(evidence.config.space, context.rng, settings.candidates)
                 for _ in range(settings.schedules - len(offers))
             ]
             offers = [
@@ -302,7 +308,7 @@ def _offers(run: Run, context: StepContext, cycle: int) -> list[StimulusOffer]:
             ]
         return offers
     allowed = [
-        np.flatnonzero(~are_forbidden(run.domain, offer.stimuli, settings.forbidden))
+        np.flatnonzero(~are_forbidden(evidence.domain, offer.stimuli, settings.forbidden))
         for offer in offers
     ]
     kept = [

@@ -206,7 +206,7 @@ async def _try_one(
         found = try_program(
             program,
             lambda item: run.laboratory.check(
-                item, trials_of_study(run), people_of_study(run.config)
+                item, trials_of_study(run.evidence, run.source), people_of_study(run.config)
             ),
             lambda item: run.laboratory.evaluate_program(item, trials, n_draws=FITTING_DRAWS),
             GrammarAdvocate(run.family.grammar),

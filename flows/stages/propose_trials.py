@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from lakatos.experiments.errors import DesignError, ExperimentError
+from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.power import PowerTable, power_of_people, recovery_power
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.roles.ask import RoleReply, ask_stage
@@ -71,7 +72,7 @@ async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[Tri
         f"{run.state.theories.name(first)}, {run.state.theories.name(second)}",
     )
     rng = np.random.default_rng([run.config.seed, cycle, number])
-    askable = askable_trials(run, [run.theory(first), run.theory(second)], rng)
+    askable = askable_trials(run.evidence, run.source, [run.theory(first), run.theory(second)], rng)
     if askable is None:
         return []
     turns = {
@@ -206,7 +207,7 @@ async def _try(
         try:
             rival = _rival_named(run.state, value.rival, turn, names)
             base = base.model_copy(update={"rival": rival})
-            return _tried(run, context, base, value, turn, before)
+            return _tried(run.evidence, run.source, context, base, value, turn, before)
         except (ExperimentError, ValueError, TypeError, IndexError) as error:
             return base.model_copy(update={"reason": f"{type(error).__name__}: {error}"})
 
@@ -236,7 +237,8 @@ def _rival_named(state: RunState, name: str, turn: AdvocateTurn, names: Sequence
 
 
 def _tried(
-    run: Run,
+    evidence: RunEvidence,
+    source: ParticipantSource,
     context: StepContext,
     base: TrialsProposed,
     value: ProposedTrials,
@@ -244,15 +246,17 @@ def _tried(
     before: TrialsProposed | None,
 ) -> TrialsProposed:
     """What came of a proposal; see `_try`."""
-    pair = [run.theory(base.theory), run.theory(base.rival)]
-    stimuli = None if before is None else _kept(run.domain, run.trace.artifacts, before)
+    pair = [evidence.theory(base.theory), evidence.theory(base.rival)]
+    stimuli = None if before is None else _kept(evidence.domain, evidence.artifacts, before)
     kept = None if stimuli is None or before is None else (stimuli, before.archive)
-    found = proposed_set(run, value, turn.askable, pair, kept, context.rng)
+    found = proposed_set(evidence, source, value, turn.askable, pair, kept, context.rng)
     stimuli, left_out = found.stimuli, list(found.left_out)
-    if stimuli is not None and not (run.domain.sequential or any(theory.learns for theory in pair)):
-        gaps = differences(run.laboratory, pair, stimuli)
+    if stimuli is not None and not (
+        evidence.domain.sequential or any(theory.learns for theory in pair)
+    ):
+        gaps = differences(evidence.laboratory, pair, stimuli)
         left_out += [
-            f"{run.domain.describe(stimuli, int(row))}: both theories predict nearly the same"
+            f"{evidence.domain.describe(stimuli, int(row))}: both theories predict nearly the same"
             for row in np.flatnonzero(gaps < ALIKE)
         ]
         stimuli = stimuli.take(np.flatnonzero(gaps >= ALIKE))
@@ -271,9 +275,9 @@ def _tried(
         return told.model_copy(
             update={"reason": f"DesignError: {n_kept} of {told.n_trials} trials can be asked"}
         )
-    table = _power(run.evidence, context, pair, stimuli, turn.askable, found.archive)
+    table = _power(evidence, context, pair, stimuli, turn.askable, found.archive)
     powers = float(table.power[0, 1]), float(table.power[1, 0])
-    required = run.config.design.power
+    required = evidence.config.design.power
     passed = min(powers) >= required
     chances = (
         f"with probability {powers[0]:.2f} if it is yours and {powers[1]:.2f} if it is the rival"

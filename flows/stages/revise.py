@@ -227,7 +227,7 @@ async def check_program(
         reason = ""
         try:
             theory = run.laboratory.check(
-                program, trials_of_study(run), people_of_study(run.config)
+                program, trials_of_study(run.evidence, run.source), people_of_study(run.config)
             )
         except TheoryError as error:
             reason = f"{type(error).__name__}: {error}"
