@@ -17,7 +17,7 @@ from lakatos.theories.bench import TheoryBench
 from lakatos.theories.roles.exhibit import Exhibit
 
 if TYPE_CHECKING:
-    from lakatos.flows.run.run import Run
+    pass
 
 BENCH_DRAWS = 256
 
@@ -36,22 +36,22 @@ def bench_of(evidence: RunEvidence) -> TheoryBench:
     )
 
 
-def toolbox_of(run: Run) -> Toolbox:
+def toolbox_of(evidence: RunEvidence) -> Toolbox:
     """The tools that the study names, and the learned ones on offer.
 
     What a learned tool calls is part of its own call, as what a verb does is of the verb's.
     """
-    named, bench, memory = run.config.roles.tools, bench_of(run.evidence), recall_in(run.evidence)
+    named, bench, memory = evidence.config.roles.tools, bench_of(evidence), recall_in(evidence)
     call = caller_on(bench, memory)
 
     async def invoke(name: str, arguments: Mapping[str, Any]) -> Any:
         return await asyncio.to_thread(call, name, arguments)
 
-    library = library_in(run.evidence)
+    library = library_in(evidence)
     learned = [
         LearnedTool(draft, canonical_form(plans[-1].steps), standing, invoke)
-        for draft, standing in offers_in(run.evidence).values()
-        if (plans := library.plans_with(draft.signature, validity_in(run.state)))
+        for draft, standing in offers_in(evidence).values()
+        if (plans := library.plans_with(draft.signature, validity_in(evidence.state)))
     ]
     return Toolbox([*(tool for tool in tools_on(bench, memory) if tool.name in named), *learned])
 

@@ -71,7 +71,7 @@ async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
     inputs += [item.digest for item in run.state.roles.proposals(cycle, number)]
     return await run.step(
         "design",
-        lambda context: search_design(run, context, cycle, number, names),
+        lambda context: search_design(run.evidence, run.source, context, cycle, number, names),
         returns=DesignChosen,
         inputs=inputs,
         position={"cycle": cycle, "number": number},
@@ -213,35 +213,42 @@ def people_of_study(config: CampaignConfig) -> int:
 
 
 def search_design(
-    run: Run, context: StepContext, cycle: int, number: int, names: Sequence[Digest]
+    evidence: RunEvidence,
+    source: ParticipantSource,
+    context: StepContext,
+    cycle: int,
+    number: int,
+    names: Sequence[Digest],
 ) -> DesignChosen:
     """Look at every offer, choose trials by expected information, keep the most informative offer with power."""
-    rivals = [DesignRival(name, run.theory(name)) for name in names]
-    question = _question(run.state, run.config, rivals)
+    rivals = [DesignRival(name, evidence.theory(name)) for name in names]
+    question = _question(evidence.state, evidence.config, rivals)
     offers = [
-        _with_proposals(run.state, run.domain, context, item, cycle, number)
-        for item in _offers(run.evidence, run.source, context, cycle)
+        _with_proposals(evidence.state, evidence.domain, context, item, cycle, number)
+        for item in _offers(evidence, source, context, cycle)
     ]
     people: list[Array | None] = [None] * len(offers)
-    if run.domain.sequential:
-        offers, people = _schedules(run.laboratory, context, question, offers)
+    if evidence.domain.sequential:
+        offers, people = _schedules(evidence.laboratory, context, question, offers)
     elif len(offers) > 1:
-        offers = _most_informative_first(run.laboratory, context, question, offers)
+        offers = _most_informative_first(evidence.laboratory, context, question, offers)
     best: PlannedDesign | None = None
     name = f"{cycle}.{number}"
     for offer, scores in zip(offers, people, strict=True):
-        proposed = bool(run.config.design.proposed) and (cycle, number) == (1, 1)
-        chosen = choose_from(run, context, question, offer, proposed=proposed)
-        planned = plan_design(run.evidence, context, name, question, offer, chosen, scores)
+        proposed = bool(evidence.config.design.proposed) and (cycle, number) == (1, 1)
+        chosen = choose_from(evidence, context, question, offer, proposed=proposed)
+        planned = plan_design(evidence, context, name, question, offer, chosen, scores)
         if best is None or planned.accepted:
             best = planned
         if planned.accepted:
             break
     assert best is not None
-    proposals = [item for item in run.state.roles.proposals(cycle, number) if item.record.answer]
-    best, weighed = weigh_proposals(run, context, question, offers, best, proposals)
+    proposals = [
+        item for item in evidence.state.roles.proposals(cycle, number) if item.record.answer
+    ]
+    best, weighed = weigh_proposals(evidence, context, question, offers, best, proposals)
     accepted, reason = best.accepted, best.reason
-    if not accepted and run.config.design.refused == "cover":
+    if not accepted and evidence.config.design.refused == "cover":
         accepted, reason = True, f"Accepted as coverage only. {reason}"
     plan = best.design
     return DesignChosen(

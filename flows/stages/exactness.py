@@ -44,7 +44,7 @@ async def weigh_exactness(run: Run, cycle: int) -> Recorded[ExactnessWeighed] | 
     names = [line.theory for line in board.standings[: 1 + OTHERS]]
 
     def work(context: StepContext) -> ExactnessWeighed:
-        predictions = predictions_of(run, names)
+        predictions = predictions_of(run.evidence, names)
         seen = examine(
             predictions[0], predictions[1:], features_of_trials(run.evidence), context.rng
         )

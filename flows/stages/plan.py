@@ -34,7 +34,6 @@ from lakatos.experiments.stopping import StoppingPlan, operate, plan_looks
 from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, identities
 from lakatos.experiments.variation import HasMoves
 from lakatos.flows.run.evidence import RunEvidence
-from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import Theory
@@ -126,7 +125,7 @@ class PlannedDesign:
 
 
 def choose_from(
-    run: Run,
+    evidence: RunEvidence,
     context: StepContext,
     question: DesignQuestion,
     offer: StimulusOffer,
@@ -134,35 +133,35 @@ def choose_from(
     proposed: bool,
 ) -> ChosenTrials:
     """Trials to ask, what each was expected to add, and which were drawn at random."""
-    settings = run.config.design
+    settings = evidence.config.design
     if proposed:
         stimuli = Stimuli.from_json(settings.proposed)
         return ChosenTrials(stimuli, (0.0,) * len(stimuli), ())
-    if run.domain.sequential:  # a schedule is shown whole
+    if evidence.domain.sequential:  # a schedule is shown whole
         return ChosenTrials(offer.stimuli, (0.0,) * len(offer.stimuli), ())
     repetitions = 1 if offer.archive else settings.repetitions
 
-    ways = ways_to_answer(run, question, offer)
+    ways = ways_to_answer(evidence, question, offer)
     selection = choose_trials(
         ways(offer.stimuli),
         question.log_prior,
         n_trials=min(settings.trials, len(offer.stimuli)),
         rng=context.rng,
         random_share=settings.random_share,
-        costs=costs_of_trials(run.config, run.domain, offer.stimuli, repetitions),
+        costs=costs_of_trials(evidence.config, evidence.domain, offer.stimuli, repetitions),
         budget=settings.cost.most_per_participant or float("inf"),
     )
     chosen = offer.stimuli.take(selection.rows)
     if settings.continuous and not offer.archive:
-        if not isinstance(run.domain, HasMoves):
+        if not isinstance(evidence.domain, HasMoves):
             raise DesignError(
-                f"trials of the {run.domain.name} domain cannot be moved between levels; leave `continuous` out."
+                f"trials of the {evidence.domain.name} domain cannot be moved between levels; leave `continuous` out."
             )
-        domain: HasMoves = run.domain
+        domain: HasMoves = evidence.domain
 
         def moves(stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
-            moved, origin = domain.moves(run.config.space, stimuli, step)
-            forbidden = are_forbidden(run.domain, moved, settings.forbidden)
+            moved, origin = domain.moves(evidence.config.space, stimuli, step)
+            forbidden = are_forbidden(evidence.domain, moved, settings.forbidden)
             kept = np.flatnonzero(~forbidden)
             return moved.take(kept), origin[kept]
 
@@ -172,29 +171,29 @@ def choose_from(
             moves,
             ways,
             question.log_prior,
-            identify=lambda stimuli: identities(run.domain, stimuli),
+            identify=lambda stimuli: identities(evidence.domain, stimuli),
             rng=context.rng,
         )
     return ChosenTrials(chosen, selection.information, selection.random_rows)
 
 
 def ways_to_answer(
-    run: Run, question: DesignQuestion, offer: StimulusOffer
+    evidence: RunEvidence, question: DesignQuestion, offer: StimulusOffer
 ) -> Callable[[Stimuli], list[Array]]:
     """Gives, per rival, the probability of every way in which all presentations of each trial can be answered."""
-    repetitions = 1 if offer.archive else run.config.design.repetitions
+    repetitions = 1 if offer.archive else evidence.config.design.repetitions
 
     def ways(stimuli: Stimuli) -> list[Array]:
-        if not _both_sides(run.config, run.domain, offer):
+        if not _both_sides(evidence.config, evidence.domain, offer):
             return [
                 outcome_probabilities(p, repetitions)
-                for p in answers_of_rivals(run.domain, run.laboratory, question, stimuli)
+                for p in answers_of_rivals(evidence.domain, evidence.laboratory, question, stimuli)
             ]
-        sides = (stimuli, run.domain.swap_sides(stimuli))
+        sides = (stimuli, evidence.domain.swap_sides(stimuli))
         first, second = (
             [
                 outcome_probabilities(p, repetitions // 2)
-                for p in answers_of_rivals(run.domain, run.laboratory, question, side)
+                for p in answers_of_rivals(evidence.domain, evidence.laboratory, question, side)
             ]
             for side in sides
         )

@@ -7,7 +7,15 @@ from dataclasses import replace
 
 from lakatos.experiments.task import Stimuli
 from lakatos.flows.roles.ask import RoleReply, ask_stage
-from lakatos.flows.roles.brief import MOST_TRIED, CycleCase, case_of, fate_exhibit, notebook
+from lakatos.flows.roles.brief import (
+    MOST_TRIED,
+    CycleCase,
+    RoleNotebook,
+    case_of,
+    fate_exhibit,
+    notebook,
+)
+from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.remember import recall_about
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
@@ -61,10 +69,13 @@ async def propose(
     run.progress.stage(
         cycle, "propose", f"{len(roles.lenses)} lenses" if roles.reviser else "the arbiter reads"
     )
-    case = await with_leader_case(run, cycle, case_of(run, diagnosis))
+    case = await with_leader_case(run, cycle, case_of(run.evidence, diagnosis))
     read = await _read(run, cycle, case)
     learned = _learned(run, cycle, diagnosis) if roles.reviser else None
-    asked = _writing(run, case, read, learned) if roles.reviser else []
+    asked = []
+    if roles.reviser:
+        notes = notebook(run.evidence, roles_of(run), "reviser")
+        asked = _writing(run.evidence, notes, case, read, learned)
     written = await write_drafts(run, cycle, asked)
     tried = {item.record: item for item in written.tried}
     passed = [tried[best] for best in best_drafts(list(tried))][: roles.successors]
@@ -252,7 +263,8 @@ def _learned(
 
 
 def _writing(
-    run: Run,
+    known: RunEvidence,
+    notes: RoleNotebook,
     case: CycleCase,
     read: Sequence[Recorded[CaseRead]],
     learned: Recorded[LessonsRecalled] | None,
@@ -263,17 +275,17 @@ def _writing(
     # What all lenses share comes first, so that a server reads it once.
     common = [
         case.study,
-        *_sources(run.evidence, case),
-        trials_exhibit(run.domain, _stimuli(run.evidence)),
+        *_sources(known, case),
+        trials_exhibit(known.domain, _stimuli(known)),
         case.file,
     ]
     common += _opinion("the arbiter's opinion", arbiter)
-    common += [variations_exhibit(run.domain), *case.background]
-    fate, notes = fate_exhibit(run.state), notebook(run, "reviser")
+    common += [variations_exhibit(known.domain), *case.background]
+    fate = fate_exhibit(known.state)
     before = [*([fate] if fate else []), *notes.exhibits, *_remembered(learned)]
     evidence = [*case.evidence, *before]
     questions = []
-    for name in run.config.roles.lenses:
+    for name in known.config.roles.lenses:
         lens = LENSES[name]
         own = _opinion("the strongest case for the loser", steelman) if name == "steelman" else []
         questions.append(
@@ -291,7 +303,7 @@ def _writing(
                         for item in (arbiter, steelman if own else None)
                         if item is not None
                     ),
-                    *(item.digest for item in run.state.roles.tried[-MOST_TRIED:]),
+                    *(item.digest for item in known.state.roles.tried[-MOST_TRIED:]),
                     *notes.inputs,
                     *([learned.digest] if learned is not None else []),
                 ),

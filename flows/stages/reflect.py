@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.roles.brief import case_of
 from lakatos.flows.roles.remember import study_of
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.pins import PinnedRule
 from lakatos.memory.item import Fact
@@ -40,13 +41,17 @@ async def write_lessons(run: Run, cycle: int) -> None:
     )
     if not run.config.roles.reflector or diagnosis is None:
         return
-    for heard in await ask_stage(run, cycle, "reflect", [_question(run, cycle, diagnosis)]):
+    for heard in await ask_stage(
+        run, cycle, "reflect", [_question(run.evidence, cycle, diagnosis)]
+    ):
         if heard.value is not None:
             _keep(run, cycle, heard, heard.value)
 
 
-def _question(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> RoleQuestion[Reflection]:
-    case, state = case_of(run, diagnosis), run.state
+def _question(
+    evidence: RunEvidence, cycle: int, diagnosis: Recorded[Diagnosis]
+) -> RoleQuestion[Reflection]:
+    case, state = case_of(evidence, diagnosis), evidence.state
     designs = [
         item
         for item in state.experiments.designs.values()

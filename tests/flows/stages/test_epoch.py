@@ -297,7 +297,11 @@ def test_comparisons_that_share_trials_or_people_with_the_campaign_are_left_out(
         )
         items[2] = replace(items[2], people=(f"{trials.experiment} people 3",))
         anchor = split(items, 1)
-        left = {item.digest for found in foreign(run, anchor).parts.values() for item in found}
+        left = {
+            item.digest
+            for found in foreign(run.evidence, run.data, anchor).parts.values()
+            for item in found
+        }
     assert left == {item.digest for item in items[3:]}
 
 
