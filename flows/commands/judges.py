@@ -61,7 +61,9 @@ def judges_list() -> None:
 def judges_show(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """The panel of a run as it is now; of judges made on an anchor set, how they do on its dev part."""
     from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.judging.epoch import anchor_accuracy, dev_items, present_judges
+    from lakatos.flows.stages.judging.epoch import dev_items
+    from lakatos.flows.stages.judging.seats import present_judges
+    from lakatos.judges.bias import anchor_accuracy
     from lakatos.judges.program import ProgramJudge
     from lakatos.judges.rubrics.rule import RuleJudge
 
@@ -181,8 +183,9 @@ def judges_vault(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> Non
 def judges_bias(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """Acceptance of machine-written against published theories on the dev part, by every judge of the panel."""
     from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.judging.epoch import bias_of, dev_items, present_judges
-    from lakatos.judges.bias import PARITY
+    from lakatos.flows.stages.judging.epoch import dev_items
+    from lakatos.flows.stages.judging.seats import present_judges
+    from lakatos.judges.bias import PARITY, bias_of
     from lakatos.judges.errors import GateError
 
     console = Console(soft_wrap=True)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lakatos.flows.run.known_errors import known_errors
+from lakatos.flows.operations.known_errors import known_errors
 from lakatos.flows.run.places import find_run
 from lakatos.flows.run.summary import (
     COLUMNS,

@@ -146,7 +146,7 @@ def next_pass(
 
 def refusals() -> tuple[type[Exception], ...]:
     """Errors that have a message for people, which is all that Prefect needs to show."""
-    from lakatos.flows.run.known_errors import known_errors
+    from lakatos.flows.operations.known_errors import known_errors
 
     return known_errors()
 

@@ -9,7 +9,9 @@ import numpy as np
 from lakatos.flows.report.explain import ended_epochs, quality_by_epoch
 from lakatos.flows.report.figures import ReportFigures
 from lakatos.flows.report.reader import RunReading, scattered_option
-from lakatos.flows.stages.judging.epoch import accuracy_by_epoch, bias_of, dev_items, present_judges
+from lakatos.flows.stages.judging.epoch import accuracy_by_epoch, dev_items
+from lakatos.flows.stages.judging.seats import present_judges
+from lakatos.judges.bias import bias_of
 from lakatos.judges.errors import GateError
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.traces.step import Recorded

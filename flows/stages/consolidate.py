@@ -20,7 +20,7 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.inherit import leave_winners
 from lakatos.flows.stages.inquire import SOUND_OUT
-from lakatos.flows.stages.judging.epoch import lasting
+from lakatos.flows.stages.judging.measures import lasting
 from lakatos.flows.stages.reflect import write_lessons
 from lakatos.judges.judge import VerdictResolved
 from lakatos.language_models.errors import ToolError

@@ -10,15 +10,9 @@ from lakatos.flows.run.evidence import fits_of
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.design import DISTINCT, distance, sample_of_space
-from lakatos.flows.stages.judging.epoch import (
-    epoch_of,
-    lasting,
-    measure,
-    open_epoch,
-    rescore,
-    submission_of,
-    turn_epoch,
-)
+from lakatos.flows.stages.judging.epoch import rescore, turn_epoch
+from lakatos.flows.stages.judging.measures import lasting, measure, submission_of
+from lakatos.flows.stages.judging.seats import epoch_of, open_epoch
 from lakatos.flows.stages.revise import check_program
 from lakatos.flows.stages.score import score
 from lakatos.judges.decision import VERIFY, decide

@@ -11,7 +11,7 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.judging.epoch import outcome
+from lakatos.flows.stages.judging.measures import outcome
 from lakatos.judges.record import StrategyChosen
 from lakatos.judges.strategy import (
     SearchStrategy,

@@ -26,7 +26,7 @@ from lakatos.flows.run.run import Run, create_run, read_state
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.stages.judging.anchor import foreign, read_anchor, readable, split_items
-from lakatos.flows.stages.judging.epoch import PROGRAM
+from lakatos.flows.stages.judging.seats import PROGRAM
 from lakatos.flows.start import resume_run, run_study
 from lakatos.judges.anchor import LabelsExposed, check_disjoint, split
 from lakatos.judges.epoch import EpochOpened
