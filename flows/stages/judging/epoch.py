@@ -1,4 +1,4 @@
-"""The end of a judge epoch: a challenger is bred, the gate decides, and a displaced judge's verdicts are judged again."""
+"""The end of a judge epoch: a challenger is bred, the gate decides, and what a displaced judge said is judged again."""
 
 from __future__ import annotations
 
