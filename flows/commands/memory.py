@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,6 +14,10 @@ from rich.table import Table
 
 from lakatos.flows.commands.options import RunOption, RunsFolder
 from lakatos.flows.run.places import find_run
+
+if TYPE_CHECKING:
+    from lakatos.memory.library import Library
+    from lakatos.traces.digest import Digest
 
 memory_app = typer.Typer(
     no_args_is_help=True,
@@ -71,10 +76,8 @@ def memory_show(
     """One lesson with all that is known of it: evidence, what justified it, what corrects it."""
     from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.errors import LessonError
-    from lakatos.memory.item import LessonSuperseded
     from lakatos.memory.library import Lesson
     from lakatos.memory.recall import lesson_text
-    from lakatos.memory.signature import canonical_form
 
     library, console = shared_library(runs), Console(soft_wrap=True)
     entries = {digest: item for digest, item in library.entries if isinstance(item, Lesson)}
@@ -86,29 +89,48 @@ def memory_show(
     item: Any = entries[found[0]]
     console.print(f"[bold]{item.kind}[/bold] {found[0]}  {escape(item.domain)}")
     console.print(escape(lesson_text(item)))
+    for line in (
+        *_content_lines(item),
+        *_evidence_lines(item),
+        *_standing_lines(library, found[0]),
+    ):
+        console.print(line)
+
+
+def _content_lines(item: Any) -> Iterator[str]:
+    """What a plan or a theory that won says beside its text."""
+    from lakatos.memory.signature import canonical_form
+
     if item.kind == "plan":
-        console.print(
-            f"study: {escape(item.study)}\nsignature: {canonical_form(item.steps).digest}"
-        )
+        yield f"study: {escape(item.study)}\nsignature: {canonical_form(item.steps).digest}"
     if item.kind == "theory_won":
         for place in item.tried:
             said = "held" if place.held else f"{place.behind:.4f} behind the best"
             low, high = place.interval
-            console.print(f"{place.data}: {place.score:.4f} ({low:.4f} to {high:.4f}), {said}")
-        console.print(escape(item.source))
-    console.print(f"evidence: {', '.join(item.evidence)}")
+            yield f"{place.data}: {place.score:.4f} ({low:.4f} to {high:.4f}), {said}"
+        yield escape(item.source)
+
+
+def _evidence_lines(item: Any) -> Iterator[str]:
+    yield f"evidence: {', '.join(item.evidence)}"
     if justified := getattr(item, "justified_by", ()):
-        console.print(f"justified by: {', '.join(justified)}")
-    if found[0] in library.doubtful(lambda digest: True):
-        console.print("[yellow]unverified[/yellow]: what it rested on was displaced or withdrawn")
+        yield f"justified by: {', '.join(justified)}"
+
+
+def _standing_lines(library: Library, lesson: Digest) -> Iterator[str]:
+    """Whether a lesson is doubted, contradicted or corrected."""
+    from lakatos.memory.item import LessonSuperseded
+
+    if lesson in library.doubtful(lambda digest: True):
+        yield "[yellow]unverified[/yellow]: what it rested on was displaced or withdrawn"
     for pair in library.contradictions():
-        if found[0] in pair:
-            (other,) = [digest for digest in pair if digest != found[0]]
-            console.print(f"[yellow]contradicted[/yellow] by {other}")
+        if lesson in pair:
+            (other,) = [digest for digest in pair if digest != lesson]
+            yield f"[yellow]contradicted[/yellow] by {other}"
     for digest, link in library.all(LessonSuperseded):
-        if found[0] in (link.old, link.new):
+        if lesson in (link.old, link.new):
             said = f"{link.old[:10]} -> {link.new[:10]}: {link.reason}"
-            console.print(f"corrected ({digest[:10]}): {escape(said)}")
+            yield f"corrected ({digest[:10]}): {escape(said)}"
 
 
 @memory_app.command("recall")
