@@ -221,22 +221,16 @@ async def _ask(
     run: Run, place: dict[str, int | str], question: RoleQuestion[Any], who: _AskedModel
 ) -> _DraftReply:
     """One question to one model; a call that the trace holds is not made again."""
-    caller, rules = (
-        roles_of(run).callers[who.model],
-        roles_of(run).rules(question.role, int(place["cycle"])),
-    )
+    roles, cycle = roles_of(run), int(place["cycle"])
+    caller, rules = roles.callers[who.model], roles.rules(question.role, cycle)
     position = _position(place, question)
     made: list[Digest] = []
     cited = list(question.inputs)
 
     async def ask(request: ModelRequest, number: int) -> RecordedCall:
+        tried, inputs = {**position, "try": number}, tuple(dict.fromkeys(cited))
         sent = pinned_request(request, rules)
-        called = await caller.ask(
-            sent,
-            role=question.role,
-            position={**position, "try": number},
-            inputs=tuple(dict.fromkeys(cited)),
-        )
+        called = await caller.ask(sent, role=question.role, position=tried, inputs=inputs)
         made.append(called.digest)
         return called
 
@@ -244,13 +238,9 @@ async def _ask(
         return _DraftReply(outcome, reason, None, tuple(calls), (), rules, is_cut=True)
 
     try:
+        room = who.context_tokens
         looked = await investigate(
-            run,
-            question,
-            model=who.model,
-            context_tokens=who.context_tokens,
-            position=position,
-            rules=rules,
+            run, question, model=who.model, context_tokens=room, position=position, rules=rules
         )
         if looked is not None:
             made += looked.record.calls
@@ -258,14 +248,8 @@ async def _ask(
         silent = run.trace.recorded("answer", question.inputs, position)
         if silent is not None and isinstance(silent.record, RoleAnswered):
             return cut(silent.record.outcome, silent.record.reason, silent.record.calls)
-        request, shown = _request(
-            run.config.roles,
-            roles_of(run),
-            question,
-            who,
-            int(place["cycle"]),
-            looked.exhibits if looked else (),
-        )
+        found = looked.exhibits if looked else ()
+        request, shown = _request(run.config.roles, roles, question, who, cycle, found)
         said = await ask_for(question.answer, ask, request)
     except ContextTooLongError:
         return cut("too_long", "the question does not fit the model's context")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from lakatos.experiments.task import Stimuli
 from lakatos.flows.roles.ask import RoleReply, ask_stage
@@ -135,46 +136,37 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
     roles = run.config.roles
     leader, loser = (run.state.theories.name(name) for name in (case.leader, case.loser))
     sources = _sources(run.evidence, case)
-    questions: list[RoleQuestion[CaseReading] | RoleQuestion[Steelman]] = []
+    wanted: list[tuple[str, str, str, type[CaseReading | Steelman]]] = []
     if roles.arbiter:
-        questions.append(
-            RoleQuestion(
-                role="arbiter",
-                prompt=read_prompt("arbiter"),
-                subject=case.loser,
-                task=f"Say what is wrong with {loser}, which lost to {leader}.",
-                exhibits=(case.study, case.file, *case.background, *case.evidence, *sources),
-                answer=CaseReading,
-                inputs=case.inputs,
-                tools=True,
-            )
-        )
+        task = f"Say what is wrong with {loser}, which lost to {leader}."
+        wanted.append(("arbiter", "arbiter", task, CaseReading))
     if roles.advocate and "steelman" in roles.lenses and roles.reviser:
-        questions.append(
-            RoleQuestion(
-                role="advocate",
-                prompt=read_prompt("steelman"),
-                subject=case.loser,
-                task=f"You are the advocate of {leader}. Make the strongest case for {loser}.",
-                exhibits=(case.study, case.file, *case.background, *case.evidence, *sources),
-                answer=Steelman,
-                inputs=case.inputs,
-                tools=True,
-            )
+        task = f"You are the advocate of {leader}. Make the strongest case for {loser}."
+        wanted.append(("advocate", "steelman", task, Steelman))
+    questions: list[RoleQuestion[Any]] = [
+        RoleQuestion(
+            role=role,
+            prompt=read_prompt(prompt),
+            subject=case.loser,
+            task=task,
+            exhibits=(case.study, case.file, *case.background, *case.evidence, *sources),
+            answer=answer,
+            inputs=case.inputs,
+            tools=True,
         )
+        for role, prompt, task, answer in wanted
+    ]
     heard = [
         item for item in await ask_stage(run, cycle, "read", questions) if item.value is not None
     ]
     first = {item.question.prompt.name: _statements(item) for item in heard}
     again = [_mending(item, first[item.question.prompt.name]) for item in heard]
-    mended = await ask_stage(
-        run, cycle, "mend", [question for question in again if question is not None]
-    )
+    mended = await ask_stage(run, cycle, "mend", list(filter(None, again)))
     second = {item.question.prompt.name: item for item in mended if item.value is not None}
+    names = [item.question.prompt.name for item in heard]
     return [
         _believed(run, cycle, case, item, first[name], second.get(name))
-        for item in heard
-        for name in (item.question.prompt.name,)
+        for item, name in zip(heard, names, strict=True)
     ]
 
 
