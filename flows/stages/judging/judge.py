@@ -42,29 +42,12 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     open_epoch(run)
     await rescore(run, cycle)
     incumbent = run.state.board().leader.theory
-    fresh: list[Digest] = []
-    forms = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
-    for submission in found.record.submissions:
-        source = run.trace.artifacts.get(submission.source).decode()
-        if form_of_source(source) in forms:
-            continue
-        program = TheoryProgram(source, submission.author, submission.parents)
-        checked = await check_program(run, cycle, program, submission.change, [found.digest])
-        forms.add(form_of_source(source))
-        if checked.record.passed:
-            fresh.append(program.digest)
-        else:
-            run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
+    fresh = await _check_submissions(run, cycle, found)
     await score(run, cycle, fresh)
     if run.config.judges.panel == "none":
+        unasked = "nobody is asked whether it is worth it"
         for name in fresh:
-            await _admit(
-                run,
-                cycle,
-                name,
-                "nobody is asked whether it is worth it",
-                [run.state.theories.checked[name].digest],
-            )
+            await _admit(run, cycle, name, unasked, [run.state.theories.checked[name].digest])
         return []
     shown = {
         name: submission_of(run.evidence, name, incumbent)
@@ -95,6 +78,24 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
         reason = f"judged to beat the leader with probability {verdict.probability:.2f}; {decided.record.text}"
         await _admit(run, cycle, name, reason, lasting(run.state, name, cycle, [decided.digest]))
     return verdicts
+
+
+async def _check_submissions(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Digest]:
+    """Successors that pass the checks; one that is a known theory in another form is left out."""
+    fresh: list[Digest] = []
+    forms = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
+    for submission in found.record.submissions:
+        source = run.trace.artifacts.get(submission.source).decode()
+        if form_of_source(source) in forms:
+            continue
+        program = TheoryProgram(source, submission.author, submission.parents)
+        checked = await check_program(run, cycle, program, submission.change, [found.digest])
+        forms.add(form_of_source(source))
+        if checked.record.passed:
+            fresh.append(program.digest)
+        else:
+            run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
+    return fresh
 
 
 def _placed(

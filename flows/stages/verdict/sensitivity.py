@@ -62,42 +62,51 @@ async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
             tables[name] = get_trials(
                 context.artifacts, put_table(context.artifacts, plan.design, answers, n_options)
             )
-        without = {theory: _scores(run.evidence, theory, tables) for theory in names}
-        with_rules = {
-            theory: [
-                run.state.theories.scores[theory, name].record.left_out.scores
-                for name in run.state.experiments.collected
-            ]
-            for theory in names
-        }
-        leader = names[0]
-        leader_without = max(names, key=lambda theory: _mean(without[theory]))
-        rival = names[1]
-        own = paired_difference(with_rules[leader], with_rules[rival])
-        other = paired_difference(without[leader], without[rival])
         n_excluded = sum(len(everybody[name]) - kept[name] for name in changed)
-        return ExclusionSensitivity(
-            experiments=tuple(changed),
-            n_excluded=n_excluded,
-            leader=leader,
-            leader_without=leader_without,
-            rival=rival,
-            advantage=own.value,
-            interval=own.interval,
-            advantage_without=other.value,
-            interval_without=other.interval,
-            scores={theory: _mean(with_rules[theory]) for theory in names},
-            scores_without={theory: _mean(without[theory]) for theory in names},
-            text=describe(
-                n_excluded,
-                run.state.theories.name(leader),
-                run.state.theories.name(leader_without),
-                own,
-                other,
-            ),
-        )
+        return _compared(run.evidence, names, tables, n_excluded)
 
     return await run.step("sensitivity", work, returns=ExclusionSensitivity, inputs=inputs)
+
+
+def _compared(
+    evidence: RunEvidence, names: Sequence[Digest], tables: Mapping[str, Trials], n_excluded: int
+) -> ExclusionSensitivity:
+    """The leader's advantage with the rules and on everybody's answers.
+
+    Args:
+        evidence: What the run knows.
+        names: Theories, the leader first.
+        tables: Everybody's answers to the experiments from which people were excluded.
+        n_excluded: People who were.
+    """
+    state = evidence.state
+    without = {theory: _scores(evidence, theory, tables) for theory in names}
+    with_rules = {
+        theory: [
+            state.theories.scores[theory, name].record.left_out.scores
+            for name in state.experiments.collected
+        ]
+        for theory in names
+    }
+    leader, rival = names[:2]
+    leader_without = max(names, key=lambda theory: _mean(without[theory]))
+    own = paired_difference(with_rules[leader], with_rules[rival])
+    other = paired_difference(without[leader], without[rival])
+    name_of = state.theories.name
+    return ExclusionSensitivity(
+        experiments=tuple(tables),
+        n_excluded=n_excluded,
+        leader=leader,
+        leader_without=leader_without,
+        rival=rival,
+        advantage=own.value,
+        interval=own.interval,
+        advantage_without=other.value,
+        interval_without=other.interval,
+        scores={theory: _mean(with_rules[theory]) for theory in names},
+        scores_without={theory: _mean(without[theory]) for theory in names},
+        text=describe(n_excluded, name_of(leader), name_of(leader_without), own, other),
+    )
 
 
 def describe(
