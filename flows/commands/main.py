@@ -38,7 +38,7 @@ from lakatos.flows.commands.schedule import (  # noqa: E402
     wake_command,
     watch_command,
 )
-from lakatos.flows.commands.status import status_command  # noqa: E402
+from lakatos.flows.commands.status_view import show_status  # noqa: E402
 from lakatos.flows.commands.sweep import sweep_command  # noqa: E402
 from lakatos.flows.commands.theory import app as theory_app  # noqa: E402
 from lakatos.flows.commands.transfer import transfer  # noqa: E402
@@ -234,7 +234,15 @@ def resume(
         cool_down()
 
 
-app.command("status")(status_command)
+@app.command()
+def status(
+    run_name: Annotated[
+        str, typer.Argument(metavar="run", help="A run; all of them by default.")
+    ] = "",
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """How far runs are, whom they wait for, and how their rivals stand."""
+    show_status(run_name, runs)
 
 
 @app.command()
