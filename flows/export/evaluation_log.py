@@ -212,6 +212,7 @@ def _sample(
         "total_tokens": record.n_prompt_tokens + record.n_completion_tokens,
     }
     right, why = _judged(record, answered, tried)
+    stop = _STOP_REASONS.get(record.finish_reason, "unknown")
     return {
         "id": number,
         "epoch": 1,
@@ -220,12 +221,7 @@ def _sample(
         "messages": [*said, answer],
         "output": {
             "model": record.model_name,
-            "choices": [
-                {
-                    "message": answer,
-                    "stop_reason": _STOP_REASONS.get(record.finish_reason, "unknown"),
-                }
-            ],
+            "choices": [{"message": answer, "stop_reason": stop}],
             "completion": completion.content,
             "usage": usage,
         },
