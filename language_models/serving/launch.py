@@ -129,7 +129,7 @@ def _own_flags(profile: ServingProfile, known: Container[str]) -> dict[str, str 
 def _serving_options(profile: ServingProfile) -> dict[str, str]:
     """Flags with a value that a profile may leave to vLLM."""
     parallel, memory = profile.parallel, profile.memory
-    on_gpu = memory.cache_gib and profile.runtime == "gpu"
+    cache_gib = memory.cache_gib if profile.runtime == "gpu" else None
     template = profile.chat_template_arguments
     optional: dict[str, object] = {
         "--revision": profile.revision,
@@ -142,7 +142,7 @@ def _serving_options(profile: ServingProfile) -> dict[str, str]:
         "--pipeline-parallel-size": _unless(parallel.pipeline, 1),
         "--data-parallel-size": _unless(parallel.data, 1),
         "--gpu-memory-utilization": memory.gpu_fraction,
-        "--kv-cache-memory-bytes": int(memory.cache_gib * 2**30) if on_gpu else None,
+        "--kv-cache-memory-bytes": int(cache_gib * 2**30) if cache_gib else None,
         "--cpu-offload-gb": memory.offload_gib or None,
         "--kv-cache-dtype": _unless(memory.cache_dtype, "auto"),
         "--tool-call-parser": profile.tool_parser,
