@@ -31,7 +31,7 @@ from taking_part import open_experiment, served  # noqa: E402
 
 from lakatos.experiments.participants.web.app import create_app  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for  # noqa: E402
-from lakatos.flows.run.known_errors import known_errors  # noqa: E402
+from lakatos.flows.operations.known_errors import known_errors  # noqa: E402
 
 N_BOTS = 28
 SLOW_SECONDS = 40.0

@@ -21,7 +21,7 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.flows.stages.consolidate import crystallise
 from lakatos.flows.stages.inherit import admit_winners
-from lakatos.flows.stages.judging.epoch import seat_judges
+from lakatos.flows.stages.judging.seats import seat_judges
 from lakatos.flows.stages.revise import seed_pool
 from lakatos.flows.stages.verdict.conclude import conclude, open_sealed
 from lakatos.flows.stages.verdict.confirm import confirm

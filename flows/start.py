@@ -12,12 +12,13 @@ from lakatos.flows.run.next_pass import look, mark_pass
 from lakatos.flows.run.progress import CampaignProgress, SilentProgress
 from lakatos.flows.run.records import CampaignConcluded
 from lakatos.flows.run.run import Run, create_run, open_run, read_state
+from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.summary import keep_summary, summary_of
 from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.stages.collect import n_counting, take_answers
 from lakatos.flows.stages.enough import close_collection
-from lakatos.traces.step import Recorded
+from lakatos.traces.step import Recorded, Trace
 
 
 def run_study(
@@ -54,10 +55,8 @@ def run_study(
             shown,
             create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run,
         ):
-            return _result(
-                run,
-                execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name),
-            )
+            found = execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name)
+            return _result(run.folder, run.state, run.trace, found)
     finally:
         cool_down()
 
@@ -96,9 +95,8 @@ def resume_run(
         if enough:
             take_answers(run)
             _close(run)
-        return _result(
-            run, execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name)
-        )
+        found = execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name)
+        return _result(run.folder, run.state, run.trace, found)
 
 
 def _close(run: Run) -> None:
@@ -124,7 +122,7 @@ def _close(run: Run) -> None:
 
 
 def _result(
-    run: Run, found: Recorded[CampaignConcluded] | AnswersAwaited
+    folder: Path, state: RunState, trace: Trace, found: Recorded[CampaignConcluded] | AnswersAwaited
 ) -> CampaignConcluded | AnswersAwaited:
     """What a pass ended with, and the mark by which a look knows that nothing is left to do.
 
@@ -132,9 +130,9 @@ def _result(
     """
     if isinstance(found, AnswersAwaited):
         if not found.to_stop:
-            mark_pass(run.folder, "waiting", found.text)
-            keep_summary(run.folder, summary_of(run.state, run.trace.journal.head, found.text))
+            mark_pass(folder, "waiting", found.text)
+            keep_summary(folder, summary_of(state, trace.journal.head, found.text))
         return found
-    mark_pass(run.folder, "concluded", found.record.text)
-    keep_summary(run.folder, summary_of(run.state, run.trace.journal.head, ""))
+    mark_pass(folder, "concluded", found.record.text)
+    keep_summary(folder, summary_of(state, trace.journal.head, ""))
     return found.record

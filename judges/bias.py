@@ -7,15 +7,20 @@ equivalence test shows it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, exp, inf, log, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from lakatos.experiments.power import exact_interval
+from lakatos.experiments.power import exact_interval, wilson_interval
+from lakatos.judges.anchor import AnchorItem
+from lakatos.judges.answer import ask
 from lakatos.judges.errors import GateError
+from lakatos.judges.judge import Judge
 
 Array = NDArray[np.float64]
 PARITY = (0.8, 1.25)
@@ -223,3 +228,30 @@ def _sentence(given: AcceptanceRatio, acceptance: float) -> str:
         f"No bias is detectable with {size}, which does not show that there is none: {found}. To show parity, about "
         f"{needed} theories of each origin are needed."
     )
+
+
+def anchor_accuracy(judge: Judge, items: Sequence[AnchorItem]) -> dict[str, Any] | None:
+    """Right answers of a judge among the settled items that it answers, with their 95% interval; None without any."""
+    answers = ask(judge, [item.submission for item in items])
+    kept = ~np.isnan(answers.probability)
+    labels = np.where([item.label for item in items], 1, -1)
+    right, n = (answers.side == labels)[kept], int(kept.sum())
+    if not n:
+        return None
+    low, high = wilson_interval(int(right.sum()), n)
+    return {"right": float(right.mean()), "low": low, "high": high, "n": n}
+
+
+def bias_of(judge: Judge, items: Sequence[AnchorItem]) -> BiasReport:
+    """Whether a judge accepts machine-written theories more readily, on those settled items that it answers.
+
+    Raises:
+        GateError: Among these an origin or a quality is missing.
+    """
+    answers = ask(judge, [item.submission for item in items])
+    kept = ~np.isnan(answers.probability)
+    machine, good = (
+        np.array([item.strata[name] == value for item in items])[kept]
+        for name, value in (("origin", "machine"), ("quality", "good"))
+    )
+    return bias_report(answers.side[kept] > 0, machine, good, score=answers.probability[kept])

@@ -76,7 +76,7 @@ def golden_case() -> Iterator[tuple[Any, CycleCase]]:
             for item in run.trace.journal.events():
                 if item.kind != "intent":
                     run.recall(run.trace.read(item))
-            yield run, case_of(run, run.state.theories.diagnoses[-1])
+            yield run, case_of(run.evidence, run.state.theories.diagnoses[-1])
 
 
 def world() -> World:

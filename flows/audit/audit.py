@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from lakatos.flows.audit import checks as ask
 from lakatos.flows.audit.checks import AuditFinding, finding
 from lakatos.flows.audit.recompute import EFFECTS, RecomputedRun, walk_again
-from lakatos.flows.branches.branch import origin_of
+from lakatos.flows.branches.branch import BranchOrigin, origin_of
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.run.records import ACTS, RECORD_TYPES, FoldFinished
 from lakatos.flows.run.study import CampaignConfig
@@ -24,7 +24,8 @@ from lakatos.traces.errors import TraceError
 from lakatos.traces.fold import canonical_digest
 from lakatos.traces.head import home, identity, known_key
 from lakatos.traces.journal import INTENT, Event, Journal
-from lakatos.traces.step import JOURNAL_FILE, Trace
+from lakatos.traces.record import Record
+from lakatos.traces.step import JOURNAL_FILE, Recorded, Trace
 from lakatos.traces.stores import located
 from lakatos.traces.validity import Validity
 from lakatos.traces.verify import verify
@@ -146,44 +147,14 @@ def audit(
         return RunAudit(folder, (*findings, _trustworthy(folder, first)))
     try:
         with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-            config = CampaignConfig.model_validate(trace.journal.meta["study"])
-            origin = origin_of(trace.journal.meta)
-            if origin is not None:
-                findings.append(ask.branched(origin))
             head = trace.journal.head
             events = [event for event in trace.journal.events() if event.kind != INTENT]
             records = [trace.read(event) for event in events]
-            findings += ask.order(records)
             validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
-            findings += ask.people(trace, records)
-            findings.append(ask.validity_of(validity, events))
-            findings.append(ask.conclusion(validity, events, records))
-            findings += ask.signed_verdict(events, report.covered)
-            findings.append(ask.exclusions(trace, records, config))
-            findings.append(ask.people_budget(trace, records, config))
-            every = list(trace.journal.events())
-            findings += filter(
-                None,
-                [
-                    ask.model_budget(trace, every, config),
-                    ask.pinned_rules(trace, records, config),
-                    ask.gate_levels(records, config),
-                ],
-            )
-            findings.append(
-                ask.sealed(trace, [item for item in records if validity.valid(item.digest)])
-            )
+            findings += _answers(trace, events, records, validity, report.covered)
+            origin = origin_of(trace.journal.meta)
             if how == "none" or origin is not None:
-                why = (
-                    ""
-                    if origin is None
-                    else "; its first part was computed in another run, which is to be audited"
-                )
-                findings.append(
-                    AuditFinding(
-                        "recomputation", True, f"nothing was computed again{why}", skipped=True
-                    )
-                )
+                findings.append(_not_computed(origin))
             else:
                 wanted = _wanted(events, validity, how, n_sampled)
                 walked = walk_again(trace, wanted=wanted, data=data, n_workers=n_workers)
@@ -195,22 +166,61 @@ def audit(
             (*findings, AuditFinding("reading", False, f"a record cannot be understood: {error}")),
         )
     for fold in folds:
-        place = folder / fold.run
         below = audit(
-            place, recompute=how, n_sampled=n_sampled, key=key, data=data, n_workers=n_workers
+            folder / fold.run,
+            recompute=how,
+            n_sampled=n_sampled,
+            key=key,
+            data=data,
+            n_workers=n_workers,
         )
-        wrong = [item.detail for item in below.findings if not item.passed]
-        findings += [item for item in below.findings if item.name == NOT_RECOMPUTED]
-        if not wrong and _form(place) != fold.form:
-            wrong = [
-                f"its journal in {fold.run} is not the one that the fold's record was made from"
-            ]
-        findings.append(
-            finding(
-                f"fold {fold.fold + 1}", wrong, f"its own run passes {len(below.findings)} checks"
-            )
-        )
+        findings += _of_fold(fold, below)
     return RunAudit(folder, tuple(findings), head)
+
+
+def _answers(
+    trace: Trace,
+    events: list[Event],
+    records: list[Recorded[Record]],
+    validity: Validity,
+    covered: int,
+) -> Iterator[AuditFinding]:
+    """What every question of an audit finds in the records, one after another; nothing is computed again."""
+    config = CampaignConfig.model_validate(trace.journal.meta["study"])
+    origin = origin_of(trace.journal.meta)
+    if origin is not None:
+        yield ask.branched(origin)
+    yield from ask.order(records)
+    yield from ask.people(trace, records)
+    yield ask.validity_of(validity, events)
+    yield ask.conclusion(validity, events, records)
+    yield from ask.signed_verdict(events, covered)
+    yield ask.exclusions(trace, records, config)
+    yield ask.people_budget(trace, records, config)
+    yield from filter(
+        None,
+        [
+            ask.model_budget(trace, list(trace.journal.events()), config),
+            ask.pinned_rules(trace, records, config),
+            ask.gate_levels(records, config),
+        ],
+    )
+    yield ask.sealed(trace, [item for item in records if validity.valid(item.digest)])
+
+
+def _not_computed(origin: BranchOrigin | None) -> AuditFinding:
+    why = "; its first part was computed in another run, which is to be audited" if origin else ""
+    return AuditFinding("recomputation", True, f"nothing was computed again{why}", skipped=True)
+
+
+def _of_fold(fold: FoldFinished, below: RunAudit) -> Iterator[AuditFinding]:
+    """What the audit of a fold's own run says of the fold."""
+    wrong = [item.detail for item in below.findings if not item.passed]
+    yield from (item for item in below.findings if item.name == NOT_RECOMPUTED)
+    if not wrong and _form(below.folder) != fold.form:
+        wrong = [f"its journal in {fold.run} is not the one that the fold's record was made from"]
+    fine = f"its own run passes {len(below.findings)} checks"
+    yield finding(f"fold {fold.fold + 1}", wrong, fine)
 
 
 def _wanted(
@@ -250,43 +260,29 @@ def _recomputed(
             *wrong,
             AuditFinding(NOT_RECOMPUTED, True, text, skipped=True, problems=tuple(walked.skipped)),
         ]
-    found = [finding("recomputation", walked.wrong, fine)]
-    changed = any(event.kind == "tombstone" for event in events)
-    rest = [
+    campaign = _of_campaign(walked, events, validity)
+    return [finding("recomputation", walked.wrong, fine), campaign]
+
+
+def _of_campaign(walked: RecomputedRun, events: list[Event], validity: Validity) -> AuditFinding:
+    """Whether the campaign makes all the records that there are, and no others."""
+    missed = [
         event
         for event in events
-        if event.key not in walked.visited and event.kind not in FROM_OUTSIDE
+        if event.key not in walked.visited and validity.valid(event.record_digest)
     ]
-    rest = [event for event in rest if validity.valid(event.record_digest)]
-    concluded = [
-        event
-        for event in events
-        if event.kind == "concluded" and validity.valid(event.record_digest)
-    ]
-    if walked.end and any(event.key not in walked.visited for event in concluded):
-        found.append(
-            AuditFinding(
-                "campaign", False, f"there is a verdict, but on the way to it {walked.end}"
-            )
-        )
-    elif walked.end:
-        found.append(
-            AuditFinding(
-                "campaign",
-                True,
-                f"the run goes as far as it is recorded: {walked.end}",
-                skipped=True,
-            )
-        )
-    elif rest and not changed:
+    if walked.end and any(event.kind == "concluded" for event in missed):
+        text = f"there is a verdict, but on the way to it {walked.end}"
+        return AuditFinding("campaign", False, text)
+    if walked.end:
+        text = f"the run goes as far as it is recorded: {walked.end}"
+        return AuditFinding("campaign", True, text, skipped=True)
+    rest = [event for event in missed if event.kind not in FROM_OUTSIDE]
+    if rest and not any(event.kind == "tombstone" for event in events):
         text = f"event {rest[0].seq} ({rest[0].kind}) is none that the campaign makes"
         more = f" (and {len(rest) - 1} more)" if len(rest) > 1 else ""
-        found.append(AuditFinding("campaign", False, text + more))
-    else:
-        found.append(
-            AuditFinding("campaign", True, "the campaign makes these records and no others")
-        )
-    return found
+        return AuditFinding("campaign", False, text + more)
+    return AuditFinding("campaign", True, "the campaign makes these records and no others")
 
 
 def _trustworthy(folder: Path, first: int | None) -> AuditFinding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,32 +124,17 @@ def signed_verdict(events: list[Event], covered: int) -> Iterator[AuditFinding]:
 
 def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[AuditFinding]:
     """Answers of single people came after they were asked, and each is where its record says, or was withdrawn."""
-    asked: dict[str, int] = {}
-    texts: dict[str, set[str]] = {}
-    early, unread, n_there, n_arrived = "", "", 0, 0
-    for number, item in enumerate(records):
-        if isinstance(item.record, PeopleRecruited):
-            asked[item.record.experiment] = number
-        elif isinstance(item.record, ConsentAsked):
-            texts.setdefault(item.record.experiment, set()).add(item.record.text)
-        elif isinstance(item.record, AnswersArrived):
-            n_arrived += 1
-            n_there += trace.artifacts.has(item.record.answers)
-            if item.record.experiment not in asked:
-                early = early or item.record.person[:12]
-            if (
-                item.record.experiment in texts
-                and item.record.consent not in texts[item.record.experiment]
-            ):
-                unread = unread or item.record.person[:12]
-    if not n_arrived:
+    arrived = [item.record for item in records if isinstance(item.record, AnswersArrived)]
+    if not arrived:
         return
+    early, unread, has_texts = _who_came_early(records)
+    n_there = sum(trace.artifacts.has(record.answers) for record in arrived)
     excluded = {item.record.answers for item in records if isinstance(item.record, PersonExcluded)}
     fine = f"answers of {n_there} people, each in an artifact of its own; {len(excluded)} of them excluded by the rules"
     yield AuditFinding(
         "people", not early, f"answers of {early} came before anybody was asked" if early else fine
     )
-    if texts:
+    if has_texts:
         fine = "everybody on the page agreed to a text that is on record"
         yield AuditFinding(
             "consent",
@@ -157,6 +142,25 @@ def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[AuditFindi
             f"{unread} agreed to a text that is not on record" if unread else fine,
         )
     yield from _withdrawn(trace, records)
+
+
+def _who_came_early(records: list[Recorded[Record]]) -> tuple[str, str, bool]:
+    """Who answered before anybody was asked, who agreed to a text not on record, and whether texts are on record."""
+    asked: set[str] = set()
+    texts: dict[str, set[str]] = {}
+    early, unread = "", ""
+    for item in records:
+        match item.record:
+            case PeopleRecruited(experiment=experiment):
+                asked.add(experiment)
+            case ConsentAsked(experiment=experiment, text=text):
+                texts.setdefault(experiment, set()).add(text)
+            case AnswersArrived(experiment=experiment, person=person, consent=consent):
+                if experiment not in asked:
+                    early = early or person[:12]
+                if experiment in texts and consent not in texts[experiment]:
+                    unread = unread or person[:12]
+    return early, unread, bool(texts)
 
 
 def _withdrawn(trace: Trace, records: Sequence[Recorded[Record]]) -> Iterator[AuditFinding]:
@@ -176,60 +180,51 @@ def _withdrawn(trace: Trace, records: Sequence[Recorded[Record]]) -> Iterator[Au
 def order(records: list[Recorded[Record]]) -> Iterator[AuditFinding]:
     """Preregistration before recruitment before data before score, for every experiment."""
     place = {item.digest: number for number, item in enumerate(records)}
-    wrong: list[str] = []
-    unfrozen: list[str] = []
-    frozen: dict[str, int] = {}
-    asked: dict[str, int] = {}
-    collected: dict[str, int] = {}
-    preregistered: dict[str, frozenset[str]] = {}
-    n_scores = n_frozen = 0
-    for item in records:
-        record, here = item.record, place[item.digest]
-        match record:
-            case Preregistration():
-                frozen[record.experiment] = here
-                preregistered[record.experiment] = frozenset(record.rivals)
-            case PeopleRecruited():
-                asked[record.experiment] = here
-                if record.experiment not in frozen:
-                    wrong.append(
-                        f"people were asked for {record.experiment} before it was preregistered"
-                    )
-            case TrialsCollected():
-                collected[record.experiment] = here
-                if (
-                    record.experiment not in asked
-                    or place.get(record.preregistration, here) >= here
-                ):
-                    wrong.append(
-                        f"answers to {record.experiment} came before its preregistration or recruitment"
-                    )
-            case TheoryScored():
-                n_scores += 1
-                n_frozen += record.frozen is not None
-                if record.experiment not in collected:
-                    wrong.append(
-                        f"{record.theory[:8]} was scored on {record.experiment} before its answers came"
-                    )
-                if record.frozen is not None and record.theory not in preregistered.get(
-                    record.experiment, ()
-                ):
-                    unfrozen.append(
-                        f"{record.theory[:8]} has a prequential score on {record.experiment} without "
-                        "predictions frozen for it"
-                    )
-    yield AuditFinding(
-        "order",
-        not wrong,
-        wrong[0]
-        if wrong
-        else f"{len(collected)} experiments: preregistered, then recruited, then collected, then scored",
-    )
+    seen = _SeenSoFar()
+    told = [seen.disorder_of(item.record, place, place[item.digest]) for item in records]
+    wrong = [text for text in told if text]
+    scores = [item.record for item in records if isinstance(item.record, TheoryScored)]
+    n_frozen = sum(record.frozen is not None for record in scores)
+    fine = f"{len(seen.collected)} experiments: preregistered, then recruited, then collected, then scored"
+    yield AuditFinding("order", not wrong, wrong[0] if wrong else fine)
     yield AuditFinding(
         "prequential",
-        not unfrozen,
-        f"{n_frozen} of {n_scores} scores use predictions frozen before the data",
+        not seen.unfrozen,
+        f"{n_frozen} of {len(scores)} scores use predictions frozen before the data",
     )
+
+
+class _SeenSoFar:
+    """Which experiments were frozen, asked and collected up to some record."""
+
+    def __init__(self) -> None:
+        self.frozen: dict[str, frozenset[str]] = {}
+        self.asked: set[str] = set()
+        self.collected: set[str] = set()
+        self.unfrozen: list[str] = []
+        """Theories with a prequential score on an experiment for which nothing of theirs was frozen."""
+
+    def disorder_of(self, record: Record, place: Mapping[Digest, int], here: int) -> str:
+        """What should have come before a record, and did not; empty where all did."""
+        match record:
+            case Preregistration():
+                self.frozen[record.experiment] = frozenset(record.rivals)
+            case PeopleRecruited():
+                self.asked.add(record.experiment)
+                if record.experiment not in self.frozen:
+                    return f"people were asked for {record.experiment} before it was preregistered"
+            case TrialsCollected():
+                self.collected.add(record.experiment)
+                late = place.get(record.preregistration, here) >= here
+                if record.experiment not in self.asked or late:
+                    return f"answers to {record.experiment} came before its preregistration or recruitment"
+            case TheoryScored():
+                rivals = self.frozen.get(record.experiment, frozenset())
+                if record.frozen is not None and record.theory not in rivals:
+                    self.unfrozen.append(record.theory)
+                if record.experiment not in self.collected:
+                    return f"{record.theory[:8]} was scored on {record.experiment} before its answers came"
+        return ""
 
 
 def sealed(trace: Trace, records: list[Recorded[Record]]) -> AuditFinding:
@@ -302,23 +297,35 @@ def conclusion(
     behind = _behind(current[-1].digest, events)
     by_digest = {item.digest: item.record for item in records}
     gone = {item.record.target for item in records if isinstance(item.record, Tombstone)}
-    people = [by_digest[name] for name in behind if isinstance(by_digest.get(name), AnswersArrived)]
-    left = {(item.record.person, name) for item in records if isinstance(item.record, PersonWithdrawn)
-            for name in item.record.experiments}  # fmt: skip
-    tables = [
-        by_digest[name] for name in behind if isinstance(by_digest.get(name), TrialsCollected)
-    ]
-    wrong = [f"the answers of {item.person[:12]}, who withdrew, stand behind the verdict" for item in people
-             if isinstance(item, AnswersArrived) and (item.person, item.experiment) in left]  # fmt: skip
+    rests_on = [by_digest[name] for name in behind if name in by_digest]
+    wrong = _answers_of_those_who_left(rests_on, records)
     wrong += [
         f"{_words(by_digest.get(name))} was erased and stands behind the verdict"
         for name in behind & gone
     ]
+    n_tables = sum(isinstance(record, TrialsCollected) for record in rests_on)
     fine = (
-        f"the verdict rests on {len(behind)} records and artifacts, {len(tables)} tables among them, "
+        f"the verdict rests on {len(behind)} records and artifacts, {n_tables} tables among them, "
         "none of them stale"
     )
     return finding("conclusion", wrong, fine)
+
+
+def _answers_of_those_who_left(
+    rests_on: Sequence[Record], records: Sequence[Recorded[Record]]
+) -> list[str]:
+    """Answers behind the verdict of people who withdrew from their experiment."""
+    left = {
+        (item.record.person, name)
+        for item in records
+        if isinstance(item.record, PersonWithdrawn)
+        for name in item.record.experiments
+    }
+    return [
+        f"the answers of {record.person[:12]}, who withdrew, stand behind the verdict"
+        for record in rests_on
+        if isinstance(record, AnswersArrived) and (record.person, record.experiment) in left
+    ]
 
 
 def _words(record: Record | None) -> str:
@@ -330,13 +337,9 @@ def exclusions(
 ) -> AuditFinding:
     """The rules were frozen before anybody was asked, and exclude whom the records say, and nobody else."""
     if not config.by_person:
-        return AuditFinding(
-            "exclusions",
-            True,
-            "people of this study do not answer one by one, and nobody is excluded",
-        )
+        text = "people of this study do not answer one by one, and nobody is excluded"
+        return AuditFinding("exclusions", True, text)
     gone = {item.record.target for item in records if isinstance(item.record, Tombstone)}
-    plans = [item.record for item in records if isinstance(item.record, Preregistration)]
     arrived: dict[str, list[Recorded[AnswersArrived]]] = defaultdict(list)
     for item in records:
         if isinstance(item.record, AnswersArrived) and item.digest not in gone:
@@ -351,34 +354,60 @@ def exclusions(
     }
     wrong: list[str] = []
     n_excluded, earlier = 0, set[str]()
-    for plan in plans:
-        if missing := [
-            rule for rule in config.exclusions.words if rule not in plan.exclusion_rules
-        ]:
-            wrong.append(
-                f"experiment {plan.experiment} was preregistered without the rule {missing[0]!r}"
-            )
-        people = arrived[plan.experiment]
-        try:
-            answers = [get_answers(trace.artifacts, item.record.answers) for item in people]
-        except ArtifactMissingError:
+    for plan in (item.record for item in records if isinstance(item.record, Preregistration)):
+        name, people = plan.experiment, arrived[plan.experiment]
+        missing = [rule for rule in config.exclusions.words if rule not in plan.exclusion_rules]
+        wrong += [
+            f"experiment {name} was preregistered without the rule {rule!r}" for rule in missing[:1]
+        ]
+        expected = _broken_rules(trace, plan, people, config, earlier)
+        if expected is None:
             continue  # the question about people says whose answers are gone
-        design = design_from_json(trace.artifacts.get_json(plan.design))
-        found = exclude(
-            answers, for_design(config.exclusions.rules, design.n_presentations), earlier
-        )
-        expected = {(people[item.place].digest, item.rule.key) for item in found}
-        own = {place for place in recorded if place[0] in {item.digest for item in people}}
         n_excluded += len({place for place, _ in expected})
-        names = {item.digest: item.record.person[:12] for item in people}
-        if plan.experiment in collected:
-            wrong += [f"{names[who]} broke the rule {rule!r} in {plan.experiment} and was not excluded"
-                      for who, rule in sorted(expected - own)]  # fmt: skip
-        wrong += [f"{names[who]} was excluded from {plan.experiment} by {rule!r}, which the answers do not break"
-                  for who, rule in sorted(own - expected)]  # fmt: skip
+        wrong += _disagreements(name, people, expected, recorded, closed=name in collected)
         earlier |= {item.record.person for item in people}
     fine = f"{n_excluded} people are excluded, by the {len(config.exclusions.words)} rules that were frozen before"
     return finding("exclusions", wrong, fine)
+
+
+def _broken_rules(
+    trace: Trace,
+    plan: Preregistration,
+    people: Sequence[Recorded[AnswersArrived]],
+    config: CampaignConfig,
+    earlier: set[str],
+) -> set[tuple[Digest, str]] | None:
+    """Who broke which rule by their answers, found anew; None where answers are gone."""
+    try:
+        answers = [get_answers(trace.artifacts, item.record.answers) for item in people]
+    except ArtifactMissingError:
+        return None
+    design = design_from_json(trace.artifacts.get_json(plan.design))
+    rules = for_design(config.exclusions.rules, design.n_presentations)
+    found = exclude(answers, rules, earlier)
+    return {(people[item.place].digest, item.rule.key) for item in found}
+
+
+def _disagreements(
+    experiment: str,
+    people: Sequence[Recorded[AnswersArrived]],
+    expected: set[tuple[Digest, str]],
+    recorded: set[tuple[Digest, str]],
+    *,
+    closed: bool,
+) -> list[str]:
+    """Where the recorded exclusions of an experiment are not those that its answers call for."""
+    names = {item.digest: item.record.person[:12] for item in people}
+    own = {place for place in recorded if place[0] in names}
+    forgotten = sorted(expected - own) if closed else []
+    wrong = [
+        f"{names[who]} broke the rule {rule!r} in {experiment} and was not excluded"
+        for who, rule in forgotten
+    ]
+    return wrong + [
+        f"{names[who]} was excluded from {experiment} by {rule!r}, which the answers do not break"
+        for who, rule in sorted(own - expected)
+    ]
 
 
 def people_budget(
@@ -484,38 +513,58 @@ def gate_levels(records: Sequence[Recorded[Record]], config: CampaignConfig) -> 
     if not (drawn or put or looked):
         return None
     problems = [
+        *_wrong_levels(drawn, config.judges.alpha),
+        *_levels_not_drawn(drawn, put),
+        *_spent_amiss(drawn, looked),
+    ]
+    where = ", counted in this campaign"
+    if config.judges.anchor and Path(config.judges.anchor).exists():
+        where = ", as the ledger of the anchor file says"
+        problems += _lost_levels(drawn, config)
+    elif config.judges.anchor:
+        where = "; the anchor file is not here, so that its ledger was not looked at"
+    fine = f"labels were read for {len(looked)} challenges, each at the level of its number{where}"
+    return finding("judges' gate", problems, fine)
+
+
+def _wrong_levels(drawn: Sequence[LevelDrawn], alpha: float) -> list[str]:
+    return [
         f"test {item.number} has the level {item.level:.3g}, and {level_of(item.alpha, item.number):.3g} is its own"
         for item in drawn
-        if item.level != level_of(item.alpha, item.number) or item.alpha != config.judges.alpha
+        if item.level != level_of(item.alpha, item.number) or item.alpha != alpha
     ]
+
+
+def _levels_not_drawn(drawn: Sequence[LevelDrawn], put: Sequence[GateRegistered]) -> list[str]:
     given = {(item.number, item.level, item.is_spent) for item in drawn}
-    problems += [
+    return [
         f"the challenge of epoch {item.epoch} was registered at level {item.level:.3g}, which was not drawn for it"
         for item in put
         if (item.number, item.level, not refusal_of(item)) not in given
     ]
+
+
+def _spent_amiss(drawn: Sequence[LevelDrawn], looked: Sequence[GateDecided]) -> list[str]:
+    """Levels that two challenges took, and labels that were read without one."""
     spent = {item.number: item.challenge for item in drawn if item.is_spent}
-    problems += [
+    twice = [
         f"test {item.number} was drawn for two challenges"
         for item in drawn
         if item.is_spent and spent[item.number] != item.challenge
     ]
-    problems += [
+    return twice + [
         f"labels were read for test {item.number}, whose level was not drawn"
         for item in looked
         if item.number not in spent
     ]
-    where = ", counted in this campaign"
-    if config.judges.anchor:
-        where = "; the anchor file is not here, so that its ledger was not looked at"
-    if config.judges.anchor and Path(config.judges.anchor).exists():
-        where = ", as the ledger of the anchor file says"
-        try:
-            ledger = ledger_of(config)
-            assert ledger is not None
-            lost = missing(drawn, ledger.drawn())
-            problems += [f"{ledger.folder} {lost}"] if lost else []
-        except (JudgeError, TraceError) as error:
-            problems.append(str(error))
-    fine = f"labels were read for {len(looked)} challenges, each at the level of its number{where}"
-    return finding("judges' gate", problems, fine)
+
+
+def _lost_levels(drawn: Sequence[LevelDrawn], config: CampaignConfig) -> list[str]:
+    """What the ledger beside the anchor file knows otherwise, or why it cannot be read."""
+    try:
+        ledger = ledger_of(config)
+        assert ledger is not None
+        lost = missing(drawn, ledger.drawn())
+    except (JudgeError, TraceError) as error:
+        return [str(error)]
+    return [f"{ledger.folder} {lost}"] if lost else []

@@ -12,13 +12,14 @@ import inspect
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.record import ModelTakesPart, PeopleRecruited
@@ -332,51 +333,68 @@ def difference(told: Any, again: Any, value_of: Callable[[Digest], Any], place: 
         place: Of both, in a larger value.
     """
     where = place or "it"
-    if isinstance(told, Mapping) and isinstance(again, Mapping):
-        if set(told) != set(again):
-            return f"{where} has {_few(set(told) ^ set(again))} in one of the two only"
-        return next(filter(None, (difference(told[key], again[key], value_of, f"{place}.{key}".strip("."))
-                                  for key in told)), "")  # fmt: skip
-    if isinstance(told, np.ndarray) and isinstance(again, np.ndarray):
-        if told.shape != again.shape or told.dtype != again.dtype:
-            return f"{where} has another shape or type"
-        same = (
-            np.allclose(told, again, rtol=0, atol=TOLERANCE, equal_nan=True)
-            if told.dtype.kind in "fc"
-            else bool(np.array_equal(told, again))
-        )
-        return "" if same else f"{where} differs by {np.max(np.abs(told - again)):.3g}"
-    if isinstance(told, list | tuple) and isinstance(again, list | tuple):
-        if len(told) != len(again):
-            return f"{where} has {len(told)} entries, recomputed {len(again)}"
-        pairs = enumerate(zip(told, again, strict=True))
-        return next(
-            filter(None, (difference(a, b, value_of, f"{place}[{n}]") for n, (a, b) in pairs)), ""
-        )
-    if (
-        isinstance(told, float | int)
-        and isinstance(again, float | int)
-        and not isinstance(told, bool)
-    ):
-        if told == again or (
-            isinstance(told, float) and math.isclose(told, again, rel_tol=0, abs_tol=TOLERANCE)
-        ):
-            return ""
-        return f"{where} is recorded as {told!r} and comes out as {again!r}, a difference of {abs(told - again):.3g}"
-    if (
-        told != again
-        and isinstance(told, str)
-        and isinstance(again, str)
-        and len(told) == len(again) == 64
-    ):
+    for kind, compare in _BY_KIND:
+        if isinstance(told, kind) and isinstance(again, kind) and not isinstance(told, bool):
+            parts = compare(told, again, where)
+            if isinstance(parts, str):
+                return parts
+            found = (difference(a, b, value_of, f"{place}{at}".strip(".")) for at, a, b in parts)
+            return next(filter(None, found), "")
+    if told == again:
+        return ""
+    if _may_name(told) and _may_name(again):
         first, second = value_of(told), value_of(again)
         if not isinstance(first, str) and not isinstance(second, str):
             return difference(first, second, value_of, f"{place}:")
-    return (
-        ""
-        if told == again
-        else f"{where} is recorded as {_short(told)} and comes out as {_short(again)}"
+    return f"{where} is recorded as {_short(told)} and comes out as {_short(again)}"
+
+
+_Parts = Iterable[tuple[str, Any, Any]]
+"""Places in two values and what both have there."""
+
+
+def _of_mappings(told: Mapping[Any, Any], again: Mapping[Any, Any], where: str) -> str | _Parts:
+    if set(told) != set(again):
+        return f"{where} has {_few(set(told) ^ set(again))} in one of the two only"
+    return [(f".{key}", told[key], again[key]) for key in told]
+
+
+def _of_arrays(told: NDArray[Any], again: NDArray[Any], where: str) -> str:
+    if told.shape != again.shape or told.dtype != again.dtype:
+        return f"{where} has another shape or type"
+    same = (
+        np.allclose(told, again, rtol=0, atol=TOLERANCE, equal_nan=True)
+        if told.dtype.kind in "fc"
+        else bool(np.array_equal(told, again))
     )
+    return "" if same else f"{where} differs by {np.max(np.abs(told - again)):.3g}"
+
+
+def _of_sequences(told: Sequence[Any], again: Sequence[Any], where: str) -> str | _Parts:
+    if len(told) != len(again):
+        return f"{where} has {len(told)} entries, recomputed {len(again)}"
+    return [(f"[{n}]", a, b) for n, (a, b) in enumerate(zip(told, again, strict=True))]
+
+
+def _of_numbers(told: float, again: float, where: str) -> str:
+    close = isinstance(told, float) and math.isclose(told, again, rel_tol=0, abs_tol=TOLERANCE)
+    if told == again or close:
+        return ""
+    return f"{where} is recorded as {told!r} and comes out as {again!r}, a difference of {abs(told - again):.3g}"
+
+
+def _may_name(value: Any) -> bool:
+    """Whether a value has the form of an artifact's name."""
+    return isinstance(value, str) and len(value) == 64
+
+
+_BY_KIND: tuple[tuple[Any, Callable[[Any, Any, str], str | _Parts]], ...] = (
+    (Mapping, _of_mappings),
+    (np.ndarray, _of_arrays),
+    (list | tuple, _of_sequences),
+    (float | int, _of_numbers),
+)
+"""How two values of a kind are compared: what differs, or the parts that are compared in turn."""
 
 
 def _few(names: set[str]) -> str:

@@ -63,31 +63,14 @@ def edited(record: Record, edit: RecordEdit) -> Record:
     Raises:
         RewindError: There is no such field, its type takes no such value, or it has that value already.
     """
-    body = body_of(record)
-    changed = json.loads(json.dumps(body))
-    place: Any = changed
-    *way, last = edit.field.split(".")
-    for depth, name in enumerate((*way, last)):
-        known = isinstance(place, list) and name.isdigit() and int(name) < len(place)
-        if not known and not (isinstance(place, dict) and name in place):
-            there = ", ".join(map(str, place if isinstance(place, dict) else range(len(place)))) if isinstance(
-                place, dict | list
-            ) else "nothing further"  # fmt: skip
-            where = ".".join((*way, last)[:depth]) or f"the {kind_of(type(record))} record"
-            raise RewindError(
-                f"there is no field {edit.field!r}: {where} has {there or 'nothing'}."
-            )
-        key: Any = int(name) if isinstance(place, list) else name
-        if depth == len(way):
-            place[key] = edit.value
-        else:
-            place = place[key]
+    body, kind = body_of(record), kind_of(type(record))
+    changed = _with_value(body, edit, f"the {kind} record")
     if edit.field in ("kind", "version"):
         raise RewindError(
             f"{edit.field!r} says what kind of record it is; set one of its other fields."
         )
     try:
-        found = parse_record(kind_of(type(record)), changed, {kind_of(type(record)): type(record)})
+        found = parse_record(kind, changed, {kind: type(record)})
     except RecordError as error:
         raise RewindError(f"{edit.words} cannot be: {error}") from None
     differing = _differences(body, body_of(found))
@@ -103,6 +86,37 @@ def edited(record: Record, edit: RecordEdit) -> Record:
             f"setting {edit.field} changes {', '.join(others[:3])} too; a branch changes one thing."
         )
     return found
+
+
+def _with_value(body: Mapping[str, Any], edit: RecordEdit, whole: str) -> dict[str, Any]:
+    """A copy of a record's body with one value set.
+
+    Raises:
+        RewindError: There is no such place.
+    """
+    changed: dict[str, Any] = json.loads(json.dumps(body))
+    place: Any = changed
+    *way, last = edit.field.split(".")
+    for depth, name in enumerate(way):
+        place = place[_key_in(place, name, edit, ".".join(way[:depth]) or whole)]
+    place[_key_in(place, last, edit, ".".join(way) or whole)] = edit.value
+    return changed
+
+
+def _key_in(place: Any, name: str, edit: RecordEdit, where: str) -> Any:
+    """The key or number by which a place holds what a field calls ``name``.
+
+    Raises:
+        RewindError: It holds nothing of that name.
+    """
+    if isinstance(place, list) and name.isdigit() and int(name) < len(place):
+        return int(name)
+    if isinstance(place, dict) and name in place:
+        return name
+    there = "nothing further"
+    if isinstance(place, dict | list):
+        there = ", ".join(map(str, place if isinstance(place, dict) else range(len(place))))
+    raise RewindError(f"there is no field {edit.field!r}: {where} has {there or 'nothing'}.")
 
 
 def _differences(one: Any, other: Any, where: str = "") -> list[str]:

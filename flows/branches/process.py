@@ -27,6 +27,7 @@ from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.library import Pitfall
 from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
 from lakatos.theories.roles.record import RoleAnswered, SuccessorTried
+from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record, digests_in, kind_of
@@ -313,37 +314,22 @@ def _unused(results: _TraceResults) -> Iterator[ProcessRule]:
         (event.seq, {line.theory for line in closed.leaderboard})
         for event, closed in results.of(CycleClosed)
     ]
-    ends = {
-        event.record_digest for event, _ in results.of(Diagnosis)[-1:]
-    }  # the last one is made for readers
-    made = [
-        event for event in results.events if event.kind in USED and event.record_digest not in ends
-    ]
-    if not results.of(CampaignConcluded):
-        # An unfinished run is about to use its newest result, and the scores since it wrote the last leaderboard.
-        last = boards[-1][0] if boards else 0
-        made = [event for event in made[:-1] if event.kind != SCORED or event.seq < last]
+    made = _results_to_use(results, boards[-1][0] if boards else 0)
     idle = [event for event in made if event.record_digest not in used]
-    scored = {event.seq: record.theory for event, record in results.of(TheoryScored)}
-    out = [event for event in idle if event.kind == SCORED]
-    out = [
-        event
-        for event in out
-        if not any(scored[event.seq] in board for seq, board in boards if seq > event.seq)
-    ]
-    idle = [event for event in idle if event.kind != SCORED]
-    kinds = Counter(event.kind for event in idle)
+    rest = [event for event in idle if event.kind != SCORED]
+    kinds = Counter(event.kind for event in rest)
     examples = [
-        f"{n} {kind}, first record {next(e.seq for e in idle if e.kind == kind)}"
+        f"{n} {kind}, first record {next(e.seq for e in rest if e.kind == kind)}"
         for kind, n in kinds.items()
     ]
     yield ProcessRule(
         "unused results",
         "every result that cost something was used by a later one",
-        len(idle),
+        len(rest),
         len(made),
         tuple(examples[:MOST_EXAMPLES]),
     )
+    out = _scores_without_line(results, idle, boards)
     yield ProcessRule(
         "scores of theories that stayed out",
         "scores behind no later record and no later line of the leaderboard",
@@ -354,45 +340,78 @@ def _unused(results: _TraceResults) -> Iterator[ProcessRule]:
     )
 
 
+def _results_to_use(results: _TraceResults, last_board: int) -> list[Event]:
+    """Results that something later could have been derived from."""
+    ends = {
+        event.record_digest for event, _ in results.of(Diagnosis)[-1:]
+    }  # the last one is made for readers
+    made = [
+        event for event in results.events if event.kind in USED and event.record_digest not in ends
+    ]
+    if results.of(CampaignConcluded):
+        return made
+    # An unfinished run is about to use its newest result, and the scores since it wrote the last leaderboard.
+    return [event for event in made[:-1] if event.kind != SCORED or event.seq < last_board]
+
+
+def _scores_without_line(
+    results: _TraceResults, idle: Sequence[Event], boards: Sequence[tuple[int, set[Digest]]]
+) -> list[Event]:
+    """Unused scores of theories that are in no later leaderboard."""
+    scored = {event.seq: record.theory for event, record in results.of(TheoryScored)}
+    return [
+        event
+        for event in idle
+        if event.kind == SCORED
+        and not any(scored[event.seq] in board for seq, board in boards if seq > event.seq)
+    ]
+
+
 def _unsupported(results: _TraceResults, said: Sequence[_ModelStatement]) -> ProcessRule:
     """Conclusions without evidence: nothing cited, or nothing behind them in the journal."""
-    n, wrong = (
-        len(said),
-        [f"record {item.seq}: {item.text[:80]!r} cites nothing" for item in said if item.uncited],
-    )
+    found: list[str | None] = [
+        f"record {item.seq}: {item.text[:80]!r} cites nothing" if item.uncited else None
+        for item in said
+    ]
     for event, record in results.of(Diagnosis):
-        for claim in record.claims:
-            n += 1
-            if not any(results.exists(digest) for digest in claim.cites):
-                wrong.append(f"record {event.seq}: {claim.text[:80]!r} cites nothing")
-    for kind, evidence in (
-        (Verdict, "theory_scored"),
-        (CampaignConcluded, "theory_scored"),
-        (TheoryAdmitted, ""),
-    ):
-        for event, _ in results.of(kind):
-            n += 1
-            behind = [
-                results.by_digest[digest].kind
-                for digest in event.inputs
-                if digest in results.by_digest
-            ]
-            bare = evidence not in behind if evidence else not behind
-            if bare:
-                wrong.append(
-                    f"record {event.seq} ({event.kind}) rests on no {evidence or 'record'}"
-                )
-    for event, record in results.of(Pitfall):
-        n += 1
-        if not any(results.exists(digest) for digest in record.evidence):
-            wrong.append(f"record {event.seq}: the lesson {record.mistake[:60]!r} rests on nothing")
+        found += [
+            None
+            if any(results.exists(digest) for digest in claim.cites)
+            else f"record {event.seq}: {claim.text[:80]!r} cites nothing"
+            for claim in record.claims
+        ]
+    found += _rests_of(results)
+    for event, lesson in results.of(Pitfall):
+        held = any(results.exists(digest) for digest in lesson.evidence)
+        text = f"record {event.seq}: the lesson {lesson.mistake[:60]!r} rests on nothing"
+        found.append(None if held else text)
+    wrong = [text for text in found if text is not None]
     return ProcessRule(
         "conclusions without evidence",
         "every conclusion cites the records that it rests on",
         len(wrong),
-        n,
+        len(found),
         tuple(wrong[:MOST_EXAMPLES]),
     )
+
+
+def _rests_of(results: _TraceResults) -> Iterator[str | None]:
+    """For every verdict and admission, what is missing behind it in the journal; None where nothing is."""
+    for kind, evidence in _EVIDENCE_OF:
+        for event, _ in results.of(kind):
+            known = [digest for digest in event.inputs if digest in results.by_digest]
+            behind = [results.by_digest[digest].kind for digest in known]
+            bare = evidence not in behind if evidence else not behind
+            text = f"record {event.seq} ({event.kind}) rests on no {evidence or 'record'}"
+            yield text if bare else None
+
+
+_EVIDENCE_OF: tuple[tuple[type[Record], str], ...] = (
+    (Verdict, "theory_scored"),
+    (CampaignConcluded, "theory_scored"),
+    (TheoryAdmitted, ""),
+)
+"""Kinds of conclusions, and the kind of record that must stand behind each; any where it is empty."""
 
 
 def _numbers(said: Sequence[_ModelStatement]) -> ProcessRule:

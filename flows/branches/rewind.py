@@ -43,6 +43,7 @@ from lakatos.flows.run.engine import execute
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, check_run, open_run, read_state
 from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.language_models.client import LanguageModel, ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
@@ -367,7 +368,7 @@ def carry_branch_on(
     """
     with open_run(folder, data=data, n_workers=n_workers) as run:
         recorded = run.trace.journal.meta["origin"]["effects"] == "recorded"
-        run.source = _source(run, recorded=recorded)
+        run.source = _source(run.source, run.config, run.trace, recorded=recorded)
         if recorded and run.config.models:
             _play(run, origin)
         if isinstance(execute("none", run_campaign, run), AnswersAwaited):
@@ -376,14 +377,15 @@ def carry_branch_on(
             )
 
 
-def _source(run: Run, *, recorded: bool) -> ParticipantSource:
+def _source(
+    source: ParticipantSource, config: CampaignConfig, trace: Trace, *, recorded: bool
+) -> ParticipantSource:
     """Who answers in a branch: real people never, simulated ones anew where effects are live."""
-    source = run.source
-    if run.config.participants.source in ("web", "prolific", "file"):
-        asked = frozenset(item.record.experiment for item in run.trace.records(PeopleRecruited))
+    if config.participants.source in ("web", "prolific", "file"):
+        asked = frozenset(item.record.experiment for item in trace.records(PeopleRecruited))
         return _AbsentPeople(source, asked)
     if not recorded and isinstance(source, SimulatedParticipants | LanguageModelParticipants):
-        source.seed = run.trace.seed
+        source.seed = trace.seed
     return source
 
 

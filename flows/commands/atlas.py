@@ -9,18 +9,12 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from lakatos.flows.commands.options import DataFolder, RunsFolder
 from lakatos.flows.run.engine_name import EngineName
 
 ATLAS = Path("studies/atlas")
 Studies = Annotated[
     Path, typer.Argument(help="Folder of study files, one for each data set; a new one is a file.")
-]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
-]
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
 ]
 
 atlas_app = typer.Typer(

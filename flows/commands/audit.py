@@ -12,6 +12,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from lakatos.flows.commands.options import DataFolder, RunsFolder
+from lakatos.flows.run.places import find_run
+
 if TYPE_CHECKING:
     from lakatos.flows.audit.audit import HowMuch, RunAudit
 
@@ -20,15 +23,14 @@ MARKS = {"passed": "[green]passed[/green]", "failed": "[red]FAILED[/red]", "with
 
 
 def audit_command(
-    run: Annotated[
+    run_name: Annotated[
         str,
         typer.Argument(
-            help="Name of a run in the runs folder, its path, or a bundle; the newest by default."
+            metavar="run",
+            help="Name of a run in the runs folder, its path, or a bundle; the newest by default.",
         ),
     ] = "",
-    runs: Annotated[
-        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-    ] = Path("runs"),
+    runs: RunsFolder = Path("runs"),
     recompute: Annotated[
         str, typer.Option(help="all, none, or sample: which records are computed again.")
     ] = "all",
@@ -39,10 +41,7 @@ def audit_command(
     key: Annotated[
         str, typer.Option(help="Public key that signed the heads; this laboratory's by default.")
     ] = "",
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
-    ] = None,
+    data: DataFolder = None,
     workers: Annotated[int, typer.Option(help="Theories that run at the same time.", min=1)] = 2,
 ) -> None:
     """Check a run: chain, artifacts, heads, order, validity, rules, budgets, and every number computed anew.
@@ -50,10 +49,8 @@ def audit_command(
     Exit status 1 if anything fails, 3 if nothing does but numbers could not be computed again here.
     In Python: `lakatos.flows.audit.audit.audit(folder)`.
     """
-    from lakatos.flows.run.places import find_run
-
-    place = Path(run) if run and zipfile.is_zipfile(run) else None
-    folder = find_run(run, runs) if place is None else None
+    place = Path(run_name) if run_name and zipfile.is_zipfile(run_name) else None
+    folder = find_run(run_name, runs) if place is None else None
     from lakatos.flows.audit.audit import EXIT_STATUS, as_json, audit
 
     if recompute not in ("all", "none", "sample"):
@@ -109,13 +106,13 @@ def _show(found: RunAudit) -> None:
 
 
 def bundle_command(
-    run: Annotated[
+    run_name: Annotated[
         str,
-        typer.Argument(help="Name of a run in the runs folder, or its path; newest by default."),
+        typer.Argument(
+            metavar="run", help="Name of a run in the runs folder, or its path; newest by default."
+        ),
     ] = "",
-    runs: Annotated[
-        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-    ] = Path("runs"),
+    runs: RunsFolder = Path("runs"),
     out: Annotated[
         Path | None, typer.Option(help="File to write; NAME.bundle.zip here by default.")
     ] = None,
@@ -125,10 +122,9 @@ def bundle_command(
     In Python: `lakatos.flows.audit.bundle.bundle(folder, out)`.
     """
     from lakatos.flows.audit.bundle import bundle
-    from lakatos.flows.run.places import find_run
     from lakatos.traces.head import known_key
 
-    folder = find_run(run, runs)
+    folder = find_run(run_name, runs)
     written = bundle(folder, out or Path(f"{folder.resolve().name}.bundle.zip"))
     console = Console(soft_wrap=True)
     console.print(f"bundle: {escape(str(written))} ({written.stat().st_size / 2**20:.1f} MiB)")

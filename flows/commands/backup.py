@@ -12,9 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-]
+from lakatos.flows.commands.options import RunsFolder
 
 
 def backup_command(

@@ -14,6 +14,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from lakatos.flows.commands.options import RunName, RunsFolder
+from lakatos.flows.run.places import find_run
 from lakatos.flows.run.ports import address_of, inherited, listen
 
 
@@ -192,15 +194,8 @@ PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={
 
 
 def collect(
-    run: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a run in the runs folder, or its path; the newest by default."
-        ),
-    ] = "",
-    runs: Annotated[
-        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-    ] = Path("runs"),
+    run_name: RunName = "",
+    runs: RunsFolder = Path("runs"),
     host: Annotated[
         str,
         typer.Option(
@@ -231,9 +226,7 @@ def collect(
 
     In Python: `lakatos.flows.commands.collect.serve(folder, ...)`.
     """
-    from lakatos.flows.run.places import find_run
-
-    if every and run:
+    if every and run_name:
         raise typer.BadParameter("name a run, or give --all")
     if every:
         serve_all(
@@ -246,7 +239,7 @@ def collect(
         )
         return
     serve(
-        find_run(run, runs),
+        find_run(run_name, runs),
         host=host,
         port=port,
         public_url=public_url,
@@ -293,15 +286,8 @@ def invite_command(
     people: Annotated[
         int, typer.Argument(help="Links to make, one for each person.", min=1, max=100_000)
     ],
-    run: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a run in the runs folder, or its path; the newest by default."
-        ),
-    ] = "",
-    runs: Annotated[
-        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-    ] = Path("runs"),
+    run_name: RunName = "",
+    runs: RunsFolder = Path("runs"),
     public_url: Annotated[
         str,
         typer.Option(
@@ -317,10 +303,9 @@ def invite_command(
     Only digests of them are kept, so that they are printed once.
     In Python: `lakatos.flows.commands.collect.invite(folder, 30)`.
     """
-    from lakatos.flows.run.places import find_run
     from lakatos.traces.artifact import write_whole
 
-    links = invite(find_run(run, runs), people, public_url=public_url)
+    links = invite(find_run(run_name, runs), people, public_url=public_url)
     if out is None:
         for link in links:
             Console().print(link, soft_wrap=True, highlight=False, markup=False)

@@ -10,32 +10,29 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos.flows.commands.options import DataFolder, RunNeeded, RunsFolder
+from lakatos.flows.run.places import find_run
+
 app = typer.Typer(
     no_args_is_help=True,
     help="Published data sets, and the answers of a run's people: bring in, list, export, withdraw, expire.",
 )
 
-DataFolder = Annotated[
-    Path | None,
-    typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
-]
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-]
-RunName = Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path.")]
-
 
 @app.command("list")
 def data_list(
-    run: Annotated[
-        str, typer.Argument(help="A run: what it holds of people. Without: published data sets.")
+    run_name: Annotated[
+        str,
+        typer.Argument(
+            metavar="run", help="A run: what it holds of people. Without: published data sets."
+        ),
     ] = "",
     data: DataFolder = None,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Data sets with their licence and where they are published; or what a run holds of its people, and how long."""
-    if run:
-        _list_people(run, runs)
+    if run_name:
+        _list_people(run_name, runs)
         return
     from lakatos.experiments.archives import ARCHIVES
     from lakatos.experiments.archives.fetch import data_folder
@@ -85,7 +82,7 @@ def data_fetch(
 
 @app.command("import")
 def data_import(
-    run: RunName,
+    run_name: RunNeeded,
     file: Annotated[
         Path, typer.Argument(help="A CSV or Parquet file, one row an answer; see docs/data.md.")
     ],
@@ -96,9 +93,8 @@ def data_import(
     In Python: `lakatos.flows.operations.people.import_answers(folder, file)`.
     """
     from lakatos.flows.operations.people import import_answers
-    from lakatos.flows.run.places import find_run
 
-    folder = find_run(run, runs)
+    folder = find_run(run_name, runs)
     found = import_answers(folder, file)
     for name, n_people in found.n_people.items():
         Console().print(
@@ -112,7 +108,7 @@ def data_import(
 
 @app.command("export")
 def data_export(
-    run: RunName,
+    run_name: RunNeeded,
     out: Annotated[
         Path | None, typer.Option(help="Folder to write; `export` in the run by default.")
     ] = None,
@@ -126,16 +122,15 @@ def data_export(
     In Python: `lakatos.flows.operations.people_export.export(folder, out)`.
     """
     from lakatos.flows.operations.people_export import export
-    from lakatos.flows.run.places import find_run
 
-    folder = find_run(run, runs)
+    folder = find_run(run_name, runs)
     for path in export(folder, out or folder / "export", psych_ds=psych_ds):
         Console().print(escape(str(path)), soft_wrap=True)
 
 
 @app.command("withdraw")
 def data_withdraw(
-    run: RunName,
+    run_name: RunNeeded,
     person: Annotated[
         str, typer.Argument(help="Beginning of a pseudonym; or an identifier, with --service.")
     ],
@@ -148,9 +143,8 @@ def data_withdraw(
     """
     from lakatos.flows.operations.people import find_person, withdraw
     from lakatos.flows.operations.people_export import SHOWN
-    from lakatos.flows.run.places import find_run
 
-    folder = find_run(run, runs)
+    folder = find_run(run_name, runs)
     found = withdraw(folder, find_person(folder, person, service))
     console = Console(soft_wrap=True)
     console.print(
@@ -167,7 +161,7 @@ def data_withdraw(
 
 @app.command("more")
 def data_more(
-    run: RunName,
+    run_name: RunNeeded,
     people: Annotated[int, typer.Argument(help="How many more than are wanted now.", min=1)],
     experiment: Annotated[
         str, typer.Option(help="Its name; the one that the run waits in by default.")
@@ -180,9 +174,8 @@ def data_more(
     In Python: `lakatos.flows.operations.people.ask_more(folder, people)`.
     """
     from lakatos.flows.operations.people import ask_more
-    from lakatos.flows.run.places import find_run
 
-    folder = find_run(run, runs)
+    folder = find_run(run_name, runs)
     wanted = ask_more(folder, people, experiment)
     Console().print(
         f"{wanted} people are wanted now. A study on Prolific takes them in with the next `lakatos prolific pay "
@@ -193,7 +186,7 @@ def data_more(
 
 @app.command("expire")
 def data_expire(
-    run: RunName,
+    run_name: RunNeeded,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be erased.")
     ] = False,
@@ -205,9 +198,8 @@ def data_expire(
     """
     from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE
     from lakatos.flows.operations.people import expire, holdings
-    from lakatos.flows.run.places import find_run
 
-    folder = find_run(run, runs)
+    folder = find_run(run_name, runs)
     found = holdings(folder).due if dry_run else expire(folder)
     for kind in ("identifiers", "answers"):
         verb = "are past their limit" if dry_run else "were erased"
@@ -220,11 +212,10 @@ def data_expire(
         )
 
 
-def _list_people(run: str, runs: Path) -> None:
+def _list_people(run_name: str, runs: Path) -> None:
     from lakatos.flows.operations.people import holdings
-    from lakatos.flows.run.places import find_run
 
-    console, found = Console(), holdings(find_run(run, runs))
+    console, found = Console(), holdings(find_run(run_name, runs))
     table = Table(
         "experiment",
         "wanted",

@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from lakatos.flows.run.known_errors import known_errors
+from lakatos.flows.operations.known_errors import known_errors
 from lakatos.traces.home import settle_caches
 
 

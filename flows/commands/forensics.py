@@ -12,19 +12,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos.flows.commands.options import DataFolder, RunNeeded, RunsFolder
+from lakatos.flows.run.places import find_run
+
 if TYPE_CHECKING:
     from lakatos.flows.branches.process import ProcessEvaluation
     from lakatos.flows.branches.rewind import RewindResult
     from lakatos.flows.branches.situations import SituationComparison
 
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-]
-RunName = Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path.")]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
-]
 Workers = Annotated[int, typer.Option(help="Theories that run at the same time.", min=1)]
 Form = Literal["crate", "prov", "otel", "inspect", "training", "html", "markdown", "tables"]
 DEEP = 3
@@ -37,7 +32,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def evaluate(
-    run: RunName = "",
+    run_name: RunNeeded = "",
     runs: RunsFolder = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="JSON for a machine.")] = False,
     situations: Annotated[
@@ -52,7 +47,7 @@ def evaluate(
     from lakatos.flows.branches.process import evaluate as evaluate_run
     from lakatos.flows.branches.situations import situations_of, write_set
 
-    folder = _find(run, runs)
+    folder = find_run(run_name, runs)
     found = evaluate_run(folder)
     if situations is not None:
         write_set(situations_of(folder), situations)
@@ -129,7 +124,7 @@ def challenge(
 
 
 def rewind(
-    run: RunName,
+    run_name: RunNeeded,
     at: Annotated[
         str,
         typer.Option(help="A record, by its number in the journal or the beginning of its digest."),
@@ -172,7 +167,7 @@ def rewind(
     from lakatos.flows.errors import RewindError
 
     console = Console(soft_wrap=True)
-    folder = _find(run, runs)
+    folder = find_run(run_name, runs)
     quiet = Console(stderr=True)
 
     def tell(text: str) -> None:
@@ -211,7 +206,7 @@ def rewind(
 
 
 def why(
-    run: RunName,
+    run_name: RunNeeded,
     claim: Annotated[
         str, typer.Argument(help="verdict, leader, a theory, or a record by its number or digest.")
     ] = "verdict",
@@ -225,7 +220,7 @@ def why(
     from lakatos.flows.report.why import why as why_run
 
     console = Console(soft_wrap=True, highlight=False)
-    found = why_run(_find(run, runs), claim)
+    found = why_run(find_run(run_name, runs), claim)
     for line in found.brief:
         console.print(escape(line))
     console.print()
@@ -262,7 +257,7 @@ def export(
             help="crate (RO-Crate with PROV), prov, otel, inspect, training, html, markdown, tables (CSV)."
         ),
     ],
-    run: RunName = "",
+    run_name: RunNeeded = "",
     out: Annotated[Path | None, typer.Option(help="File or folder to write.")] = None,
     endpoint: Annotated[
         str, typer.Option(help="otel: address of the collector.")
@@ -289,7 +284,7 @@ def export(
     from lakatos.flows.export.training import write_training
     from lakatos.flows.report.report import write_report
 
-    folder = _find(run, runs)
+    folder = find_run(run_name, runs)
     place = out or folder / "exports" / to
     if to == "otel":
         n = send_spans(folder, endpoint, contents=contents)
@@ -395,9 +390,3 @@ def _show_rewound(found: RewindResult) -> None:
         )
     if found.n_undecided:
         console.print(f"{found.n_undecided} branches came to no outcome and are left out")
-
-
-def _find(run: str, runs: Path) -> Path:
-    from lakatos.flows.run.places import find_run
-
-    return find_run(run, runs)

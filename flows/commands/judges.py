@@ -12,6 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos.flows.commands.options import RunName, RunOption, RunsFolder
+from lakatos.flows.run.places import find_run
+
 if TYPE_CHECKING:
     from lakatos.judges.anchor import AnchorSet
 
@@ -24,15 +27,6 @@ anchor_app = typer.Typer(
     no_args_is_help=True, help="Anchor sets: settled comparisons that judges answer to."
 )
 app.add_typer(anchor_app, name="anchor")
-
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-]
-RunName = Annotated[
-    str,
-    typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default."),
-]
-RunOption = Annotated[str, typer.Option("--run", help="A run; the newest by default.")]
 
 
 @app.command("list")
@@ -64,15 +58,17 @@ def judges_list() -> None:
 
 
 @app.command("show")
-def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+def judges_show(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """The panel of a run as it is now; of judges made on an anchor set, how they do on its dev part."""
     from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.judging.epoch import anchor_accuracy, dev_items, present_judges
+    from lakatos.flows.stages.judging.epoch import dev_items
+    from lakatos.flows.stages.judging.seats import present_judges
+    from lakatos.judges.bias import anchor_accuracy
     from lakatos.judges.program import ProgramJudge
     from lakatos.judges.rubrics.rule import RuleJudge
 
     console = Console(soft_wrap=True)
-    state, trace = read_state(_find(run, runs))
+    state, trace = read_state(find_run(run_name, runs))
     with trace:
         if not state.judging.epochs:
             console.print("no panel has been frozen yet")
@@ -101,14 +97,14 @@ def judges_show(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
 
 
 @app.command("epochs")
-def judges_epochs(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+def judges_epochs(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """The ends of epochs: what was decided, who was displaced, what was judged again."""
     from lakatos.flows.report.explain import ended_epochs
     from lakatos.flows.run.records import RECORD_TYPES
     from lakatos.flows.run.run import check_run
     from lakatos.traces.step import Trace
 
-    folder = _find(run, runs)
+    folder = find_run(run_name, runs)
     check_run(folder)
     table = Table(
         "epoch",
@@ -143,12 +139,12 @@ def judges_epochs(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
 
 
 @app.command("gate")
-def judges_gate(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+def judges_gate(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """Every challenge: what could be detected, what was found, in which groups, at which level."""
     from lakatos.flows.run.run import read_state
 
     console = Console(soft_wrap=True)
-    state, trace = read_state(_find(run, runs))
+    state, trace = read_state(find_run(run_name, runs))
     trace.close()
     for item in state.seats.gates:
         decided = item.record
@@ -170,7 +166,7 @@ def judges_gate(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
 
 
 @app.command("vault")
-def judges_vault(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+def judges_vault(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """How good a run's judges are on comparisons that nobody has looked at: opens the vault, once for its anchor set.
 
     What is found is written into the ledger beside the anchor file, and nothing of the vault is told again. In Python:
@@ -179,20 +175,21 @@ def judges_vault(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     from lakatos.flows.report.vault import open_vault
 
     console = Console(soft_wrap=True)
-    for name, words in open_vault(_find(run, runs)).told.items():
+    for name, words in open_vault(find_run(run_name, runs)).told.items():
         console.print(f"[bold]{escape(name)}[/bold]  {escape(words)}")
 
 
 @app.command("bias")
-def judges_bias(run: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+def judges_bias(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """Acceptance of machine-written against published theories on the dev part, by every judge of the panel."""
     from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.judging.epoch import bias_of, dev_items, present_judges
-    from lakatos.judges.bias import PARITY
+    from lakatos.flows.stages.judging.epoch import dev_items
+    from lakatos.flows.stages.judging.seats import present_judges
+    from lakatos.judges.bias import PARITY, bias_of
     from lakatos.judges.errors import GateError
 
     console = Console(soft_wrap=True)
-    state, trace = read_state(_find(run, runs))
+    state, trace = read_state(find_run(run_name, runs))
     with trace:
         items = dev_items(state, trace.artifacts)
         if not items:
@@ -234,7 +231,7 @@ def judges_explain(
         str,
         typer.Argument(help="Beginning of the digest of a verdict, a score or any other record."),
     ],
-    run: RunOption = "",
+    run_name: RunOption = "",
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """The way from a record to every version that it rests on, and why it holds or does not.
@@ -244,7 +241,7 @@ def judges_explain(
     from lakatos.flows.report.explain import VERSIONS, explain
 
     console = Console(soft_wrap=True)
-    found = explain(_find(run, runs), score)
+    found = explain(find_run(run_name, runs), score)
     console.print(
         f"[bold]{found.kind}[/bold] {found.digest[:10]}, recorded as {escape(repr(found.name))}"
     )
@@ -269,7 +266,7 @@ def judges_replay(
             help="Beginning of the digest of a decision; `lakatos judges gate` lists them."
         ),
     ],
-    run: RunOption = "",
+    run_name: RunOption = "",
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Decide a challenge again from what was recorded. Exit status 1 if another decision comes out.
@@ -278,7 +275,7 @@ def judges_replay(
     """
     from lakatos.flows.report.explain import replay_decision
 
-    again = replay_decision(_find(run, runs), decision)
+    again = replay_decision(find_run(run_name, runs), decision)
     Console(soft_wrap=True).print(f"the same comes out: {again.verdict}, {escape(again.reason)}")
 
 
@@ -336,9 +333,3 @@ def _write_anchor(out: Path, anchor: AnchorSet) -> None:
     Console(soft_wrap=True).print(
         f"anchor set {anchor.digest[:10]}: {sizes}; written to {escape(str(out))}"
     )
-
-
-def _find(run: str, runs: Path) -> Path:
-    from lakatos.flows.run.places import find_run
-
-    return find_run(run, runs)

@@ -9,13 +9,12 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from lakatos.flows.commands.options import RunsFolder
+
 app = typer.Typer(
     no_args_is_help=True,
     help="Prefect's server with its pages, schedules, participant page, observatory and metrics: up and down together.",
 )
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-]
 
 
 @app.command()

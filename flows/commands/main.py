@@ -29,6 +29,7 @@ from lakatos.flows.commands.judges import app as judges_app  # noqa: E402
 from lakatos.flows.commands.lab import app as lab_app  # noqa: E402
 from lakatos.flows.commands.memory import memory_app, tools_app  # noqa: E402
 from lakatos.flows.commands.models import app as models_app  # noqa: E402
+from lakatos.flows.commands.options import DataFolder, RunName, RunsFolder  # noqa: E402
 from lakatos.flows.commands.preregister import preregister_command  # noqa: E402
 from lakatos.flows.commands.prolific import app as prolific_app  # noqa: E402
 from lakatos.flows.commands.schedule import (  # noqa: E402
@@ -37,7 +38,7 @@ from lakatos.flows.commands.schedule import (  # noqa: E402
     wake_command,
     watch_command,
 )
-from lakatos.flows.commands.status import status_command  # noqa: E402
+from lakatos.flows.commands.status_view import show_status  # noqa: E402
 from lakatos.flows.commands.sweep import sweep_command  # noqa: E402
 from lakatos.flows.commands.theory import app as theory_app  # noqa: E402
 from lakatos.flows.commands.transfer import transfer  # noqa: E402
@@ -45,6 +46,7 @@ from lakatos.flows.commands.view import view_command  # noqa: E402
 from lakatos.flows.operations.carry import tether  # noqa: E402
 from lakatos.flows.operations.first_design import design_command  # noqa: E402
 from lakatos.flows.run.engine_name import EngineName  # noqa: E402
+from lakatos.flows.run.places import find_run  # noqa: E402
 
 app = typer.Typer(
     name="lakatos",
@@ -117,17 +119,6 @@ Engine = Annotated[
         "configured) or [bold]none[/bold] (plain asyncio)."
     ),
 ]
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
-]
-RunName = Annotated[
-    str,
-    typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default."),
-]
 Workers = Annotated[
     int, typer.Option(help="Theories that run at the same time; does not change results.", min=1)
 ]
@@ -187,7 +178,7 @@ def explain(
 
 @app.command()
 def resume(
-    run: RunName = "",
+    run_name: RunName = "",
     data: DataFolder = None,
     engine: Engine = "prefect",
     runs: RunsFolder = Path("runs"),
@@ -211,7 +202,7 @@ def resume(
     """
     from lakatos.flows.run.next_pass import look
 
-    folder = _find(run, runs)
+    folder = find_run(run_name, runs)
     if accept_code:
         from lakatos.flows.run.run import accept_code as accept
 
@@ -243,12 +234,20 @@ def resume(
         cool_down()
 
 
-app.command("status")(status_command)
+@app.command()
+def status(
+    run_name: Annotated[
+        str, typer.Argument(metavar="run", help="A run; all of them by default.")
+    ] = "",
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """How far runs are, whom they wait for, and how their rivals stand."""
+    show_status(run_name, runs)
 
 
 @app.command()
 def report(
-    run: RunName = "",
+    run_name: RunName = "",
     runs: RunsFolder = Path("runs"),
     out: Annotated[
         Path | None, typer.Option(help="File to write; report.html in the run by default.")
@@ -258,7 +257,7 @@ def report(
 
     In Python: `lakatos.flows.report.report.write_report(folder)`.
     """
-    folder = _find(run, runs)
+    folder = find_run(run_name, runs)
     from lakatos.flows.report.report import write_report
 
     Console().print(f"report: {escape(str(write_report(folder, out)))}")
@@ -396,12 +395,6 @@ def _carry(folder: Path, work: Any) -> None:
         f"report: {escape(str(write_report(folder)))}\ncheck it: lakatos audit {escape(str(folder))}",
         soft_wrap=True,
     )
-
-
-def _find(run: str, runs: Path) -> Path:
-    from lakatos.flows.run.places import find_run
-
-    return find_run(run, runs)
 
 
 def main() -> None:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from lakatos.flows.commands.options import RunOption, RunsFolder
+from lakatos.flows.run.places import find_run
+
+if TYPE_CHECKING:
+    from lakatos.memory.library import Library
+    from lakatos.traces.digest import Digest
 
 memory_app = typer.Typer(
     no_args_is_help=True,
@@ -19,10 +27,6 @@ tools_app = typer.Typer(
     no_args_is_help=True,
     help="What can be called: the laboratory's own tools, and those learned from recurring plans.",
 )
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-]
-RunOption = Annotated[str, typer.Option("--run", help="A run; the newest by default.")]
 ToolName = Annotated[str, typer.Argument(help="A learned tool, or the beginning of its name.")]
 
 
@@ -72,10 +76,8 @@ def memory_show(
     """One lesson with all that is known of it: evidence, what justified it, what corrects it."""
     from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.errors import LessonError
-    from lakatos.memory.item import LessonSuperseded
     from lakatos.memory.library import Lesson
     from lakatos.memory.recall import lesson_text
-    from lakatos.memory.signature import canonical_form
 
     library, console = shared_library(runs), Console(soft_wrap=True)
     entries = {digest: item for digest, item in library.entries if isinstance(item, Lesson)}
@@ -87,29 +89,48 @@ def memory_show(
     item: Any = entries[found[0]]
     console.print(f"[bold]{item.kind}[/bold] {found[0]}  {escape(item.domain)}")
     console.print(escape(lesson_text(item)))
+    for line in (
+        *_content_lines(item),
+        *_evidence_lines(item),
+        *_standing_lines(library, found[0]),
+    ):
+        console.print(line)
+
+
+def _content_lines(item: Any) -> Iterator[str]:
+    """What a plan or a theory that won says beside its text."""
+    from lakatos.memory.signature import canonical_form
+
     if item.kind == "plan":
-        console.print(
-            f"study: {escape(item.study)}\nsignature: {canonical_form(item.steps).digest}"
-        )
+        yield f"study: {escape(item.study)}\nsignature: {canonical_form(item.steps).digest}"
     if item.kind == "theory_won":
         for place in item.tried:
             said = "held" if place.held else f"{place.behind:.4f} behind the best"
             low, high = place.interval
-            console.print(f"{place.data}: {place.score:.4f} ({low:.4f} to {high:.4f}), {said}")
-        console.print(escape(item.source))
-    console.print(f"evidence: {', '.join(item.evidence)}")
+            yield f"{place.data}: {place.score:.4f} ({low:.4f} to {high:.4f}), {said}"
+        yield escape(item.source)
+
+
+def _evidence_lines(item: Any) -> Iterator[str]:
+    yield f"evidence: {', '.join(item.evidence)}"
     if justified := getattr(item, "justified_by", ()):
-        console.print(f"justified by: {', '.join(justified)}")
-    if found[0] in library.doubtful(lambda digest: True):
-        console.print("[yellow]unverified[/yellow]: what it rested on was displaced or withdrawn")
+        yield f"justified by: {', '.join(justified)}"
+
+
+def _standing_lines(library: Library, lesson: Digest) -> Iterator[str]:
+    """Whether a lesson is doubted, contradicted or corrected."""
+    from lakatos.memory.item import LessonSuperseded
+
+    if lesson in library.doubtful(lambda digest: True):
+        yield "[yellow]unverified[/yellow]: what it rested on was displaced or withdrawn"
     for pair in library.contradictions():
-        if found[0] in pair:
-            (other,) = [digest for digest in pair if digest != found[0]]
-            console.print(f"[yellow]contradicted[/yellow] by {other}")
+        if lesson in pair:
+            (other,) = [digest for digest in pair if digest != lesson]
+            yield f"[yellow]contradicted[/yellow] by {other}"
     for digest, link in library.all(LessonSuperseded):
-        if found[0] in (link.old, link.new):
+        if lesson in (link.old, link.new):
             said = f"{link.old[:10]} -> {link.new[:10]}: {link.reason}"
-            console.print(f"corrected ({digest[:10]}): {escape(said)}")
+            yield f"corrected ({digest[:10]}): {escape(said)}"
 
 
 @memory_app.command("recall")
@@ -270,7 +291,7 @@ def tools_run(
     arguments: Annotated[
         str, typer.Argument(help='JSON, for example {"theories": ["A", "B"], "design": "1.1"}.')
     ],
-    run: RunOption = "",
+    run_name: RunOption = "",
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Call a tool on a run's theories and answers, and print what it gives. The call is on record.
@@ -278,7 +299,6 @@ def tools_run(
     In Python: `lakatos.flows.operations.tool_desk.run_by_hand(runs, folder, name, arguments)`.
     """
     from lakatos.flows.operations.tool_desk import run_by_hand
-    from lakatos.flows.run.places import find_run
     from lakatos.language_models.errors import ToolError
 
     try:
@@ -289,4 +309,4 @@ def tools_run(
         ) from None
     if not isinstance(given, dict):
         raise ToolError("the arguments are no JSON object; write names and values in braces.")
-    print(json.dumps(run_by_hand(runs, find_run(run, runs), name, given), indent=1))
+    print(json.dumps(run_by_hand(runs, find_run(run_name, runs), name, given), indent=1))

@@ -17,6 +17,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos.flows.commands.options import RunNeeded
+from lakatos.flows.run.places import find_run
+
 if TYPE_CHECKING:
     from lakatos.language_models.serving.check import ServingReport
     from lakatos.language_models.serving.launch import ServerLaunch
@@ -153,7 +156,7 @@ def check(
 
 @app.command()
 def budget(
-    run: Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path.")],
+    run_name: RunNeeded,
     runs: Annotated[
         Path, typer.Option(help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
     ] = Path("runs"),
@@ -168,10 +171,9 @@ def budget(
     In Python: `lakatos.flows.roles.budget.raise_budget(folder, budget)`.
     """
     from lakatos.flows.roles.budget import raise_budget, taken
-    from lakatos.flows.run.places import find_run
     from lakatos.language_models.ledger import Budget
 
-    folder = find_run(run, runs)
+    folder = find_run(run_name, runs)
     if (requests, tokens, money) != (None, None, None):
         raise_budget(folder, Budget(requests=requests, tokens=tokens, money=money))
     amount, limits = taken(folder)
@@ -188,7 +190,7 @@ def budget(
 
 @app.command()
 def answers(
-    run: Annotated[str, typer.Argument(help="Name of a run in the runs folder, or its path.")],
+    run_name: RunNeeded,
     runs: Annotated[
         Path, typer.Option(help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
     ] = Path("runs"),
@@ -198,10 +200,9 @@ def answers(
     In Python: `lakatos.flows.roles.answers.answers_in(folder)`.
     """
     from lakatos.flows.roles.answers import answers_in
-    from lakatos.flows.run.places import find_run
 
     table = Table("", "what became of it", "n")
-    for name, value in answers_in(find_run(run, runs)).items():
+    for name, value in answers_in(find_run(run_name, runs)).items():
         for key, item in _flat(value):
             table.add_row(name, escape(key), str(item))
     Console().print(table)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from lakatos.flows.commands.options import RunName, RunsFolder
 from lakatos.flows.errors import FlowError
+from lakatos.flows.run.places import find_run
 
 if TYPE_CHECKING:
     from lakatos.flows.run.state import RunState
@@ -74,12 +76,7 @@ def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:
 
 
 def preregister_command(
-    run: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a run in the runs folder, or its path; the newest by default."
-        ),
-    ] = "",
+    run_name: RunName = "",
     experiment: Annotated[
         str, typer.Option(help="Name of an experiment; the newest by default.")
     ] = "",
@@ -87,18 +84,15 @@ def preregister_command(
         Literal["markdown", "json"], typer.Option("--format", help="Of what is written.")
     ] = "markdown",
     out: Annotated[Path | None, typer.Option(help="File to write; printed by default.")] = None,
-    runs: Annotated[
-        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-    ] = Path("runs"),
+    runs: RunsFolder = Path("runs"),
 ) -> None:
     """Print what was frozen before people were asked, under the headings of OSF and AsPredicted, to be uploaded there.
 
     In Python: `lakatos.flows.commands.preregister.registration_of(folder, experiment)`.
     """
     from lakatos.experiments.registration import to_markdown
-    from lakatos.flows.run.places import find_run
 
-    value = registration_of(find_run(run, runs), experiment)
+    value = registration_of(find_run(run_name, runs), experiment)
     text = (
         to_markdown(value)
         if form == "markdown"

@@ -19,6 +19,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos.flows.commands.options import RunName, RunsFolder
+from lakatos.flows.run.places import find_run
+
 if TYPE_CHECKING:
     from lakatos.experiments.participants.prolific.clerk import ProlificClerk
     from lakatos.experiments.participants.prolific.ledger import PaymentLedger, SubmissionEntry
@@ -30,13 +33,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Recruit people through Prolific: plan, publish, look, pay, rehearse.",
 )
-RunName = Annotated[
-    str,
-    typer.Argument(help="Name of a run in the runs folder, or its path; the newest by default."),
-]
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-]
 ExperimentName = Annotated[str, typer.Option(help="Of the run; the last one planned by default.")]
 LOCK_FILE = "prolific.lock"
 
@@ -46,7 +42,7 @@ def plan(
     settings: Annotated[
         Path, typer.Argument(help="TOML file with what people are asked for and what they get.")
     ],
-    run: RunName = "",
+    run_name: RunName = "",
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Write a plan into the run's books; print the draft as the service will get it, and what it can cost.
@@ -56,7 +52,7 @@ def plan(
     from lakatos.experiments.participants.prolific.plan import load_settings, make_plan
 
     wanted = load_settings(settings)
-    with _books(run, runs) as (_, ledger):
+    with _books(run_name, runs) as (_, ledger):
         made = make_plan(wanted, earlier=ledger.studies())
         ledger.keep_plan(made)
     print(json.dumps(made.draft(), indent=1, ensure_ascii=False))
@@ -73,7 +69,7 @@ def publish(
     limit: Annotated[
         str, typer.Option(help="Most that may ever be spent, with fees, such as 250.00.")
     ],
-    run: RunName = "",
+    run_name: RunName = "",
     runs: RunsFolder = Path("runs"),
     experiment: ExperimentName = "",
     yes_spend: Annotated[
@@ -85,12 +81,11 @@ def publish(
     In Python: `ProlificClerk.publish(confirm(plan, limit, typed_name=...))`.
     """
     from lakatos.experiments.participants.prolific.plan import confirm
-    from lakatos.flows.run.places import find_run
 
-    with _at_work(run, runs, experiment) as clerk:
+    with _at_work(run_name, runs, experiment) as clerk:
         planned = clerk.plan
         if clerk.account.state in (None, "UNPUBLISHED"):
-            check_page(find_run(run, runs), planned)
+            check_page(find_run(run_name, runs), planned)
         most = planned.settings.money(limit)
         _print_cost(planned)
         if yes_spend:
@@ -104,7 +99,7 @@ def publish(
 
 @app.command()
 def status(
-    run: RunName = "",
+    run_name: RunName = "",
     runs: RunsFolder = Path("runs"),
     experiment: ExperimentName = "",
     poll: Annotated[
@@ -117,7 +112,7 @@ def status(
     """
     from lakatos.experiments.participants.prolific.recruiter import Review
 
-    with _at_work(run, runs, experiment, needs_token=poll) as clerk:
+    with _at_work(run_name, runs, experiment, needs_token=poll) as clerk:
         if poll:
             clerk.poll()
         _print_books(clerk)
@@ -127,7 +122,7 @@ def status(
 
 @app.command()
 def pay(
-    run: RunName = "",
+    run_name: RunName = "",
     runs: RunsFolder = Path("runs"),
     experiment: ExperimentName = "",
     bonus: Annotated[
@@ -165,7 +160,9 @@ def pay(
 
     In Python: `ProlificClerk.work()`.
     """
-    with _at_work(run, runs, experiment, bonus=bonus, stop_when_ended=stop_when_ended) as clerk:
+    with _at_work(
+        run_name, runs, experiment, bonus=bonus, stop_when_ended=stop_when_ended
+    ) as clerk:
         if dry_run:
             clerk.poll()
             _print_actions(clerk.decide())
@@ -291,13 +288,13 @@ def check_page(folder: Path, planned: RecruitmentPlan) -> None:
 
 
 @contextmanager
-def _books(run: str, runs: Path) -> Iterator[tuple[Path, PaymentLedger]]:
+def _books(run_name: str, runs: Path) -> Iterator[tuple[Path, PaymentLedger]]:
     """The run's folder and its books, which nobody else writes meanwhile."""
     from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
-    from lakatos.flows.run.places import check_collects, find_run
+    from lakatos.flows.run.places import check_collects
     from lakatos.traces.stores.sqlite import WriterLock
 
-    folder = find_run(run, runs)
+    folder = find_run(run_name, runs)
     check_collects(folder)
     lock = WriterLock(folder / LOCK_FILE)
     try:
@@ -309,7 +306,7 @@ def _books(run: str, runs: Path) -> Iterator[tuple[Path, PaymentLedger]]:
 
 @contextmanager
 def _at_work(
-    run: str,
+    run_name: str,
     runs: Path,
     experiment: str,
     *,
@@ -322,7 +319,7 @@ def _at_work(
     from lakatos.flows.errors import StudyError
     from lakatos.flows.operations.prolific_page import RunPage
 
-    with _books(run, runs) as (folder, ledger):
+    with _books(run_name, runs) as (folder, ledger):
         planned = ledger.experiments()
         if not planned:
             raise StudyError(

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lakatos import IMPORT_ROOT
+from lakatos.flows.commands.options import DataFolder, RunsFolder
 from lakatos.flows.errors import FlowError, RunMissingError, ScheduleError
 from lakatos.flows.operations.schedule import (
     CampaignSchedule,
@@ -25,14 +26,8 @@ from lakatos.flows.operations.schedule import (
     make_schedule,
 )
 from lakatos.flows.run.engine_name import EngineName
+from lakatos.flows.run.places import find_run
 
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
-]
 Workers = Annotated[
     int, typer.Option(help="Theories that run at the same time; does not change results.", min=1)
 ]
@@ -362,8 +357,11 @@ def watch_command(
 
 
 def wake_command(
-    run: Annotated[
-        str, typer.Argument(help="A run, by name or path; every run of the folder by default.")
+    run_name: Annotated[
+        str,
+        typer.Argument(
+            metavar="run", help="A run, by name or path; every run of the folder by default."
+        ),
     ] = "",
     study: Annotated[
         Path | None,
@@ -385,8 +383,8 @@ def wake_command(
     from lakatos.flows.run.next_pass import look, runs_in
 
     console = Console(soft_wrap=True)
-    if run:
-        folder = _folder(run, runs, begins=study is not None)
+    if run_name:
+        folder = _folder(run_name, runs, begins=study is not None)
         progress = None
         if look(folder).due:
             from lakatos.flows.run.logs import progress as shown
@@ -420,12 +418,11 @@ def _wake_apart(folder: Path, data: Path | None, workers: int, engine: EngineNam
     )
 
 
-def _folder(run: str, runs: Path, *, begins: bool) -> Path:
-    from lakatos.flows.run.places import find_run
+def _folder(run_name: str, runs: Path, *, begins: bool) -> Path:
 
     try:
-        return find_run(run, runs)
+        return find_run(run_name, runs)
     except RunMissingError:
         if not begins:
             raise
-        return Path(run) if os.sep in run else runs / run
+        return Path(run_name) if os.sep in run_name else runs / run_name

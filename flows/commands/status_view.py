@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lakatos.flows.run.known_errors import known_errors
+from lakatos.flows.operations.known_errors import known_errors
 from lakatos.flows.run.places import find_run
 from lakatos.flows.run.summary import (
     COLUMNS,
@@ -21,7 +21,7 @@ from lakatos.flows.run.summary import (
 from lakatos.traces.place import run_folders
 
 
-def show_status(run: str, runs: Path) -> None:
+def show_status(run_name: str, runs: Path) -> None:
     """Print how far runs are; of a single one also how its rivals stand.
 
     Args:
@@ -29,8 +29,8 @@ def show_status(run: str, runs: Path) -> None:
         runs: Folder that holds them.
     """
     console = Console()
-    if run:
-        folder = find_run(run, runs)
+    if run_name:
+        folder = find_run(run_name, runs)
         summary = _summary(folder)
         _show_line(console, folder, summary)
         _show_due(console, folder, summary)

@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos.flows.commands.options import DataFolder, RunsFolder
 from lakatos.flows.errors import FlowError
 from lakatos.flows.run.engine_name import EngineName
 
@@ -32,16 +33,11 @@ def sweep_command(
     sweep: Annotated[
         Path, typer.Argument(help="A study file with a table [grid]; see docs/scheduling.md.")
     ],
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
-    ] = None,
+    data: DataFolder = None,
     engine: Annotated[
         EngineName, typer.Option(help="What carries the sweep; campaigns are processes.")
     ] = "prefect",
-    runs: Annotated[
-        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-    ] = Path("runs"),
+    runs: RunsFolder = Path("runs"),
     name: Annotated[
         str,
         typer.Option(help="Folder of the sweep in the runs folder; the study's name by default."),

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos.flows.commands.options import RunsFolder
+from lakatos.flows.run.places import find_run
+
+if TYPE_CHECKING:
+    from lakatos.theories.fitting.posterior_check import PredictiveCheck, RankedTheory
+    from lakatos.theories.fitting.posterior_result import Posterior
+
 app = typer.Typer(
     no_args_is_help=True,
     help="One theory at a time: check it, bring it in, fit it to people's answers.",
 )
-RunsFolder = Annotated[
-    Path, typer.Option("--runs", envvar="LAKATOS_RUNS", help="Folder that holds the runs.")
-]
 DomainName = Annotated[
     str, typer.Option(help="Kind of task that the theory is about, or the file that declares it.")
 ]
@@ -186,8 +191,8 @@ def export(
         Literal["python"], typer.Option("--as", help="python: one file that needs NumPy alone.")
     ] = "python",
     domain: DomainName = "multiattribute",
-    run: Annotated[
-        str, typer.Option(help="A run whose theory it is, with the people learned there.")
+    run_name: Annotated[
+        str, typer.Option("--run", help="A run whose theory it is, with the people learned there.")
     ] = "",
     runs: RunsFolder = Path("runs"),
     out: Annotated[Path | None, typer.Option(help="File to write; shown by default.")] = None,
@@ -201,8 +206,8 @@ def export(
     from lakatos.theories.exchange.standalone import write_function
     from lakatos.theories.laboratory import Laboratory
 
-    if run:
-        fitted = read_run(run, runs=runs).theory(theory)
+    if run_name:
+        fitted = read_run(run_name, runs=runs).theory(theory)
         chosen, task = fitted.theory, fitted.domain
     else:
         from lakatos.experiments.domains import open_domain
@@ -234,12 +239,10 @@ def posterior(
         list[str],
         typer.Argument(help="Theories of the run by name, or the beginning of their digest."),
     ],
-    run: Annotated[
-        str, typer.Option(help="Name of a run, or its path; the newest by default.")
+    run_name: Annotated[
+        str, typer.Option("--run", help="Name of a run, or its path; the newest by default.")
     ] = "",
-    runs: Annotated[
-        Path, typer.Option("--runs", envvar="LAKATOS_RUNS", help="Folder that holds the runs.")
-    ] = Path("runs"),
+    runs: RunsFolder = Path("runs"),
     experiment: Annotated[
         str, typer.Option(help="One experiment of the run; all of them by default.")
     ] = "",
@@ -260,7 +263,6 @@ def posterior(
     """
     from lakatos.flows.errors import RunMissingError
     from lakatos.flows.run.evidence import theory_of, trials_in
-    from lakatos.flows.run.places import find_run
     from lakatos.flows.run.run import read_state
     from lakatos.flows.run.task import domain_of
     from lakatos.theories.fitting.posterior import fit
@@ -269,13 +271,14 @@ def posterior(
     from lakatos.theories.sandbox.tracer import TracerSandbox
 
     console = Console()
-    state, trace = read_state(find_run(run, runs))
+    state, trace = read_state(find_run(run_name, runs))
     with trace:
-        names = [experiment] if experiment else list(state.experiments.collected)
-        if not names or any(name not in state.experiments.collected for name in names):
+        collected = state.experiments.collected
+        names = [experiment] if experiment else list(collected)
+        if not names or any(name not in collected for name in names):
             raise RunMissingError(
                 f"the run has no answers of {experiment or 'any experiment'}; "
-                f"it has: {', '.join(state.experiments.collected)}."
+                f"it has: {', '.join(collected)}."
             )
         trials = [trials_in(trace.artifacts, state, name) for name in names]
         chosen = {name: theory_of(trace.artifacts, state, name) for name in theories}
@@ -299,19 +302,7 @@ def posterior(
                 found, theory, trials, sandbox, domain=domain, seed=seed
             )
             fitted[name] = found
-            console.print(
-                f"[bold]{escape(theory.short)}[/bold]: {found.method} ({escape(found.reason)})",
-                soft_wrap=True,
-            )
-            told = found.diagnostics
-            console.print(
-                f"  R-hat {told.r_hat:.3f}, effective draws {told.ess_bulk:.0f}, {told.n_divergences} divergences"
-            )
-            for problem in told.problems:
-                console.print(f"  [yellow]{escape(problem)}[/yellow]")
-            for item in checks:
-                line = f"  {item.experiment}, {item.name}: {item.observed:.4g}, replicated {item.replicated:.4g}"
-                console.print(escape(f"{line}, p = {item.p_value:.3f}"), soft_wrap=True)
+            _print_posterior(console, theory.short, found, checks)
             if out is not None:
                 out.mkdir(parents=True, exist_ok=True)
                 found.save(out / f"{theory.digest[:12]}.nc")
@@ -319,18 +310,42 @@ def posterior(
                     f"  saved: {escape(str(out / f'{theory.digest[:12]}.nc'))}", soft_wrap=True
                 )
     if len(fitted) > 1:
-        table = Table(
-            "theory", "elpd (leave-one-out)", "behind", "stacking weight", "unreliable cells"
+        console.print(_comparison_table(compare(fitted)))
+
+
+def _print_posterior(
+    console: Console,
+    theory: str,
+    found: Posterior,
+    checks: Sequence[PredictiveCheck],
+) -> None:
+    """How a theory was fitted, whether the chains can be trusted, and whether its replicas look like the answers."""
+    console.print(
+        f"[bold]{escape(theory)}[/bold]: {found.method} ({escape(found.reason)})", soft_wrap=True
+    )
+    told = found.diagnostics
+    console.print(
+        f"  R-hat {told.r_hat:.3f}, effective draws {told.ess_bulk:.0f}, {told.n_divergences} divergences"
+    )
+    for problem in told.problems:
+        console.print(f"  [yellow]{escape(problem)}[/yellow]")
+    for item in checks:
+        line = f"  {item.experiment}, {item.name}: {item.observed:.4g}, replicated {item.replicated:.4g}"
+        console.print(escape(f"{line}, p = {item.p_value:.3f}"), soft_wrap=True)
+
+
+def _comparison_table(ranking: Sequence[RankedTheory]) -> Table:
+    """Theories in the order of what they predict of answers left out one at a time."""
+    table = Table("theory", "elpd (leave-one-out)", "behind", "stacking weight", "unreliable cells")
+    for ranked in ranking:
+        table.add_row(
+            escape(ranked.name),
+            f"{ranked.elpd_loo:.1f} ± {ranked.standard_error:.1f}",
+            f"{ranked.difference:.1f} ± {ranked.difference_error:.1f}",
+            f"{ranked.weight:.2f}",
+            f"{ranked.n_unreliable} of {ranked.n_cells}",
         )
-        for ranked in compare(fitted):
-            table.add_row(
-                escape(ranked.name),
-                f"{ranked.elpd_loo:.1f} ± {ranked.standard_error:.1f}",
-                f"{ranked.difference:.1f} ± {ranked.difference_error:.1f}",
-                f"{ranked.weight:.2f}",
-                f"{ranked.n_unreliable} of {ranked.n_cells}",
-            )
-        console.print(table)
+    return table
 
 
 def _text(file: Path) -> str:

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos.flows.commands.options import DataFolder, RunsFolder
+
 if TYPE_CHECKING:
     from lakatos.flows.operations.transfer import TransferMeasured
 
@@ -43,13 +45,8 @@ def transfer(
     ] = None,
     draws: Annotated[int, typer.Option(min=16, help="People drawn, a power of two.")] = 512,
     seed: Annotated[int, typer.Option(help="Of the generic learners.")] = 0,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", help="Folder of the published data sets.", envvar="LAKATOS_DATA"),
-    ] = None,
-    runs: Annotated[
-        Path, typer.Option("--runs", envvar="LAKATOS_RUNS", help="Folder that holds the runs.")
-    ] = Path("runs"),
+    data: DataFolder = None,
+    runs: RunsFolder = Path("runs"),
     workers: Annotated[int, typer.Option(min=1, help="Theories that run at the same time.")] = 2,
 ) -> None:
     """Try a theory on answers that had no part in it: as it came, rescaled, and person by person.

@@ -10,7 +10,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.errors import FlowError
+from lakatos.flows.run.places import find_run
 from lakatos.flows.run.ports import address_of, inherited, listen
 
 
@@ -62,15 +64,14 @@ def view(
 
 
 def view_command(
-    run: Annotated[
+    run_name: Annotated[
         str,
         typer.Argument(
-            help="A run by name or path, or a folder of runs; all of the runs folder by default."
+            metavar="run",
+            help="A run by name or path, or a folder of runs; all of the runs folder by default.",
         ),
     ] = "",
-    runs: Annotated[
-        Path, typer.Option("--runs", help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-    ] = Path("runs"),
+    runs: RunsFolder = Path("runs"),
     host: Annotated[
         str, typer.Option(help="Address to listen on; any but loopback needs a token.")
     ] = "127.0.0.1",
@@ -93,10 +94,8 @@ def view_command(
 
     In Python: `lakatos.flows.commands.view.view(folder, ...)`.
     """
-    from lakatos.flows.run.places import find_run
-
     place = runs
-    if run:
-        place = Path(run) if Path(run).is_dir() else find_run(run, runs)
+    if run_name:
+        place = Path(run_name) if Path(run_name).is_dir() else find_run(run_name, runs)
     secret = token or os.environ.get("LAKATOS_VIEW_TOKEN", "")
     view(place, host=host, port=port, token=secret, names=tuple(name or ()), listener=listener)

@@ -110,6 +110,22 @@ def _files(chosen: ExportSelection) -> Iterator[tuple[str, bytes]]:
         )
 
 
+_DESCRIPTOR = {
+    "@id": METADATA,
+    "@type": "CreativeWork",
+    "conformsTo": {"@id": CRATE},
+    "about": {"@id": "./"},
+}
+_PROFILE = {"@id": PROFILE, "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"}
+_SOFTWARE = {
+    "@id": LABORATORY,
+    "@type": "SoftwareApplication",
+    "name": "Lakatos",
+    "description": "A laboratory in which rival theories of human behaviour compete",
+    "softwareVersion": ENGINE_VERSION,
+}
+
+
 def _metadata(chosen: ExportSelection, author: str, licence: str) -> dict[str, Any]:
     reading = chosen.reading
     began, ended = reading.times
@@ -124,12 +140,7 @@ def _metadata(chosen: ExportSelection, author: str, licence: str) -> dict[str, A
         rights["description"] = UNLICENSED
     what = concluded.text if concluded else "Unfinished: there is no verdict yet."
     graph: list[dict[str, Any]] = [
-        {
-            "@id": METADATA,
-            "@type": "CreativeWork",
-            "conformsTo": {"@id": CRATE},
-            "about": {"@id": "./"},
-        },
+        _DESCRIPTOR,
         {
             "@id": "./",
             "@type": "Dataset",
@@ -143,16 +154,10 @@ def _metadata(chosen: ExportSelection, author: str, licence: str) -> dict[str, A
             "hasPart": [],
             "mentions": {"@id": "#run"},
         },
-        {"@id": PROFILE, "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"},
+        _PROFILE,
         rights,
         person,
-        {
-            "@id": LABORATORY,
-            "@type": "SoftwareApplication",
-            "name": "Lakatos",
-            "description": "A laboratory in which rival theories of human behaviour compete",
-            "softwareVersion": ENGINE_VERSION,
-        },
+        _SOFTWARE,
         {
             "@id": "#run",
             "@type": "CreateAction",

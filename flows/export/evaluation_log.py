@@ -134,7 +134,6 @@ def _header(
         kind: sum(item["output"]["usage"][kind] for item in samples)
         for kind in ("input_tokens", "output_tokens", "total_tokens")
     }
-    share = n_right / len(samples)
     return {
         "version": _VERSION,
         "status": "success",
@@ -165,20 +164,29 @@ def _header(
             ],
         },
         "plan": {"name": "plan", "steps": [], "config": {}},
-        "results": {
-            "total_samples": len(samples),
-            "completed_samples": len(samples),
-            "scores": [
-                {
-                    "name": "checked",
-                    "scorer": "checked",
-                    "params": {},
-                    "metrics": {"accuracy": {"name": "accuracy", "value": share, "params": {}}},
-                }
-            ],
-        },
+        "results": _results(len(samples), n_right / len(samples)),
         "stats": {"started_at": began, "completed_at": ended, "model_usage": {name: usage}},
     }
+
+
+def _results(n_samples: int, share_right: float) -> dict[str, Any]:
+    accuracy = {"name": "accuracy", "value": share_right, "params": {}}
+    score = {
+        "name": "checked",
+        "scorer": "checked",
+        "params": {},
+        "metrics": {"accuracy": accuracy},
+    }
+    return {"total_samples": n_samples, "completed_samples": n_samples, "scores": [score]}
+
+
+_STOP_REASONS = {
+    "stop": "stop",
+    "length": "max_tokens",
+    "tool_calls": "tool_calls",
+    "content_filter": "content_filter",
+}
+"""Words for the end of an answer, by the protocol's."""
 
 
 def _sample(
@@ -203,13 +211,8 @@ def _sample(
         "output_tokens": record.n_completion_tokens,
         "total_tokens": record.n_prompt_tokens + record.n_completion_tokens,
     }
-    stop = {
-        "stop": "stop",
-        "length": "max_tokens",
-        "tool_calls": "tool_calls",
-        "content_filter": "content_filter",
-    }
     right, why = _judged(record, answered, tried)
+    stop = _STOP_REASONS.get(record.finish_reason, "unknown")
     return {
         "id": number,
         "epoch": 1,
@@ -218,9 +221,7 @@ def _sample(
         "messages": [*said, answer],
         "output": {
             "model": record.model_name,
-            "choices": [
-                {"message": answer, "stop_reason": stop.get(record.finish_reason, "unknown")}
-            ],
+            "choices": [{"message": answer, "stop_reason": stop}],
             "completion": completion.content,
             "usage": usage,
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -29,6 +30,13 @@ _BLOCKS = frozenset(
     }
 )
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
+_FLUSHING = frozenset({*_HEADINGS, "li", "dt", "summary", "pre"})
+"""Elements that begin a block wherever they stand."""
+_PREFIXES = {tag: f"{mark} " for tag, mark in _HEADINGS.items()} | {"li": "- ", "dt": "- "}
+_AROUND = {"summary": "**", "strong": "**", "b": "**", "em": "*", "i": "*", "code": "`"}
+_OPENING = _AROUND | {"dt": "**", "q": "“", "br": " ", "span": " "}
+_CLOSING = _AROUND | {"dt": "**: ", "q": "”"}
+"""Marks where an element begins and ends."""
 
 
 def write_markdown(folder: Path, out: Path | None = None) -> Path:
@@ -77,36 +85,21 @@ class _MarkdownReader(HTMLParser):
             if tag not in ("meta", "link", "br", "img", "path", "line", "circle"):
                 self.skipped.append(tag)
             return
-        if tag in _BLOCKS and self.rows is None:
+        if tag in _FLUSHING or (tag in _BLOCKS and self.rows is None):
             self._flush()
         if tag == "table":
             self.rows = []
         elif tag == "tr" and self.rows is not None:
             self.rows.append([])
-        elif tag in _HEADINGS:
-            self._flush()
-            self.prefix = _HEADINGS[tag] + " "
-        elif tag in ("li", "dt"):
-            self._flush()
-            self.prefix = "- "
-            if tag == "dt":
-                self.inline.append("**")
-        elif tag == "summary":
-            self._flush()
-            self.inline.append("**")
         elif tag == "pre":
-            self._flush()
             self.preformatted = True
-        elif tag in ("strong", "b"):
-            self.inline.append("**")
-        elif tag in ("em", "i"):
-            self.inline.append("*")
-        elif tag == "code" and not self.preformatted:
-            self.inline.append("`")
-        elif tag == "q":
-            self.inline.append("“")
-        elif tag in ("br", "span") and not self.preformatted:
-            self.inline.append(" ")
+        self.prefix = _PREFIXES.get(tag, self.prefix)
+        self._mark(_OPENING, tag)
+
+    def _mark(self, marks: Mapping[str, str], tag: str) -> None:
+        """Write a tag's mark, but none of code or blanks into what is preformatted."""
+        if not (self.preformatted and tag in ("code", "br", "span")):
+            self.inline += [marks[tag]] if tag in marks else []
 
     def handle_endtag(self, tag: str) -> None:
         """Close an element, and write its block if it was one."""
@@ -122,23 +115,14 @@ class _MarkdownReader(HTMLParser):
             self.rows = None
         elif tag in _HEADINGS or tag in ("li", "dd") or (tag in _BLOCKS and self.rows is None):
             self._flush()
-        elif tag == "dt":
-            self.inline.append("**: ")
-        elif tag == "summary":
-            self.inline.append("**")
-            self._flush()
         elif tag == "pre":
             text = "".join(self.inline).strip("\n")
             self.blocks.append(f"```python\n{text}\n```")
             self.inline, self.preformatted = [], False
-        elif tag in ("strong", "b"):
-            self.inline.append("**")
-        elif tag in ("em", "i"):
-            self.inline.append("*")
-        elif tag == "code" and not self.preformatted:
-            self.inline.append("`")
-        elif tag == "q":
-            self.inline.append("”")
+        else:
+            self._mark(_CLOSING, tag)
+            if tag == "summary":
+                self._flush()
 
     def handle_data(self, data: str) -> None:
         """Keep text, with what would be a mark made harmless outside code."""

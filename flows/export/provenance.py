@@ -8,6 +8,7 @@ References:
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from lakatos.flows.run.run import ENGINE_VERSION
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.record import TheoryChecked
 from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import Digest
 from lakatos.traces.journal import Event
 
 NAMESPACE = "urn:lakatos:"
@@ -62,21 +64,27 @@ def prov_json(chosen: ExportSelection) -> dict[str, Any]:
             "prov:time": event.time_utc,
         }
         _associate(document, chosen, event, activity)
-        for place, cited in enumerate(dict.fromkeys(event.inputs)):
-            source = f"lakatos:{'record' if cited in known else 'artifact'}-{cited}"
-            if cited not in known:
-                document["entity"].setdefault(
-                    source, {"prov:type": "artifact", "lakatos:sha256": cited}
-                )
-            document["used"][f"_:u{event.seq}-{place}"] = {
-                "prov:activity": activity,
-                "prov:entity": source,
-            }
-            document["wasDerivedFrom"][f"_:d{event.seq}-{place}"] = {
-                "prov:generatedEntity": entity,
-                "prov:usedEntity": source,
-            }
+        _derive(document, known, event, entity, activity)
     return {name: part for name, part in document.items() if part}
+
+
+def _derive(
+    document: dict[str, Any], known: Container[Digest], event: Event, entity: str, activity: str
+) -> None:
+    """Say what a record was made from: other records, or artifacts."""
+    for place, cited in enumerate(dict.fromkeys(event.inputs)):
+        source = f"lakatos:{'record' if cited in known else 'artifact'}-{cited}"
+        if cited not in known:
+            artifact = {"prov:type": "artifact", "lakatos:sha256": cited}
+            document["entity"].setdefault(source, artifact)
+        document["used"][f"_:u{event.seq}-{place}"] = {
+            "prov:activity": activity,
+            "prov:entity": source,
+        }
+        document["wasDerivedFrom"][f"_:d{event.seq}-{place}"] = {
+            "prov:generatedEntity": entity,
+            "prov:usedEntity": source,
+        }
 
 
 def _associate(

@@ -232,45 +232,47 @@ def _trajectory(known: _TrainingRecords, attempts: Sequence[tuple[Digest, RoleAn
     """Steps of one line of work with the states that they lead to; credit follows when all are known."""
     first = attempts[0][1]
     steps: list[Line] = []
-    state, ended, source, best = "asked", None, None, -math.inf
+    state, source, best = "asked", None, -math.inf
     for digest, record in attempts:
-        judged = known.passed(digest, record)
         tried = known.tried.get(digest)
-        after = "cut off" if judged is None else _state(record, tried)
-        steps.append(
-            {
-                "action": "write" if record.task == "reviser" else "repair",
-                "call": record.calls[-1] if record.calls else "",
-                "messages": known.messages(record.calls[-1]) if record.calls else [],
-                "completion": known.completion(record.calls[-1]) if record.calls else None,
-                "feedback": tried.reason if tried else record.reason,
-                "from": state,
-                "to": after,
-                "recovery": state not in ("asked", "cut off") and after == "submitted",
-            }
-        )
-        state = after
+        steps.append(_attempt(known, digest, record, state))
+        state = steps[-1]["to"]
         if tried and tried.outcome == "submitted" and (tried.criterion or 0.0) > best:
             source, best = tried.fitted, tried.criterion or 0.0
-    if state == "cut off":
-        ended = None
-    elif source is None:
-        ended = 0.0
-    elif source not in known.admitted:
-        steps.append(_judged("not admitted"))
-        ended = 0.0
-    else:
-        won = known.won.get(source)
-        steps.append(_judged("admitted"))
-        steps.append(
-            _judged("never tested" if won is None else "won" if won else "lost", "admitted")
-        )
-        ended = None if won is None else float(won)
+    further, ended = ([], None) if state == "cut off" else _tested(known, source)
     return {
-        "steps": steps,
+        "steps": [*steps, *further],
         "outcome": ended,
         "metadata": _about(first) | {"lens": first.subject, "theory": source},
     }
+
+
+def _attempt(known: _TrainingRecords, digest: Digest, record: RoleAnswered, before: str) -> Line:
+    """One answer as a step from the state before it to that after it."""
+    tried = known.tried.get(digest)
+    after = "cut off" if known.passed(digest, record) is None else _state(record, tried)
+    call = record.calls[-1] if record.calls else ""
+    return {
+        "action": "write" if record.task == "reviser" else "repair",
+        "call": call,
+        "messages": known.messages(call) if call else [],
+        "completion": known.completion(call) if call else None,
+        "feedback": tried.reason if tried else record.reason,
+        "from": before,
+        "to": after,
+        "recovery": before not in ("asked", "cut off") and after == "submitted",
+    }
+
+
+def _tested(known: _TrainingRecords, source: Digest | None) -> tuple[list[Line], float | None]:
+    """What the laboratory did with the best theory that was submitted, and how it ended."""
+    if source is None:
+        return [], 0.0
+    if source not in known.admitted:
+        return [_judged("not admitted")], 0.0
+    won = known.won.get(source)
+    said = "never tested" if won is None else "won" if won else "lost"
+    return [_judged("admitted"), _judged(said, "admitted")], None if won is None else float(won)
 
 
 def _state(record: RoleAnswered, tried: SuccessorTried | None) -> str:
@@ -307,6 +309,21 @@ def _about(record: RoleAnswered) -> Line:
     return {"role": record.role, "task": record.task, "cycle": record.cycle, "model": record.model}
 
 
+def _table_of_files(data: TrainingData) -> str:
+    """Rows of a table in Markdown: the files, their lines, and what is in them."""
+    roles = Counter(line["metadata"]["task"] for line in data.supervised)
+    reasons = Counter(line["metadata"]["reason"] for line in data.preferences)
+    outcomes = Counter(str(line["outcome"]) for line in data.trajectories)
+    asked = "`prompt`, `chosen`, `rejected`, `metadata`"
+    walked = "`steps`, `outcome`, `metadata`"
+    rows = [
+        ("supervised.jsonl", len(data.supervised), "`messages` and `metadata`", _shown(roles)),
+        ("preferences.jsonl", len(data.preferences), asked, _shown(reasons)),
+        ("trajectories.jsonl", len(data.trajectories), walked, f"outcomes {_shown(outcomes)}"),
+    ]
+    return "\n".join(f"| {name} | {n} | {fields} | {what} |" for name, n, fields, what in rows)
+
+
 def _card(chosen: ExportSelection, data: TrainingData) -> str:
     """What the files hold, how they were made, and what they are not good for."""
     reading = chosen.reading
@@ -317,26 +334,8 @@ def _card(chosen: ExportSelection, data: TrainingData) -> str:
         if reading.model
         else "people"
     )
-    roles = Counter(line["metadata"]["task"] for line in data.supervised)
-    reasons = Counter(line["metadata"]["reason"] for line in data.preferences)
-    outcomes = Counter(str(line["outcome"]) for line in data.trajectories)
     models = sorted({item.model for item in chosen.reading.config.models.values()})
-    rows = [
-        ("supervised.jsonl", len(data.supervised), "`messages` and `metadata`", _shown(roles)),
-        (
-            "preferences.jsonl",
-            len(data.preferences),
-            "`prompt`, `chosen`, `rejected`, `metadata`",
-            _shown(reasons),
-        ),
-        (
-            "trajectories.jsonl",
-            len(data.trajectories),
-            "`steps`, `outcome`, `metadata`",
-            f"outcomes {_shown(outcomes)}",
-        ),
-    ]
-    table = "\n".join(f"| {name} | {n} | {fields} | {what} |" for name, n, fields, what in rows)
+    table = _table_of_files(data)
     return f"""# Training data from the run {chosen.folder.resolve().name}
 
 Study: {reading.config.name} ({reading.config.domain}). Question: {reading.config.question}

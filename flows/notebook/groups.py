@@ -157,6 +157,20 @@ def by_group(
     return GroupComparison(by, n_people, compared)
 
 
+def _check_known(answers: PeoplesAnswers, by: str) -> None:
+    """Refuse to divide people who cannot be told apart, or by what is not known of them."""
+    if any(item.pooled for item in answers.trials):
+        raise TrialsError(
+            "these are counts of answers: people cannot be told apart, and so no groups."
+        )
+    if answers.people and all(by in known for known in answers.people):
+        return
+    there = sorted({name for known in answers.people for name in known})
+    advice = 'say columns={"attributes": [...]} to `adopt`.'
+    told = f"there is {', '.join(there)}." if there else advice
+    raise TrialsError(f"nothing called {by!r} is known of these people; {told}")
+
+
 def members_of(
     answers: PeoplesAnswers, by: str, cuts: Sequence[float] = ()
 ) -> dict[str, list[NDArray[np.bool_]]]:
@@ -165,20 +179,7 @@ def members_of(
     Raises:
         TrialsError: People cannot be told apart, nothing of that name is known of them, or a group is too small.
     """
-    if any(item.pooled for item in answers.trials):
-        raise TrialsError(
-            "these are counts of answers: people cannot be told apart, and so no groups."
-        )
-    if not all(by in known for known in answers.people) or not answers.people:
-        there = sorted({name for known in answers.people for name in known})
-        raise TrialsError(
-            f"nothing called {by!r} is known of these people; "
-            + (
-                f"there is {', '.join(there)}."
-                if there
-                else 'say columns={"attributes": [...]} to `adopt`.'
-            )
-        )
+    _check_known(answers, by)
     labels = _in_ranges([np.array(known[by]) for known in answers.people], cuts)
     names = sorted({label for column in labels for label in column.tolist()} - {""}, key=_in_order)
     members = {name: [column == name for column in labels] for name in names}

@@ -148,9 +148,9 @@ def travel(
         write_transfer(measured, place)
 
 
-def _ended(run: Path) -> bool:
+def _ended(folder: Path) -> bool:
     with contextlib.suppress(RunMissingError):
-        state, trace = read_state(run)
+        state, trace = read_state(folder)
         trace.close()
         return state.campaign.concluded is not None
     return False

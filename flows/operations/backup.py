@@ -54,16 +54,8 @@ class BackupContents:
     n_bytes: int
 
 
-def save(runs: Path, out: Path) -> BackupContents:
-    """Copy all runs of a folder, their schedules and sweeps included, into one compressed archive.
-
-    Args:
-        runs: Folder of the runs; they may be in use.
-        out: The archive; must not exist.
-
-    Raises:
-        FlowError: There is nothing to copy, the archive exists, or a run is erased from faster than it can be copied.
-    """
+def _check_places(runs: Path, out: Path) -> None:
+    """Refuse a backup that would overwrite one, lie among what it copies, or miss what is kept elsewhere."""
     if out.exists():
         raise FlowError(f"{out} exists; a backup is never overwritten. Give another name.")
     if not runs.is_dir():
@@ -79,6 +71,19 @@ def save(runs: Path, out: Path) -> BackupContents:
             "this does not copy: use pg_dump and the store's own copies, and back up other runs from a folder of "
             "their own."
         )
+
+
+def save(runs: Path, out: Path) -> BackupContents:
+    """Copy all runs of a folder, their schedules and sweeps included, into one compressed archive.
+
+    Args:
+        runs: Folder of the runs; they may be in use.
+        out: The archive; must not exist.
+
+    Raises:
+        FlowError: There is nothing to copy, the archive exists, or a run is erased from faster than it can be copied.
+    """
+    _check_places(runs, out)
     out.parent.mkdir(parents=True, exist_ok=True)
     folders = [
         journal.parent

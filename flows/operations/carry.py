@@ -44,6 +44,10 @@ class CampaignPass:
     text: str
 
 
+def _config_of(study: Path | CampaignConfig) -> CampaignConfig:
+    return read_study(study) if isinstance(study, Path) else study
+
+
 def carry(
     folder: Path,
     *,
@@ -69,12 +73,11 @@ def carry(
     """
     found = look(folder)
     if found.seq and study is not None and (found.due or not _seen(study, folder)):
-        config = read_study(study) if isinstance(study, Path) else study
-        check_study(config, folder, str(study) if isinstance(study, Path) else study.name)
+        check_study(
+            _config_of(study), folder, str(study) if isinstance(study, Path) else study.name
+        )
     if found.seq and not found.due:
         return CampaignPass(folder, "idle", found.text)
-    if not found.seq and study is None:
-        raise RunMissingError(f"there is no run in {folder}; give the study that begins it.")
 
     from lakatos.flows.stages.asked import AnswersAwaited
     from lakatos.flows.start import resume_run, run_study
@@ -84,11 +87,16 @@ def carry(
             ended = resume_run(
                 folder, data=data, engine=engine, progress=progress, n_workers=workers
             )
+        elif study is None:
+            raise RunMissingError(f"there is no run in {folder}; give the study that begins it.")
         else:
-            assert study is not None
-            config = read_study(study) if isinstance(study, Path) else study
             ended = run_study(
-                config, folder, data=data, engine=engine, progress=progress, n_workers=workers
+                _config_of(study),
+                folder,
+                data=data,
+                engine=engine,
+                progress=progress,
+                n_workers=workers,
             )
     except LockedError as error:
         return CampaignPass(folder, "busy", str(error))

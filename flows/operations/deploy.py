@@ -146,7 +146,7 @@ def next_pass(
 
 def refusals() -> tuple[type[Exception], ...]:
     """Errors that have a message for people, which is all that Prefect needs to show."""
-    from lakatos.flows.run.known_errors import known_errors
+    from lakatos.flows.operations.known_errors import known_errors
 
     return known_errors()
 
@@ -266,9 +266,9 @@ def publish(done: CampaignPass) -> None:
     )
 
 
-def key_of(run: str, kind: str) -> str:
+def key_of(run_name: str, kind: str) -> str:
     """Key of an artifact: lower-case letters, digits and dashes."""
-    return f"{re.sub(r'[^a-z0-9]+', '-', run.lower()).strip('-')}-{kind}"
+    return f"{re.sub(r'[^a-z0-9]+', '-', run_name.lower()).strip('-')}-{kind}"
 
 
 # -- deployments -----------------------------------------------------------------------------------------------------
@@ -436,16 +436,18 @@ class ServedDeployments:
             for item in found
         )
 
-    async def start(self, run: str, reason: str, key: str) -> None:
+    async def start(self, run_name: str, reason: str, key: str) -> None:
         """Ask for a pass; the same ``key`` gives the same flow run, however often it is asked for."""
-        schedule = schedule_of(run, self.known)
+        schedule = schedule_of(run_name, self.known)
         assert schedule is not None
-        own: dict[str, Any] = {} if run == schedule.name else {"run": run, "new_run": False}
+        own: dict[str, Any] = (
+            {} if run_name == schedule.name else {"run": run_name, "new_run": False}
+        )
         async with get_client() as client:
             await client.create_flow_run_from_deployment(
                 self._ids[schedule.name],
                 parameters={"reason": reason, **own},
-                idempotency_key=f"{run}:{key}",
+                idempotency_key=f"{run_name}:{key}",
                 tags=["lakatos", schedule.name],
             )
 

@@ -7,7 +7,7 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -38,66 +38,60 @@ def metrics(runs: Path, now: Callable[[], float] = time.time) -> str:
             times[folder.name] = _last_time(folder)
         except (TraceError, OSError):
             n_unreadable += 1
-    names = [(found.folder.name, found) for found in looks]
     begun = now()
     usage = shutil.disk_usage(runs if runs.exists() else Path.cwd())
-    families: list[tuple[str, str, str, list[Sample]]] = [
-        ("runs", "gauge", "Runs that can be read.", [("", len(looks))]),
-        ("runs_unreadable", "gauge", "Runs that cannot be read.", [("", n_unreadable)]),
-        (
-            "run_records",
-            "gauge",
-            "Events in the journal.",
-            [(name, found.seq) for name, found in names],
-        ),
-        (
-            "run_due",
-            "gauge",
-            "1 if a pass would find something to do.",
-            [(name, found.due) for name, found in names],
-        ),
-        (
-            "run_concluded",
-            "gauge",
-            "1 if the last pass ended with a verdict that still stands.",
-            [(name, found.ended == "concluded" and not found.due) for name, found in names],
-        ),
-        (
-            "run_waiting",
-            "gauge",
-            "1 if the run waits for people.",
-            [(name, found.ended == "waiting" and not found.due) for name, found in names],
-        ),
-        (
-            "run_busy",
-            "gauge",
-            "1 if a pass is writing now.",
-            [(name, is_written(found.folder)) for name, found in names],
-        ),
-        (
-            "run_batches_pending",
-            "gauge",
-            "Batches of answers that no pass has taken.",
-            [(name, found.n_pending) for name, found in names],
+    ages = [
+        (found.folder.name, begun - times[found.folder.name])
+        for found in looks
+        if found.folder.name in times
+    ]
+    families: list[tuple[str, str, Iterable[Sample]]] = [
+        ("runs", "Runs that can be read.", [("", len(looks))]),
+        ("runs_unreadable", "Runs that cannot be read.", [("", n_unreadable)]),
+        *(
+            (family, words, [(found.folder.name, value_of(found)) for found in looks])
+            for family, words, value_of in _OF_A_RUN
         ),
         (
             "run_last_record_seconds",
-            "gauge",
             "Seconds since the newest event; negative where a clock was set back.",
-            [(name, begun - times[name]) for name, _ in names if name in times],
+            ages,
         ),
-        ("disk_free_bytes", "gauge", "Free space where the runs are.", [("", usage.free)]),
+        ("disk_free_bytes", "Free space where the runs are.", [("", usage.free)]),
     ]
     lines = []
-    for family, kind, words, samples in families:
-        lines += [f"# HELP lakatos_{family} {words}", f"# TYPE lakatos_{family} {kind}"]
+    for family, words, samples in families:
+        lines += [f"# HELP lakatos_{family} {words}", f"# TYPE lakatos_{family} gauge"]
         lines += [f"lakatos_{family}{_labels(run)} {float(value):.10g}" for run, value in samples]
     return "\n".join(lines) + "\n"
 
 
-def _labels(run: str) -> str:
-    escaped = run.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-    return f'{{run="{escaped}"}}' if run else ""
+_OF_A_RUN: tuple[tuple[str, str, Callable[[PendingWork], float]], ...] = (
+    ("run_records", "Events in the journal.", lambda found: found.seq),
+    ("run_due", "1 if a pass would find something to do.", lambda found: found.due),
+    (
+        "run_concluded",
+        "1 if the last pass ended with a verdict that still stands.",
+        lambda found: found.ended == "concluded" and not found.due,
+    ),
+    (
+        "run_waiting",
+        "1 if the run waits for people.",
+        lambda found: found.ended == "waiting" and not found.due,
+    ),
+    ("run_busy", "1 if a pass is writing now.", lambda found: is_written(found.folder)),
+    (
+        "run_batches_pending",
+        "Batches of answers that no pass has taken.",
+        lambda found: found.n_pending,
+    ),
+)
+"""Gauges that every run has: name, words, and how the value is read."""
+
+
+def _labels(run_name: str) -> str:
+    escaped = run_name.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return f'{{run="{escaped}"}}' if run_name else ""
 
 
 def _last_time(folder: Path) -> float:

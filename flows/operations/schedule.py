@@ -151,8 +151,6 @@ def make_schedule(
     Raises:
         ScheduleError: More than one of them is given, one cannot be read, or it lies in the past.
     """
-    from zoneinfo import ZoneInfo
-
     moment = now or datetime.now(UTC)
     if not _NAME.fullmatch(name):
         raise ScheduleError(f"{name!r} cannot name a run: use letters, digits, '.', '_' and '-'.")
@@ -175,23 +173,32 @@ def make_schedule(
     )
     if cron:
         next_cron(made.cron, timezone, moment)
-    if at:
-        try:
-            found = datetime.fromisoformat(at)
-        except ValueError:
-            raise ScheduleError(
-                f"{at!r} is no time; give one such as 2030-05-01T06:00 or 2030-05-01T06:00+02:00."
-            ) from None
-        if found.tzinfo is None:
-            next_cron("* * * * *", timezone, moment)  # refuses an unknown zone
-            found = found.replace(tzinfo=ZoneInfo(timezone))
-        if found <= moment:
-            raise ScheduleError(
-                f"{found.isoformat()} lies in the past; it is {moment.isoformat(timespec='seconds')} now. Give a later "
-                "time, or begin at once with `lakatos run`."
-            )
-        made = replace(made, at=found.isoformat())
-    return made
+    return replace(made, at=_later_time(at, timezone, moment).isoformat()) if at else made
+
+
+def _later_time(at: str, timezone: str, moment: datetime) -> datetime:
+    """The time that ``at`` names, in ``timezone`` where it has no offset.
+
+    Raises:
+        ScheduleError: It is none, or lies in the past.
+    """
+    from zoneinfo import ZoneInfo
+
+    try:
+        found = datetime.fromisoformat(at)
+    except ValueError:
+        raise ScheduleError(
+            f"{at!r} is no time; give one such as 2030-05-01T06:00 or 2030-05-01T06:00+02:00."
+        ) from None
+    if found.tzinfo is None:
+        next_cron("* * * * *", timezone, moment)  # refuses an unknown zone
+        found = found.replace(tzinfo=ZoneInfo(timezone))
+    if found <= moment:
+        raise ScheduleError(
+            f"{found.isoformat()} lies in the past; it is {moment.isoformat(timespec='seconds')} now. Give a later "
+            "time, or begin at once with `lakatos run`."
+        )
+    return found
 
 
 def seconds_of(interval: str) -> float:
@@ -213,11 +220,13 @@ def seconds_of(interval: str) -> float:
     return seconds
 
 
-def schedule_of(run: str, schedules: Mapping[str, CampaignSchedule]) -> CampaignSchedule | None:
+def schedule_of(
+    run_name: str, schedules: Mapping[str, CampaignSchedule]
+) -> CampaignSchedule | None:
     """The schedule that carries a run; also one that begins a new run each time, and began this one."""
-    if run in schedules:
-        return schedules[run]
-    parent = schedules.get(re.sub(r"-\d{8}T\d{6}Z$", "", run))
+    if run_name in schedules:
+        return schedules[run_name]
+    parent = schedules.get(re.sub(r"-\d{8}T\d{6}Z$", "", run_name))
     return parent if parent is not None and parent.new_run else None
 
 

@@ -247,22 +247,13 @@ def tool_page(library: Library, name: str) -> str:
     standing = library.standing(draft.name)
     validated = [item for _, item in library.all(ToolValidated) if item.name == draft.name]
     plans = library.plans_with(draft.signature)
-    uses = [item for _, item in library.all(PlanUsed) if item.tool == draft.name]
-    text = [
-        item
-        for _, item in library.all(PlanUsed)
-        if item.signature == draft.signature and not item.tool
-    ]
     changed = library.changed_dependency(draft.name, TOOLS)
     parameters = [f"  {item.name}: {item.kind}" for item in draft.parameters]
+    stale = f"Not on offer: {changed}, which it calls, is not the version it was validated with."
     lines = [
         f"# {draft.name}",
         f"{standing.status}: {standing.reason}.",
-        *(
-            [f"Not on offer: {changed}, which it calls, is not the version it was validated with."]
-            if changed
-            else []
-        ),
+        *([stale] if changed else []),
         "",
         "## What it does in place of",
         draft.plan_text,
@@ -284,13 +275,23 @@ def tool_page(library: Library, name: str) -> str:
         ),
         "",
         "## Use",
-        f"{len(uses)} uses by the tool, {sum(item.success for item in uses)} of them succeeded; "
-        f"{sum(item.calls_saved for item in uses):g} calls saved.",
-        f"The text plan itself: {len(text)} uses, {sum(item.success for item in text)} succeeded.",
-        *(f"- failed ({item.failure}) in {item.study}" for item in uses if not item.success),
+        *_lines_on_use(library, draft),
         "",
         "## The last plan that it was read off",
         plan_text(plans[-1]) if plans else "none",
         "",
     ]
     return "\n".join(lines)
+
+
+def _lines_on_use(library: Library, draft: ToolDraft) -> list[str]:
+    """How often the tool was used, and its plan as text, and with what success."""
+    used = [item for _, item in library.all(PlanUsed)]
+    uses = [item for item in used if item.tool == draft.name]
+    text = [item for item in used if item.signature == draft.signature and not item.tool]
+    return [
+        f"{len(uses)} uses by the tool, {sum(item.success for item in uses)} of them succeeded; "
+        f"{sum(item.calls_saved for item in uses):g} calls saved.",
+        f"The text plan itself: {len(text)} uses, {sum(item.success for item in text)} succeeded.",
+        *(f"- failed ({item.failure}) in {item.study}" for item in uses if not item.success),
+    ]

@@ -9,7 +9,9 @@ import numpy as np
 from lakatos.flows.report.explain import ended_epochs, quality_by_epoch
 from lakatos.flows.report.figures import ReportFigures
 from lakatos.flows.report.reader import RunReading, scattered_option
-from lakatos.flows.stages.judging.epoch import accuracy_by_epoch, bias_of, dev_items, present_judges
+from lakatos.flows.stages.judging.epoch import accuracy_by_epoch, dev_items
+from lakatos.flows.stages.judging.seats import present_judges
+from lakatos.judges.bias import bias_of
 from lakatos.judges.errors import GateError
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.traces.step import Recorded
@@ -69,21 +71,24 @@ def bias_facts(reading: RunReading) -> list[tuple[str, str]]:
     return found
 
 
+def _error_rows(reading: RunReading) -> list[dict[str, Any]]:
+    """Errors as the verdict says them; before it, those of the leader and the first rivals on open trials."""
+    if reading.concluded is not None:
+        return [
+            item.model_dump() | {"label": reading.label(item.theory)}
+            for item in reading.concluded.errors
+        ]
+    blank = {"sealed": None, "sealed_error": None, "all": None, "sealed_score": None}
+    return [
+        {"theory": line.theory, "label": reading.label(line.theory), "open": line.error} | blank
+        for line in reading.board.standings
+        if line.theory == reading.leader or line.theory in reading.state.seeds
+    ]
+
+
 def error_facts(reading: RunReading, figures: ReportFigures) -> dict[str, Any]:
     """Mean squared errors of choice proportions, with the published ones beside them."""
-    concluded = reading.concluded
-    rows: list[dict[str, Any]] = []
-    if concluded is not None:
-        rows = [
-            item.model_dump() | {"label": reading.label(item.theory)} for item in concluded.errors
-        ]
-    else:
-        blank = {"sealed": None, "sealed_error": None, "all": None, "sealed_score": None}
-        rows = [
-            {"theory": line.theory, "label": reading.label(line.theory), "open": line.error} | blank
-            for line in reading.board.standings
-            if line.theory == reading.leader or line.theory in reading.state.seeds
-        ]
+    concluded, rows = reading.concluded, _error_rows(reading)
     folds = [item.record for item in reading.state.campaign.folds]
     truth = reading.state.campaign.truth.record if reading.state.campaign.truth else None
     names = (

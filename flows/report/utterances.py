@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakatos.flows.report.reader import RunReading
+from lakatos.flows.run.state import RunState
 from lakatos.language_models.ledger import spending_of
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
@@ -219,34 +220,55 @@ def _became(reading: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
     """What came of answers, by the digest of their record."""
     found: dict[Digest, list[tuple[bool, str]]] = defaultdict(list)
     state = reading.state
+    for part in (_of_readings, _of_drafts, _of_audits, _of_trials, _of_pairs):
+        for answer, passed, words in part(state):
+            found[answer].append((passed, words))
+    return found
+
+
+_Became = Iterator[tuple[Digest, bool, str]]
+"""Answers, whether what they said held, and in words what came of it."""
+
+
+def _of_readings(state: RunState) -> _Became:
     for case in state.roles.cases:
         for said in case.record.statements:
-            found[case.record.answer].append((said.supported, _in_words(said)))
+            yield case.record.answer, said.supported, _in_words(said)
         for name in ("hypothesis", "change"):
             if text := getattr(case.record, name):
-                found[case.record.answer].append((True, f"a conjecture ({name}): {text}"))
+                yield case.record.answer, True, f"a conjecture ({name}): {text}"
+
+
+def _of_drafts(state: RunState) -> _Became:
     for tried in state.roles.tried:
         record = tried.record
-        words = f"{record.name or 'theory'} {record.outcome}" + (
-            f": {record.reason}" if record.reason else ""
-        )
-        found[record.answer].append((record.outcome == "submitted", words))
+        why = f": {record.reason}" if record.reason else ""
+        words = f"{record.name or 'theory'} {record.outcome}{why}"
+        yield record.answer, record.outcome == "submitted", words
+
+
+def _of_audits(state: RunState) -> _Became:
     for audited in state.roles.audited:
         for passed, words, texts in (
             (True, "code and words agree", audited.record.held),
             (False, "code and words differ", audited.record.contradicted),
             (False, "cannot be tried", audited.record.not_tried),
         ):
-            found[audited.record.answer] += [(passed, f"{words}: {text}") for text in texts]
+            yield from ((audited.record.answer, passed, f"{words}: {text}") for text in texts)
+
+
+def _of_trials(state: RunState) -> _Became:
     for proposed in state.roles.trials_proposed:
         trials = proposed.record
-        words = f"{trials.n_trials} trials " + (
-            "can be asked" if trials.passed else f"refused: {trials.reason}"
-        )
+        said = "can be asked" if trials.passed else f"refused: {trials.reason}"
+        words = f"{trials.n_trials} trials {said}"
         if trials.left_out:
             words += f"; {len(trials.left_out)} of them left out: {'; '.join(trials.left_out)}"
         if trials.answer is not None:
-            found[trials.answer].append((trials.passed, words))
+            yield trials.answer, trials.passed, words
+
+
+def _of_pairs(state: RunState) -> _Became:
     for pair in state.judging.readings.values():
         levels = ", ".join(f"{name} {level:+d}" for name, level in pair.record.levels.items())
         read = [
@@ -255,7 +277,5 @@ def _became(reading: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
             if item.record.cycle == pair.record.cycle
             and item.record.subject.startswith(pair.record.candidate)
         ]
-        for digest in read[:1]:
-            words = f"all {pair.record.n_readings} readings of the pair: {levels}"
-            found[digest].append((not pair.record.contradicted, words))
-    return found
+        words = f"all {pair.record.n_readings} readings of the pair: {levels}"
+        yield from ((digest, not pair.record.contradicted, words) for digest in read[:1])

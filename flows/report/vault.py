@@ -10,9 +10,10 @@ import numpy as np
 from lakatos.flows.run.anchor_ledger import SUFFIX, AnchorLedger
 from lakatos.flows.run.run import read_state
 from lakatos.flows.stages.judging.anchor import anchor_of, ledger_of
-from lakatos.flows.stages.judging.epoch import anchor_accuracy, present_judges
+from lakatos.flows.stages.judging.seats import present_judges
 from lakatos.judges.anchor import AnchorItem
 from lakatos.judges.answer import ask
+from lakatos.judges.bias import anchor_accuracy
 from lakatos.judges.errors import AnchorError
 from lakatos.judges.judge import Judge
 from lakatos.judges.ledger import VaultReported

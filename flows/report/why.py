@@ -99,6 +99,17 @@ class WhyAnswer:
         yield from _lines(self.reason, "", "", depth or sys.maxsize)
 
 
+def _counted(ends: Sequence[Event]) -> tuple[int, int]:
+    """People and responses in the records where a walk to the evidence ends."""
+    arrived = [event for event in ends if event.kind == "answers_arrived"]
+    tables = [event for event in ends if event.kind != "answers_arrived"]
+    n_people = len({event.body["person"] for event in arrived}) or sum(
+        int(event.body.get("n_people", 0)) for event in tables
+    )
+    n_responses = sum(int(event.body["n_responses"]) for event in tables)
+    return n_people, n_responses or sum(int(event.body["n_answers"]) for event in arrived)
+
+
 def why(folder: Path, claim: str = "verdict") -> WhyAnswer:
     """Walk from a claim to the responses that carry it.
 
@@ -121,17 +132,11 @@ def why(folder: Path, claim: str = "verdict") -> WhyAnswer:
         seen: set[Digest] = set()
         reason = telling.reason(chosen, seen)
         ends = [by_digest[digest] for digest in seen if by_digest[digest].kind in RESPONSES]
-        arrived = [event for event in ends if event.kind == "answers_arrived"]
-        tables = [event for event in ends if event.kind != "answers_arrived"]
-        n_people = len({event.body["person"] for event in arrived}) or sum(
-            int(event.body.get("n_people", 0)) for event in tables
-        )
-        n_responses = sum(int(event.body["n_responses"]) for event in tables)
+        n_people, n_all = _counted(ends)
         record = trace.read(chosen).record
         carried: tuple[SupportingTrial, ...] = ()
         if isinstance(record, CampaignConcluded):
             carried = tuple(_carried(reading, record))
-        n_all = n_responses or sum(int(event.body["n_answers"]) for event in arrived)
         by_machine = reading.simulated or bool(reading.model)
         rests_on = _rests_on(n_all, n_people, by_machine=by_machine)
         return WhyAnswer(

@@ -15,9 +15,10 @@ from pydantic import BaseModel
 
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.investigate import investigate
-from lakatos.flows.roles.models import out_of_budget, roles_of
+from lakatos.flows.roles.models import RoleModels, out_of_budget, roles_of
 from lakatos.flows.roles.outcomes import outcomes_of
 from lakatos.flows.run.model_settings import RolesConfig
+from lakatos.flows.run.state import RunState
 from lakatos.language_models.call import RecordedCall, served_version
 from lakatos.language_models.client import ModelRequest
 from lakatos.language_models.clients.openai import OpenAIModel
@@ -38,7 +39,7 @@ from lakatos.theories.roles.exhibit import Exhibit
 from lakatos.theories.roles.question import RoleQuestion, pinned_request, request_of
 from lakatos.theories.roles.record import ModelsChosen, RoleAnswered
 from lakatos.traces.digest import Digest, digest_bytes
-from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.step import Recorded, StepContext, Trace
 
 if TYPE_CHECKING:
     from lakatos.flows.run.run import Run
@@ -166,7 +167,11 @@ async def _choose(
     """Decide who is asked, and whether the budget covers it; once."""
     roles, config = roles_of(run), run.config.roles
     routed = {question.role for question in questions if len(config.models_of(question.role)) > 1}
-    found = outcomes_of(run.state, lambda name, calls: _spent(run, name, calls)) if routed else ()
+    found = (
+        outcomes_of(run.state, lambda name, calls: _spent(run.trace, roles, name, calls))
+        if routed
+        else ()
+    )
     outcomes = [item for item in found if item.role in routed]
     inputs = dict.fromkeys(digest for question in questions for digest in question.inputs)
     cited = tuple(dict.fromkeys([*inputs, *(item.record for item in outcomes)]))
@@ -177,12 +182,12 @@ async def _choose(
         worst = NOTHING
         for question in questions:
             role = question.role
-            arms = [_arm(run, config, name) for name in config.models_of(role)]
+            arms = [_arm(run.state, roles, config, name) for name in config.models_of(role)]
             choice = choose(role, arms, context.rng, outcomes=outcomes)
             who = _AskedModel(choice, roles.contexts[choice.model])
             chosen.append(who)
             try:
-                request, _ = _request(run, question, who, cycle)
+                request, _ = _request(run.config.roles, roles_of(run), question, who, cycle)
             except ContextTooLongError:
                 continue
             sent = pinned_request(request, roles.rules(question.role, cycle))
@@ -193,7 +198,7 @@ async def _choose(
         try:
             roles.ledger.check(worst, f"{len(questions)} questions to {stage} in cycle {cycle}")
         except BudgetExhaustedError as error:
-            reason = out_of_budget(run, error)
+            reason = out_of_budget(run.config, run.folder, error)
         return ModelsChosen(
             cycle=cycle,
             stage=stage,
@@ -216,22 +221,16 @@ async def _ask(
     run: Run, place: dict[str, int | str], question: RoleQuestion[Any], who: _AskedModel
 ) -> _DraftReply:
     """One question to one model; a call that the trace holds is not made again."""
-    caller, rules = (
-        roles_of(run).callers[who.model],
-        roles_of(run).rules(question.role, int(place["cycle"])),
-    )
+    roles, cycle = roles_of(run), int(place["cycle"])
+    caller, rules = roles.callers[who.model], roles.rules(question.role, cycle)
     position = _position(place, question)
     made: list[Digest] = []
     cited = list(question.inputs)
 
     async def ask(request: ModelRequest, number: int) -> RecordedCall:
+        tried, inputs = {**position, "try": number}, tuple(dict.fromkeys(cited))
         sent = pinned_request(request, rules)
-        called = await caller.ask(
-            sent,
-            role=question.role,
-            position={**position, "try": number},
-            inputs=tuple(dict.fromkeys(cited)),
-        )
+        called = await caller.ask(sent, role=question.role, position=tried, inputs=inputs)
         made.append(called.digest)
         return called
 
@@ -239,13 +238,9 @@ async def _ask(
         return _DraftReply(outcome, reason, None, tuple(calls), (), rules, is_cut=True)
 
     try:
+        room = who.context_tokens
         looked = await investigate(
-            run,
-            question,
-            model=who.model,
-            context_tokens=who.context_tokens,
-            position=position,
-            rules=rules,
+            run, question, model=who.model, context_tokens=room, position=position, rules=rules
         )
         if looked is not None:
             made += looked.record.calls
@@ -253,9 +248,8 @@ async def _ask(
         silent = run.trace.recorded("answer", question.inputs, position)
         if silent is not None and isinstance(silent.record, RoleAnswered):
             return cut(silent.record.outcome, silent.record.reason, silent.record.calls)
-        request, shown = _request(
-            run, question, who, int(place["cycle"]), looked.exhibits if looked else ()
-        )
+        found = looked.exhibits if looked else ()
+        request, shown = _request(run.config.roles, roles, question, who, cycle, found)
         said = await ask_for(question.answer, ask, request)
     except ContextTooLongError:
         return cut("too_long", "the question does not fit the model's context")
@@ -264,7 +258,7 @@ async def _ask(
             f"the rules of the study cannot be pinned for model {who.model!r}: {error}"
         ) from error
     except BudgetExhaustedError as error:
-        return cut("out_of_budget", out_of_budget(run, error))
+        return cut("out_of_budget", out_of_budget(run.config, run.folder, error))
     except LanguageModelError as error:
         if run.config.roles.unreachable == "stop":
             raise FlowError(
@@ -324,28 +318,28 @@ def _position(place: dict[str, int | str], question: RoleQuestion[Any]) -> dict[
 
 
 def _request(
-    run: Run,
+    config: RolesConfig,
+    roles: RoleModels,
     question: RoleQuestion[Any],
     who: _AskedModel,
     cycle: int,
     found: Sequence[Exhibit] = (),
 ) -> tuple[ModelRequest, tuple[Exhibit, ...]]:
-    roles = roles_of(run)
     return request_of(
         question,
         roles.rules(question.role, cycle),
-        run.config.roles.sampling(),
+        config.sampling(),
         secret=roles.secret,
         context_tokens=who.context_tokens,
         found=found,
     )
 
 
-def _arm(run: Run, config: RolesConfig, name: str) -> RoutingArm:
-    settings = roles_of(run).settings[name]
+def _arm(state: RunState, roles: RoleModels, config: RolesConfig, name: str) -> RoutingArm:
+    settings = roles.settings[name]
     return RoutingArm(
         model=name,
-        version=_version_now(run, name),
+        version=_version_now(state, roles, name),
         expected_cost=_expected_cost(settings.price, config),
     )
 
@@ -356,18 +350,18 @@ def _expected_cost(price: Price, config: RolesConfig) -> float:
     return money or 1.0
 
 
-def _version_now(run: Run, name: str) -> Digest:
+def _version_now(state: RunState, roles: RoleModels, name: str) -> Digest:
     """Of what answered last under this name in a stage that is over; what is declared, before anything has."""
-    last = [item.record for item in run.state.roles.answered.values() if item.record.model == name]
-    return last[-1].served if last else roles_of(run).settings[name].version
+    last = [item.record for item in state.roles.answered.values() if item.record.model == name]
+    return last[-1].served if last else roles.settings[name].version
 
 
-def _spent(run: Run, name: str, calls: Sequence[Digest]) -> float:
+def _spent(trace: Trace, roles: RoleModels, name: str, calls: Sequence[Digest]) -> float:
     """Of these calls, in the unit of `_expected_cost`."""
-    price = roles_of(run).settings[name].price
+    price = roles.settings[name].price
     if not (price.input or price.output):
         return float(len(calls))
-    records = [run.trace.get(digest, LanguageModelCalled) for digest in calls]
+    records = [trace.get(digest, LanguageModelCalled) for digest in calls]
     return (
         sum(
             item.n_prompt_tokens * price.input + item.n_completion_tokens * price.output

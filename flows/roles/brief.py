@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 
-from lakatos.flows.roles.models import roles_of
-from lakatos.flows.run.run import Run
-from lakatos.theories.record import Diagnosis
+from lakatos.experiments.task import Domain
+from lakatos.flows.roles.models import RoleModels
+from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.theories.record import Diagnosis, TheoryScored
 from lakatos.theories.roles.exhibit import Exhibit, case_exhibit, rounded
 from lakatos.theories.roles.overview import (
     people_exhibit,
@@ -41,71 +46,93 @@ class CycleCase:
     inputs: tuple[Digest, ...]
 
 
-def case_of(run: Run, diagnosis: Recorded[Diagnosis]) -> CycleCase:
+def case_of(known: RunEvidence, diagnosis: Recorded[Diagnosis]) -> CycleCase:
     """The case file and the evidence behind it, as exhibits."""
-    record, state = diagnosis.record, run.state
+    record, state = diagnosis.record, known.state
     pair = (record.loser, record.leader)
-    experiments = list(state.experiments.collected)
-    inputs = [diagnosis.digest, *(item.digest for item in state.experiments.collected.values())]
-    tables = [
-        table_exhibits(
-            run.domain,
-            run.trials(name),
-            state.experiments.collected[name].digest,
-            {
-                state.theories.name(theory): state.theories.scores[theory, name].record
-                for theory in pair
-            },
-            name,
-        )
-        for name in reversed(experiments)
-    ]
-    # The first part of every experiment, then the second ones, so that all are shown where room is short.
-    longest = max(map(len, tables), default=0)
-    evidence = [parts[at] for at in range(longest) for parts in tables if at < len(parts)]
     board = state.board()
     ranked = [line.theory for line in board.standings]
+    names = {theory: state.theories.name(theory) for theory in {*pair, *ranked}}
+    people = _exhibit_of_people(known, ranked)
+    checked = {theory: state.theories.checked[theory].record for theory in ranked}
+    background = [standing_exhibit(board, checked, names), *([people] if people else [])]
+    inputs = [diagnosis.digest, *(item.digest for item in state.experiments.collected.values())]
+    inputs += _scores_behind(state, ranked, pair)
+    return CycleCase(
+        leader=record.leader,
+        loser=record.loser,
+        study=study_of(known.config, known.domain),
+        file=case_exhibit(record, diagnosis.digest, names),
+        background=tuple(background),
+        evidence=_tables_of_answers(known, pair),
+        inputs=tuple(dict.fromkeys(inputs)),
+    )
+
+
+def _tables_of_answers(known: RunEvidence, pair: tuple[Digest, Digest]) -> tuple[Exhibit, ...]:
+    """Answers of every experiment beside what both theories predict, the newest experiment first.
+
+    The first part of every experiment, then the second ones, so that all are shown where room is short.
+    """
+    state = known.state
+    tables = [
+        table_exhibits(
+            known.domain,
+            known.trials(name),
+            state.experiments.collected[name].digest,
+            _scores_in(state, pair, name),
+            name,
+        )
+        for name in reversed(list(state.experiments.collected))
+    ]
+    parts = chain.from_iterable(zip_longest(*tables))
+    return tuple(part for part in parts if part is not None)
+
+
+def _scores_in(
+    state: RunState, theories: Iterable[Digest], experiment: str
+) -> dict[str, TheoryScored]:
+    """Scores of theories in an experiment, by the theory's name."""
+    scores = state.theories.scores
+    return {state.theories.name(theory): scores[theory, experiment].record for theory in theories}
+
+
+def _exhibit_of_people(known: RunEvidence, ranked: Sequence[Digest]) -> Exhibit | None:
+    """How people differ in how well the ranked theories predict them."""
+    state = known.state
+    experiments = list(state.experiments.collected)
     scores = {
         state.theories.name(theory): {
             name: state.theories.scores[theory, name].record for name in experiments
         }
         for theory in ranked
     }
-    people = people_exhibit(
-        {name: run.trials(name) for name in experiments},
-        scores,
-        state.experiments.collected[experiments[-1]].digest,
-    )
-    inputs += [
-        state.theories.scores[theory, name].digest for theory in ranked for name in experiments
-    ]
-    inputs += [
-        item.digest
-        for key, item in state.theories.scores.items()
-        if key[0] in pair and key[0] not in ranked
-    ]
-    names = {theory: state.theories.name(theory) for theory in {*pair, *ranked}}
-    known = {theory: state.theories.checked[theory].record for theory in ranked}
-    background = [standing_exhibit(board, known, names), *([people] if people else [])]
-    return CycleCase(
-        leader=record.leader,
-        loser=record.loser,
-        study=study_of(run),
-        file=case_exhibit(record, diagnosis.digest, names),
-        background=tuple(background),
-        evidence=tuple(evidence),
-        inputs=tuple(dict.fromkeys(inputs)),
-    )
+    trials = {name: known.trials(name) for name in experiments}
+    return people_exhibit(trials, scores, state.experiments.collected[experiments[-1]].digest)
 
 
-def study_of(run: Run) -> Exhibit:
+def _scores_behind(
+    state: RunState, ranked: Sequence[Digest], pair: tuple[Digest, Digest]
+) -> list[Digest]:
+    """Records of the scores that a case rests on: of all ranked theories, and of the pair where it is not ranked."""
+    found = [
+        state.theories.scores[theory, name].digest
+        for theory in ranked
+        for name in state.experiments.collected
+    ]
+    unranked = set(pair).difference(ranked)
+    return found + [
+        item.digest for key, item in state.theories.scores.items() if key[0] in unranked
+    ]
+
+
+def study_of(config: CampaignConfig, domain: Domain) -> Exhibit:
     """What the study asks, for every role."""
-    return study_exhibit(run.config.question, run.domain, run.config.space)
+    return study_exhibit(config.question, domain, config.space)
 
 
-def fate_exhibit(run: Run) -> Exhibit | None:
+def fate_exhibit(state: RunState) -> Exhibit | None:
     """What became of earlier proposals of language models, the best draft of each lens and cycle."""
-    state = run.state
     tried = [item.record for item in state.roles.tried]
     best = dict.fromkeys(best_drafts(tried))
     ends = {(item.cycle, item.lens): item for item in tried}
@@ -115,15 +142,14 @@ def fate_exhibit(run: Run) -> Exhibit | None:
     counts = Counter((item.cycle, item.lens) for item in tried)
     lines = [
         f"cycle {item.cycle}, {item.lens}, {counts[item.cycle, item.lens]} drafts: "
-        f"{item.name or 'no name'} ({item.change}): {_fate(run, item)}"
+        f"{item.name or 'no name'} ({item.change}): {_fate(state, item)}"
         for item in shown
     ]
     return Exhibit("what became of earlier proposals", lines) if lines else None
 
 
-def _fate(run: Run, item: SuccessorTried) -> str:
+def _fate(state: RunState, item: SuccessorTried) -> str:
     """One proposal's way: refused, outdone, judged, or among the rivals, with its figures."""
-    state = run.state
     if item.outcome != "submitted":
         return f"{item.outcome}: {item.reason[:200]}"
     figures = f"squared error {rounded(item.error or 0.0)} when it was written"
@@ -150,19 +176,19 @@ class RoleNotebook:
     """Records of the answers that hold them."""
 
 
-def notebook(run: Run, role: str) -> RoleNotebook:
+def notebook(evidence: RunEvidence, models: RoleModels, role: str) -> RoleNotebook:
     """The newest notes that fit, each once; what a pinned rule forbids is left out."""
     lines: list[str] = []
     inputs: list[Digest] = []
     said: set[str] = set()
     room = NOTEBOOK_CHARACTERS
-    for item in reversed(list(run.state.roles.answered.values())):
+    for item in reversed(list(evidence.state.roles.answered.values())):
         record = item.record
         if record.role != role or record.answer is None:
             continue
-        answer = run.trace.artifacts.get_json(record.answer)
+        answer = evidence.artifacts.get_json(record.answer)
         note = " ".join(str(answer.get("note") or "").split())
-        note = conjecture(note, roles_of(run).rules(role, record.cycle))
+        note = conjecture(note, models.rules(role, record.cycle))
         if not note or note in said:
             continue
         said.add(note)

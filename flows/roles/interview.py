@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.participants.language_model import (
@@ -22,9 +23,11 @@ from lakatos.experiments.participants.language_model import (
 from lakatos.experiments.participants.source import Recruitment
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import ModelTakesPart, PeopleRecruited, SessionHeld
+from lakatos.experiments.task import Domain
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.call import RecordedCall, served_version
 from lakatos.language_models.client import ModelRequest, TokenSampling
 from lakatos.language_models.clients.openai import OpenAIModel
@@ -56,15 +59,15 @@ async def check_participant(run: Run) -> None:
     roles_of(run).contexts[name] = ready.context_tokens or CONTEXT_TOKENS
 
 
-def words_of_missing_answers(run: Run) -> tuple[str, ...]:
+def words_of_missing_answers(config: CampaignConfig, domain: Domain) -> tuple[str, ...]:
     """What becomes of answers that a language model does not give, for the preregistration; nothing for people."""
-    if not run.config.participants.model:
+    if not config.participants.model:
         return ()
     who = (
-        f"The language model {run.config.participants.model!r} answers in place of people, in a session of its own for "
+        f"The language model {config.participants.model!r} answers in place of people, in a session of its own for "
         "each participant; its answers are never scored together with people's."
     )
-    return (who, MISSING, *([MISSING_IN_SCHEDULE] if run.domain.sequential else []))
+    return (who, MISSING, *([MISSING_IN_SCHEDULE] if domain.sequential else []))
 
 
 async def interview(
@@ -112,7 +115,7 @@ async def interview(
     )
     for failed in found:
         if isinstance(failed, BaseException):
-            raise _explained(run, name, failed)
+            raise _explained(run.folder, name, failed)
     sessions = [session for session in found if isinstance(session, ModelSession)]
     for session in sessions:
         _write_down(run, prepared, session)
@@ -181,7 +184,7 @@ def _write_down(run: Run, prepared: Recorded[ModelTakesPart], session: ModelSess
     )
 
 
-def _explained(run: Run, experiment: str, error: BaseException) -> BaseException:
+def _explained(folder: Path, experiment: str, error: BaseException) -> BaseException:
     """The error with what to do, where the run can go on from here."""
     if isinstance(error, BudgetExhaustedError):
         said = (
@@ -191,11 +194,11 @@ def _explained(run: Run, experiment: str, error: BaseException) -> BaseException
         )
         return FlowError(
             f"the budget for language models is exhausted: {said} Nothing is lost: raise it with "
-            f"`lakatos models budget {run.folder}` and go on with `lakatos resume {run.folder}`."
+            f"`lakatos models budget {folder}` and go on with `lakatos resume {folder}`."
         )
     if isinstance(error, LanguageModelError):
         return FlowError(
             f"the language model that takes part in experiment {experiment} gave no answer: {error} Nothing is lost: "
-            f"`lakatos resume {run.folder}` goes on from here."
+            f"`lakatos resume {folder}` goes on from here."
         )
     return error

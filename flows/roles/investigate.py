@@ -6,6 +6,7 @@ as records bear it out.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -112,16 +113,16 @@ async def _look(
         max_result_characters=MOST_CHARACTERS,
         context_tokens=context_tokens,
     )
-    toolbox, sampling = toolbox_of(run), config.sampling()
+    toolbox, sampling = toolbox_of(run.evidence), config.sampling()
     try:
         context, exhibits = _context(
-            question, names_exhibit(run), prompt, rules, sampling, toolbox.offers, limits
+            question, names_exhibit(run.state), prompt, rules, sampling, toolbox.offers, limits
         )
         setting = ConversationSetting(
             model=speaker,
             prompt=prompt,
             toolbox=toolbox,
-            record=_in_turn(run, TracedTools(run.trace, position, inputs)),
+            record=_in_turn(roles.bench, TracedTools(run.trace, position, inputs)),
             compactor=ExtractiveCompactor(),
             rules=rules,
             situation=lambda: GuardSituation(records=records_of(exhibits)),
@@ -167,13 +168,13 @@ def _context(
     )
 
 
-def _in_turn(run: Run, record: TracedTools) -> Any:
+def _in_turn(bench: asyncio.Lock, record: TracedTools) -> Any:
     """Calls one at a time: the laboratory keeps likelihoods that several threads must not change together."""
 
     async def recorder(
         position: int, prepared: PreparedCall, work: Callable[[], Awaitable[ToolResult]]
     ) -> tuple[str, ToolResult]:
-        async with roles_of(run).bench:
+        async with bench:
             return await record(position, prepared, work)
 
     return recorder

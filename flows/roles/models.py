@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakatos.flows.errors import FlowError
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.call import ModelCaller
 from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.clients.openai import OpenAIModel
@@ -70,19 +72,19 @@ def budget_in(trace: Trace, study: Budget) -> Budget:
     return raised[-1] if raised else study
 
 
-def out_of_budget(run: Run, error: Exception) -> str:
+def out_of_budget(config: CampaignConfig, folder: Path, error: Exception) -> str:
     """Why no model is asked, where the study goes on without.
 
     Raises:
         FlowError: The study stops where its budget is exhausted.
     """
-    if run.config.roles.exhausted == "stop":
+    if config.roles.exhausted == "stop":
         said = str(error).replace(
             "Raise the budget in the study file and resume, or ask for less.", ""
         )
         raise FlowError(
             f"the budget for language models is exhausted: {said.strip()} Nothing is lost: raise it with "
-            f"`lakatos models budget {run.folder}` and go on with `lakatos resume {run.folder}`."
+            f"`lakatos models budget {folder}` and go on with `lakatos resume {folder}`."
         ) from error
     return "the budget does not cover it"
 

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
+from lakatos.flows.run.state import RunState
 from lakatos.memory.errors import LibraryCorruptError
 from lakatos.memory.library import Library, Valid, library_from_bytes, load_library, rebuild
 from lakatos.memory.plan import Plan
@@ -190,18 +192,18 @@ async def take_library(run: Run) -> None:
         run.progress.note(taken.record.problem)
 
 
-def library_in(run: Run) -> Library:
+def library_in(evidence: RunEvidence) -> Library:
     """All that a campaign may recall: what it took, and what it has learned itself."""
-    if run.config.memory.arm == "none":
+    if evidence.config.memory.arm == "none":
         return Library()
-    taken = run.state.memory.taken
+    taken = evidence.state.memory.taken
     if taken is None:
-        return run.state.memory.library
-    library = taken_library(run, taken.record.library)
-    if run.state.memory.looked_at is not None:
-        gone = run.state.memory.looked_at.record
+        return evidence.state.memory.library
+    library = taken_library(evidence, taken.record.library)
+    if evidence.state.memory.looked_at is not None:
+        gone = evidence.state.memory.looked_at.record
         library = library.without(gone.hidden, gone.doubted)
-    return library.joined(run.state.memory.library)
+    return library.joined(evidence.state.memory.library)
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,7 @@ async def look_at_library(run: Run, cycle: int) -> None:
     taken = run.state.memory.taken
     if taken is None or not taken.record.n_lessons + taken.record.n_tools:
         return
-    known = taken_library(run, taken.record.library)
+    known = taken_library(run.evidence, taken.record.library)
 
     def work(context: StepContext) -> LibraryLookedAt:
         gone = gone_since(run.folder.parent, known)
@@ -245,34 +247,34 @@ async def look_at_library(run: Run, cycle: int) -> None:
         run.progress.note(f"{gone} lessons of earlier campaigns no longer count")
 
 
-def taken_library(run: Run, artifact: Digest) -> Library:
+def taken_library(evidence: RunEvidence, artifact: Digest) -> Library:
     """The library that a campaign took when it began."""
-    if artifact not in run.libraries:
-        run.libraries[artifact] = library_from_bytes(run.trace.artifacts.get(artifact))
-    return run.libraries[artifact]
+    if artifact not in evidence.libraries:
+        evidence.libraries[artifact] = library_from_bytes(evidence.artifacts.get(artifact))
+    return evidence.libraries[artifact]
 
 
-def validity_in(run: Run) -> Valid:
+def validity_in(state: RunState) -> Valid:
     """Which records count: all but the seats of judges that were displaced."""
-    displaced = run.state.seats.displaced
+    displaced = state.seats.displaced
     return lambda digest: digest not in displaced
 
 
-def cited(run: Run, *kinds: type) -> list[Digest]:
+def cited(state: RunState, *kinds: type) -> list[Digest]:
     """Records of a campaign's memory that a step which recalls is derived from."""
     own = [
         digest
-        for digest, item in run.state.memory.library.entries
+        for digest, item in state.memory.library.entries
         if not kinds or isinstance(item, kinds)
     ]
-    return own + ([run.state.memory.taken.digest] if run.state.memory.taken else [])
+    return own + ([state.memory.taken.digest] if state.memory.taken else [])
 
 
-def recall_in(run: Run, *kinds: str) -> LessonRecall:
+def recall_in(evidence: RunEvidence, *kinds: str) -> LessonRecall:
     """How a campaign recalls: not at all, or by shared words."""
-    if run.config.memory.arm == "none":
+    if evidence.config.memory.arm == "none":
         return RecallNothing()
-    return LexicalRecall(library_in(run), validity_in(run), kinds)
+    return LexicalRecall(library_in(evidence), validity_in(evidence.state), kinds)
 
 
 def note_recalled(
@@ -292,7 +294,7 @@ def note_recalled(
     return run.record(
         record,
         name="recall",
-        inputs=cited(run),
+        inputs=cited(run.state),
         position={"cycle": cycle, "stage": situation.stage},
     )
 
@@ -315,26 +317,26 @@ async def advise(run: Run, diagnosis: Diagnosis) -> RevisionAdvice:
     """Recall pitfalls like this diagnosis, and what won in earlier campaigns as far as it fits these people."""
     if run.config.memory.arm == "none":
         return RevisionAdvice()
-    library, valid = library_in(run), validity_in(run)
+    library, valid = library_in(run.evidence), validity_in(run.state)
     pitfalls = library.recall(run.config.domain, diagnosis.location, valid=valid)
     leader = run.theory(diagnosis.leader).composition or {}
     known = {composition_of(leader, {}).key} if leader else set()
-    winners = winners_in(run) if library_fits(run.state) else []
+    winners = winners_in(run.evidence) if library_fits(run.state) else []
     starts = starts_of_winners(winners, run.family.grammar, known)
     return RevisionAdvice(
         warnings=tuple(item.mistake.split("; ")[-1] for item in pitfalls),
         starts=starts[: max(run.config.theories.candidates // START_SHARE, 1)],
         remedies=shared_mechanisms(starts, leader),
-        inputs=tuple(cited(run)),
+        inputs=tuple(cited(run.state)),
     )
 
 
-def winners_in(run: Run) -> list[TheoryWon]:
+def winners_in(evidence: RunEvidence) -> list[TheoryWon]:
     """Theories of earlier campaigns of the domain that these answers had no part in, the most promising first."""
-    if not run.config.memory.takes_winners:
+    if not evidence.config.memory.takes_winners:
         return []
-    there = library_in(run).winners(run.config.domain, validity_in(run))
-    answers = answers_of(run.config.participants)
+    there = library_in(evidence).winners(evidence.config.domain, validity_in(evidence.state))
+    answers = answers_of(evidence.config.participants)
     return rank_winners([item for item in there if is_news(item, answers)])
 
 
@@ -381,14 +383,18 @@ def recall_about(
     """What comes back when theories are revised, on record; nothing where nothing does."""
     names = (run.state.theories.name(diagnosis.leader), run.state.theories.name(diagnosis.loser))
     situation = RecallSituation(domain=run.config.domain, stage=stage, rivals=names, failed=failed)
-    return note_recalled(run, cycle, situation, recall_in(run, *kinds).recall(situation, most))
+    return note_recalled(
+        run, cycle, situation, recall_in(run.evidence, *kinds).recall(situation, most)
+    )
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-def offers_in(run: Run) -> dict[str, tuple[ToolDraft, ToolStanding]]:
+def offers_in(evidence: RunEvidence) -> dict[str, tuple[ToolDraft, ToolStanding]]:
     """Learned tools on offer in a campaign, with their record of success."""
     return (
-        library_in(run).offers(TOOLS, validity_in(run)) if run.config.memory.arm == "tools" else {}
+        library_in(evidence).offers(TOOLS, validity_in(evidence.state))
+        if evidence.config.memory.arm == "tools"
+        else {}
     )

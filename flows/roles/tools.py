@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lakatos.flows.roles.remember import library_in, offers_in, recall_in, validity_in
+from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.state import RunState
 from lakatos.language_models.tool import Toolbox
 from lakatos.memory.signature import canonical_form
 from lakatos.memory.tools import caller_on, tools_on
@@ -15,53 +17,53 @@ from lakatos.theories.bench import TheoryBench
 from lakatos.theories.roles.exhibit import Exhibit
 
 if TYPE_CHECKING:
-    from lakatos.flows.run.run import Run
+    pass
 
 BENCH_DRAWS = 256
 
 
-def bench_of(run: Run) -> TheoryBench:
+def bench_of(evidence: RunEvidence) -> TheoryBench:
     """The run's theories and answers, as they are now; nothing that is sealed or hidden is on it."""
     return TheoryBench(
-        laboratory=run.laboratory,
-        theories={digest: run.theory(digest) for digest in run.state.theories.checked},
-        answers={name: run.trials(name) for name in run.state.experiments.collected},
-        shelf=run.trace.artifacts,
-        space=run.config.space,
-        seed=run.config.seed,
-        n_draws=min(run.config.theories.draws, BENCH_DRAWS),
-        grammar=run.family.grammar,
+        laboratory=evidence.laboratory,
+        theories={digest: evidence.theory(digest) for digest in evidence.state.theories.checked},
+        answers={name: evidence.trials(name) for name in evidence.state.experiments.collected},
+        shelf=evidence.artifacts,
+        space=evidence.config.space,
+        seed=evidence.config.seed,
+        n_draws=min(evidence.config.theories.draws, BENCH_DRAWS),
+        grammar=evidence.family.grammar,
     )
 
 
-def toolbox_of(run: Run) -> Toolbox:
+def toolbox_of(evidence: RunEvidence) -> Toolbox:
     """The tools that the study names, and the learned ones on offer.
 
     What a learned tool calls is part of its own call, as what a verb does is of the verb's.
     """
-    named, bench, memory = run.config.roles.tools, bench_of(run), recall_in(run)
+    named, bench, memory = evidence.config.roles.tools, bench_of(evidence), recall_in(evidence)
     call = caller_on(bench, memory)
 
     async def invoke(name: str, arguments: Mapping[str, Any]) -> Any:
         return await asyncio.to_thread(call, name, arguments)
 
-    library = library_in(run)
+    library = library_in(evidence)
     learned = [
         LearnedTool(draft, canonical_form(plans[-1].steps), standing, invoke)
-        for draft, standing in offers_in(run).values()
-        if (plans := library.plans_with(draft.signature, validity_in(run)))
+        for draft, standing in offers_in(evidence).values()
+        if (plans := library.plans_with(draft.signature, validity_in(evidence.state)))
     ]
     return Toolbox([*(tool for tool in tools_on(bench, memory) if tool.name in named), *learned])
 
 
-def names_exhibit(run: Run) -> Exhibit:
+def names_exhibit(state: RunState) -> Exhibit:
     """What tools can be called on: experiments, and theories by name, or by digest where another has the same name."""
-    names = [item.record.name for item in run.state.theories.checked.values()]
+    names = [item.record.name for item in state.theories.checked.values()]
     theories = [
         item.record.name if names.count(item.record.name) == 1 else digest[:12]
-        for digest, item in run.state.theories.checked.items()
+        for digest, item in state.theories.checked.items()
     ]
     return Exhibit(
         "names for tools",
-        {"theories": theories, "experiments": list(run.state.experiments.collected)},
+        {"theories": theories, "experiments": list(state.experiments.collected)},
     )

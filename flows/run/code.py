@@ -82,10 +82,9 @@ def used_by(texts: Mapping[str, bytes], domain: str) -> dict[str, bytes]:
     used = {name for name in texts if name not in others and name not in LISTS}
     waiting = list(used)
     while waiting:
-        for name in _imports(texts[waiting.pop()], texts):
-            if name in others and name not in used:
-                used.add(name)
-                waiting.append(name)
+        new = others.intersection(_imports(texts[waiting.pop()], texts)) - used
+        used |= new
+        waiting += new
     return {name: text for name, text in texts.items() if name in used}
 
 

@@ -10,6 +10,7 @@ from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.memory.library import Library
 from lakatos.theories.families.family import Family
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
@@ -31,6 +32,8 @@ class RunEvidence:
     """Theories that were read already."""
     tables: dict[Digest, Trials]
     """Trial tables that were read already, by artifact."""
+    libraries: dict[Digest, Library]
+    """Libraries of earlier campaigns that were read already, by artifact."""
 
     def form(self, digest: Digest) -> Theory:
         """A checked theory with its declared ranges, read from its artifact."""

@@ -62,23 +62,23 @@ def check_collects(folder: Path) -> None:
             trace.check_place()
 
 
-def find_run(run: str, runs: Path) -> Path:
+def find_run(run_name: str, runs: Path) -> Path:
     """The folder of a run given by name or path; the newest run for an empty name.
 
     Raises:
         RunMissingError: There is none.
     """
-    if not run:
+    if not run_name:
         found = run_folders(runs)
         if not found:
             raise RunMissingError(
                 f"there are no runs in {runs}. `lakatos demo` makes one; --runs names another folder."
             )
         return found[-1]
-    for folder in (Path(run), runs / run):
+    for folder in (Path(run_name), runs / run_name):
         if located(folder / JOURNAL_FILE).exists():
             return folder
     known = ", ".join(sorted(folder.name for folder in run_folders(runs))) or "none"
     raise RunMissingError(
-        f"there is no run {run!r} in {runs} (runs there: {known}). `lakatos status` lists them."
+        f"there is no run {run_name!r} in {runs} (runs there: {known}). `lakatos status` lists them."
     )

@@ -130,6 +130,7 @@ class Run:
             self.trace.artifacts,
             self._forms,
             self._trials,
+            self.libraries,
         )
 
     def form(self, digest: Digest) -> Theory:

@@ -262,8 +262,8 @@ class ParticipantsConfig(ConfigSection):
         _known("source", source, SOURCES)
         return source
 
-    @model_validator(mode="after")
-    def _complete(self) -> ParticipantsConfig:
+    def _check_keys(self) -> None:
+        """Refuse keys that mean nothing to the source."""
         for key, field in type(self).model_fields.items():
             applies = [name for name, source in SOURCES.items() if key in source.keys]
             if (
@@ -272,6 +272,10 @@ class ParticipantsConfig(ConfigSection):
                 and getattr(self, key) != field.default
             ):
                 raise ValueError(only_for(key, applies, self.source))
+
+    @model_validator(mode="after")
+    def _complete(self) -> ParticipantsConfig:
+        self._check_keys()
         if self.source == "archival" and bool(self.archive) == bool(self.file):
             raise ValueError(
                 "the source 'archival' needs the key 'archive', or 'file', and not both"
@@ -284,6 +288,11 @@ class ParticipantsConfig(ConfigSection):
             raise ValueError("the source 'language_model' needs the key 'model'")
         if any(not persona.strip() for persona in self.personas):
             raise ValueError("personas: one is empty; say who it is, or leave it out")
+        self._check_rule()
+        return self
+
+    def _check_rule(self) -> None:
+        """Refuse a hidden rule that is missing, said twice, or cannot be read."""
         if self.program_file:
             raise ValueError(
                 "program_file is read with a study file only; give the text itself as program"
@@ -299,7 +308,6 @@ class ParticipantsConfig(ConfigSection):
                 read_program(TheoryProgram(self.program, "hidden"))
             except TheoryError as error:
                 raise ValueError(f"program: {str(error).removesuffix('.')}") from None
-        return self
 
 
 class ExclusionsConfig(ConfigSection):

@@ -28,7 +28,7 @@ async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
     names += [line.theory for line in board.standings if line.theory not in names][:OTHERS]
 
     def work(context: StepContext) -> Diagnosis:
-        predictions = predictions_of(run, names)
+        predictions = predictions_of(run.evidence, names)
         return diagnose(
             cycle,
             predictions[0],
@@ -58,20 +58,20 @@ def scores_behind(state: RunState, names: Sequence[Digest]) -> list[Digest]:
     ]
 
 
-def predictions_of(run: Run, names: Sequence[Digest]) -> list[TheoryPredictions]:
+def predictions_of(evidence: RunEvidence, names: Sequence[Digest]) -> list[TheoryPredictions]:
     """What theories, with the people whom all open answers show, say of every experiment."""
-    trials = [run.trials(name) for name in run.state.experiments.collected]
-    theories = [run.theory(name) for name in names]
-    evidence = run.laboratory.evidence_of(theories, trials, run.config.theories.draws)
+    trials = [evidence.trials(name) for name in evidence.state.experiments.collected]
+    theories = [evidence.theory(name) for name in names]
+    said = evidence.laboratory.evidence_of(theories, trials, evidence.config.theories.draws)
     return [
         TheoryPredictions(
             name,
-            run.state.theories.name(name),
+            evidence.state.theories.name(name),
             learn_population(own),
             own,
-            tuple(scores_behind(run.state, [name])),
+            tuple(scores_behind(evidence.state, [name])),
         )
-        for name, own in zip(names, evidence, strict=True)
+        for name, own in zip(names, said, strict=True)
     ]
 
 

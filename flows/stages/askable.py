@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from lakatos.experiments.design import choose_trials
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import pair_prior
+from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.proposal import are_forbidden, are_within, problems_of_trials
-from lakatos.experiments.task import Stimuli, StimulusOffer, identities
-from lakatos.flows.run.run import Run
+from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, identities
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.stages.design import sample_of_space
 from lakatos.flows.stages.plan import DESIGN_DRAWS
+from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.roles.answer import ProposedTrials, stimuli_of, varied
 from lakatos.theories.roles.exhibit import Exhibit, rounded
 from lakatos.theories.theory import Theory
@@ -68,16 +70,19 @@ class ProposedSet:
 
 
 def askable_trials(
-    run: Run, pair: Sequence[Theory], rng: np.random.Generator
+    evidence: RunEvidence,
+    source: ParticipantSource,
+    pair: Sequence[Theory],
+    rng: np.random.Generator,
 ) -> AskableTrials | None:
     """What can be proposed for the next experiment to tell two theories apart; None where no answers are left."""
-    archival = run.config.participants.source == "archival"
-    if not (archival or run.domain.sequential):
-        return AskableTrials(sample_of_space(run, rng, SAMPLED), ())
-    offers = open_offers(run, rng)
+    archival = evidence.config.participants.source == "archival"
+    if not (archival or evidence.domain.sequential):
+        return AskableTrials(sample_of_space(evidence, rng, SAMPLED), ())
+    offers = open_offers(evidence, source, rng)
     if not offers:
         return None
-    if run.domain.sequential:
+    if evidence.domain.sequential:
         return AskableTrials(offers[0].stimuli, tuple(map(ListedTrials, offers)))
     single = [
         ListedTrials(replace(offer, stimuli=offer.stimuli.take([row])))
@@ -85,20 +90,26 @@ def askable_trials(
         for row in range(len(offer.stimuli))
     ]
     if len(single) > LISTED:
-        gaps = np.concatenate([differences(run, pair, offer.stimuli) for offer in offers])
+        gaps = np.concatenate(
+            [differences(evidence.laboratory, pair, offer.stimuli) for offer in offers]
+        )
         most = np.argsort(-gaps, kind="stable")[: LISTED // 2]
         others = rng.permutation(np.setdiff1d(np.arange(len(single)), most))
         single = [single[row] for row in sorted([*most, *others[: LISTED - len(most)]])]
     return AskableTrials(max((offer.stimuli for offer in offers), key=len), tuple(single))
 
 
-def open_offers(run: Run, rng: np.random.Generator) -> list[StimulusOffer]:
+def open_offers(
+    evidence: RunEvidence, source: ParticipantSource, rng: np.random.Generator
+) -> list[StimulusOffer]:
     """Everything that can be asked, without what the study forbids: candidates of a space, or all open answers."""
-    archival = run.config.participants.source == "archival"
-    offers = list(run.source.offers(rng, 10**9 if archival else SEARCHED))
-    if not run.domain.sequential:
+    archival = evidence.config.participants.source == "archival"
+    offers = list(source.offers(rng, 10**9 if archival else SEARCHED))
+    if not evidence.domain.sequential:
         allowed = [
-            np.flatnonzero(~are_forbidden(run.domain, offer.stimuli, run.config.design.forbidden))
+            np.flatnonzero(
+                ~are_forbidden(evidence.domain, offer.stimuli, evidence.config.design.forbidden)
+            )
             for offer in offers
         ]
         offers = [
@@ -109,19 +120,24 @@ def open_offers(run: Run, rng: np.random.Generator) -> list[StimulusOffer]:
     return offers
 
 
-def predicted(run: Run, pair: Sequence[Theory], stimuli: Stimuli) -> list[NDArray[np.float64]]:
+def predicted(
+    laboratory: Laboratory, pair: Sequence[Theory], stimuli: Stimuli
+) -> list[NDArray[np.float64]]:
     """``(n_trials, n_options)`` shares that each of two theories predicts."""
-    return [run.laboratory.proportions(theory, stimuli, DESIGN_DRAWS) for theory in pair]
+    return [laboratory.proportions(theory, stimuli, DESIGN_DRAWS) for theory in pair]
 
 
-def differences(run: Run, pair: Sequence[Theory], stimuli: Stimuli) -> NDArray[np.float64]:
+def differences(
+    laboratory: Laboratory, pair: Sequence[Theory], stimuli: Stimuli
+) -> NDArray[np.float64]:
     """``(n_trials,)`` largest difference of two theories' predicted shares on each trial."""
-    own, other = predicted(run, pair, stimuli)
+    own, other = predicted(laboratory, pair, stimuli)
     return np.asarray(np.abs(own - other).max(axis=1))
 
 
 def proposed_set(
-    run: Run,
+    evidence: RunEvidence,
+    source: ParticipantSource,
     value: ProposedTrials,
     askable: AskableTrials,
     pair: Sequence[Theory],
@@ -133,7 +149,7 @@ def proposed_set(
     Raises:
         DesignError, StimuliError: There are none, or a range makes no sense.
     """
-    if run.domain.sequential:
+    if evidence.domain.sequential:
         offer = askable.listed[value.numbers[0] - 1].offer
         return ProposedSet(offer.stimuli, offer.archive, 0, ())
     archive, parts = "", [] if kept is None else [kept[0]]
@@ -144,13 +160,13 @@ def proposed_set(
     elif value.made:
         named = stimuli_of(value, askable.sample)
         problems = problems_of_trials(
-            run.domain, run.config.space, named, run.config.design.forbidden
+            evidence.domain, evidence.config.space, named, evidence.config.design.forbidden
         )
         left_out = [f"trial {row + 1} {why}" for row, why in sorted(problems.items())]
         parts.append(named.take([row for row in range(len(named)) if row not in problems]))
     n_found = 0
     if value.where:
-        archive, found = _in_ranges(run, value, pair, archive, rng)
+        archive, found = _in_ranges(evidence, source, value, pair, archive, rng)
         n_found = len(found)
         parts.append(found)
     parts = [part for part in parts if len(part)]
@@ -158,7 +174,7 @@ def proposed_set(
         return ProposedSet(None, archive, 0, tuple(left_out))
     whole = Stimuli.concatenate(parts)
     first: dict[bytes, int] = {}
-    for row, key in enumerate(identities(run.domain, whole)):
+    for row, key in enumerate(identities(evidence.domain, whole)):
         first.setdefault(key, row)
     return ProposedSet(whole.take(sorted(first.values())), archive, n_found, tuple(left_out))
 
@@ -180,7 +196,8 @@ def _picked(
 
 
 def _in_ranges(
-    run: Run,
+    evidence: RunEvidence,
+    source: ParticipantSource,
     value: ProposedTrials,
     pair: Sequence[Theory],
     archive: str,
@@ -188,15 +205,21 @@ def _in_ranges(
 ) -> tuple[str, Stimuli]:
     """Of the trials in an answer's ranges those that say most, together, about which of two theories is right."""
     ranges = [(item.feature, item.low, item.high) for item in value.where]
-    offers = [item for item in open_offers(run, rng) if not archive or item.archive == archive]
-    inside = [np.flatnonzero(are_within(run.domain, item.stimuli, ranges)) for item in offers]
+    offers = [
+        item
+        for item in open_offers(evidence, source, rng)
+        if not archive or item.archive == archive
+    ]
+    inside = [np.flatnonzero(are_within(evidence.domain, item.stimuli, ranges)) for item in offers]
     best = max(range(len(offers)), key=lambda place: len(inside[place]), default=0)
     if not any(map(len, inside)):
         raise DesignError(
             f"no trial of the space lies in all ranges ({'; '.join(ranges_in_words(value))})"
         )
     stimuli = offers[best].stimuli.take(inside[best])
-    answers = [own[0] for own in run.laboratory.answers_of(list(pair), [stimuli], DESIGN_DRAWS)]
+    answers = [
+        own[0] for own in evidence.laboratory.answers_of(list(pair), [stimuli], DESIGN_DRAWS)
+    ]
     selection = choose_trials(
         answers, pair_prior(2, (0, 1)), n_trials=min(FOUND, len(stimuli)), rng=rng, random_share=0.0
     )
@@ -212,10 +235,10 @@ def ranges_in_words(value: ProposedTrials) -> tuple[str, ...]:
 
 
 def askable_exhibits(
-    run: Run, askable: AskableTrials, pair: Sequence[Theory]
+    domain: Domain, laboratory: Laboratory, askable: AskableTrials, pair: Sequence[Theory]
 ) -> tuple[Exhibit, ...]:
     """What can be proposed, with what both theories predict where a trial can be looked at by itself."""
-    if run.domain.sequential:
+    if domain.sequential:
         lines = [
             {"number": number, "name": item.offer.archive, **_schedule_in_words(item.offer.stimuli)}
             for number, item in enumerate(askable.listed, start=1)
@@ -223,25 +246,25 @@ def askable_exhibits(
         return (Exhibit("schedules that can be asked, by number", lines),)
     if askable.listed:
         whole = Stimuli.concatenate([item.offer.stimuli for item in askable.listed])
-        shares = predicted(run, pair, whole)
+        shares = predicted(laboratory, pair, whole)
         shown = [
             {
                 "number": row + 1,
                 "experiment": item.offer.archive,
-                "shown": run.domain.describe(whole, row),
+                "shown": domain.describe(whole, row),
                 **_both(shares, row),
             }
             for row, item in enumerate(askable.listed)
         ]
-        return (Exhibit("trials that can be asked, by number", shown), _properties(run, whole))
+        return (Exhibit("trials that can be asked, by number", shown), _properties(domain, whole))
     sample = askable.sample
-    shares = predicted(run, pair, sample)
+    shares = predicted(laboratory, pair, sample)
     gaps = np.abs(shares[0] - shares[1]).max(axis=1)
     rows = np.sort(np.argsort(-gaps, kind="stable")[:EXAMPLES])
     examples = [
         {
             "trial": {name: _plain(array, int(row)) for name, array in varied(sample).items()},
-            "shown": run.domain.describe(sample, int(row)),
+            "shown": domain.describe(sample, int(row)),
             **_both(shares, int(row)),
         }
         for row in rows
@@ -253,28 +276,30 @@ def askable_exhibits(
     return (
         Exhibit("arrays of a trial", arrays),
         Exhibit("some trials", examples),
-        _properties(run, sample),
+        _properties(domain, sample),
     )
 
 
-def trials_in_words(run: Run, stimuli: Stimuli, pair: Sequence[Theory]) -> list[dict[str, Any]]:
+def trials_in_words(
+    domain: Domain, laboratory: Laboratory, stimuli: Stimuli, pair: Sequence[Theory]
+) -> list[dict[str, Any]]:
     """Trials with what both theories predict of each."""
-    if run.domain.sequential:
+    if domain.sequential:
         return [_schedule_in_words(stimuli)]
-    shares = predicted(run, pair, stimuli)
+    shares = predicted(laboratory, pair, stimuli)
     return [
-        {"shown": run.domain.describe(stimuli, row), **_both(shares, row)}
+        {"shown": domain.describe(stimuli, row), **_both(shares, row)}
         for row in range(len(stimuli))
     ]
 
 
-def _properties(run: Run, sample: Stimuli) -> Exhibit:
+def _properties(domain: Domain, sample: Stimuli) -> Exhibit:
     """The features by which ranges are named, with the values that they have in the space."""
-    words = inspect.getdoc(type(run.domain).features) or ""
+    words = inspect.getdoc(type(domain).features) or ""
     value: dict[str, str] = {"what they are": " ".join(words.split())}
     value |= {
         name: f"{rounded(float(np.min(values)))} to {rounded(float(np.max(values)))}"
-        for name, values in run.domain.features(sample).items()
+        for name, values in domain.features(sample).items()
     }
     return Exhibit("properties of trials, for ranges", value)
 

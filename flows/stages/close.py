@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lakatos.flows.errors import FlowError
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
@@ -28,7 +29,7 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
             "participants or trials, or rivals that differ more."
         )
     improved = _improved(run.state, board)
-    stop = stop or _reason_to_stop(run, cycle, board, improved=improved)
+    stop = stop or _reason_to_stop(run.evidence, cycle, board, improved=improved)
     lines = tuple(_leaderboard_line(line) for line in board.standings)
     inputs = [item.digest for item in run.state.experiments.collected.values()]
     inputs += [
@@ -47,17 +48,17 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
     )
 
 
-def _reason_to_stop(run: Run, cycle: int, board: Scoreboard, *, improved: bool) -> str:
+def _reason_to_stop(evidence: RunEvidence, cycle: int, board: Scoreboard, *, improved: bool) -> str:
     """Why the campaign ends after a cycle; empty where it goes on."""
-    settings = run.config.stop
-    since = 0 if improved else 1 + _stalled(run.state)
+    settings = evidence.config.stop
+    since = 0 if improved else 1 + _stalled(evidence.state)
     if cycle >= settings.cycles:
         return f"budget: {settings.cycles} cycles"
     if cycle < settings.least_cycles:
         return ""
     if since >= settings.patience:
         return f"no improvement over {since} cycles"
-    if not improved and holds(run, board):
+    if not improved and holds(evidence, board):
         return "verdict: the leader beat every rival on frozen predictions and no successor improved on it"
     return ""
 
@@ -95,17 +96,17 @@ def _stalled(state: RunState) -> int:
     return count
 
 
-def holds(run: Run, board: Scoreboard) -> bool:
+def holds(evidence: RunEvidence, board: Scoreboard) -> bool:
     """Whether the leader beat every rival of other behaviour on predictions that were frozen before the data."""
     leader = board.leader.theory
     others = [
         line.theory
         for line in board.standings[1:]
-        if distance(run, leader, line.theory) >= DISTINCT
+        if distance(evidence, leader, line.theory) >= DISTINCT
     ]
 
     def beaten(other: Digest) -> bool:
-        found = run.state.frozen_advantage(leader, other)
+        found = evidence.state.frozen_advantage(leader, other)
         return found is not None and found[0].value > 0 and not is_tie(found[0])
 
     return bool(others) and all(beaten(other) for other in others)

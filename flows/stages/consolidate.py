@@ -20,7 +20,7 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.inherit import leave_winners
 from lakatos.flows.stages.inquire import SOUND_OUT
-from lakatos.flows.stages.judging.epoch import lasting
+from lakatos.flows.stages.judging.measures import lasting
 from lakatos.flows.stages.reflect import write_lessons
 from lakatos.judges.judge import VerdictResolved
 from lakatos.language_models.errors import ToolError
@@ -39,7 +39,7 @@ from lakatos.theories.scoreboard import advantage_on
 from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, canonical_json
-from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.step import Recorded, StepContext, Trace
 
 FAILED = re.compile(r"([\w-]+): failed: .*?the tool [\w-]+ failed \((\w+)\)", re.DOTALL)
 """How a conversation tells of a learned tool that failed; see `memory.use.LearnedTool`."""
@@ -75,7 +75,7 @@ async def consolidate(
             if known.record.cycle == verdict.cycle
         )
         rests_on = lasting(
-            run, verdict.candidate, verdict.cycle, [item.record.verdict, item.digest]
+            run.state, verdict.candidate, verdict.cycle, [item.record.verdict, item.digest]
         )
         evidence = (*rests_on, *(score.digest for score in pair))
         lesson = pitfall_from_overturned(
@@ -109,7 +109,10 @@ async def reflect(run: Run, cycle: int) -> None:
     ):
         _learn(run, cycle, lesson)
     for made in state.memory.inquiries:
-        if made.record.cycle == cycle and (plan := plan_of(run, made)) is not None:
+        if (
+            made.record.cycle == cycle
+            and (plan := plan_of(run.evidence, run.trace, made)) is not None
+        ):
             _learn(run, cycle, plan)
     for looked in sorted(
         state.roles.investigated, key=lambda item: item.digest
@@ -161,7 +164,7 @@ def _learn_of_role(run: Run, cycle: int, investigated: Recorded[MatterInvestigat
     plan = plan_of_calls(run.config.domain, study, situation, calls, run.trace.artifacts, TOOLS)
     if plan is not None:
         _learn(run, cycle, plan)
-    drafts = library_in(run).drafts()
+    drafts = library_in(run.evidence).drafts()
     used = [(call.record.tool, "", call.digest) for call in calls]
     failed = [found for text in looked.refused if (found := FAILED.match(text))]
     used += [(found[1], found[2], investigated.digest) for found in failed]
@@ -184,25 +187,25 @@ def _learn(run: Run, cycle: int, lesson: Pitfall | Plan) -> None:
     run.record(lesson, name="lesson", inputs=lesson.evidence, position={"cycle": cycle})
 
 
-def plan_of(run: Run, made: Recorded[InquiryMade]) -> Plan | None:
+def plan_of(evidence: RunEvidence, trace: Trace, made: Recorded[InquiryMade]) -> Plan | None:
     """The plan of an inquiry, read off its recorded calls, with what it brought; None where it was not finished."""
     record = made.record
     if not record.complete or record.plan is None:
         return None
-    study = study_of(run.config.name, run.config.seed)
-    names = sorted(run.state.theories.name(name) for name in run.state.theories.pool)
+    study = study_of(evidence.config.name, evidence.config.seed)
+    names = sorted(evidence.state.theories.name(name) for name in evidence.state.theories.pool)
     situation = f"{'design' if record.name == SOUND_OUT else 'revise'}, {record.name}: {', '.join(names[:6])}"
-    paid = _paid(run.evidence, made)
-    calls = [Recorded(run.trace.get(digest, ToolCalled), digest) for digest in record.calls]
+    paid = _paid(evidence, made)
+    calls = [Recorded(trace.get(digest, ToolCalled), digest) for digest in record.calls]
     if not record.tool:
         return plan_of_calls(
-            run.config.domain, study, situation, calls, run.trace.artifacts, TOOLS, paid
+            evidence.config.domain, study, situation, calls, evidence.artifacts, TOOLS, paid
         )
     steps = tuple(
-        PlanStep.model_validate(item) for item in run.trace.artifacts.get_json(record.plan)
+        PlanStep.model_validate(item) for item in evidence.artifacts.get_json(record.plan)
     )
     return Plan(
-        domain=run.config.domain,
+        domain=evidence.config.domain,
         study=study,
         situation=situation,
         steps=steps,
@@ -310,7 +313,7 @@ async def crystallise(run: Run) -> None:
 async def make_tools(run: Run) -> None:
     """Draft and validate tools for plans that recur; withdraw those whose dependencies changed."""
     assert run.state.campaign.concluded is not None
-    library, valid = library_in(run), validity_in(run)
+    library, valid = library_in(run.evidence), validity_in(run.state)
     for name in library.drafts():
         changed = library.changed_dependency(name, TOOLS)
         if changed and library.standing(name, valid).status == "active":
@@ -322,7 +325,7 @@ async def make_tools(run: Run) -> None:
                 inputs=[run.state.campaign.concluded.digest],
                 position={"tool": name},
             )
-    library = library_in(run)
+    library = library_in(run.evidence)
     wanted = [*outdated(library, valid), *recurring(library, valid)]
     for signature in list(dict.fromkeys(wanted))[:MOST_DRAFTS]:
         plans = one_of_each_study(library.plans_with(signature, valid))

@@ -18,11 +18,15 @@ from lakatos.experiments.information import (
     information_of_people,
     pair_prior,
 )
+from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.proposal import are_forbidden
 from lakatos.experiments.record import DesignChosen
-from lakatos.experiments.task import Stimuli, StimulusOffer, identities, with_random_sides
+from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, identities, with_random_sides
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.plan import (
     DESIGN_DRAWS,
     FEW_PEOPLE,
@@ -36,6 +40,7 @@ from lakatos.flows.stages.plan import (
 )
 from lakatos.flows.stages.weigh import weigh_proposals
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.record import UnitLogPredictives
 from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
@@ -53,7 +58,7 @@ ELSEWHERE = 400
 @task(name="design")
 async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
     """Search a design for the leading rivals and check by simulation that it can tell them apart."""
-    names = leading_rivals(run)
+    names = leading_rivals(run.evidence)
     run.progress.stage(cycle, "design", f"experiment {number} for {len(names)} rivals")
     run.progress.rivals([run.state.theories.name(name) for name in names])
     inputs = [run.state.theories.pool[name].digest for name in names]
@@ -66,28 +71,28 @@ async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
     inputs += [item.digest for item in run.state.roles.proposals(cycle, number)]
     return await run.step(
         "design",
-        lambda context: search_design(run, context, cycle, number, names),
+        lambda context: search_design(run.evidence, run.source, context, cycle, number, names),
         returns=DesignChosen,
         inputs=inputs,
         position={"cycle": cycle, "number": number},
     )
 
 
-def leading_rivals(run: Run) -> list[Digest]:
+def leading_rivals(evidence: RunEvidence) -> list[Digest]:
     """The best theories that differ in what they predict, and the best first rival among them."""
-    most = run.config.theories.rivals
-    board = run.state.board()
+    most = evidence.config.theories.rivals
+    board = evidence.state.board()
     if not board.standings:
-        return list(run.state.theories.pool)[:most]
+        return list(evidence.state.theories.pool)[:most]
     ranked = [line.theory for line in board.standings]
     chosen: list[Digest] = []
-    differ = differing(run)
+    differ = differing(evidence)
     for name in ranked:
         if all(differ(name, other) for other in chosen):
             chosen.append(name)
         if len(chosen) == most:
             break
-    best_seed = next((name for name in ranked if name in run.state.seeds), None)
+    best_seed = next((name for name in ranked if name in evidence.state.seeds), None)
     if best_seed is not None and best_seed not in chosen:
         chosen = [*chosen[: most - 1], best_seed]
     if len(chosen) < 2:
@@ -95,33 +100,33 @@ def leading_rivals(run: Run) -> list[Digest]:
     return chosen
 
 
-def differing(run: Run) -> Callable[[Digest, Digest], bool]:
+def differing(evidence: RunEvidence) -> Callable[[Digest, Digest], bool]:
     """Tells whether two theories predict differently, on the trials so far or on others that may be asked.
 
     Rules that explain all answers equally well and part where nobody was asked yet are what an experiment is for.
     """
-    drawn = sample_of_space(run, np.random.default_rng(run.config.seed), ELSEWHERE)
+    drawn = sample_of_space(evidence, np.random.default_rng(evidence.config.seed), ELSEWHERE)
     sample = drawn.take(
-        np.flatnonzero(~are_forbidden(run.domain, drawn, run.config.design.forbidden))
+        np.flatnonzero(~are_forbidden(evidence.domain, drawn, evidence.config.design.forbidden))
     )
 
     @cache
     def elsewhere(name: Digest) -> Array | None:
-        if run.domain.sequential or run.theory(name).learns or not len(sample):
+        if evidence.domain.sequential or evidence.theory(name).learns or not len(sample):
             return None
         try:
-            return run.laboratory.proportions(run.theory(name), sample, DESIGN_DRAWS)
+            return evidence.laboratory.proportions(evidence.theory(name), sample, DESIGN_DRAWS)
         except TheoryError:
             return None
 
     def differ(first: Digest, second: Digest) -> bool:
-        if distance(run, first, second) >= DISTINCT:
+        if distance(evidence, first, second) >= DISTINCT:
             return True
         own, other = elsewhere(first), elsewhere(second)
         return (
             own is not None
             and other is not None
-            and answers_apart(own, other, _n_outcomes(run)) >= DISTINCT
+            and answers_apart(own, other, _n_outcomes(evidence.domain)) >= DISTINCT
         )
 
     return differ
@@ -144,21 +149,24 @@ def answers_apart(own: Array, other: Array, n_outcomes: int = 0) -> float:
     return float(np.sqrt(np.mean(gaps**2)))
 
 
-def _n_outcomes(run: Run) -> int:
-    scale = getattr(run.domain, "scale", None)
+def _n_outcomes(domain: Domain) -> int:
+    scale = getattr(domain, "scale", None)
     return scale.n_outcomes if scale is not None else 0
 
 
-def distance(run: Run, first: Digest, second: Digest) -> float:
+def distance(evidence: RunEvidence, first: Digest, second: Digest) -> float:
     """How far two theories' choice proportions are apart on the trials so far; see `answers_apart`."""
     own, other = (
-        [run.state.theories.scores[theory, name].record for name in run.state.experiments.collected]
+        [
+            evidence.state.theories.scores[theory, name].record
+            for name in evidence.state.experiments.collected
+        ]
         for theory in (first, second)
     )
     mean, others = (np.concatenate([item.proportions for item in score]) for score in (own, other))
-    apart = answers_apart(mean, others, _n_outcomes(run))
+    apart = answers_apart(mean, others, _n_outcomes(evidence.domain))
     if any(
-        run.theory(theory).learns for theory in (first, second)
+        evidence.theory(theory).learns for theory in (first, second)
     ):  # they may differ along sequences alone
         apart = max(
             apart, _apart_along_sequences([a.left_out for a in own], [b.left_out for b in other])
@@ -183,30 +191,35 @@ def _apart_along_sequences(
     return float(0.5 * np.sqrt(squared.sum() / n_choices.sum()))
 
 
-def sample_of_space(run: Run, rng: np.random.Generator, n_most: int) -> Stimuli:
+def sample_of_space(evidence: RunEvidence, rng: np.random.Generator, n_most: int) -> Stimuli:
     """Trials on which theories can be compared: of the study's space, or of the largest archived experiment so far."""
-    if run.config.participants.source != "archival":
+    if evidence.config.participants.source != "archival":
         return with_random_sides(
-            run.domain, run.domain.candidates(run.config.space, rng, n_most), rng
+            evidence.domain, evidence.domain.candidates(evidence.config.space, rng, n_most), rng
         )
-    largest = max((run.trials(name).stimuli for name in run.state.experiments.collected), key=len)
+    largest = max(
+        (evidence.trials(name).stimuli for name in evidence.state.experiments.collected), key=len
+    )
     return (
         largest
-        if run.domain.sequential
+        if evidence.domain.sequential
         else largest.take(np.sort(rng.permutation(len(largest))[:n_most]))
     )
 
 
-def trials_of_study(run: Run, n_most: int = 200) -> Stimuli:
+def trials_of_study(evidence: RunEvidence, source: ParticipantSource, n_most: int = 200) -> Stimuli:
     """Trials of the study on which a theory must keep its word: those asked so far, and others that may be asked."""
-    rng = np.random.default_rng(run.config.seed)
-    parts = [run.trials(name).stimuli for name in reversed(list(run.state.experiments.collected))]
-    if run.config.participants.source != "archival":
-        parts.append(sample_of_space(run, rng, n_most))
+    rng = np.random.default_rng(evidence.config.seed)
+    parts = [
+        evidence.trials(name).stimuli
+        for name in reversed(list(evidence.state.experiments.collected))
+    ]
+    if evidence.config.participants.source != "archival":
+        parts.append(sample_of_space(evidence, rng, n_most))
     elif not parts:
-        offered = [offer.stimuli for offer in run.source.offers(rng, n_most)]
+        offered = [offer.stimuli for offer in source.offers(rng, n_most)]
         parts = [max(offered, key=len)]
-    if run.domain.sequential:
+    if evidence.domain.sequential:
         return parts[0]
     forms = [{name: array.shape[1:] for name, array in part.arrays.items()} for part in parts]
     alike = [part for part, form in zip(parts, forms, strict=True) if form == forms[0]]
@@ -216,40 +229,48 @@ def trials_of_study(run: Run, n_most: int = 200) -> Stimuli:
     )
 
 
-def people_of_study(run: Run) -> int:
+def people_of_study(config: CampaignConfig) -> int:
     """As many people as are asked together, about, where the study leaves it to the power of a design."""
-    return run.config.design.participants or 25
+    return config.design.participants or 25
 
 
 def search_design(
-    run: Run, context: StepContext, cycle: int, number: int, names: Sequence[Digest]
+    evidence: RunEvidence,
+    source: ParticipantSource,
+    context: StepContext,
+    cycle: int,
+    number: int,
+    names: Sequence[Digest],
 ) -> DesignChosen:
     """Look at every offer, choose trials by expected information, keep the most informative offer with power."""
-    rivals = [DesignRival(name, run.theory(name)) for name in names]
-    question = _question(run, rivals)
+    rivals = [DesignRival(name, evidence.theory(name)) for name in names]
+    question = _question(evidence.state, evidence.config, rivals)
     offers = [
-        _with_proposals(run, context, item, cycle, number) for item in _offers(run, context, cycle)
+        _with_proposals(evidence.state, evidence.domain, context, item, cycle, number)
+        for item in _offers(evidence, source, context, cycle)
     ]
     people: list[Array | None] = [None] * len(offers)
-    if run.domain.sequential:
-        offers, people = _schedules(run, context, question, offers)
+    if evidence.domain.sequential:
+        offers, people = _schedules(evidence.laboratory, context, question, offers)
     elif len(offers) > 1:
-        offers = _most_informative_first(run, context, question, offers)
+        offers = _most_informative_first(evidence.laboratory, context, question, offers)
     best: PlannedDesign | None = None
     name = f"{cycle}.{number}"
     for offer, scores in zip(offers, people, strict=True):
-        proposed = bool(run.config.design.proposed) and (cycle, number) == (1, 1)
-        chosen = choose_from(run, context, question, offer, proposed=proposed)
-        planned = plan_design(run, context, name, question, offer, chosen, scores)
+        proposed = bool(evidence.config.design.proposed) and (cycle, number) == (1, 1)
+        chosen = choose_from(evidence, context, question, offer, proposed=proposed)
+        planned = plan_design(evidence, context, name, question, offer, chosen, scores)
         if best is None or planned.accepted:
             best = planned
         if planned.accepted:
             break
     assert best is not None
-    proposals = [item for item in run.state.roles.proposals(cycle, number) if item.record.answer]
-    best, weighed = weigh_proposals(run, context, question, offers, best, proposals)
+    proposals = [
+        item for item in evidence.state.roles.proposals(cycle, number) if item.record.answer
+    ]
+    best, weighed = weigh_proposals(evidence, context, question, offers, best, proposals)
     accepted, reason = best.accepted, best.reason
-    if not accepted and run.config.design.refused == "cover":
+    if not accepted and evidence.config.design.refused == "cover":
         accepted, reason = True, f"Accepted as coverage only. {reason}"
     plan = best.design
     return DesignChosen(
@@ -278,32 +299,36 @@ def search_design(
     )
 
 
-def _question(run: Run, rivals: Sequence[DesignRival]) -> DesignQuestion:
+def _question(
+    state: RunState, config: CampaignConfig, rivals: Sequence[DesignRival]
+) -> DesignQuestion:
     """Which pairs are open, and whether all rivals count or the two best that are not told apart."""
     every = list(combinations(range(len(rivals)), 2))
     pairs = [
-        (a, b) for a, b in every if not _decided(run, rivals[a].digest, rivals[b].digest)
+        (a, b) for a, b in every if not _decided(state, rivals[a].digest, rivals[b].digest)
     ] or every
     log_prior = np.full(len(rivals), -np.log(len(rivals)))
-    if run.config.design.focus == "leaders":
+    if config.design.focus == "leaders":
         pairs = pairs[:1]
         log_prior = pair_prior(len(rivals), pairs[0])
     return DesignQuestion(tuple(rivals), tuple(pairs), log_prior)
 
 
-def _offers(run: Run, context: StepContext, cycle: int) -> list[StimulusOffer]:
+def _offers(
+    evidence: RunEvidence, source: ParticipantSource, context: StepContext, cycle: int
+) -> list[StimulusOffer]:
     """What can be asked, without what the study forbids."""
-    settings = run.config.design
+    settings = evidence.config.design
     n_most = max(settings.candidates, settings.trials)
-    offers = list(run.source.offers(context.rng, n_most))
+    offers = list(source.offers(context.rng, n_most))
     if not offers:
         raise ArchiveExhaustedError(
             f"no unused answers are left for cycle {cycle}; ask for fewer cycles or fewer trials in each."
         )
-    if run.domain.sequential:
+    if evidence.domain.sequential:
         if not offers[0].archive:  # schedules can be made at will
             drawn = [
-                run.domain.candidates(run.config.space, context.rng, settings.candidates)
+                evidence.domain.candidates(evidence.config.space, context.rng, settings.candidates)
                 for _ in range(settings.schedules - len(offers))
             ]
             offers = [
@@ -312,7 +337,7 @@ def _offers(run: Run, context: StepContext, cycle: int) -> list[StimulusOffer]:
             ]
         return offers
     allowed = [
-        np.flatnonzero(~are_forbidden(run.domain, offer.stimuli, settings.forbidden))
+        np.flatnonzero(~are_forbidden(evidence.domain, offer.stimuli, settings.forbidden))
         for offer in offers
     ]
     kept = [
@@ -328,19 +353,24 @@ def _offers(run: Run, context: StepContext, cycle: int) -> list[StimulusOffer]:
 
 
 def _with_proposals(
-    run: Run, context: StepContext, offer: StimulusOffer, cycle: int, number: int
+    state: RunState,
+    domain: Domain,
+    context: StepContext,
+    offer: StimulusOffer,
+    cycle: int,
+    number: int,
 ) -> StimulusOffer:
     """An offer to new people with the trials that the laboratory's own inquiries proposed and simulation bore out."""
     proposals = [
-        item for item in run.state.roles.proposals(cycle, number) if item.record.answer is None
+        item for item in state.roles.proposals(cycle, number) if item.record.answer is None
     ]
     if offer.archive or not proposals:
         return offer
     tables = [item.record.trials for item in proposals if item.record.trials]
     found = [Stimuli.from_json(context.artifacts.get_json(table)) for table in tables]
-    stimuli = with_random_sides(run.domain, Stimuli.concatenate(found), context.rng)
-    there = set(identities(run.domain, offer.stimuli))
-    new = {key: row for row, key in enumerate(identities(run.domain, stimuli)) if key not in there}
+    stimuli = with_random_sides(domain, Stimuli.concatenate(found), context.rng)
+    there = set(identities(domain, offer.stimuli))
+    new = {key: row for row, key in enumerate(identities(domain, stimuli)) if key not in there}
     if not new:
         return offer
     return replace(
@@ -349,10 +379,13 @@ def _with_proposals(
 
 
 def _most_informative_first(
-    run: Run, context: StepContext, question: DesignQuestion, offers: list[StimulusOffer]
+    laboratory: Laboratory,
+    context: StepContext,
+    question: DesignQuestion,
+    offers: list[StimulusOffer],
 ) -> list[StimulusOffer]:
     """Offers in the order of what all their trials together would say."""
-    answers = run.laboratory.answers_of(
+    answers = laboratory.answers_of(
         question.theories, [offer.stimuli for offer in offers], DESIGN_DRAWS
     )
     values = [
@@ -371,13 +404,16 @@ def _most_informative_first(
 
 
 def _schedules(
-    run: Run, context: StepContext, question: DesignQuestion, offers: list[StimulusOffer]
+    laboratory: Laboratory,
+    context: StepContext,
+    question: DesignQuestion,
+    offers: list[StimulusOffer],
 ) -> tuple[list[StimulusOffer], list[Array | None]]:
     """Schedules in the order of what they say, with simulated people; many are first tried on a few people each."""
 
     def ranked(schedules: list[StimulusOffer], n_people: int) -> list[tuple[StimulusOffer, Array]]:
         scores = [
-            simulated_people(run, context, question, offer.stimuli, 1, n_people)
+            simulated_people(laboratory, context, question, offer.stimuli, 1, n_people)
             for offer in schedules
         ]
         values = [information_of_people(item, question.log_prior).value for item in scores]
@@ -390,7 +426,7 @@ def _schedules(
     return [offer for offer, _ in found], [scores for _, scores in found]
 
 
-def _decided(run: Run, first: Digest, second: Digest) -> bool:
+def _decided(state: RunState, first: Digest, second: Digest) -> bool:
     """Whether frozen predictions have already told two theories apart."""
-    found = run.state.frozen_advantage(first, second)
+    found = state.frozen_advantage(first, second)
     return found is not None and not is_tie(found[0])

@@ -10,7 +10,10 @@ import numpy as np
 
 from lakatos.experiments.task import Trials
 from lakatos.flows.roles.ask import RoleReply, ask_stage
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate
@@ -31,6 +34,7 @@ from lakatos.theories.roles.record import AnalysisMade, SuccessorTried
 from lakatos.theories.roles.tryout import TriedProgram, program_of, try_program
 from lakatos.theories.sandbox.programs import ProgramSandbox
 from lakatos.theories.theory import Theory
+from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -75,7 +79,9 @@ async def write_drafts(
     tried: list[Recorded[SuccessorTried]] = []
     for number in range(run.config.roles.drafts):
         going = {name: item for name, item in lenses.items() if not item.is_over}
-        asked = [_question(run, item, number) for item in going.values()]
+        asked = [
+            _question(run.config, run.trace.artifacts, item, number) for item in going.values()
+        ]
         heard = await ask_stage(run, cycle, "write", asked, number)
         if not heard:
             break
@@ -88,10 +94,12 @@ async def write_drafts(
     return DraftCounts(tuple(tried), n_asked, n_answered)
 
 
-def _question(run: Run, item: WorkbenchState, number: int) -> RoleQuestion[Successor]:
+def _question(
+    config: CampaignConfig, artifacts: ArtifactStore, item: WorkbenchState, number: int
+) -> RoleQuestion[Successor]:
     """What a lens is asked in a round: its first question, or the same with what came of its work."""
-    left = run.config.roles.drafts - number
-    rounds = f"This is your last round of {run.config.roles.drafts}."
+    left = config.roles.drafts - number
+    rounds = f"This is your last round of {config.roles.drafts}."
     if left > 1:
         rounds = f"You have {left} rounds, this one included."
     if number == 0:
@@ -100,7 +108,7 @@ def _question(run: Run, item: WorkbenchState, number: int) -> RoleQuestion[Succe
         item.first,
         prompt=read_prompt("repair"),
         task=f"{item.first.task} {rounds}",
-        last=_own_work(run, item),
+        last=_own_work(artifacts, item),
         inputs=(
             *item.first.inputs,
             *(tried.digest for tried in item.tried),
@@ -110,7 +118,7 @@ def _question(run: Run, item: WorkbenchState, number: int) -> RoleQuestion[Succe
     )
 
 
-def _own_work(run: Run, item: WorkbenchState) -> tuple[Exhibit, ...]:
+def _own_work(artifacts: ArtifactStore, item: WorkbenchState) -> tuple[Exhibit, ...]:
     """What a lens has tried in this cycle, its best and its last draft, and what it was told of them."""
     shown = []
     if item.tried:
@@ -118,8 +126,8 @@ def _own_work(run: Run, item: WorkbenchState) -> tuple[Exhibit, ...]:
         shown.append(Exhibit("your drafts so far", lines))
         last, best = item.tried[-1], item.best
         if best is not None and best.digest != last.digest:
-            shown += _told(run, best.record, "your best draft")
-        shown += _told(run, last.record, "your last draft")
+            shown += _told(artifacts, best.record, "your best draft")
+        shown += _told(artifacts, last.record, "your last draft")
     if len(item.analyses) > 1:
         lines = [
             f"round {made.record.attempt + 1}: {made.record.told}" for made in item.analyses[:-1]
@@ -127,7 +135,7 @@ def _own_work(run: Run, item: WorkbenchState) -> tuple[Exhibit, ...]:
         shown.append(Exhibit("what your earlier analyses showed", lines))
     if item.analyses:
         made = item.analyses[-1].record
-        code = run.trace.artifacts.get(made.code).decode()
+        code = artifacts.get(made.code).decode()
         shown += [
             Exhibit("your last analysis", code),
             Exhibit(
@@ -145,10 +153,10 @@ def _line(record: SuccessorTried) -> str:
     return f"round {record.attempt + 1}, {record.name or 'no name'} ({record.change}): {what}"
 
 
-def _told(run: Run, record: SuccessorTried, title: str) -> list[Exhibit]:
-    shown = [Exhibit(title, run.trace.artifacts.get(record.source).decode())]
+def _told(artifacts: ArtifactStore, record: SuccessorTried, title: str) -> list[Exhibit]:
+    shown = [Exhibit(title, artifacts.get(record.source).decode())]
     if record.report is not None:
-        report = run.trace.artifacts.get_json(record.report)
+        report = artifacts.get_json(record.report)
         missed = report.pop("missed most")
         del report[PREDICTED]
         shown.append(Exhibit(f"{title}: scores and what was learned", report))
@@ -182,7 +190,9 @@ async def _try_one(
     answer, answered = heard.value, heard.answered
     assert answer is not None
     lens = heard.question.subject
-    program = program_of(answer, f"language model {answered.record.model}", _parents(run, lens))
+    program = program_of(
+        answer, f"language model {answered.record.model}", _parents(run.state, lens)
+    )
     experiments = list(run.state.experiments.collected)
     known = set(run.state.theories.checked) | {
         digest
@@ -195,12 +205,14 @@ async def _try_one(
         trials = [run.trials(name) for name in experiments]
         found = try_program(
             program,
-            lambda item: run.laboratory.check(item, trials_of_study(run), people_of_study(run)),
+            lambda item: run.laboratory.check(
+                item, trials_of_study(run.evidence, run.source), people_of_study(run.config)
+            ),
             lambda item: run.laboratory.evaluate_program(item, trials, n_draws=FITTING_DRAWS),
             GrammarAdvocate(run.family.grammar),
             known,
         )
-        report = None if found.theory is None else _report(run, found.theory, experiments)
+        report = None if found.theory is None else _report(run.evidence, found.theory, experiments)
         return _tried_record(context, found, heard, cycle, attempt, report)
 
     return await run.step(
@@ -215,20 +227,25 @@ async def _try_one(
     )
 
 
-def _report(run: Run, theory: Theory, experiments: Sequence[str]) -> dict[str, Any] | None:
+def _report(
+    evidence: RunEvidence, theory: Theory, experiments: Sequence[str]
+) -> dict[str, Any] | None:
     """What its author is told of a draft that was fitted; None where it fails on answers after all."""
-    trials = {name: run.trials(name) for name in experiments}
-    (scored,) = run.laboratory.scores_of([theory], list(trials.values()), run.config.theories.draws)
+    trials = {name: evidence.trials(name) for name in experiments}
+    (scored,) = evidence.laboratory.scores_of(
+        [theory], list(trials.values()), evidence.config.theories.draws
+    )
     if isinstance(scored, TheoryError):
         return None
-    diagnosis = run.state.theories.diagnoses[-1].record
+    diagnosis = evidence.state.theories.diagnoses[-1].record
     rivals = {
-        f"{title} {run.state.theories.name(rival)}": [
-            run.state.theories.scores[rival, name].record.left_out.scores for name in experiments
+        f"{title} {evidence.state.theories.name(rival)}": [
+            evidence.state.theories.scores[rival, name].record.left_out.scores
+            for name in experiments
         ]
         for title, rival in (("leader", diagnosis.leader), ("loser", diagnosis.loser))
     }
-    told = draft_report(theory, scored, trials, rivals, run.domain)
+    told = draft_report(theory, scored, trials, rivals, evidence.domain)
     shares = {
         name: np.round(own.mean, 4).tolist() for name, own in zip(experiments, scored, strict=True)
     }
@@ -269,8 +286,8 @@ def _tried_record(
     )
 
 
-def _parents(run: Run, lens: str) -> tuple[Digest, ...]:
-    diagnosis = run.state.theories.diagnoses[-1].record
+def _parents(state: RunState, lens: str) -> tuple[Digest, ...]:
+    diagnosis = state.theories.diagnoses[-1].record
     parent = LENSES[lens].parent
     return (
         () if parent == "none" else (diagnosis.leader if parent == "leader" else diagnosis.loser,)
@@ -284,7 +301,7 @@ async def _analyse(
     answer, lens = heard.value, heard.question.subject
     assert answer is not None
     trials = {name: run.trials(name) for name in run.state.experiments.collected}
-    predicted = _predicted(run, item, trials)
+    predicted = _predicted(run.state, run.trace.artifacts, item, trials)
 
     def sandboxed(source: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
         with ProgramSandbox(limits=LIMITS) as sandbox:
@@ -319,20 +336,20 @@ async def _analyse(
 
 
 def _predicted(
-    run: Run, item: WorkbenchState, trials: Mapping[str, Trials]
+    state: RunState, artifacts: ArtifactStore, item: WorkbenchState, trials: Mapping[str, Trials]
 ) -> dict[str, dict[str, Any]]:
     """Shares predicted by leader, loser and the best draft, by experiment."""
-    diagnosis = run.state.theories.diagnoses[-1].record
+    diagnosis = state.theories.diagnoses[-1].record
     found: dict[str, dict[str, Any]] = {
         name: {
-            title: predicted_shares(run.state.theories.scores[rival, name].record)
+            title: predicted_shares(state.theories.scores[rival, name].record)
             for title, rival in (("leader", diagnosis.leader), ("loser", diagnosis.loser))
         }
         for name in trials
     }
     best = item.best
     if best is not None and best.record.report is not None:
-        shares = run.trace.artifacts.get_json(best.record.report)[PREDICTED]
+        shares = artifacts.get_json(best.record.report)[PREDICTED]
         for name in trials:
             found[name]["draft"] = shares[name]
     return found

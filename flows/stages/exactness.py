@@ -35,7 +35,7 @@ async def weigh_exactness(run: Run, cycle: int) -> Recorded[ExactnessWeighed] | 
     board = run.state.board()
     leader = board.leader.theory
     frozen = foretold(run.state, leader)
-    if not run.config.stop.exact or not frozen or not holds(run, board):
+    if not run.config.stop.exact or not frozen or not holds(run.evidence, board):
         return None
     estimates = [error_of_frozen(run.evidence, leader, name) for name in frozen]
     known = [item for item in estimates if item is not None]
@@ -44,7 +44,7 @@ async def weigh_exactness(run: Run, cycle: int) -> Recorded[ExactnessWeighed] | 
     names = [line.theory for line in board.standings[: 1 + OTHERS]]
 
     def work(context: StepContext) -> ExactnessWeighed:
-        predictions = predictions_of(run, names)
+        predictions = predictions_of(run.evidence, names)
         seen = examine(
             predictions[0], predictions[1:], features_of_trials(run.evidence), context.rng
         )

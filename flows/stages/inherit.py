@@ -49,8 +49,8 @@ async def admit_winners(run: Run) -> None:
     taken = run.state.memory.taken
     if taken is None or not run.config.memory.takes_winners:
         return
-    everything = library_in(run).winners(run.config.domain, validity_in(run))
-    ranked, answers = winners_in(run), answers_of(run.config.participants)
+    everything = library_in(run.evidence).winners(run.config.domain, validity_in(run.state))
+    ranked, answers = winners_in(run.evidence), answers_of(run.config.participants)
     forms = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
     waiting = [winner for winner in ranked if form_of_winner(winner) not in forms]
     theories: list[Digest] = []
@@ -94,7 +94,7 @@ def leave_winners(run: Run) -> None:
     assert concluded is not None
     leader = concluded.record.leader
     lines = [line for line in run.state.board().standings if line.theory != leader and line.tied]
-    known = {item.theory: item for item in library_in(run).winners(run.config.domain)}
+    known = {item.theory: item for item in library_in(run.evidence).winners(run.config.domain)}
     for name in (leader, *(line.theory for line in lines))[:MOST_LEFT]:
         checked, theory = run.state.theories.checked[name], run.theory(name)
         author = known[name].author if name in known else checked.record.author

@@ -108,7 +108,7 @@ async def sound_out(run: Run, cycle: int, number: int) -> None:
     archival = run.config.participants.source == "archival"
     if not run.config.memory.inquiries or run.domain.sequential or archival:
         return
-    names = leading_rivals(run)
+    names = leading_rivals(run.evidence)
     if any(run.theory(name).learns for name in names):
         return
     run.progress.stage(cycle, "sound out", f"experiment {number}")
@@ -214,7 +214,7 @@ async def inquire(
         complete=False,
         reason="",
     )
-    n_made, n_paid = record_of(library_in(run), form, validity_in(run))
+    n_made, n_paid = record_of(library_in(run.evidence), form, validity_in(run.state))
     if run.config.memory.arm != "none" and (1 + n_paid) / (2 + n_made) < WORTH_ASKING:
         reason = f"of the last {n_made} such inquiries {n_paid:g} brought something"
         run.record(
@@ -271,7 +271,7 @@ class InquiryCalls:
         self.run, self.position, self.inputs = run, position, inputs
         self.made: list[Digest] = []
         self._known: dict[bytes, Any] = {}
-        self._call = caller_on(bench_of(run), recall_in(run))
+        self._call = caller_on(bench_of(run.evidence), recall_in(run.evidence))
 
     def compute(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """The value of a call, computed once."""
@@ -338,7 +338,8 @@ async def follow(
     A tool that was to call something else than the plan says is not used again, and the text goes on.
     """
     offered = next(
-        (item for item in offers_in(run).values() if item[0].signature == form.digest), None
+        (item for item in offers_in(run.evidence).values() if item[0].signature == form.digest),
+        None,
     )
     if offered is None:
         results, problem = await _follow_text(steps, calls)

@@ -32,9 +32,11 @@ from lakatos.experiments.proposal import are_forbidden, costs_of
 from lakatos.experiments.record import PairPower
 from lakatos.experiments.refinement import refine_trials
 from lakatos.experiments.stopping import StoppingPlan, operate, plan_looks
-from lakatos.experiments.task import Design, Stimuli, StimulusOffer, identities
+from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, identities
 from lakatos.experiments.variation import HasMoves
-from lakatos.flows.run.run import Run
+from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import StepContext
@@ -124,7 +126,7 @@ class PlannedDesign:
 
 
 def choose_from(
-    run: Run,
+    evidence: RunEvidence,
     context: StepContext,
     question: DesignQuestion,
     offer: StimulusOffer,
@@ -132,35 +134,35 @@ def choose_from(
     proposed: bool,
 ) -> ChosenTrials:
     """Trials to ask, what each was expected to add, and which were drawn at random."""
-    settings = run.config.design
+    settings = evidence.config.design
     if proposed:
         stimuli = Stimuli.from_json(settings.proposed)
         return ChosenTrials(stimuli, (0.0,) * len(stimuli), ())
-    if run.domain.sequential:  # a schedule is shown whole
+    if evidence.domain.sequential:  # a schedule is shown whole
         return ChosenTrials(offer.stimuli, (0.0,) * len(offer.stimuli), ())
     repetitions = 1 if offer.archive else settings.repetitions
 
-    ways = ways_to_answer(run, question, offer)
+    ways = ways_to_answer(evidence, question, offer)
     selection = choose_trials(
         ways(offer.stimuli),
         question.log_prior,
         n_trials=min(settings.trials, len(offer.stimuli)),
         rng=context.rng,
         random_share=settings.random_share,
-        costs=costs_of_trials(run, offer.stimuli, repetitions),
+        costs=costs_of_trials(evidence.config, evidence.domain, offer.stimuli, repetitions),
         budget=settings.cost.most_per_participant or float("inf"),
     )
     chosen = offer.stimuli.take(selection.rows)
     if settings.continuous and not offer.archive:
-        if not isinstance(run.domain, HasMoves):
+        if not isinstance(evidence.domain, HasMoves):
             raise DesignError(
-                f"trials of the {run.domain.name} domain cannot be moved between levels; leave `continuous` out."
+                f"trials of the {evidence.domain.name} domain cannot be moved between levels; leave `continuous` out."
             )
-        domain: HasMoves = run.domain
+        domain: HasMoves = evidence.domain
 
         def moves(stimuli: Stimuli, step: float) -> tuple[Stimuli, Array]:
-            moved, origin = domain.moves(run.config.space, stimuli, step)
-            forbidden = are_forbidden(run.domain, moved, settings.forbidden)
+            moved, origin = domain.moves(evidence.config.space, stimuli, step)
+            forbidden = are_forbidden(evidence.domain, moved, settings.forbidden)
             kept = np.flatnonzero(~forbidden)
             return moved.take(kept), origin[kept]
 
@@ -170,29 +172,29 @@ def choose_from(
             moves,
             ways,
             question.log_prior,
-            identify=lambda stimuli: identities(run.domain, stimuli),
+            identify=lambda stimuli: identities(evidence.domain, stimuli),
             rng=context.rng,
         )
     return ChosenTrials(chosen, selection.information, selection.random_rows)
 
 
 def ways_to_answer(
-    run: Run, question: DesignQuestion, offer: StimulusOffer
+    evidence: RunEvidence, question: DesignQuestion, offer: StimulusOffer
 ) -> Callable[[Stimuli], list[Array]]:
     """Gives, per rival, the probability of every way in which all presentations of each trial can be answered."""
-    repetitions = 1 if offer.archive else run.config.design.repetitions
+    repetitions = 1 if offer.archive else evidence.config.design.repetitions
 
     def ways(stimuli: Stimuli) -> list[Array]:
-        if not _both_sides(run, offer):
+        if not _both_sides(evidence.config, evidence.domain, offer):
             return [
                 outcome_probabilities(p, repetitions)
-                for p in answers_of_rivals(run, question, stimuli)
+                for p in answers_of_rivals(evidence.domain, evidence.laboratory, question, stimuli)
             ]
-        sides = (stimuli, run.domain.swap_sides(stimuli))
+        sides = (stimuli, evidence.domain.swap_sides(stimuli))
         first, second = (
             [
                 outcome_probabilities(p, repetitions // 2)
-                for p in answers_of_rivals(run, question, side)
+                for p in answers_of_rivals(evidence.domain, evidence.laboratory, question, side)
             ]
             for side in sides
         )
@@ -202,7 +204,7 @@ def ways_to_answer(
 
 
 def plan_design(
-    run: Run,
+    evidence: RunEvidence,
     context: StepContext,
     number: str,
     question: DesignQuestion,
@@ -211,12 +213,12 @@ def plan_design(
     people: Array | None,
 ) -> PlannedDesign:
     """How many people to ask, when to stop, and whether that tells an open pair apart."""
-    settings = run.config.design
+    settings = evidence.config.design
     repetitions = offer.repetitions or settings.repetitions
     stimuli, information, random = chosen.stimuli, chosen.information, chosen.random
     n_trials = len(stimuli)
-    if _both_sides(run, offer):
-        stimuli = Stimuli.concatenate([stimuli, run.domain.swap_sides(stimuli)])
+    if _both_sides(evidence.config, evidence.domain, offer):
+        stimuli = Stimuli.concatenate([stimuli, evidence.domain.swap_sides(stimuli)])
         information = (
             *information,
             *(0.0 if row not in random else float("nan") for row in range(n_trials)),
@@ -224,19 +226,27 @@ def plan_design(
         random = (*random, *(n_trials + row for row in random))
         repetitions //= 2
     if people is None and question.learns and not offer.pooled:
-        people = simulated_people(run, context, question, stimuli, repetitions, PEOPLE)
-    answers = [] if people is not None else answers_of_rivals(run, question, stimuli)
-    table = _power(run, context, question, offer, answers, repetitions, people)
+        people = simulated_people(
+            evidence.laboratory, context, question, stimuli, repetitions, PEOPLE
+        )
+    answers = (
+        []
+        if people is not None
+        else answers_of_rivals(evidence.domain, evidence.laboratory, question, stimuli)
+    )
+    table = _power(
+        evidence.config, evidence.domain, context, question, offer, answers, repetitions, people
+    )
     plan = Design(
         name=number + (f" {offer.archive}" if offer.archive else ""),
         stimuli=stimuli,
         repetitions=repetitions,
-        n_participants=_n_people(run, offer) or table.n_units,
+        n_participants=_n_people(evidence.config, evidence.domain, offer) or table.n_units,
         random_coverage=random,
         information=information,
         archive=offer.archive,
     )
-    names = [run.state.theories.name(rival.digest) for rival in question.rivals]
+    names = [evidence.state.theories.name(rival.digest) for rival in question.rivals]
     every = list(combinations(range(len(names)), 2))
     pairs = tuple(
         PairPower(
@@ -272,7 +282,7 @@ def plan_design(
             people = scores_of_people(answers, repetitions, 512, context.rng)
         found = operate(stopping, people, context.rng, ties=ties)
         text = f"{stopping.to_text()}. By simulation: {found.to_text(names)}."
-    costs = costs_of_trials(run, stimuli, repetitions)
+    costs = costs_of_trials(evidence.config, evidence.domain, stimuli, repetitions)
     return PlannedDesign(
         design=plan,
         n_candidates=len(offer.stimuli),
@@ -288,18 +298,19 @@ def plan_design(
     )
 
 
-def _n_people(run: Run, offer: StimulusOffer) -> int:
+def _n_people(config: CampaignConfig, domain: Domain, offer: StimulusOffer) -> int:
     """People that a design asks for, 0 where the number is to be found."""
-    wanted = run.config.design.participants
+    wanted = config.design.participants
     if (
-        run.domain.sequential
+        domain.sequential
     ):  # people are released whole, so that those not needed now can answer later
         return min(offer.n_participants or wanted, wanted)
     return offer.n_participants or wanted
 
 
 def _power(
-    run: Run,
+    config: CampaignConfig,
+    domain: Domain,
     context: StepContext,
     question: DesignQuestion,
     offer: StimulusOffer,
@@ -308,7 +319,7 @@ def _power(
     people: Array | None,
 ) -> PowerTable:
     """Power of the planned people, or of the fewest that have it."""
-    settings, n_participants = run.config.design, _n_people(run, offer)
+    settings, n_participants = config.design, _n_people(config, domain, offer)
     most = min(offer.n_participants or settings.most_participants, settings.most_participants)
     if people is not None:
         if n_participants:
@@ -341,19 +352,21 @@ def _power(
     )
 
 
-def _both_sides(run: Run, offer: StimulusOffer) -> bool:
+def _both_sides(config: CampaignConfig, domain: Domain, offer: StimulusOffer) -> bool:
     """Whether each trial is shown with its options on either side, equally often."""
-    design = run.config.design
+    design = config.design
     return design.sides == "both" and not (
-        offer.archive or run.domain.sequential or design.repetitions % 2
+        offer.archive or domain.sequential or design.repetitions % 2
     )
 
 
-def costs_of_trials(run: Run, stimuli: Stimuli, repetitions: int) -> Array:
+def costs_of_trials(
+    config: CampaignConfig, domain: Domain, stimuli: Stimuli, repetitions: int
+) -> Array:
     """``(n_trials,)`` cost of all of one person's answers to each trial."""
-    cost = run.config.design.cost
+    cost = config.design.cost
     return costs_of(
-        run.domain,
+        domain,
         stimuli,
         per_response=cost.per_response,
         features=cost.features,
@@ -361,19 +374,21 @@ def costs_of_trials(run: Run, stimuli: Stimuli, repetitions: int) -> Array:
     )
 
 
-def answers_of_rivals(run: Run, question: DesignQuestion, stimuli: Stimuli) -> list[Array]:
+def answers_of_rivals(
+    domain: Domain, laboratory: Laboratory, question: DesignQuestion, stimuli: Stimuli
+) -> list[Array]:
     """Per rival ``(n_draws, n_trials, n_options)``, a few thousand trials at a time."""
-    size = len(stimuli) if run.domain.sequential else CHUNK
+    size = len(stimuli) if domain.sequential else CHUNK
     parts = [
         stimuli.take(range(start, min(start + size, len(stimuli))))
         for start in range(0, len(stimuli), size)
     ]
-    found = run.laboratory.answers_of(question.theories, parts, DESIGN_DRAWS)
+    found = laboratory.answers_of(question.theories, parts, DESIGN_DRAWS)
     return [np.concatenate(own, axis=1) for own in found]
 
 
 def simulated_people(
-    run: Run,
+    laboratory: Laboratory,
     context: StepContext,
     question: DesignQuestion,
     stimuli: Stimuli,
@@ -381,7 +396,7 @@ def simulated_people(
     n_people: int,
 ) -> Array:
     """``(n_rivals, n_people, n_rivals)`` scores of simulated people; see `Laboratory.scores_of_simulated_people`."""
-    return run.laboratory.scores_of_simulated_people(
+    return laboratory.scores_of_simulated_people(
         question.theories,
         DESIGN_DRAWS,
         stimuli,

@@ -35,24 +35,26 @@ async def preregister(
     inputs += fits_of(run.state, run.state.theories.pool)
     return await run.step(
         "preregister",
-        lambda context: freeze_predictions(run, context, chosen.record),
+        lambda context: freeze_predictions(run.evidence, context, chosen.record),
         returns=Preregistration,
         inputs=inputs,
         position={"cycle": cycle, "experiment": chosen.record.experiment},
     )
 
 
-def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> Preregistration:
+def freeze_predictions(
+    evidence: RunEvidence, context: StepContext, chosen: DesignChosen
+) -> Preregistration:
     """Freeze proportions with 95% intervals, and who their people are, of all theories in the pool."""
     plan = design_from_json(context.artifacts.get_json(chosen.design))
-    names = list(run.state.theories.pool)
-    theories = [run.theory(name) for name in names]
-    n_draws = run.config.theories.draws
-    answers = run.laboratory.answers_of(theories, [plan.stimuli], n_draws)
+    names = list(evidence.state.theories.pool)
+    theories = [evidence.theory(name) for name in names]
+    n_draws = evidence.config.theories.draws
+    answers = evidence.laboratory.answers_of(theories, [plan.stimuli], n_draws)
     arrays: dict[str, Array] = {}
     for theory, name, (answer,) in zip(theories, names, answers, strict=True):
         shares = answer.mean(axis=0)
-        if name in run.state.theories.fits and theory.priors:
+        if name in evidence.state.theories.fits and theory.priors:
             people = [(prior.center, prior.spread) for prior in theory.priors.values()]
             arrays[f"{name}:people"] = np.array(people)
         arrays[f"{name}:proportions"] = with_interval(shares[:, -1], plan.n_participants)
@@ -62,16 +64,16 @@ def freeze_predictions(run: Run, context: StepContext, chosen: DesignChosen) -> 
         experiment=chosen.experiment,
         design=chosen.design,
         design_summary=summarise_design(plan),
-        rivals={name: run.state.theories.name(name) for name in names},
+        rivals={name: evidence.state.theories.name(name) for name in names},
         predictions=context.artifacts.put_arrays(arrays),
         n_draws=n_draws,
         n_participants=plan.n_participants,
-        exclusion_rules=words_of_missing_answers(run)
-        + (run.config.exclusions.words if run.config.by_person else ()),
+        exclusion_rules=words_of_missing_answers(evidence.config, evidence.domain)
+        + (evidence.config.exclusions.words if evidence.config.by_person else ()),
         powers=chosen.powers,
         analysis=ANALYSIS
         + (
-            confirmation_text(*map(run.state.theories.name, chosen.rivals))
+            confirmation_text(*map(evidence.state.theories.name, chosen.rivals))
             if chosen.experiment == CONFIRMATION
             else ""
         ),

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from lakatos.experiments.task import Stimuli
 from lakatos.flows.roles.ask import RoleReply, ask_stage
-from lakatos.flows.roles.brief import MOST_TRIED, CycleCase, case_of, fate_exhibit, notebook
+from lakatos.flows.roles.brief import (
+    MOST_TRIED,
+    CycleCase,
+    RoleNotebook,
+    case_of,
+    fate_exhibit,
+    notebook,
+)
+from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.remember import recall_about
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.draft import write_drafts
 from lakatos.flows.stages.inquire import InquiryCalls
@@ -38,6 +48,7 @@ from lakatos.theories.roles.record import (
 )
 from lakatos.theories.roles.statement import checked, conjecture
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.step import Recorded, StepContext
 
 MOST_FINDINGS = 6
@@ -59,10 +70,13 @@ async def propose(
     run.progress.stage(
         cycle, "propose", f"{len(roles.lenses)} lenses" if roles.reviser else "the arbiter reads"
     )
-    case = await with_leader_case(run, cycle, case_of(run, diagnosis))
+    case = await with_leader_case(run, cycle, case_of(run.evidence, diagnosis))
     read = await _read(run, cycle, case)
     learned = _learned(run, cycle, diagnosis) if roles.reviser else None
-    asked = _writing(run, case, read, learned) if roles.reviser else []
+    asked = []
+    if roles.reviser:
+        notes = notebook(run.evidence, roles_of(run), "reviser")
+        asked = _writing(run.evidence, notes, case, read, learned)
     written = await write_drafts(run, cycle, asked)
     tried = {item.record: item for item in written.tried}
     passed = [tried[best] for best in best_drafts(list(tried))][: roles.successors]
@@ -121,47 +135,38 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
     """The arbiter's reading of the case, and the rival's case by the leader's advocate, held against the records."""
     roles = run.config.roles
     leader, loser = (run.state.theories.name(name) for name in (case.leader, case.loser))
-    sources = _sources(run, case)
-    questions: list[RoleQuestion[CaseReading] | RoleQuestion[Steelman]] = []
+    sources = _sources(run.evidence, case)
+    wanted: list[tuple[str, str, str, type[CaseReading | Steelman]]] = []
     if roles.arbiter:
-        questions.append(
-            RoleQuestion(
-                role="arbiter",
-                prompt=read_prompt("arbiter"),
-                subject=case.loser,
-                task=f"Say what is wrong with {loser}, which lost to {leader}.",
-                exhibits=(case.study, case.file, *case.background, *case.evidence, *sources),
-                answer=CaseReading,
-                inputs=case.inputs,
-                tools=True,
-            )
-        )
+        task = f"Say what is wrong with {loser}, which lost to {leader}."
+        wanted.append(("arbiter", "arbiter", task, CaseReading))
     if roles.advocate and "steelman" in roles.lenses and roles.reviser:
-        questions.append(
-            RoleQuestion(
-                role="advocate",
-                prompt=read_prompt("steelman"),
-                subject=case.loser,
-                task=f"You are the advocate of {leader}. Make the strongest case for {loser}.",
-                exhibits=(case.study, case.file, *case.background, *case.evidence, *sources),
-                answer=Steelman,
-                inputs=case.inputs,
-                tools=True,
-            )
+        task = f"You are the advocate of {leader}. Make the strongest case for {loser}."
+        wanted.append(("advocate", "steelman", task, Steelman))
+    questions: list[RoleQuestion[Any]] = [
+        RoleQuestion(
+            role=role,
+            prompt=read_prompt(prompt),
+            subject=case.loser,
+            task=task,
+            exhibits=(case.study, case.file, *case.background, *case.evidence, *sources),
+            answer=answer,
+            inputs=case.inputs,
+            tools=True,
         )
+        for role, prompt, task, answer in wanted
+    ]
     heard = [
         item for item in await ask_stage(run, cycle, "read", questions) if item.value is not None
     ]
     first = {item.question.prompt.name: _statements(item) for item in heard}
     again = [_mending(item, first[item.question.prompt.name]) for item in heard]
-    mended = await ask_stage(
-        run, cycle, "mend", [question for question in again if question is not None]
-    )
+    mended = await ask_stage(run, cycle, "mend", list(filter(None, again)))
     second = {item.question.prompt.name: item for item in mended if item.value is not None}
+    names = [item.question.prompt.name for item in heard]
     return [
         _believed(run, cycle, case, item, first[name], second.get(name))
-        for item in heard
-        for name in (item.question.prompt.name,)
+        for item, name in zip(heard, names, strict=True)
     ]
 
 
@@ -194,10 +199,10 @@ def _mending(
     )
 
 
-def _sources(run: Run, case: CycleCase) -> tuple[Exhibit, Exhibit]:
+def _sources(evidence: RunEvidence, case: CycleCase) -> tuple[Exhibit, Exhibit]:
     """The loser's and the leader's."""
-    return theory_exhibit(run.theory(case.loser), "the loser"), theory_exhibit(
-        run.theory(case.leader), "the leader"
+    return theory_exhibit(evidence.theory(case.loser), "the loser"), theory_exhibit(
+        evidence.theory(case.leader), "the leader"
     )
 
 
@@ -250,7 +255,8 @@ def _learned(
 
 
 def _writing(
-    run: Run,
+    known: RunEvidence,
+    notes: RoleNotebook,
     case: CycleCase,
     read: Sequence[Recorded[CaseRead]],
     learned: Recorded[LessonsRecalled] | None,
@@ -261,17 +267,17 @@ def _writing(
     # What all lenses share comes first, so that a server reads it once.
     common = [
         case.study,
-        *_sources(run, case),
-        trials_exhibit(run.domain, _stimuli(run)),
+        *_sources(known, case),
+        trials_exhibit(known.domain, _stimuli(known)),
         case.file,
     ]
     common += _opinion("the arbiter's opinion", arbiter)
-    common += [variations_exhibit(run.domain), *case.background]
-    fate, notes = fate_exhibit(run), notebook(run, "reviser")
+    common += [variations_exhibit(known.domain), *case.background]
+    fate = fate_exhibit(known.state)
     before = [*([fate] if fate else []), *notes.exhibits, *_remembered(learned)]
     evidence = [*case.evidence, *before]
     questions = []
-    for name in run.config.roles.lenses:
+    for name in known.config.roles.lenses:
         lens = LENSES[name]
         own = _opinion("the strongest case for the loser", steelman) if name == "steelman" else []
         questions.append(
@@ -289,7 +295,7 @@ def _writing(
                         for item in (arbiter, steelman if own else None)
                         if item is not None
                     ),
-                    *(item.digest for item in run.state.roles.tried[-MOST_TRIED:]),
+                    *(item.digest for item in known.state.roles.tried[-MOST_TRIED:]),
                     *notes.inputs,
                     *([learned.digest] if learned is not None else []),
                 ),
@@ -327,9 +333,9 @@ def _remembered(learned: Recorded[LessonsRecalled] | None) -> list[Exhibit]:
     return [Exhibit("lessons of earlier cycles and studies, as advice", lines)]
 
 
-def _stimuli(run: Run) -> Stimuli:
+def _stimuli(evidence: RunEvidence) -> Stimuli:
     """Trials of the newest experiment."""
-    return run.trials(list(run.state.experiments.collected)[-1]).stimuli
+    return evidence.trials(list(evidence.state.experiments.collected)[-1]).stimuli
 
 
 async def _audit(
@@ -341,7 +347,7 @@ async def _audit(
     questions: list[RoleQuestion[Audit]] = []
     theories: dict[str, tuple[Recorded[SuccessorTried], Theory]] = {}
     for item in passed:
-        theory = read_program(_program(run, item.record))
+        theory = read_program(_program(run.trace.artifacts, item.record))
         theories[theory.digest] = (item, theory)
         questions.append(
             RoleQuestion(
@@ -402,9 +408,9 @@ async def _audit_one(
     )
 
 
-def _program(run: Run, record: SuccessorTried) -> TheoryProgram:
+def _program(artifacts: ArtifactStore, record: SuccessorTried) -> TheoryProgram:
     assert record.fitted is not None
-    source = run.trace.artifacts.get(record.fitted).decode()
+    source = artifacts.get(record.fitted).decode()
     return TheoryProgram(source, f"language model {record.model}", record.parents)
 
 

@@ -9,11 +9,14 @@ from typing import Literal
 import numpy as np
 
 from lakatos.experiments.errors import DesignError, ExperimentError
+from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.power import PowerTable, power_of_people, recovery_power
-from lakatos.experiments.task import Stimuli
+from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.askable import (
     ALIKE,
     AskableTrials,
@@ -32,6 +35,7 @@ from lakatos.theories.roles.prompt import read_prompt
 from lakatos.theories.roles.question import RoleQuestion
 from lakatos.theories.roles.record import TrialsProposed
 from lakatos.theories.theory import Theory
+from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -60,7 +64,7 @@ async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[Tri
     """The advocates of the two leading rivals propose an experiment each, and mend it where it fails."""
     if not run.config.roles.advocate:
         return []
-    names = leading_rivals(run)
+    names = leading_rivals(run.evidence)
     first, second = names[:2]
     run.progress.stage(
         cycle,
@@ -68,11 +72,11 @@ async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[Tri
         f"{run.state.theories.name(first)}, {run.state.theories.name(second)}",
     )
     rng = np.random.default_rng([run.config.seed, cycle, number])
-    askable = askable_trials(run, [run.theory(first), run.theory(second)], rng)
+    askable = askable_trials(run.evidence, run.source, [run.theory(first), run.theory(second)], rng)
     if askable is None:
         return []
     turns = {
-        own: AdvocateTurn(own, rival, askable, _question(run, own, rival, names, askable))
+        own: AdvocateTurn(own, rival, askable, _question(run.evidence, own, rival, names, askable))
         for own, rival in ((first, second), (second, first))
     }
     tried: list[Recorded[TrialsProposed]] = []
@@ -88,13 +92,13 @@ async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[Tri
             found = await _try(run, cycle, number, reply, turn, names, attempt)
             tried.append(found)
             if found.record.failed and found.record.failed not in turn.repaired:
-                going[turn.own] = _mending(run, turn, reply, found)
+                going[turn.own] = _mending(run.evidence, turn, reply, found)
         turns = going
     return tried
 
 
 def _mending(
-    run: Run,
+    evidence: RunEvidence,
     turn: AdvocateTurn,
     heard: RoleReply[ProposedTrials],
     found: Recorded[TrialsProposed],
@@ -104,14 +108,19 @@ def _mending(
     assert heard.value is not None
     said = heard.value.model_dump(mode="json")
     kept: list[Exhibit] = []
-    stimuli = _kept(run, record)
+    stimuli = _kept(evidence.domain, evidence.artifacts, record)
     if stimuli is not None:
-        words = trials_in_words(run, stimuli, [run.theory(turn.own), run.theory(record.rival)])
+        words = trials_in_words(
+            evidence.domain,
+            evidence.laboratory,
+            stimuli,
+            [evidence.theory(turn.own), evidence.theory(record.rival)],
+        )
         kept = [Exhibit("trials that are kept", words)]
     what = "Your experiment does not tell the theories apart; add to it, or propose others."
     if record.failed == "form":
         what = "Too few of your trials can be asked; put others in place of those."
-    if stimuli is not None and not run.domain.sequential:
+    if stimuli is not None and not evidence.domain.sequential:
         what += " What is kept need not be given again."
     question = replace(
         turn.question,
@@ -127,43 +136,48 @@ def _mending(
     return replace(turn, question=question, before=found, repaired=turn.repaired | {record.failed})
 
 
-def _kept(run: Run, record: TrialsProposed) -> Stimuli | None:
-    if record.trials is None or run.domain.sequential:
+def _kept(domain: Domain, artifacts: ArtifactStore, record: TrialsProposed) -> Stimuli | None:
+    if record.trials is None or domain.sequential:
         return None
-    return Stimuli.from_json(run.trace.artifacts.get_json(record.trials))
+    return Stimuli.from_json(artifacts.get_json(record.trials))
 
 
 def _question(
-    run: Run, own: Digest, rival: Digest, names: Sequence[Digest], askable: AskableTrials
+    evidence: RunEvidence,
+    own: Digest,
+    rival: Digest,
+    names: Sequence[Digest],
+    askable: AskableTrials,
 ) -> RoleQuestion[ProposedTrials]:
-    theories = [run.theory(own), run.theory(rival)]
-    space = {name: str(value) for name, value in sorted(run.config.space.items())}
+    theories = [evidence.theory(own), evidence.theory(rival)]
+    name_of = evidence.state.theories.name
+    space = {name: str(value) for name, value in sorted(evidence.config.space.items())}
     others = [
-        f"{run.state.theories.name(name)}: {run.state.theories.checked[name].record.claim}"
+        f"{name_of(name)}: {evidence.state.theories.checked[name].record.claim}"
         for name in names
         if name != own
     ]
-    inputs = [run.state.theories.pool[name].digest for name in names]
+    inputs = [evidence.state.theories.pool[name].digest for name in names]
     inputs += [
-        run.state.theories.scores[name, item].digest
+        evidence.state.theories.scores[name, item].digest
         for name in names
-        for item in run.state.experiments.collected
+        for item in evidence.state.experiments.collected
     ]
     return RoleQuestion(
         role="advocate",
         prompt=read_prompt("experiment"),
         subject=own,
-        task=f"You are the advocate of {run.state.theories.name(own)}; its rival is {run.state.theories.name(rival)}. "
+        task=f"You are the advocate of {name_of(own)}; its rival is {name_of(rival)}. "
         "Propose an experiment.",
         exhibits=(
-            *askable_exhibits(run, askable, theories),
+            *askable_exhibits(evidence.domain, evidence.laboratory, askable, theories),
             Exhibit("settings of the space", space),
             Exhibit("rivals that you can name, and what they say", others),
             theory_exhibit(theories[0], "your theory"),
             theory_exhibit(theories[1], "the rival"),
         ),
         answer=trials_type(
-            askable.sample, n_listed=len(askable.listed), sequential=run.domain.sequential
+            askable.sample, n_listed=len(askable.listed), sequential=evidence.domain.sequential
         ),
         inputs=tuple(inputs),
         tools=True,
@@ -191,9 +205,9 @@ async def _try(
             passed=False, reason="", contrast=value.reason, where=ranges_in_words(value), failed="form",
         )  # fmt: skip
         try:
-            rival = _rival_named(run, value.rival, turn, names)
+            rival = _rival_named(run.state, value.rival, turn, names)
             base = base.model_copy(update={"rival": rival})
-            return _tried(run, context, base, value, turn, before)
+            return _tried(run.evidence, run.source, context, base, value, turn, before)
         except (ExperimentError, ValueError, TypeError, IndexError) as error:
             return base.model_copy(update={"reason": f"{type(error).__name__}: {error}"})
 
@@ -206,7 +220,7 @@ async def _try(
     )
 
 
-def _rival_named(run: Run, name: str, turn: AdvocateTurn, names: Sequence[Digest]) -> Digest:
+def _rival_named(state: RunState, name: str, turn: AdvocateTurn, names: Sequence[Digest]) -> Digest:
     """The theory that an answer names as the rival; the question's where it names none.
 
     Raises:
@@ -214,16 +228,17 @@ def _rival_named(run: Run, name: str, turn: AdvocateTurn, names: Sequence[Digest
     """
     if not name.strip():
         return turn.rival
-    known = {run.state.theories.name(item).lower(): item for item in names if item != turn.own}
+    known = {state.theories.name(item).lower(): item for item in names if item != turn.own}
     found = known.get(" ".join(name.lower().split()))
     if found is None:
-        told = ", ".join(run.state.theories.name(item) for item in known.values())
+        told = ", ".join(state.theories.name(item) for item in known.values())
         raise DesignError(f"there is no rival {name!r} to tell yours from. Known: {told}")
     return found
 
 
 def _tried(
-    run: Run,
+    evidence: RunEvidence,
+    source: ParticipantSource,
     context: StepContext,
     base: TrialsProposed,
     value: ProposedTrials,
@@ -231,15 +246,17 @@ def _tried(
     before: TrialsProposed | None,
 ) -> TrialsProposed:
     """What came of a proposal; see `_try`."""
-    pair = [run.theory(base.theory), run.theory(base.rival)]
-    stimuli = None if before is None else _kept(run, before)
+    pair = [evidence.theory(base.theory), evidence.theory(base.rival)]
+    stimuli = None if before is None else _kept(evidence.domain, evidence.artifacts, before)
     kept = None if stimuli is None or before is None else (stimuli, before.archive)
-    found = proposed_set(run, value, turn.askable, pair, kept, context.rng)
+    found = proposed_set(evidence, source, value, turn.askable, pair, kept, context.rng)
     stimuli, left_out = found.stimuli, list(found.left_out)
-    if stimuli is not None and not (run.domain.sequential or any(theory.learns for theory in pair)):
-        gaps = differences(run, pair, stimuli)
+    if stimuli is not None and not (
+        evidence.domain.sequential or any(theory.learns for theory in pair)
+    ):
+        gaps = differences(evidence.laboratory, pair, stimuli)
         left_out += [
-            f"{run.domain.describe(stimuli, int(row))}: both theories predict nearly the same"
+            f"{evidence.domain.describe(stimuli, int(row))}: both theories predict nearly the same"
             for row in np.flatnonzero(gaps < ALIKE)
         ]
         stimuli = stimuli.take(np.flatnonzero(gaps >= ALIKE))
@@ -258,9 +275,9 @@ def _tried(
         return told.model_copy(
             update={"reason": f"DesignError: {n_kept} of {told.n_trials} trials can be asked"}
         )
-    table = _power(run, context, pair, stimuli, turn.askable, found.archive)
+    table = _power(evidence, context, pair, stimuli, turn.askable, found.archive)
     powers = float(table.power[0, 1]), float(table.power[1, 0])
-    required = run.config.design.power
+    required = evidence.config.design.power
     passed = min(powers) >= required
     chances = (
         f"with probability {powers[0]:.2f} if it is yours and {powers[1]:.2f} if it is the rival"
@@ -279,7 +296,7 @@ def _tried(
 
 
 def _power(
-    run: Run,
+    evidence: RunEvidence,
     context: StepContext,
     pair: Sequence[Theory],
     stimuli: Stimuli,
@@ -287,18 +304,20 @@ def _power(
     archive: str,
 ) -> PowerTable:
     """Probabilities with which people who follow either theory show that one as the better one."""
-    settings = run.config.design
+    settings = evidence.config.design
     offers = [item.offer for item in askable.listed if item.offer.archive == archive]
     people = offers[0].n_participants if offers and archive else 0
     n_people = people or settings.participants or settings.most_participants
     pooled = bool(offers) and offers[0].pooled
     repetitions = (offers[0].repetitions if offers else 0) or settings.repetitions
-    if run.domain.sequential or (any(theory.learns for theory in pair) and not pooled):
-        scores = run.laboratory.scores_of_simulated_people(
+    if evidence.domain.sequential or (any(theory.learns for theory in pair) and not pooled):
+        scores = evidence.laboratory.scores_of_simulated_people(
             list(pair), DESIGN_DRAWS, stimuli, context.rng, repetitions=repetitions, n_people=PEOPLE
         )
         return power_of_people(scores, n_people, context.rng, n_simulations=100)
-    answers = [own[0] for own in run.laboratory.answers_of(list(pair), [stimuli], DESIGN_DRAWS)]
+    answers = [
+        own[0] for own in evidence.laboratory.answers_of(list(pair), [stimuli], DESIGN_DRAWS)
+    ]
     return recovery_power(
         answers, repetitions, n_people, context.rng, n_simulations=100, pooled=pooled
     )

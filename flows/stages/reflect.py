@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.roles.brief import case_of
 from lakatos.flows.roles.remember import study_of
+from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.pins import PinnedRule
 from lakatos.memory.item import Fact
 from lakatos.memory.library import Pitfall
@@ -39,13 +41,17 @@ async def write_lessons(run: Run, cycle: int) -> None:
     )
     if not run.config.roles.reflector or diagnosis is None:
         return
-    for heard in await ask_stage(run, cycle, "reflect", [_question(run, cycle, diagnosis)]):
+    for heard in await ask_stage(
+        run, cycle, "reflect", [_question(run.evidence, cycle, diagnosis)]
+    ):
         if heard.value is not None:
             _keep(run, cycle, heard, heard.value)
 
 
-def _question(run: Run, cycle: int, diagnosis: Recorded[Diagnosis]) -> RoleQuestion[Reflection]:
-    case, state = case_of(run, diagnosis), run.state
+def _question(
+    evidence: RunEvidence, cycle: int, diagnosis: Recorded[Diagnosis]
+) -> RoleQuestion[Reflection]:
+    case, state = case_of(evidence, diagnosis), evidence.state
     designs = [
         item
         for item in state.experiments.designs.values()
@@ -98,7 +104,7 @@ def _keep(run: Run, cycle: int, heard: RoleReply[Reflection], value: Reflection)
         cited = [
             digest for digest in records if any(digest.startswith(mark[1:]) for mark in item.cites)
         ]
-        lesson = _lesson(run, item, (*cited, written.digest))
+        lesson = _lesson(run.config, item, (*cited, written.digest))
         run.record(
             lesson,
             name="lesson",
@@ -122,9 +128,9 @@ def _held(
 
 
 def _lesson(
-    run: Run, item: WrittenPitfall | WrittenFact, evidence: tuple[Digest, ...]
+    config: CampaignConfig, item: WrittenPitfall | WrittenFact, evidence: tuple[Digest, ...]
 ) -> Pitfall | Fact:
-    domain = run.config.domain
+    domain = config.domain
     if isinstance(item, WrittenPitfall):
         return Pitfall(
             domain=domain,
@@ -133,7 +139,7 @@ def _lesson(
             consequence=item.consequence,
             evidence=evidence,
         )
-    study = study_of(run.config.name, run.config.seed)
+    study = study_of(config.name, config.seed)
     return Fact(
         domain=domain,
         subject=f"{item.subject} in {study}",

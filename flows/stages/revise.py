@@ -231,7 +231,9 @@ async def check_program(
         theory: Theory | None = None
         reason = ""
         try:
-            theory = run.laboratory.check(program, trials_of_study(run), people_of_study(run))
+            theory = run.laboratory.check(
+                program, trials_of_study(run.evidence, run.source), people_of_study(run.config)
+            )
         except TheoryError as error:
             reason = f"{type(error).__name__}: {error}"
         return TheoryChecked(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Final, Generic, TypeVar
 
 from lakatos.experiments.task import check_unmixed
@@ -161,12 +160,16 @@ async def _score_all(
         ),
         names,
     )
-    found = []
-    for place, experiment in enumerate(experiments):
-        ahead = _JointScores(
-            partial(_scores_of_frozen, run, experiment, n_draws),
+
+    def foretold(experiment: str) -> _JointScores[UnitScores]:
+        return _JointScores(
+            lambda wanted: _scores_of_frozen(run.evidence, experiment, n_draws, wanted),
             _foretellers(run.state, experiment, names),
         )
+
+    found = []
+    for place, experiment in enumerate(experiments):
+        ahead = foretold(experiment)
         for name in names:
             if name not in run.state.theories.checked:  # it failed on an earlier experiment
                 continue
@@ -209,14 +212,14 @@ def _foretellers(state: RunState, experiment: str, names: Sequence[Digest]) -> l
 
 
 def _scores_of_frozen(
-    run: Run, experiment: str, n_draws: int, names: Sequence[Digest]
+    evidence: RunEvidence, experiment: str, n_draws: int, names: Sequence[Digest]
 ) -> Sequence[UnitScores | TheoryError]:
     """Scores with the populations that were frozen before an experiment."""
-    frozen = run.trace.artifacts.get_arrays(
-        run.state.experiments.preregistrations[experiment].record.predictions
+    frozen = evidence.artifacts.get_arrays(
+        evidence.state.experiments.preregistrations[experiment].record.predictions
     )
-    theories = [frozen_theory(run.evidence, name, frozen) for name in names]
-    found = run.laboratory.evidence_or_error(theories, run.trials(experiment), n_draws)
+    theories = [frozen_theory(evidence, name, frozen) for name in names]
+    found = evidence.laboratory.evidence_or_error(theories, evidence.trials(experiment), n_draws)
     return [item if isinstance(item, TheoryError) else log_predictive(item) for item in found]
 
 

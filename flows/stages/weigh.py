@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.design import choose_trials
 from lakatos.experiments.record import ProposalWeighed
 from lakatos.experiments.task import Stimuli, StimulusOffer, identities, with_random_sides
-from lakatos.flows.run.run import Run
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.stages.plan import (
     PEOPLE,
     ChosenTrials,
@@ -46,7 +46,7 @@ class DesignWithProposal:
 
 
 def weigh_proposals(
-    run: Run,
+    evidence: RunEvidence,
     context: StepContext,
     question: DesignQuestion,
     offers: Sequence[StimulusOffer],
@@ -56,7 +56,7 @@ def weigh_proposals(
     """The search's own design, or one with trials of language models that says more; and how they compare.
 
     Args:
-        run, context, question: As of the search.
+        evidence, context, question: As of the search.
         offers: From which it chose.
         own: What it chose without any proposal.
         proposals: That passed their checks.
@@ -66,10 +66,12 @@ def weigh_proposals(
     for item in proposals:
         planned = [
             (
-                plan_design(run, context, own.name, question, made.offer, made.chosen, made.people),
+                plan_design(
+                    evidence, context, own.name, question, made.offer, made.chosen, made.people
+                ),
                 made,
             )
-            for made in _designs_with(run, context, question, offers, own, item.record)
+            for made in _designs_with(evidence, context, question, offers, own, item.record)
         ]
         design, how, n_taken = own, HOW_SAME, 0
         if planned:
@@ -116,7 +118,7 @@ def _weighed(
 
 
 def _designs_with(
-    run: Run,
+    evidence: RunEvidence,
     context: StepContext,
     question: DesignQuestion,
     offers: Sequence[StimulusOffer],
@@ -133,29 +135,29 @@ def _designs_with(
     offer = next((item for item in offers if item.archive == record.archive), None)
     if offer is None:
         return []
-    if run.domain.sequential:
+    if evidence.domain.sequential:
         if stimuli.keys == own.chosen.stimuli.keys:
             return []
-        people = simulated_people(run, context, question, stimuli, 1, PEOPLE)
+        people = simulated_people(evidence.laboratory, context, question, stimuli, 1, PEOPLE)
         whole = ChosenTrials(stimuli, (0.0,) * len(stimuli), ())
         made = replace(offer, stimuli=stimuli)
         return [DesignWithProposal("schedule", len(stimuli), made, whole, people)]
     chosen = own.chosen
     if own.offer.archive != record.archive:
-        chosen = choose_from(run, context, question, offer, proposed=False)
+        chosen = choose_from(evidence, context, question, offer, proposed=False)
     elif not record.archive:
-        stimuli = with_random_sides(run.domain, stimuli, context.rng)
-    there = set(identities(run.domain, chosen.stimuli))
-    keys = identities(run.domain, stimuli)
+        stimuli = with_random_sides(evidence.domain, stimuli, context.rng)
+    there = set(identities(evidence.domain, chosen.stimuli))
+    keys = identities(evidence.domain, stimuli)
     new = [row for row, key in enumerate(keys) if key not in there][: len(chosen.searched)]
     if not new:
         same = chosen is own.chosen
         return [] if same else [DesignWithProposal("whole", len(stimuli), offer, chosen)]
-    return _exchanged(run, context, question, offer, chosen, stimuli.take(new))
+    return _exchanged(evidence, context, question, offer, chosen, stimuli.take(new))
 
 
 def _exchanged(
-    run: Run,
+    evidence: RunEvidence,
     context: StepContext,
     question: DesignQuestion,
     offer: StimulusOffer,
@@ -166,13 +168,18 @@ def _exchanged(
     n_searched = len(chosen.searched)
     both = Stimuli.concatenate([chosen.stimuli.take(chosen.searched), new])
     selection = choose_trials(
-        ways_to_answer(run, question, offer)(both),
+        ways_to_answer(evidence, question, offer)(both),
         question.log_prior,
         n_trials=n_searched,
         rng=context.rng,
         random_share=0.0,
-        costs=costs_of_trials(run, both, 1 if offer.archive else run.config.design.repetitions),
-        budget=run.config.design.cost.most_per_participant or float("inf"),
+        costs=costs_of_trials(
+            evidence.config,
+            evidence.domain,
+            both,
+            1 if offer.archive else evidence.config.design.repetitions,
+        ),
+        budget=evidence.config.design.cost.most_per_participant or float("inf"),
     )
     gains = dict(zip(selection.rows, selection.information, strict=True))
     whole = (*range(n_searched, len(both)), *range(n_searched - len(new)))

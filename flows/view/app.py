@@ -11,7 +11,7 @@ import hmac
 import logging
 import secrets
 import shlex
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from jinja2 import Environment
 from starlette.exceptions import HTTPException
 
 from lakatos.experiments.participants.web.door import Receive, Scope, Send, headers_of, is_named
+from lakatos.experiments.participants.web.headers import security_headers, sending_with
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.report import fixed, interval, percent_more, plural, signed
 from lakatos.flows.report.templating import page_environment
@@ -50,17 +51,7 @@ LEAST_TOKEN: Final = 16
 """Characters of a token."""
 LARGEST_BODY: Final = 4096
 """Bytes of a request."""
-HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "style-src-attr 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-}
+HEADERS: Final = security_headers(form_action="'self'")
 """On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
 
 
@@ -409,16 +400,8 @@ class _ViewGuard:
             return
         headers = headers_of(scope)
 
-        async def sending(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                fixed_files = scope["path"].startswith("/static/")
-                extra = {**HEADERS, "Cache-Control": "no-cache" if fixed_files else "no-store"}
-                message["headers"] = [
-                    *message.get("headers", []),
-                    *((name.lower().encode(), value.encode()) for name, value in extra.items()),
-                ]
-            await send(message)
-
+        fixed = "no-cache" if scope["path"].startswith("/static/") else "no-store"
+        sending = sending_with({**HEADERS, "Cache-Control": fixed}, send)
         refused = self._refused(scope, headers)
         await (refused or self.app)(scope, receive, sending)
 

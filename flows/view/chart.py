@@ -218,42 +218,48 @@ def history(lines: Sequence[ScoreLine], ceilings: Mapping[int, float], width: in
         known = [(left, known[0][1]), *known, (right, known[-1][1])]
         canvas.path(known, "ceiling")
         canvas.text(right, known[-1][1] - 5, "noise ceiling", "small", "end")
+    # Lines that nobody can tell apart have no marks: hundreds of them would only make the page slow.
+    for line in lines:
+        if not line.shown:
+            canvas.path([(x(cycle), y(score)) for cycle, score, _ in line.points], "line other")
     colours = [line for line in lines if line.shown]
-    for line in sorted(lines, key=lambda item: item.shown):
-        place = colours.index(line) if line.shown else 0
-        offset = (place - (len(colours) - 1) / 2) * min(
-            7.0, 0.5 * (right - left) / len(cycles) / max(len(colours), 1)
-        )
-        css = f"s{place % 5 + 1}" if line.shown else "other"
-        points = [(x(cycle) + offset * line.shown, y(score)) for cycle, score, _ in line.points]
-        canvas.path(points, f"line {css}")
-        if (
-            not line.shown
-        ):  # hundreds of marks that nobody can tell apart would only make the page slow
-            continue
-        for (px, py), (cycle, score, half) in zip(points, line.points, strict=True):
-            words = f"{line.tag} {line.name}, cycle {cycle}: {number(round(score, 4))}"
-            if np.isfinite(half):
-                canvas.line(px, y(score - half), px, y(score + half), f"whisker {css}")
-                words += f", 95% interval {number(round(score - half, 4))} to {number(round(score + half, 4))}"
-            link = line.link if cycle == line.points[-1][0] else ""
-            canvas.mark(px, py, SHAPES[place % 4], css, words, link)
-    # Tags at the right end, moved apart where they would lie over each other.
+    apart = min(7.0, 0.5 * (right - left) / len(cycles) / max(len(colours), 1))
+    for place, line in enumerate(colours):
+        offset = (place - (len(colours) - 1) / 2) * apart
+        _draw_line(canvas, line, place, [x(cycle) + offset for cycle, _, _ in line.points], y)
+    _draw_tags(canvas, colours, cycles[-1], right + 6, y)
+    return canvas.svg()
+
+
+def _draw_line(
+    canvas: SvgCanvas, line: ScoreLine, place: int, xs: Sequence[float], y: ChartScale
+) -> None:
+    """A theory's scores with their intervals; its last mark leads to its page."""
+    css = f"s{place % 5 + 1}"
+    points = [(px, y(score)) for px, (_, score, _) in zip(xs, line.points, strict=True)]
+    canvas.path(points, f"line {css}")
+    for (px, py), (cycle, score, half) in zip(points, line.points, strict=True):
+        words = f"{line.tag} {line.name}, cycle {cycle}: {number(round(score, 4))}"
+        if np.isfinite(half):
+            canvas.line(px, y(score - half), px, y(score + half), f"whisker {css}")
+            words += f", 95% interval {number(round(score - half, 4))} to {number(round(score + half, 4))}"
+        link = line.link if cycle == line.points[-1][0] else ""
+        canvas.mark(px, py, SHAPES[place % 4], css, words, link)
+
+
+def _draw_tags(
+    canvas: SvgCanvas, colours: Sequence[ScoreLine], last_cycle: int, at: float, y: ChartScale
+) -> None:
+    """Tags at the right end, moved apart where they would lie over each other."""
     last_place = -np.inf
     for line in sorted(colours, key=lambda item: -item.points[-1][1]):
-        if line.points[-1][0] != cycles[-1]:
+        if line.points[-1][0] != last_cycle:
             continue
         last_place = max(y(line.points[-1][1]), last_place + 14)
-        canvas.parts.append(
-            linked(
-                Markup('<text x="{:.1f}" y="{:.1f}" class="tag s{}">{}</text>').format(
-                    right + 6, last_place + 4, colours.index(line) % 5 + 1, line.tag
-                ),
-                line.link,
-                f"{line.tag} {line.name}",
-            )
+        text = Markup('<text x="{:.1f}" y="{:.1f}" class="tag s{}">{}</text>').format(
+            at, last_place + 4, colours.index(line) % 5 + 1, line.tag
         )
-    return canvas.svg()
+        canvas.parts.append(linked(text, line.link, f"{line.tag} {line.name}"))
 
 
 # --- map, intervals, predictions ------------------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -120,126 +120,165 @@ def summary(reading: RunReading, kind: str, body: Mapping[str, Any], name: str =
 
 
 def _summary(reading: RunReading, kind: str, body: Mapping[str, Any], name: str) -> str:
+    if kind == "intent":
+        note = body.get("note")
+        return (
+            f"{STEPS.get(name, name)}{': ' + json.dumps(note, ensure_ascii=False) if note else ''}"
+        )
+
     def tag(field: str = "theory") -> str:
         return reading.label(body[field]).short
 
-    match kind:
-        case "intent":
-            note = body.get("note")
-            return f"{STEPS.get(name, name)}{': ' + json.dumps(note, ensure_ascii=False) if note else ''}"
-        case "campaign_started":
-            return f"study {body['config']['name']}: {body['config']['question']}"
-        case "theory_checked":
-            return f"{tag()} {'passed' if body['passed'] else 'was refused: ' + body['reason']}"
-        case "theory_admitted" | "theory_failed":
-            return f"{tag()}: {body['reason']}"
-        case "theory_compared":
-            return f"{tag()}: {body['text']}"
-        case "theory_scored":
-            units = body.get("left_out") or body["declared"]
-            mean = sum(units["log_predictive"]) / sum(units["n_choices"])
-            return f"{tag()} on experiment {body['experiment']}: {scalar(round(mean, 4))} nats per choice"
-        case "design_chosen":
-            what = f"{body['n_trials']} trials for {body['n_participants']} people"
-            return f"experiment {body['experiment']}: {what if body['accepted'] else 'refused, ' + body['reason']}"
-        case "preregistration":
-            return f"experiment {body['experiment']}: predictions of {len(body['rivals'])} theories frozen"
-        case "recruited":
-            return f"experiment {body['experiment']}: {body['n_participants']} people, {body['source']}"
-        case "trials_collected":
-            return f"experiment {body['experiment']}: {body['n_responses']:,} answers"
-        case "answers_arrived":
-            return f"experiment {body['experiment']}: {body['n_answers']} answers, {body['status'].replace('_', ' ')}"
-        case "diagnosis":
-            return f"{tag('loser')} against {tag('leader')}: {body['location']}"
-        case "search_finished":
-            why = f" ({body['unspent']})" if body.get("unspent") else ""
-            return f"{body['n_attempts']} compositions tried{why}, {len(body['submissions'])} submitted"
-        case "verdict":
-            return f"{tag('candidate')} over {tag('incumbent')} with probability {body['probability']:.2f}"
-        case "verdict_resolved":
-            return f"experiment {body['experiment']} spoke {'for' if body['favoured'] else 'against'} the candidate"
-        case "candidate_decided":
-            return f"{tag('candidate')}: {body['action']}. {body['text']}"
-        case "critic_answered":
-            return f"{body['critic']} on {tag('candidate')}: {body['value']:.3g}"
-        case "gate_decided":
-            return f"{body['slot']}: {body['verdict']}; {body['reason']}"
-        case "epoch_committed":
-            return (
-                f"epoch {body['epoch']} ended: {', '.join(body['changed']) or 'nobody'} displaced"
-            )
-        case "cycle_closed":
-            return f"cycle {body['cycle']} closed; {tag('leader')} leads{'. ' + body['stop'] if body['stop'] else ''}"
-        case "concluded":
-            return str(body["text"])
-        case "language_model_called":
-            tokens = body["n_prompt_tokens"] + body["n_completion_tokens"]
-            return f"{body['model']} as {body['role']}: {body['outcome']}, {tokens:,} tokens"
-        case "lessons_recalled":
-            return f"{len(body['lessons'])} lessons for {body['stage']}: {body['situation']}"
-        case "inquiry_made":
-            return f"{body['name']} by {body['tool'] or 'its plan'}, {len(body['calls'])} calls. {body['reason']}"
-        case "tool_called":
-            return (
-                f"{body['tool']} {body['outcome']}{': ' + body['reason'] if body['reason'] else ''}"
-            )
-        case "tombstone":
-            return f"a record was erased: {body['reason']}"
+    if kind in _SUMMARIES:
+        return _SUMMARIES[kind](body, tag)
     found = [str(body[field]) for field in TELLING if body.get(field)]
     return "; ".join(found[:2])
 
 
-def address(run: str, *parts: object) -> str:
+class _Tag(Protocol):
+    """Tells the short name of the theory that a field of a record names."""
+
+    def __call__(self, field: str = "theory") -> str: ...
+
+
+def _words_of_theory_scored(body: Mapping[str, Any], tag: _Tag) -> str:
+    units = body.get("left_out") or body["declared"]
+    mean = sum(units["log_predictive"]) / sum(units["n_choices"])
+    return f"{tag()} on experiment {body['experiment']}: {scalar(round(mean, 4))} nats per choice"
+
+
+def _words_of_design_chosen(body: Mapping[str, Any], tag: _Tag) -> str:
+    what = f"{body['n_trials']} trials for {body['n_participants']} people"
+    return f"experiment {body['experiment']}: {what if body['accepted'] else 'refused, ' + body['reason']}"
+
+
+def _words_of_search_finished(body: Mapping[str, Any], tag: _Tag) -> str:
+    why = f" ({body['unspent']})" if body.get("unspent") else ""
+    return f"{body['n_attempts']} compositions tried{why}, {len(body['submissions'])} submitted"
+
+
+def _words_of_language_model_called(body: Mapping[str, Any], tag: _Tag) -> str:
+    tokens = body["n_prompt_tokens"] + body["n_completion_tokens"]
+    return f"{body['model']} as {body['role']}: {body['outcome']}, {tokens:,} tokens"
+
+
+_SUMMARIES: Mapping[str, Callable[[Mapping[str, Any], _Tag], str]] = {
+    "campaign_started": lambda body, tag: (
+        f"study {body['config']['name']}: {body['config']['question']}"
+    ),
+    "theory_checked": lambda body, tag: (
+        f"{tag()} {'passed' if body['passed'] else 'was refused: ' + body['reason']}"
+    ),
+    "theory_admitted": lambda body, tag: f"{tag()}: {body['reason']}",
+    "theory_failed": lambda body, tag: f"{tag()}: {body['reason']}",
+    "theory_compared": lambda body, tag: f"{tag()}: {body['text']}",
+    "theory_scored": _words_of_theory_scored,
+    "design_chosen": _words_of_design_chosen,
+    "preregistration": lambda body, tag: (
+        f"experiment {body['experiment']}: predictions of {len(body['rivals'])} theories frozen"
+    ),
+    "recruited": lambda body, tag: (
+        f"experiment {body['experiment']}: {body['n_participants']} people, {body['source']}"
+    ),
+    "trials_collected": lambda body, tag: (
+        f"experiment {body['experiment']}: {body['n_responses']:,} answers"
+    ),
+    "answers_arrived": lambda body, tag: (
+        f"experiment {body['experiment']}: {body['n_answers']} answers, {body['status'].replace('_', ' ')}"
+    ),
+    "diagnosis": lambda body, tag: f"{tag('loser')} against {tag('leader')}: {body['location']}",
+    "search_finished": _words_of_search_finished,
+    "verdict": lambda body, tag: (
+        f"{tag('candidate')} over {tag('incumbent')} with probability {body['probability']:.2f}"
+    ),
+    "verdict_resolved": lambda body, tag: (
+        f"experiment {body['experiment']} spoke {'for' if body['favoured'] else 'against'} the candidate"
+    ),
+    "candidate_decided": lambda body, tag: f"{tag('candidate')}: {body['action']}. {body['text']}",
+    "critic_answered": lambda body, tag: (
+        f"{body['critic']} on {tag('candidate')}: {body['value']:.3g}"
+    ),
+    "gate_decided": lambda body, tag: f"{body['slot']}: {body['verdict']}; {body['reason']}",
+    "epoch_committed": lambda body, tag: (
+        f"epoch {body['epoch']} ended: {', '.join(body['changed']) or 'nobody'} displaced"
+    ),
+    "cycle_closed": lambda body, tag: (
+        f"cycle {body['cycle']} closed; {tag('leader')} leads{'. ' + body['stop'] if body['stop'] else ''}"
+    ),
+    "concluded": lambda body, tag: str(body["text"]),
+    "language_model_called": _words_of_language_model_called,
+    "lessons_recalled": lambda body, tag: (
+        f"{len(body['lessons'])} lessons for {body['stage']}: {body['situation']}"
+    ),
+    "inquiry_made": lambda body, tag: (
+        f"{body['name']} by {body['tool'] or 'its plan'}, {len(body['calls'])} calls. {body['reason']}"
+    ),
+    "tool_called": lambda body, tag: (
+        f"{body['tool']} {body['outcome']}{': ' + body['reason'] if body['reason'] else ''}"
+    ),
+    "tombstone": lambda body, tag: f"a record was erased: {body['reason']}",
+}
+"""What a record of each kind says, in a line."""
+
+
+def address(run_name: str, *parts: object) -> str:
     """Address of a page of a run."""
     return "/".join(
-        ["", "run", quote(run, safe="~"), *(quote(str(part), safe="") for part in parts)]
+        ["", "run", quote(run_name, safe="~"), *(quote(str(part), safe="") for part in parts)]
     )
 
 
-def tree_of(value: Any, run: str, depth: int = 0) -> Markup:
+def tree_of(value: Any, run_name: str, depth: int = 0) -> Markup:
     """A JSON value for people: digests lead to what they name."""
     if isinstance(value, Mapping):
-        if not value:
-            return Markup('<span class="muted">empty</span>')
-        lines = [
-            Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(
-                label_of(str(key), run), tree_of(item, run, depth + 1)
-            )
-            for key, item in list(value.items())[:200]
-        ]
-        more = (
-            Markup("<div><dt>…</dt><dd>{} more</dd></div>").format(len(value) - 200)
-            if len(value) > 200
-            else ""
-        )
-        return Markup('<dl class="json">{}{}</dl>').format(Markup("").join(lines), more)
+        return _tree_of_mapping(value, run_name, depth)
     if isinstance(value, list | tuple):
-        if not value:
-            return Markup('<span class="muted">none</span>')
-        if all(isinstance(item, int | float | bool) or item is None for item in value):
-            text = ", ".join(scalar(item) for item in value[:400])
-            more = f" … {len(value) - 400:,} more" if len(value) > 400 else ""
-            return Markup('<span class="numbers">{}{}</span>').format(text, more)
-        lines = [
-            Markup("<li>{}</li>").format(tree_of(item, run, depth + 1)) for item in value[:200]
-        ]
-        more = (
-            Markup("<li>{} more</li>").format(f"{len(value) - 200:,}")
-            if len(value) > 200
-            else Markup("")
-        )
-        return Markup('<ol class="json">{}{}</ol>').format(Markup("").join(lines), more)
+        return _tree_of_list(value, run_name, depth)
     if isinstance(value, str):
-        return label_of(value, run) if is_digest(value) else long_text(value)
+        return label_of(value, run_name) if is_digest(value) else long_text(value)
     return Markup("<span>{}</span>").format(scalar(value))
 
 
-def label_of(text: str, run: str) -> Markup:
+def _tree_of_mapping(value: Mapping[Any, Any], run_name: str, depth: int) -> Markup:
+    if not value:
+        return Markup('<span class="muted">empty</span>')
+    lines = [
+        Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(
+            label_of(str(key), run_name), tree_of(item, run_name, depth + 1)
+        )
+        for key, item in list(value.items())[:200]
+    ]
+    more = (
+        Markup("<div><dt>…</dt><dd>{} more</dd></div>").format(len(value) - 200)
+        if len(value) > 200
+        else ""
+    )
+    return Markup('<dl class="json">{}{}</dl>').format(Markup("").join(lines), more)
+
+
+def _tree_of_list(value: Sequence[Any], run_name: str, depth: int) -> Markup:
+    if not value:
+        return Markup('<span class="muted">none</span>')
+    if all(isinstance(item, int | float | bool) or item is None for item in value):
+        text = ", ".join(scalar(item) for item in value[:400])
+        rest = f" … {len(value) - 400:,} more" if len(value) > 400 else ""
+        return Markup('<span class="numbers">{}{}</span>').format(text, rest)
+    lines = [
+        Markup("<li>{}</li>").format(tree_of(item, run_name, depth + 1)) for item in value[:200]
+    ]
+    more = (
+        Markup("<li>{} more</li>").format(f"{len(value) - 200:,}")
+        if len(value) > 200
+        else Markup("")
+    )
+    return Markup('<ol class="json">{}{}</ol>').format(Markup("").join(lines), more)
+
+
+def label_of(text: str, run_name: str) -> Markup:
     """A digest as a link, anything else as it is."""
     if is_digest(text):
         return Markup('<a href="{}"><code>{}</code></a>').format(
-            address(run, "ref", text), text[:12]
+            address(run_name, "ref", text), text[:12]
         )
     return escape(clean(text))
 

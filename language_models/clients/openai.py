@@ -12,7 +12,7 @@ import math
 import os
 import time
 import weakref
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -353,6 +353,18 @@ class _WireAnswer(_WirePart):
     usage: _WireUsage | None = None
 
 
+def _usage_of(read: _WireAnswer) -> TokenUsage:
+    """Tokens as the server counted them; none where it does not say."""
+    if read.usage is None:
+        return TokenUsage()
+    details = read.usage.prompt_tokens_details
+    return TokenUsage(
+        n_prompt_tokens=read.usage.prompt_tokens,
+        n_cached_tokens=(details.cached_tokens or 0) if details else 0,
+        n_completion_tokens=read.usage.completion_tokens,
+    )
+
+
 def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> ModelCompletion:
     """Read an answer of the protocol; halves of characters are replaced, infinities become the least that is written.
 
@@ -367,8 +379,7 @@ def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Model
         raise ServerFailedError(
             f"the server's answer is not the OpenAI protocol's: {place}: {first['msg']}; see what is listening there."
         ) from None
-    choice, usage = read.choices[0], read.usage
-    details = usage.prompt_tokens_details if usage is not None else None
+    choice = read.choices[0]
     return ModelCompletion(
         content=choice.message.content or "",
         tool_calls=tuple(
@@ -383,13 +394,7 @@ def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Model
         refusal=choice.message.refusal or "",
         model_name=read.model,
         server=read.system_fingerprint or "",
-        usage=TokenUsage()
-        if usage is None
-        else TokenUsage(
-            n_prompt_tokens=usage.prompt_tokens,
-            n_cached_tokens=(details.cached_tokens or 0) if details else 0,
-            n_completion_tokens=usage.completion_tokens,
-        ),
+        usage=_usage_of(read),
         log_probabilities=tuple(
             TokenLogProbability(
                 token=token.token,
@@ -409,6 +414,23 @@ def finite(log_probability: float) -> float:
     return log_probability if math.isfinite(log_probability) else LEAST_LOG_PROBABILITY
 
 
+def _first_choices(chunk: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Pieces of the first answer in a chunk; others are not read."""
+    return [choice for choice in chunk.get("choices") or () if choice.get("index", 0) == 0]
+
+
+def _join_calls(calls: dict[int, dict[str, Any]], parts: Iterable[Mapping[str, Any]]) -> None:
+    """Add pieces of calls of tools to the calls so far, by their number."""
+    for part in parts:
+        function = part.get("function") or {}
+        call = calls.setdefault(
+            part.get("index", 0), {"id": None, "function": {"name": "", "arguments": ""}}
+        )
+        call["id"] = part.get("id") or call["id"]
+        call["function"]["name"] += function.get("name") or ""
+        call["function"]["arguments"] += function.get("arguments") or ""
+
+
 def joined(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One answer out of the chunks of a stream.
 
@@ -422,21 +444,12 @@ def joined(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for chunk in chunks:
         model, usage = chunk.get("model") or model, chunk.get("usage") or usage
         fingerprint = chunk.get("system_fingerprint") or fingerprint
-        for choice in chunk.get("choices") or ():
-            if choice.get("index", 0) != 0:
-                continue
+        for choice in _first_choices(chunk):
             delta = choice.get("delta") or {}
             message["content"] += delta.get("content") or ""
             if delta.get("refusal"):
                 message["refusal"] = message.get("refusal", "") + delta["refusal"]
-            for part in delta.get("tool_calls") or ():
-                function = part.get("function") or {}
-                call = calls.setdefault(
-                    part.get("index", 0), {"id": None, "function": {"name": "", "arguments": ""}}
-                )
-                call["id"] = part.get("id") or call["id"]
-                call["function"]["name"] += function.get("name") or ""
-                call["function"]["arguments"] += function.get("arguments") or ""
+            _join_calls(calls, delta.get("tool_calls") or ())
             tokens.extend((choice.get("logprobs") or {}).get("content") or ())
             finish_reason = choice.get("finish_reason") or finish_reason
     if finish_reason is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,6 @@ def prepare(profile: ServingProfile, environment: ServingEnvironment) -> ServerL
 
 def vllm_flags(profile: ServingProfile) -> dict[str, str | tuple[str, ...] | None]:
     """VLLM's flags for a profile: a value, several, or None for a flag that takes none."""
-    parallel, memory = profile.parallel, profile.memory
     structured: dict[str, Any] = {"backend": profile.structured_output}
     if profile.structured_output in ("xgrammar", "guidance"):
         structured["disable_any_whitespace"] = (
@@ -89,58 +88,77 @@ def vllm_flags(profile: ServingProfile) -> dict[str, str | tuple[str, ...] | Non
         "--enable-prompt-tokens-details": None,
         "--enable-prefix-caching" if profile.prefix_caching else "--no-enable-prefix-caching": None,
     }
-    optional: dict[str, object] = {
-        "--revision": profile.revision,
-        "--tokenizer-revision": profile.revision,
-        "--quantization": profile.quantisation,
-        "--dtype": profile.dtype if profile.dtype != "auto" else None,
-        "--load-format": profile.weights if profile.weights != "auto" else None,
-        "--max-model-len": profile.context,
-        "--tensor-parallel-size": parallel.tensor if parallel.tensor > 1 else None,
-        "--pipeline-parallel-size": parallel.pipeline if parallel.pipeline > 1 else None,
-        "--data-parallel-size": parallel.data if parallel.data > 1 else None,
-        "--gpu-memory-utilization": memory.gpu_fraction,
-        "--kv-cache-memory-bytes": int(memory.cache_gib * 2**30)
-        if memory.cache_gib and profile.runtime == "gpu"
-        else None,
-        "--cpu-offload-gb": memory.offload_gib or None,
-        "--kv-cache-dtype": memory.cache_dtype if memory.cache_dtype != "auto" else None,
-        "--tool-call-parser": profile.tool_parser,
-        "--reasoning-parser": profile.reasoning_parser,
-        "--chat-template": profile.chat_template,
-        "--default-chat-template-kwargs": json.dumps(profile.chat_template_arguments)
-        if profile.chat_template_arguments
-        else None,
-        "--speculative-config": json.dumps(_speculation(profile.speculation))
-        if profile.speculation
-        else None,
-    }
-    found |= {name: f"{value}" for name, value in optional.items() if value is not None}
+    found |= _serving_options(profile)
     if profile.runtime == "cpu":
         # vLLM 0.32 dies on CPUs when a request with a seed has its prompt read in pieces: the generator of random
         # numbers there has no offset to turn back. So every prompt is read at once.
         found["--no-enable-chunked-prefill"] = None
         found["--max-num-batched-tokens"] = str(max(profile.context or 0, 2048))
-    if profile.tool_parser:
-        found["--enable-auto-tool-choice"] = None
-    if parallel.experts:
-        found["--enable-expert-parallel"] = None
-    if profile.eager:
-        found["--enforce-eager"] = None
+    switches = {
+        "--enable-auto-tool-choice": profile.tool_parser,
+        "--enable-expert-parallel": profile.parallel.experts,
+        "--enforce-eager": profile.eager,
+    }
+    found |= {name: None for name, is_on in switches.items() if is_on}
     if profile.adapters:
         found["--enable-lora"] = None
         found["--max-lora-rank"] = str(profile.max_adapter_rank)
         found["--lora-modules"] = tuple(f"{item.name}={item.path}" for item in profile.adapters)
+    return found | _own_flags(profile, found)
+
+
+def _own_flags(profile: ServingProfile, known: Container[str]) -> dict[str, str | None]:
+    """Flags that a profile adds by hand.
+
+    Raises:
+        ProfileError: One of them is set by the profile already.
+    """
+    found: dict[str, str | None] = {}
     for name, value in profile.flags.items():
-        if (flag := f"--{name}") in found:
+        if f"--{name}" in known or f"--{name}" in found:
             raise ProfileError(
                 f"flags: {name!r} is already set by the profile; leave it out of `flags`."
             )
         if value is False:
             found[f"--no-{name}"] = None
         else:
-            found[flag] = None if value is True else str(value)
+            found[f"--{name}"] = None if value is True else str(value)
     return found
+
+
+def _serving_options(profile: ServingProfile) -> dict[str, str]:
+    """Flags with a value that a profile may leave to vLLM."""
+    parallel, memory = profile.parallel, profile.memory
+    cache_gib = memory.cache_gib if profile.runtime == "gpu" else None
+    template = profile.chat_template_arguments
+    optional: dict[str, object] = {
+        "--revision": profile.revision,
+        "--tokenizer-revision": profile.revision,
+        "--quantization": profile.quantisation,
+        "--dtype": _unless(profile.dtype, "auto"),
+        "--load-format": _unless(profile.weights, "auto"),
+        "--max-model-len": profile.context,
+        "--tensor-parallel-size": _unless(parallel.tensor, 1),
+        "--pipeline-parallel-size": _unless(parallel.pipeline, 1),
+        "--data-parallel-size": _unless(parallel.data, 1),
+        "--gpu-memory-utilization": memory.gpu_fraction,
+        "--kv-cache-memory-bytes": int(cache_gib * 2**30) if cache_gib else None,
+        "--cpu-offload-gb": memory.offload_gib or None,
+        "--kv-cache-dtype": _unless(memory.cache_dtype, "auto"),
+        "--tool-call-parser": profile.tool_parser,
+        "--reasoning-parser": profile.reasoning_parser,
+        "--chat-template": profile.chat_template,
+        "--default-chat-template-kwargs": json.dumps(template) if template else None,
+        "--speculative-config": json.dumps(_speculation(profile.speculation))
+        if profile.speculation
+        else None,
+    }
+    return {name: f"{value}" for name, value in optional.items() if value is not None}
+
+
+def _unless(value: object, default: object) -> object:
+    """A value, or None where it is what vLLM takes by itself."""
+    return None if value == default else value
 
 
 def _speculation(speculation: SpeculationSettings) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from lakatos.flows.commands.main import app
 from lakatos.flows.errors import StudyError
+from lakatos.flows.operations.known_errors import known_errors
 from lakatos.flows.operations.tool_desk import known_tool, retire_tool, tool_page, validate_again
 from lakatos.flows.roles.remember import (
     keep_library,
@@ -18,7 +19,6 @@ from lakatos.flows.roles.remember import (
     recorded_calls,
     shared_library,
 )
-from lakatos.flows.run.known_errors import known_errors
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.study import parse_study
 from lakatos.flows.stages.consolidate import outdated

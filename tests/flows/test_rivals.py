@@ -82,11 +82,11 @@ def test_theories_that_part_only_where_nobody_was_asked_but_may_be_are_rivals(
         run.state = state
         names = {run.state.theories.name(name): name for name in run.state.theories.pool}
         first, second = names["Sum"], names["But"]
-        assert distance(run, first, second) < DISTINCT  # none of the four trials is such
-        differ = differing(run)
+        assert distance(run.evidence, first, second) < DISTINCT  # none of the four trials is such
+        differ = differing(run.evidence)
         assert differ(first, second) == (not forbidden)
         assert not differ(first, first)
-        assert ({first, second} < set(leading_rivals(run))) == (not forbidden)
-        leader, others = winner_and_rivals(run)
+        assert ({first, second} < set(leading_rivals(run.evidence))) == (not forbidden)
+        leader, others = winner_and_rivals(run.evidence)
         assert leader in (first, second)
         assert (others[0] in (first, second)) == (not forbidden)

@@ -21,6 +21,7 @@ from lakatos.experiments.participants.web.door import (
     Send,
     headers_of,
 )
+from lakatos.experiments.participants.web.headers import security_headers, sending_with
 
 LARGEST_BODY: Final = 8192
 """Bytes; an answer has about a hundred."""
@@ -31,17 +32,7 @@ ADDRESS_PER_SECOND: Final = 300.0
 """Requests from one address, behind which a whole class may sit."""
 VISITOR: Final = "Lakatos-Visitor"
 """Header by which a tab says whom a recruitment service sent to it, so that two people in one browser stay apart."""
-HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "style-src-attr 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-}
+HEADERS: Final = security_headers(form_action="'none'")
 """On every response. Drawings of trials carry style attributes; no other inline style and no inline script runs."""
 
 
@@ -65,16 +56,8 @@ class PageGuard:
             return
         headers = headers_of(scope)
 
-        async def sending(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                fixed = "no-cache" if scope["path"].startswith("/page/") else "no-store"
-                extra = {**HEADERS, "Cache-Control": fixed}
-                message["headers"] = [
-                    *message.get("headers", []),
-                    *((name.lower().encode(), value.encode()) for name, value in extra.items()),
-                ]
-            await send(message)
-
+        fixed = "no-cache" if scope["path"].startswith("/page/") else "no-store"
+        sending = sending_with({**HEADERS, "Cache-Control": fixed}, send)
         problem = self._problem(scope, headers)
         if problem is not None:
             await problem(scope, receive, sending)

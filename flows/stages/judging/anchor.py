@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakatos.experiments.task import identities
 from lakatos.flows.run.anchor_ledger import AnchorLedger
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.source import whole_archive
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.judges.anchor import (
@@ -51,7 +52,7 @@ async def take_anchor(run: Run) -> Recorded[AnchorTaken]:
     settings, inputs = run.config.judges, [run.state.campaign.started.digest]
     file = Path(settings.anchor) if settings.anchor else None
     if run.trace.recorded("take anchor", inputs, {}) is None and file:
-        check_ledger(run, foreign(run, read_anchor(file)))
+        check_ledger(run.config, foreign(run.evidence, run.data, read_anchor(file)))
 
     def work(context: StepContext) -> AnchorTaken:
         if file:
@@ -61,7 +62,7 @@ async def take_anchor(run: Run) -> Recorded[AnchorTaken]:
                 run.domain, run.family, run.laboratory, context.rng, settings.items
             )
             whole, source = split(items, run.config.seed), "people simulated by known theories"
-        kept = foreign(run, whole)
+        kept = foreign(run.evidence, run.data, whole)
         check_disjoint(kept)
         if empty := [part for part in SHARES if not kept.parts[part]]:
             raise AnchorError(
@@ -73,15 +74,15 @@ async def take_anchor(run: Run) -> Recorded[AnchorTaken]:
     return await run.step("take anchor", work, returns=AnchorTaken, inputs=inputs)
 
 
-def check_ledger(run: Run, kept: AnchorSet) -> None:
+def check_ledger(config: CampaignConfig, kept: AnchorSet) -> None:
     """Refuse to begin a campaign whose judges no test of the anchor file could ever replace.
 
     Raises:
         AnchorError: What is left of confirm has too few comparisons for the level that is left.
         LedgerError: The ledger cannot be relied on, or promises another alpha.
     """
-    settings = run.config.judges
-    ledger = ledger_of(run.config)
+    settings = config.judges
+    ledger = ledger_of(config)
     if settings.panel != "evolving" or ledger is None:
         return
     before = ledger.drawn()
@@ -172,16 +173,16 @@ def readable(items: Sequence[AnchorItem]) -> list[str]:
     return [name for name in FEATURES if name in there and name != UNREAD]
 
 
-def foreign(run: Run, anchor: AnchorSet) -> AnchorSet:
+def foreign(evidence: RunEvidence, data: Path | None, anchor: AnchorSet) -> AnchorSet:
     """The anchor set without items that share a problem or people with the campaign; of an archive, with all of it."""
-    if run.config.participants.source != "archival":
+    if evidence.config.participants.source != "archival":
         return anchor
-    archive = whole_archive(run.config, run.data, run.trace.artifacts)
+    archive = whole_archive(evidence.config, data, evidence.artifacts)
     names = {trials.experiment for trials in archive}
     keys = {
         digest_bytes(key)[:16]
         for trials in archive
-        for key in identities(run.domain, trials.stimuli)
+        for key in identities(evidence.domain, trials.stimuli)
     }
 
     def kept(items: Sequence[AnchorItem]) -> tuple[AnchorItem, ...]:

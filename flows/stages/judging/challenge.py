@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.judging.anchor import anchor_of, ledger_of
 from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, components
 from lakatos.judges.answer import JudgeAnswers, ask
@@ -51,7 +53,12 @@ async def challenge(
         return register(question, slot=slot, epoch=epoch, number=number, level=level)
 
     def draw(context: StepContext) -> LevelDrawn:
-        return _draw(run, question, lambda number, level: not refusal_of(put(number, level)))
+        return _draw(
+            run.state,
+            run.config,
+            question,
+            lambda number, level: not refusal_of(put(number, level)),
+        )
 
     inputs = [taken.record.anchor, *made]
     drawn = await run.step("draw level", draw, returns=LevelDrawn, inputs=inputs, position=position)
@@ -86,10 +93,13 @@ async def challenge(
 
 
 def _draw(
-    run: Run, question: GateQuestion, is_worth_it: Callable[[int, float], bool]
+    state: RunState,
+    config: CampaignConfig,
+    question: GateQuestion,
+    is_worth_it: Callable[[int, float], bool],
 ) -> LevelDrawn:
-    alpha, own = run.config.judges.alpha, [item.record for item in run.state.seats.drawn]
-    ledger = ledger_of(run.config)
+    alpha, own = config.judges.alpha, [item.record for item in state.seats.drawn]
+    ledger = ledger_of(config)
     if ledger is None:
         return draw_level(own, question.digest, alpha, is_worth_it)
     return ledger.draw(question.digest, alpha, is_worth_it, own)

@@ -8,16 +8,11 @@ from lakatos.flows.roles.read_pairs import read_pairs
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import fits_of
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.design import DISTINCT, distance, sample_of_space
-from lakatos.flows.stages.judging.epoch import (
-    epoch_of,
-    lasting,
-    measure,
-    open_epoch,
-    rescore,
-    submission_of,
-    turn_epoch,
-)
+from lakatos.flows.stages.judging.epoch import rescore, turn_epoch
+from lakatos.flows.stages.judging.measures import lasting, measure, submission_of
+from lakatos.flows.stages.judging.seats import epoch_of, open_epoch
 from lakatos.flows.stages.revise import check_program
 from lakatos.flows.stages.score import score
 from lakatos.judges.decision import VERIFY, decide
@@ -47,32 +42,15 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     open_epoch(run)
     await rescore(run, cycle)
     incumbent = run.state.board().leader.theory
-    fresh: list[Digest] = []
-    forms = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
-    for submission in found.record.submissions:
-        source = run.trace.artifacts.get(submission.source).decode()
-        if form_of_source(source) in forms:
-            continue
-        program = TheoryProgram(source, submission.author, submission.parents)
-        checked = await check_program(run, cycle, program, submission.change, [found.digest])
-        forms.add(form_of_source(source))
-        if checked.record.passed:
-            fresh.append(program.digest)
-        else:
-            run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
+    fresh = await _check_submissions(run, cycle, found)
     await score(run, cycle, fresh)
     if run.config.judges.panel == "none":
+        unasked = "nobody is asked whether it is worth it"
         for name in fresh:
-            await _admit(
-                run,
-                cycle,
-                name,
-                "nobody is asked whether it is worth it",
-                [run.state.theories.checked[name].digest],
-            )
+            await _admit(run, cycle, name, unasked, [run.state.theories.checked[name].digest])
         return []
     shown = {
-        name: submission_of(run, name, incumbent)
+        name: submission_of(run.evidence, name, incumbent)
         for name in fresh
         if name in run.state.theories.checked
     }
@@ -80,7 +58,7 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
     by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
     advantages = {name: run.state.left_out_advantage(name, incumbent) for name in by_digest}
-    placed = _placed(run, found.record.submissions, advantages)
+    placed = _placed(run.config, found.record.submissions, advantages)
     for verdict in rank(item.record for item in verdicts):
         name = verdict.candidate
         decided = run.record(
@@ -98,12 +76,32 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
             run.progress.note(f"{run.state.theories.name(name)}: {decided.record.text}")
             continue
         reason = f"judged to beat the leader with probability {verdict.probability:.2f}; {decided.record.text}"
-        await _admit(run, cycle, name, reason, lasting(run, name, cycle, [decided.digest]))
+        await _admit(run, cycle, name, reason, lasting(run.state, name, cycle, [decided.digest]))
     return verdicts
 
 
+async def _check_submissions(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Digest]:
+    """Successors that pass the checks; one that is a known theory in another form is left out."""
+    fresh: list[Digest] = []
+    forms = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
+    for submission in found.record.submissions:
+        source = run.trace.artifacts.get(submission.source).decode()
+        if form_of_source(source) in forms:
+            continue
+        program = TheoryProgram(source, submission.author, submission.parents)
+        checked = await check_program(run, cycle, program, submission.change, [found.digest])
+        forms.add(form_of_source(source))
+        if checked.record.passed:
+            fresh.append(program.digest)
+        else:
+            run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
+    return fresh
+
+
 def _placed(
-    run: Run, submissions: Sequence[SuccessorSubmitted], advantages: Mapping[Digest, ScoreEstimate]
+    config: CampaignConfig,
+    submissions: Sequence[SuccessorSubmitted],
+    advantages: Mapping[Digest, ScoreEstimate],
 ) -> list[Digest]:
     """Candidates that are asked about at no cost: an experiment compares several with the leader in any case.
 
@@ -112,7 +110,7 @@ def _placed(
     """
     open_ = [name for name, ahead in advantages.items() if ahead.value > 0 or is_tie(ahead)]
     criteria = {item.source: item.criterion for item in submissions}
-    return sorted(open_, key=lambda name: -criteria[name])[: run.config.theories.rivals - 1]
+    return sorted(open_, key=lambda name: -criteria[name])[: config.theories.rivals - 1]
 
 
 async def _admit(run: Run, cycle: int, name: Digest, reason: str, inputs: Sequence[Digest]) -> None:
@@ -142,14 +140,14 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
         name
         for name in (line.theory for line in run.state.board().standings)
         if name != candidate
-        and distance(run, candidate, name) < DISTINCT
+        and distance(run.evidence, candidate, name) < DISTINCT
         and is_tie(run.state.left_out_advantage(candidate, name))
     ]
     if not near:
         return None
 
     def work(context: StepContext) -> TheoryCompared:
-        stimuli = sample_of_space(run, context.rng, COMPARED)
+        stimuli = sample_of_space(run.evidence, context.rng, COMPARED)
         found, twin = None, None
         for group in (near[:1], near[1:]):
             found = found or run.laboratory.duplicate(
@@ -177,7 +175,7 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
 
 
 def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Recorded[Verdict]:
-    submission = submission_of(run, candidate, incumbent)
+    submission = submission_of(run.evidence, candidate, incumbent)
     scores = [
         run.state.theories.scores[name, item].digest
         for name in (candidate, incumbent)

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.judging.epoch import outcome
+from lakatos.flows.stages.judging.measures import outcome
 from lakatos.judges.record import StrategyChosen
 from lakatos.judges.strategy import (
     SearchStrategy,
@@ -38,7 +39,7 @@ async def choose_strategy(run: Run, cycle: int) -> Recorded[StrategyChosen] | No
     """The strategy of a cycle, by Thompson sampling on outcomes that hold; None where the study does not vary it."""
     if not run.config.judges.strategies:
         return None
-    achieved, records = outcomes(run)
+    achieved, records = outcomes(run.evidence)
     inputs = [*(item.digest for item in run.state.judging.strategies), *dict.fromkeys(records)]
     mechanisms = [f"{item.slot}:{item.name}" for item in run.family.grammar.mechanisms]
 
@@ -106,15 +107,15 @@ def credits_of(
     }
 
 
-def outcomes(run: Run) -> tuple[list[StrategyResult], list[Digest]]:
+def outcomes(evidence: RunEvidence) -> tuple[list[StrategyResult], list[Digest]]:
     """What people's data said about each successor that was judged, and the records behind it.
 
     Where judges have seats these are the data themselves, which no displaced judge takes away; else settled verdicts.
     """
     found: list[StrategyResult] = []
     records: list[Digest] = []
-    for pair in run.state.judging.pairs.values():
-        then = outcome(run, pair.record)
+    for pair in evidence.state.judging.pairs.values():
+        then = outcome(evidence, pair.record)
         if then is not None:
             found.append(
                 StrategyResult(
@@ -122,9 +123,9 @@ def outcomes(run: Run) -> tuple[list[StrategyResult], list[Digest]]:
                 )
             )
             records += [pair.digest, *then.records]
-    if not run.config.judges.seated:
-        for digest, item in run.state.judging.resolved.items():
-            candidate = run.state.judging.verdicts[digest].record.candidate
+    if not evidence.config.judges.seated:
+        for digest, item in evidence.state.judging.resolved.items():
+            candidate = evidence.state.judging.verdicts[digest].record.candidate
             found.append(
                 StrategyResult(candidate, item.record.experiment, item.record.favoured, item.digest)
             )

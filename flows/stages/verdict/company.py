@@ -121,7 +121,7 @@ async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | Non
         answers = answers_of_company(run.evidence)
         own = {name: _scores_in_pool(run.state, name) for name in names}
         with ThreadPoolExecutor(2) as pool:  # while theories are fitted in their sandboxes
-            learner = pool.submit(learn_generically, run, answers)
+            learner = pool.submit(learn_generically, run.domain, run.config.seed, answers)
             noise = pool.submit(ceiling_of_people, run.domain, answers.scored)
             published = fit_published(run.evidence, answers)
             found = CompanyFound(own, learner.result(), noise.result(), *published)
@@ -141,13 +141,12 @@ def answers_of_company(evidence: RunEvidence) -> CompanyAnswers:
     return CompanyAnswers(learned, unseen, opened.record.experiments, SEALED)
 
 
-def learn_generically(run: Run, answers: CompanyAnswers) -> LearnerPrediction:
+def learn_generically(domain: Domain, seed: int, answers: CompanyAnswers) -> LearnerPrediction:
     """What generic learners make of the answers; the same seed makes the same learners."""
-    seed = run.config.seed
     if not answers.unseen:
-        return predict_left_out(run.domain, answers.learned, seed=seed)
-    kind = "people" if run.domain.sequential else "trials"
-    return predict_others(run.domain, answers.learned, answers.unseen, kind=kind, seed=seed)
+        return predict_left_out(domain, answers.learned, seed=seed)
+    kind = "people" if domain.sequential else "trials"
+    return predict_others(domain, answers.learned, answers.unseen, kind=kind, seed=seed)
 
 
 def _scores_in_pool(state: RunState, name: Digest) -> list[UnitScores]:

@@ -158,7 +158,7 @@ async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
         return None
 
     def work(context: StepContext) -> TheoriesMapped:
-        stimuli = sample_of_space(run, context.rng, MAPPED)
+        stimuli = sample_of_space(run.evidence, context.rng, MAPPED)
         shares = np.stack(
             [run.laboratory.proportions(run.theory(name), stimuli, TRUTH_DRAWS) for name in names]
         )

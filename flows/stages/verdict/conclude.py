@@ -111,50 +111,48 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
         for item in run.state.experiments.collected
     ]
 
+    told = [item.record.text for item in further if item is not None]
+
     def work(context: StepContext) -> CampaignConcluded:
-        board = run.state.board()
-        leader = board.leader.theory
-        seeds = [line.theory for line in board.standings if line.theory in run.state.seeds]
-        rivals = [name for name in seeds if name != leader]
-        errors = tuple(_errors(run.evidence, name) for name in dict.fromkeys([leader, *seeds]))
-        rival, advantage, basis, n_compared = _advantage(run.state, leader, rivals)
-        interval = advantage.interval_of_chosen(n_compared) if advantage else None
-        holds = basis != EXPLORATORY and interval is not None and interval[0] > 0
-        cross_validated = _cross_validated(run.state)
-        stop = run.state.campaign.cycles[-1].record.stop
-        return CampaignConcluded(
-            leader=leader,
-            runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
-            holds=holds,
-            text=" ".join(
-                [
-                    _text(
-                        run.evidence,
-                        leader,
-                        rival,
-                        advantage,
-                        n_compared,
-                        basis,
-                        holds,
-                        errors,
-                        cross_validated,
-                    ),
-                    *(item.record.text for item in further if item is not None),
-                    *say_of_library(run.state, leader),
-                    *_whose(run.config),
-                ]
-            ),
-            stop=stop,
-            advantage=advantage.value if advantage else None,
-            advantage_error=advantage.standard_error if advantage else None,
-            interval=interval,
-            n_compared=n_compared,
-            basis=basis,
-            errors=errors,
-            cross_validated=cross_validated,
-        )
+        return _concluded(run.evidence, told)
 
     return await run.step("conclude", work, returns=CampaignConcluded, inputs=inputs)
+
+
+def _concluded(evidence: RunEvidence, told: Sequence[str]) -> CampaignConcluded:
+    """The verdict on the evidence so far.
+
+    Args:
+        evidence: What the run knows.
+        told: What further comparisons found, in words.
+    """
+    state = evidence.state
+    board = state.board()
+    leader = board.leader.theory
+    seeds = [line.theory for line in board.standings if line.theory in state.seeds]
+    rivals = [name for name in seeds if name != leader]
+    errors = tuple(_errors(evidence, name) for name in dict.fromkeys([leader, *seeds]))
+    rival, advantage, basis, n_compared = _advantage(state, leader, rivals)
+    interval = advantage.interval_of_chosen(n_compared) if advantage else None
+    holds = basis != EXPLORATORY and interval is not None and interval[0] > 0
+    cross_validated = _cross_validated(state)
+    text = _text(
+        evidence, leader, rival, advantage, n_compared, basis, holds, errors, cross_validated
+    )
+    return CampaignConcluded(
+        leader=leader,
+        runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
+        holds=holds,
+        text=" ".join([text, *told, *say_of_library(state, leader), *_whose(evidence.config)]),
+        stop=state.campaign.cycles[-1].record.stop,
+        advantage=advantage.value if advantage else None,
+        advantage_error=advantage.standard_error if advantage else None,
+        interval=interval,
+        n_compared=n_compared,
+        basis=basis,
+        errors=errors,
+        cross_validated=cross_validated,
+    )
 
 
 def _errors(evidence: RunEvidence, name: Digest) -> ErrorOnTrials:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.design import design_to_json
+from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.power import power_of_people, recovery_power
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, identities
@@ -65,17 +66,17 @@ async def confirm(run: Run) -> Recorded[ConfirmationFinished] | AnswersAwaited |
     return finish(run, leader, rival)
 
 
-def winner_and_rivals(run: Run) -> tuple[Digest, list[Digest]]:
+def winner_and_rivals(evidence: RunEvidence) -> tuple[Digest, list[Digest]]:
     """The leader, and the best theories that differ from it in what they predict; the second best if none does."""
-    ranked = [line.theory for line in run.state.board().standings]
-    differ = differing(run)
+    ranked = [line.theory for line in evidence.state.board().standings]
+    differ = differing(evidence)
     others = [name for name in ranked[1:] if differ(ranked[0], name)]
-    return ranked[0], (others or ranked[1:2])[: run.config.theories.rivals]
+    return ranked[0], (others or ranked[1:2])[: evidence.config.theories.rivals]
 
 
 async def choose(run: Run, cycle: int) -> Recorded[DesignChosen]:
     """Choose the best rival that can be told from the winner, and the trials on which the two differ most."""
-    leader, rivals = winner_and_rivals(run)
+    leader, rivals = winner_and_rivals(run.evidence)
     run.progress.stage(cycle, "confirm", run.state.theories.name(leader))
     inputs = [run.state.theories.pool[name].digest for name in (leader, *rivals)]
     inputs += [
@@ -85,7 +86,7 @@ async def choose(run: Run, cycle: int) -> Recorded[DesignChosen]:
     ]
     return await run.step(
         "choose_confirmation",
-        lambda context: choose_trials(run, context, cycle, leader, rivals),
+        lambda context: choose_trials(run.evidence, run.source, context, cycle, leader, rivals),
         returns=DesignChosen,
         inputs=inputs,
         position={"cycle": cycle},
@@ -103,20 +104,25 @@ class ConfirmationContrast:
 
 
 def choose_trials(
-    run: Run, context: StepContext, cycle: int, leader: Digest, rivals: Sequence[Digest]
+    evidence: RunEvidence,
+    source: ParticipantSource,
+    context: StepContext,
+    cycle: int,
+    leader: Digest,
+    rivals: Sequence[Digest],
 ) -> DesignChosen:
     """The best rival that the planned people can tell from the winner, else the one that they nearly can."""
-    settings = run.config.confirmation
-    offers = run.source.offers(context.rng, run.config.design.candidates)
+    settings = evidence.config.confirmation
+    offers = source.offers(context.rng, evidence.config.design.candidates)
     contrasts: list[ConfirmationContrast] = []
     for rival in rivals:
-        contrasts.append(contrast(run.evidence, context, offers, leader, rival))
-        if min(contrasts[-1].power) >= run.config.design.power:
+        contrasts.append(contrast(evidence, context, offers, leader, rival))
+        if min(contrasts[-1].power) >= evidence.config.design.power:
             break
     best = max(contrasts, key=lambda item: min(item.power))
-    repetitions = repetitions_of(run.config, run.domain)
+    repetitions = repetitions_of(evidence.config, evidence.domain)
     plan = Design(CONFIRMATION, best.stimuli, repetitions, settings.participants)
-    names = [run.state.theories.name(name) for name in (leader, best.rival)]
+    names = [evidence.state.theories.name(name) for name in (leader, best.rival)]
     return DesignChosen(
         cycle=cycle,
         number=0,
@@ -136,7 +142,7 @@ def choose_trials(
                 second=best.rival,
                 power_first=best.power[0],
                 power_second=best.power[1],
-                separable=min(best.power) >= run.config.design.power,
+                separable=min(best.power) >= evidence.config.design.power,
             ),
         ),
         accepted=True,

@@ -9,6 +9,7 @@ from lakatos.experiments.quality import REVOKED
 from lakatos.experiments.record import AnswersArrived, PersonExcluded
 from lakatos.experiments.task import Trials
 from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import ExclusionSensitivity
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.asked import answers_of, erased
@@ -22,7 +23,7 @@ from lakatos.theories.scoring.score import (
     paired_difference,
 )
 from lakatos.traces.digest import Digest
-from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.step import Recorded, StepContext, Trace
 
 NECESSARY = frozenset({"duplicate"})
 """Rules that hold in any case: the same person twice is not two people."""
@@ -33,7 +34,9 @@ async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
     """Score the pool on everybody's answers, and compare the leader's advantage with that on the people kept."""
     if not run.config.by_person:
         return None
-    everybody = {name: people_of(run, name) for name in run.state.experiments.collected}
+    everybody = {
+        name: people_of(run.evidence, run.trace, name) for name in run.state.experiments.collected
+    }
     kept = {name: run.trials(name).n_people for name in run.state.experiments.collected}
     changed = [name for name, people in everybody.items() if len(people) > kept[name]]
     board = run.state.board()
@@ -59,42 +62,51 @@ async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
             tables[name] = get_trials(
                 context.artifacts, put_table(context.artifacts, plan.design, answers, n_options)
             )
-        without = {theory: _scores(run, theory, tables) for theory in names}
-        with_rules = {
-            theory: [
-                run.state.theories.scores[theory, name].record.left_out.scores
-                for name in run.state.experiments.collected
-            ]
-            for theory in names
-        }
-        leader = names[0]
-        leader_without = max(names, key=lambda theory: _mean(without[theory]))
-        rival = names[1]
-        own = paired_difference(with_rules[leader], with_rules[rival])
-        other = paired_difference(without[leader], without[rival])
         n_excluded = sum(len(everybody[name]) - kept[name] for name in changed)
-        return ExclusionSensitivity(
-            experiments=tuple(changed),
-            n_excluded=n_excluded,
-            leader=leader,
-            leader_without=leader_without,
-            rival=rival,
-            advantage=own.value,
-            interval=own.interval,
-            advantage_without=other.value,
-            interval_without=other.interval,
-            scores={theory: _mean(with_rules[theory]) for theory in names},
-            scores_without={theory: _mean(without[theory]) for theory in names},
-            text=describe(
-                n_excluded,
-                run.state.theories.name(leader),
-                run.state.theories.name(leader_without),
-                own,
-                other,
-            ),
-        )
+        return _compared(run.evidence, names, tables, n_excluded)
 
     return await run.step("sensitivity", work, returns=ExclusionSensitivity, inputs=inputs)
+
+
+def _compared(
+    evidence: RunEvidence, names: Sequence[Digest], tables: Mapping[str, Trials], n_excluded: int
+) -> ExclusionSensitivity:
+    """The leader's advantage with the rules and on everybody's answers.
+
+    Args:
+        evidence: What the run knows.
+        names: Theories, the leader first.
+        tables: Everybody's answers to the experiments from which people were excluded.
+        n_excluded: People who were.
+    """
+    state = evidence.state
+    without = {theory: _scores(evidence, theory, tables) for theory in names}
+    with_rules = {
+        theory: [
+            state.theories.scores[theory, name].record.left_out.scores
+            for name in state.experiments.collected
+        ]
+        for theory in names
+    }
+    leader, rival = names[:2]
+    leader_without = max(names, key=lambda theory: _mean(without[theory]))
+    own = paired_difference(with_rules[leader], with_rules[rival])
+    other = paired_difference(without[leader], without[rival])
+    name_of = state.theories.name
+    return ExclusionSensitivity(
+        experiments=tuple(tables),
+        n_excluded=n_excluded,
+        leader=leader,
+        leader_without=leader_without,
+        rival=rival,
+        advantage=own.value,
+        interval=own.interval,
+        advantage_without=other.value,
+        interval_without=other.interval,
+        scores={theory: _mean(with_rules[theory]) for theory in names},
+        scores_without={theory: _mean(without[theory]) for theory in names},
+        text=describe(n_excluded, name_of(leader), name_of(leader_without), own, other),
+    )
 
 
 def describe(
@@ -109,18 +121,20 @@ def describe(
     )
 
 
-def people_of(run: Run, experiment: str) -> list[Recorded[AnswersArrived]]:
+def people_of(
+    evidence: RunEvidence, trace: Trace, experiment: str
+) -> list[Recorded[AnswersArrived]]:
     """Everybody who answered something and let it be used, once each."""
-    gone = erased(run.trace)
+    gone = erased(trace)
     twice = {
         item.record.answers
-        for item in run.trace.records(PersonExcluded)
+        for item in trace.records(PersonExcluded)
         if item.record.rule in NECESSARY and item.digest not in gone
     }
-    people = answers_of(run.trace, experiment)
-    if experiment in run.state.experiments.closed:
+    people = answers_of(trace, experiment)
+    if experiment in evidence.state.experiments.closed:
         people = before_stop(
-            run.config, run.trace, run.state.experiments.closed[experiment].record, people
+            evidence.config, trace, evidence.state.experiments.closed[experiment].record, people
         )
     found = [
         item
@@ -130,19 +144,21 @@ def people_of(run: Run, experiment: str) -> list[Recorded[AnswersArrived]]:
     return sorted(found, key=lambda item: (item.record.person, item.digest))
 
 
-def _scores(run: Run, theory: Digest, tables: Mapping[str, Trials]) -> list[UnitScores]:
-    known = [name for name in run.state.experiments.collected if name in tables]
-    evidence = run.laboratory.evidence(
-        run.theory(theory), [tables[name] for name in known], run.config.theories.draws
+def _scores(
+    evidence: RunEvidence, theory: Digest, tables: Mapping[str, Trials]
+) -> list[UnitScores]:
+    known = [name for name in evidence.state.experiments.collected if name in tables]
+    found = evidence.laboratory.evidence(
+        evidence.theory(theory), [tables[name] for name in known], evidence.config.theories.draws
     )
-    fresh = dict(zip(known, map(log_predictive, evidence), strict=True))
+    fresh = dict(zip(known, map(log_predictive, found), strict=True))
     scored: dict[str, TheoryScored] = {
-        name: run.state.theories.scores[theory, name].record
-        for name in run.state.experiments.collected
+        name: evidence.state.theories.scores[theory, name].record
+        for name in evidence.state.experiments.collected
     }
     return [
         fresh[name] if name in fresh else scored[name].left_out.scores
-        for name in run.state.experiments.collected
+        for name in evidence.state.experiments.collected
     ]
 
 

@@ -18,7 +18,7 @@ from lakatos.flows.run.run import Run, create_run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.judging.anchor import anchor_of, ledger_of, read_anchor
 from lakatos.flows.stages.judging.challenge import challenge
-from lakatos.flows.stages.judging.epoch import PROGRAM, _bring_up, judge_from, seat_judges
+from lakatos.flows.stages.judging.seats import PROGRAM, judge_from, make_judge, seat_judges
 from lakatos.judges.errors import AnchorError, LedgerError, VaultError
 from lakatos.judges.feature import FEATURES
 from lakatos.judges.gate import GateDecided
@@ -62,7 +62,7 @@ def put_challenger(run: Run, n_read: int = N_ITEMS) -> Recorded[GateDecided]:
         incumbent = judge_from(run.trace.artifacts, record)
         frozen = freeze_epoch(run.state.seats.epoch, taken.record.confirm, 1)
         run.record(frozen, name="freeze epoch", inputs=[taken.digest], position={"epoch": 0})
-        await _bring_up(run, PROGRAM, 1, taken, better, incumbent.digest, len(dev))
+        await make_judge(run, PROGRAM, 1, taken, better, incumbent.digest, len(dev))
         return await challenge(run, PROGRAM, (incumbent, better), taken)
 
     return asyncio.run(both())

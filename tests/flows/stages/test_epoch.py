@@ -26,7 +26,7 @@ from lakatos.flows.run.run import Run, create_run, read_state
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.stages.judging.anchor import foreign, read_anchor, readable, split_items
-from lakatos.flows.stages.judging.epoch import PROGRAM
+from lakatos.flows.stages.judging.seats import PROGRAM
 from lakatos.flows.start import resume_run, run_study
 from lakatos.judges.anchor import LabelsExposed, check_disjoint, split
 from lakatos.judges.epoch import EpochOpened
@@ -297,7 +297,11 @@ def test_comparisons_that_share_trials_or_people_with_the_campaign_are_left_out(
         )
         items[2] = replace(items[2], people=(f"{trials.experiment} people 3",))
         anchor = split(items, 1)
-        left = {item.digest for found in foreign(run, anchor).parts.values() for item in found}
+        left = {
+            item.digest
+            for found in foreign(run.evidence, run.data, anchor).parts.values()
+            for item in found
+        }
     assert left == {item.digest for item in items[3:]}
 
 

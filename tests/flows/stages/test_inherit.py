@@ -111,13 +111,13 @@ def test_withdrawn_evidence_takes_a_winner_away_also_in_a_campaign_that_took_it(
     verdict = leave(tmp_path, "friend", GOOD)
     with begun(tmp_path) as run:
         asyncio.run(look_at_library(run, 1))
-        assert [item.study for item in winners_in(run)] == ["friend"]
+        assert [item.study for item in winners_in(run.evidence)] == ["friend"]
         withdraw(tmp_path, "friend", verdict)
         asyncio.run(look_at_library(run, 1))  # recorded: a resumed pass sees what the first one saw
-        assert [item.study for item in winners_in(run)] == ["friend"]
+        assert [item.study for item in winners_in(run.evidence)] == ["friend"]
         asyncio.run(look_at_library(run, 2))
-        assert winners_in(run) == []
-        assert library_in(run).doubted
+        assert winners_in(run.evidence) == []
+        assert library_in(run.evidence).doubted
     assert rebuild_library(tmp_path).winners("multiattribute") == []
 
 
@@ -126,7 +126,7 @@ def test_a_library_that_is_older_than_a_withdrawal_hands_nothing_on(tmp_path):
     keep_library(tmp_path)
     withdraw(tmp_path, "friend", verdict)
     with begun(tmp_path) as run:
-        assert winners_in(run) == []
+        assert winners_in(run.evidence) == []
 
 
 def test_a_theory_is_not_tested_on_the_archived_answers_that_it_was_found_on():
