@@ -178,15 +178,11 @@ async def compact(
     """
     turns = [place for place, entry in enumerate(context.entries) if entry.kind == "answer"]
     recent = turns[-keep] if 0 < keep <= len(turns) else 0 if keep else len(context.entries)
-    old, new = (
-        context.entries[:recent],
-        tuple(entry for entry in context.entries[recent:] if entry.kind != "note"),
-    )
+    old, new = context.entries[:recent], _without_notes(context.entries[recent:])
     tasks = tuple(entry for entry in old if entry.kind == "task")
+    told = [entry for entry in _without_notes(old) if entry.kind != "task" and not entry.dead_end]
     notes, n_contradicted = [entry for entry in context.entries if entry.kind == "note"], 0
-    for entry in old:
-        if entry.kind in ("task", "note") or entry.dead_end:
-            continue
+    for entry in told:
         note, contradicted = await _note(entry, _call_of(entry, old), compactor, count)
         notes += note
         n_contradicted += contradicted
@@ -204,6 +200,10 @@ async def compact(
         n_quoted_lines=sum(note.text.count(QUOTED) for note in notes),
         n_contradicted=n_contradicted,
     )
+
+
+def _without_notes(entries: Sequence[ContextEntry]) -> tuple[ContextEntry, ...]:
+    return tuple(entry for entry in entries if entry.kind != "note")
 
 
 def _call_of(entry: ContextEntry, entries: Sequence[ContextEntry]) -> ToolCall | None:
@@ -255,19 +255,24 @@ async def _fit(
     while notes and (size := _entry_tokens(notes[-1], count)) <= left:
         left -= size
         late.insert(0, notes.pop())
-    references = [note.reference for note in notes if note.reference]
     overhead = _entry_tokens(ContextEntry(kind="note", text="", source="notes"), count)
     space = max(room // 2 - overhead, 0)
     # A record stays within reach although its sentence is gone; the latest ones, within a quarter of the space.
-    pointers = [f"{mention(reference)}" for reference in dict.fromkeys(references)]
-    while pointers and count("Records: " + " ".join(pointers)) > space // 4:
-        pointers.pop(0)
-    tail = "Records: " + " ".join(pointers) if pointers else ""
+    tail = _latest_records(notes, space // 4, count)
     body = "\n".join(note.text for note in notes)
     text = neutralise(await compactor(body, max(space - count(tail) - 1, 0)))
     text = cut(text, max(space - count(tail) - 1, 0), count)
     merged = "\n".join(part for part in (text, tail) if part)
     return ([ContextEntry(kind="note", text=merged, source="notes")] if merged else []) + late
+
+
+def _latest_records(notes: Sequence[ContextEntry], room: int, count: Count) -> str:
+    """The records that notes name, as many of the last as ``room`` tokens hold; empty where none fits."""
+    references = dict.fromkeys(note.reference for note in notes if note.reference)
+    pointers = [mention(reference) for reference in references]
+    while pointers and count("Records: " + " ".join(pointers)) > room:
+        pointers.pop(0)
+    return "Records: " + " ".join(pointers) if pointers else ""
 
 
 def cut(text: str, room: int, count: Count = count_tokens) -> str:

@@ -147,10 +147,12 @@ def _digests(annotation: Any, metadata: tuple[Any, ...], value: Any) -> Iterator
             yield from _digests(key_type, (), key)
             yield from _digests(value_type, (), inner)
     elif isinstance(value, list | tuple | set | frozenset):
-        members = get_args(annotation) or (Any,)
-        if isinstance(value, tuple) and len(members) == len(value) and Ellipsis not in members:
-            for member, inner in zip(members, value, strict=True):
-                yield from _digests(member, (), inner)
-        else:
-            for inner in value:
-                yield from _digests(members[0], (), inner)
+        for member, inner in _annotated_items(get_args(annotation) or (Any,), value):
+            yield from _digests(member, (), inner)
+
+
+def _annotated_items(members: tuple[Any, ...], value: Any) -> Iterator[tuple[Any, Any]]:
+    """The items of a collection, each with its annotation; a tuple may have one for each place."""
+    if isinstance(value, tuple) and len(members) == len(value) and Ellipsis not in members:
+        return zip(members, value, strict=True)
+    return ((members[0], inner) for inner in value)

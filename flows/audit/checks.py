@@ -332,6 +332,18 @@ def _words(record: Record | None) -> str:
     return "something" if record is None else f"a {kind_of(type(record))}"
 
 
+def _people_who_stayed(
+    records: Sequence[Recorded[Record]],
+) -> Mapping[str, list[Recorded[AnswersArrived]]]:
+    """Answers that arrived and were not withdrawn, by experiment."""
+    gone = {item.record.target for item in records if isinstance(item.record, Tombstone)}
+    arrived: dict[str, list[Recorded[AnswersArrived]]] = defaultdict(list)
+    for item in records:
+        if isinstance(item.record, AnswersArrived) and item.digest not in gone:
+            arrived[item.record.experiment].append(Recorded(item.record, item.digest))
+    return arrived
+
+
 def exclusions(
     trace: Trace, records: Sequence[Recorded[Record]], config: CampaignConfig
 ) -> AuditFinding:
@@ -339,11 +351,7 @@ def exclusions(
     if not config.by_person:
         text = "people of this study do not answer one by one, and nobody is excluded"
         return AuditFinding("exclusions", True, text)
-    gone = {item.record.target for item in records if isinstance(item.record, Tombstone)}
-    arrived: dict[str, list[Recorded[AnswersArrived]]] = defaultdict(list)
-    for item in records:
-        if isinstance(item.record, AnswersArrived) and item.digest not in gone:
-            arrived[item.record.experiment].append(Recorded(item.record, item.digest))
+    arrived = _people_who_stayed(records)
     recorded = {
         (item.record.answers, item.record.rule)
         for item in records

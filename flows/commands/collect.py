@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from lakatos.flows.commands.options import RunName, RunsFolder
+from lakatos.flows.operations.ports import address_of, inherited, listen
 from lakatos.flows.run.places import find_run
-from lakatos.flows.run.ports import address_of, inherited, listen
 
 
 def serve(

@@ -12,8 +12,8 @@ from rich.markup import escape
 
 from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.errors import FlowError
+from lakatos.flows.operations.ports import address_of, inherited, listen
 from lakatos.flows.run.places import find_run
-from lakatos.flows.run.ports import address_of, inherited, listen
 
 
 def view(

@@ -25,8 +25,8 @@ from typing import Any
 
 from lakatos.flows.errors import EngineError, FlowError
 from lakatos.flows.operations.carry import start_process
+from lakatos.flows.operations.ports import address_of, listen, listen_from
 from lakatos.flows.run.engine import CLIENT_SECRET, STARTUP_TIMEOUT_S
-from lakatos.flows.run.ports import address_of, listen, listen_from
 from lakatos.flows.run.prefect_server import (
     configured_server,
     lasting_environment,

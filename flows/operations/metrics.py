@@ -116,7 +116,7 @@ def serve_metrics(
         FlowError: The port is taken.
     """
     from lakatos.experiments.participants.web.door import REQUEST_SECONDS, is_named
-    from lakatos.flows.run.ports import listen
+    from lakatos.flows.operations.ports import listen
 
     class Handler(BaseHTTPRequestHandler):
         timeout = REQUEST_SECONDS

@@ -5,7 +5,7 @@ Every chart is drawn twice, for wide and for narrow windows, so that its text ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -202,8 +202,7 @@ class ScoreLine:
 def history(lines: Sequence[ScoreLine], ceilings: Mapping[int, float], width: int) -> Markup:
     """Scores at the end of every cycle with intervals, and the noise ceiling."""
     cycles = sorted({cycle for line in lines for cycle, _, _ in line.points})
-    values = [end for line in lines for _, score, half in line.points for end in
-              ((score - half, score + half) if line.shown and np.isfinite(half) else (score,))]  # fmt: skip
+    values = [value for line in lines for value in _drawn_values(line)]
     height, left, right, top, bottom = 330.0, 62.0, width - 46.0, 14.0, 276.0
     canvas = SvgCanvas("Scores of the theories at the end of every cycle", width, height)
     y = ChartScale(*spread([*values, *ceilings.values()]), bottom, top)
@@ -229,6 +228,16 @@ def history(lines: Sequence[ScoreLine], ceilings: Mapping[int, float], width: in
         _draw_line(canvas, line, place, [x(cycle) + offset for cycle, _, _ in line.points], y)
     _draw_tags(canvas, colours, cycles[-1], right + 6, y)
     return canvas.svg()
+
+
+def _drawn_values(line: ScoreLine) -> Iterator[float]:
+    """Scores of a line, and the ends of their intervals where these are drawn."""
+    for _, score, half in line.points:
+        if line.shown and np.isfinite(half):
+            yield score - half
+            yield score + half
+        else:
+            yield score
 
 
 def _draw_line(

@@ -141,13 +141,10 @@ def memory(look: RunMoment) -> dict[str, Any]:
         )
         for name, (digest, draft) in drafts.items()
     ]
-    lessons = [(digest, item) for digest, item in reversed(library.lessons())]
     return {
+        **_lessons_by_kind(library),
         "tools": tools,
         "refused": library.all(ToolRefused),
-        "pitfalls": [(key, item) for key, item in lessons if isinstance(item, Pitfall)],
-        "plans": [(key, item) for key, item in lessons if isinstance(item, Plan)],
-        "others": [(key, item) for key, item in lessons if not isinstance(item, Pitfall | Plan)],
         "uses": list(reversed(library.all(PlanUsed))),
         "doubtful": library.doubtful(look.valid),
         "events": [
@@ -160,3 +157,16 @@ def memory(look: RunMoment) -> dict[str, Any]:
         "called": sorted(look.outline.counted("tool_called", "tool", "outcome")),
         "n_entries": len(library.entries),
     }
+
+
+def _lessons_by_kind(library: Library) -> dict[str, Any]:
+    """Pitfalls, plans and other lessons, the newest first."""
+    found: dict[str, Any] = {"pitfalls": [], "plans": [], "others": []}
+    for digest, item in reversed(library.lessons()):
+        if isinstance(item, Pitfall):
+            found["pitfalls"].append((digest, item))
+        elif isinstance(item, Plan):
+            found["plans"].append((digest, item))
+        else:
+            found["others"].append((digest, item))
+    return found

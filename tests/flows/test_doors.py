@@ -15,8 +15,8 @@ from lakatos.flows.commands.main import app
 from lakatos.flows.errors import FlowError
 from lakatos.flows.operations.lab import LabPorts, own_secret
 from lakatos.flows.operations.metrics import serve_metrics
+from lakatos.flows.operations.ports import address_of, listen, listen_from
 from lakatos.flows.run.places import new_folder
-from lakatos.flows.run.ports import address_of, listen, listen_from
 from lakatos.language_models.settings import ModelSettings
 
 

@@ -66,12 +66,7 @@ class PageQuestion(BaseModel):
         if self.kind in ("choice", "choices") and (len(lengths) != 1 or min(lengths) < 2):
             raise ValueError(f"{self.name}: give at least two answers, as many in each language")
         if self.kind == "scale":
-            if lengths != {2}:
-                raise ValueError(f"{self.name}: a scale has two answers, the meaning of its ends")
-            if not 2 <= self.points <= MOST_POINTS or self.first != int(self.first):
-                raise ValueError(
-                    f"{self.name}: a scale goes from one whole number to another, by 2 to {MOST_POINTS} points"
-                )
+            self._check_scale(lengths)
         if self.kind in ("number", "text") and lengths != {0}:
             raise ValueError(f"{self.name}: a {self.kind} has no answers to choose from")
         if self.kind not in ("number", "scale") and (self.least, self.most) != (None, None):
@@ -79,6 +74,14 @@ class PageQuestion(BaseModel):
         if self.least is not None and self.most is not None and self.least >= self.most:
             raise ValueError(f"{self.name}: least must be below most")
         return self
+
+    def _check_scale(self, lengths: set[int]) -> None:
+        if lengths != {2}:
+            raise ValueError(f"{self.name}: a scale has two answers, the meaning of its ends")
+        if not 2 <= self.points <= MOST_POINTS or self.first != int(self.first):
+            raise ValueError(
+                f"{self.name}: a scale goes from one whole number to another, by 2 to {MOST_POINTS} points"
+            )
 
     @property
     def first(self) -> float:

@@ -36,10 +36,10 @@ from lakatos.flows.operations.lab import (
     require_reachable,
     running,
 )
+from lakatos.flows.operations.ports import listen
 from lakatos.flows.operations.schedule import CampaignSchedule, change_schedules
 from lakatos.flows.run.engine import CLIENT_SECRET
 from lakatos.flows.run.next_pass import look
-from lakatos.flows.run.ports import listen
 from lakatos.flows.run.prefect_server import basic, lasting_environment, new_secret, start_server
 from lakatos.flows.start import run_study
 

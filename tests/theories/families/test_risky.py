@@ -616,7 +616,7 @@ def test_theories_with_a_history_pass_all_checks(name, sandbox):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("composition", one_mechanism_each())
+@pytest.mark.parametrize("composition", list(one_mechanism_each()))
 def test_every_mechanism_can_be_traced_and_has_finite_slopes(composition):
     pytensor = pytest.importorskip("pytensor")
     stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0)))
