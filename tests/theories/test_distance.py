@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
+from lakatos.experiments.domains.estimation import EstimationDomain
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.scoring.distance import (
@@ -54,6 +55,25 @@ def seed(name):
 
 
 class TestClosedForms:
+    def test_does_not_shrink_with_outcomes_that_nobody_chooses(self, sandbox):
+        domain = EstimationDomain()
+        (stimuli, *_) = domain.probes(np.random.default_rng(0))
+        n_outcomes = domain.n_options(stimuli)
+
+        def two_outcomes(share):
+            shares = [1 - share, share] + [0.0] * (n_outcomes - 2)
+            array = next(iter(stimuli.arrays))
+            return theory_of(
+                f'n = len(trials["{array}"])\n'
+                f"return xp.ones((1, n, 1)) * xp.asarray({shares})[None, None]"
+            )
+
+        found = distance_of(
+            two_outcomes(0.3), two_outcomes(0.55), stimuli, domain, sandbox, n_draws=4
+        )
+        assert n_outcomes > 10
+        assert found.declared == pytest.approx(0.25)
+
     def test_of_two_constant_theories_is_the_difference_of_their_probabilities(self, sandbox):
         found = distance_of(
             theory_of(FLAT + "return (p + 0.3)[None]"), theory_of(FLAT + "return (p + 0.55)[None]"),

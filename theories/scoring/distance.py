@@ -1,9 +1,10 @@
 """How differently theories predict: distances, duplicates, and a map of the theory space.
 
 The distance of two theories is the root mean square difference of the choice proportions that they predict over a set
-of trials, each with its declared population; and *after adaptation*, with what remains when one theory's population may
-become any other within its declared ranges, in order to predict as the other theory does. Adaptation runs both ways: a
-special case can be imitated by what it is a case of, not the other way round; duplicates can stand in for one another.
+of trials (of more than two options, the root of half the sum of their squares), each with its declared population; and
+*after adaptation*, with what remains when one theory's population may become any other within its declared ranges, in
+order to predict as the other theory does. Adaptation runs both ways: a special case can be imitated by what it is a
+case of, not the other way round; duplicates can stand in for one another.
 
 Two theories can agree in every proportion and differ in how people differ. The level ``person`` therefore compares the
 probabilities of *pairs* of answers of one person to two trials, which proportions, the level ``mean``, say nothing of.
@@ -297,16 +298,17 @@ class _TheoryComparison:
 
 
 def _answers(view: TheoryView, parameters: Mapping[str, Array]) -> Array:
-    """``(n_draws, n_features)`` vectors with products that are the mean over trials and options of those of answers.
+    """``(n_draws, n_features)`` vectors whose products are the mean over trials of half the sum over options.
 
-    The probabilities of two options hold one number each, ``p``, and ``1/4 + (2p - 1)(2q - 1)/4`` is that mean.
+    Not the mean over options, or theories would be the nearer the more outcomes a scale has. The
+    probabilities of two options hold one number each, ``p``, and ``1/4 + (2p - 1)(2q - 1)/4`` is half their sum.
     """
     (p,) = view.probabilities(parameters)
     n_draws, n_trials, n_options = p.shape
     if n_options == 2:
         lean = (2 * p[..., 1] - 1) / np.sqrt(4 * n_trials)
         return np.concatenate([lean, np.full((n_draws, 1), 0.5)], axis=1)
-    return np.asarray(p.reshape(n_draws, -1) / np.sqrt(n_trials * n_options))
+    return np.asarray(p.reshape(n_draws, -1) / np.sqrt(2 * n_trials))
 
 
 def _fractions(priors: Mapping[str, Prior], values: Mapping[str, Array]) -> Array:
