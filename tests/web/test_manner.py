@@ -356,7 +356,7 @@ def test_practice_breaks_time_limits_and_keys_in_a_browser(
     page = browser.new_page()
     page.set_viewport_size({"width": 390, "height": 780})
     page.goto(f"{serve()}/study/")
-    assert "size of the window" in page.locator("main").inner_text()
+    page.locator("main", has_text="size of the window").wait_for()
     consent(page)
     assert "1.5 seconds for each decision" in page.locator("main").inner_text()
     page.screenshot(path=str(tmp_path / "1-instructions.png"), full_page=True)
@@ -427,7 +427,8 @@ def test_people_of_two_conditions_read_and_meet_different_things(
         assert ("Be quick." in words) != ("Take your time." in words)
         late.append("Be quick." in words)
         understand(page, "risky")
-        page.wait_for_timeout(3200)
+        if late[-1]:
+            page.locator(".feedback", has_text="Too late").wait_for()
         while shown(page):
             decide(page)
         context.close()
@@ -511,8 +512,11 @@ def test_who_is_away_does_not_miss_the_whole_study(
     consent(page)
     understand(page, "risky")
     page.get_by_role("heading", name="Are you still there?").wait_for()
-    page.wait_for_timeout(1500)
-    (visit,) = SessionStore(tmp_path).visits()
+    for _ in range(100):  # what was missed arrives a moment later
+        (visit,) = SessionStore(tmp_path).visits()
+        if visit.n_trials == 3:
+            break
+        page.wait_for_timeout(100)
     assert (visit.n_trials, visit.status) == (3, "active")
     page.get_by_role("button", name="Go on").click()
     page.locator(".code").wait_for()

@@ -21,7 +21,7 @@ FALSE = {
     "offers": ("logit", {"property": "ignores", "in": "sides"}),
     "estimation": ("exam", {"property": "ignores", "in": "sides"}),
     "public_goods": ("habit", {"property": "depends_on", "in": "talk"}),
-    "attention": ("spotlight", {"property": "ignores", "in": "congruence"}),
+    "attention": ("spotlight", {"property": "depends_on", "in": "previous_error"}),
     "games": ("level_1", {"property": "ignores", "in": "payoff"}),
 }
 """For a published theory of each domain something that it does not predict."""
