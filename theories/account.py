@@ -51,7 +51,7 @@ N_PEOPLE = 400
 MOST_SENTENCES = 3
 MOST_WORDS = 5
 """Of a name."""
-PLACE = re.compile(r"\{(\w+)(%?)\}")
+PLACE = re.compile(r"\{(\w+)([%+]?)\}")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ class ClauseWording:
 
     says: str
     """Continues "people ..."; true where the parameter is above the null value. ``{much}`` stands where a word for how
-    strong belongs, ``{who}`` where a number of people does, and ``({name})`` or ``({name%})`` for a learned value."""
+    strong belongs, ``{who}`` where a number of people does, and ``({name})``, ``({name%})`` or ``({name+})`` for a
+    learned value as it is, in percent, or rounded up to a whole number."""
     by: str = ""
     """Parameter whose learned value decides; empty where the clause is true whatever was learned."""
     opposite: str = ""
@@ -325,13 +326,15 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior]) -> str:
     def value(match: re.Match[str]) -> str:
         prior = priors[match[1]]
         middle = float(prior.quantile(np.array([0.5]))[0])
+        if match[2] == "+":
+            return f"{int(np.ceil(middle))}"
         return f"{100 * middle:.0f}%" if match[2] else f"{middle:.2g}"
 
     unknown = [
         name for name, _ in PLACE.findall(text) if priors[name].kind in ("uniform", "log_uniform")
     ]
     for name in unknown:
-        text = re.sub(r"\s*\([^()]*\{" + name + r"%?\}[^()]*\)", "", text)
+        text = re.sub(r"\s*\([^()]*\{" + name + r"[%+]?\}[^()]*\)", "", text)
     return PLACE.sub(value, text)
 
 

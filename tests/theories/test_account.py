@@ -169,3 +169,17 @@ def test_published_names_have_five_words_at_most_and_so_have_those_of_all_forms(
         max(len(head.split()) for head in heads) + 1 + longest <= 7
     )  # the longest of both never meet below
     assert all(len(title.split()) <= 5 for title, _ in family.seeds.values())
+
+
+def test_numbers_of_times_are_told_whole():
+    clause = ClauseWording("give up after some failures (about {patience+})")
+    once = Prior("normal", 0.5, 8.0, center=0.75, spread=0.01)
+    often = Prior("normal", 0.5, 8.0, center=4.7, spread=0.01)
+    texts = [tell_clause(clause, {"patience": prior}).text for prior in (once, often)]
+    assert texts == [
+        "give up after some failures (about 1)",
+        "give up after some failures (about 5)",
+    ]
+    assert tell_clause(clause, {"patience": Prior("uniform", 0.5, 8.0)}).text == (
+        "give up after some failures"
+    )

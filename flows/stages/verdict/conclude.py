@@ -211,6 +211,26 @@ def _advantage(
     return closest, found[closest], basis, n_compared
 
 
+def _nearest_of_all(state: RunState, leader: Digest, told: Digest) -> list[str]:
+    """A sentence about the rival that comes closest of all on sealed trials, where it is not the one told already.
+
+    Rivals that the campaign itself found are often much closer than those that it began with.
+    """
+    others = [name for name in state.decisive_sealed if name != leader]
+    found = _on_sealed(state, leader, others) if others else None
+    if found is None:
+        return []
+    gains, _, n_compared = found
+    nearest = min(gains, key=lambda name: gains[name].value)
+    if nearest == told:
+        return []
+    gain = gains[nearest]
+    return [
+        f"Of all rivals {state.theories.name(nearest)} comes closest there: "
+        f"{gain.value:+.4f} ({gain.interval_in_words(n_compared)})."
+    ]
+
+
 RivalAdvantages: TypeAlias = tuple[dict[Digest, ScoreEstimate], str, int]
 """By how much the leader is ahead of each rival, on what, and of how many theories it was chosen."""
 
@@ -302,8 +322,10 @@ def _text(
             else "is not shown to predict choices better than"
         )
         parts.append(
-            f"{name} {claim} {evidence.state.theories.name(rival)}, the first rival that comes closest: {how}."
+            f"{name} {claim} {evidence.state.theories.name(rival)}, "
+            f"of the rivals that the study began with the closest: {how}."
         )
+        parts += _nearest_of_all(evidence.state, leader, rival)
     parts.append(f"It says: {evidence.theory(leader).claim}")
     own = errors[0]
     parts.append(

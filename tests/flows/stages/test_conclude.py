@@ -5,7 +5,8 @@ import pytest
 from lakatos.experiments.record import SealedOpened
 from lakatos.experiments.state import ExperimentsState
 from lakatos.flows.run.state import LEAST_SEALED, RunState
-from lakatos.theories.record import SealedScored
+from lakatos.flows.stages.verdict.conclude import _nearest_of_all
+from lakatos.theories.record import SealedScored, TheoryChecked, UnitLogPredictives
 from lakatos.theories.state import TheoriesState
 from lakatos.traces.step import Recorded
 
@@ -24,3 +25,49 @@ def test_a_handful_of_sealed_trials_decides_nothing(n_trials: int, decides: bool
     )
     assert state.decisive_sealed == ({NAME: scored} if decides else {})
     assert RunState().decisive_sealed == {}
+
+
+def sealed_state(**gains: tuple[float, ...]) -> tuple[RunState, dict[str, str]]:
+    """Theories with these log predictive probabilities of people's ten sealed answers each."""
+    digests = {name: f"{place:064x}" for place, name in enumerate(gains)}
+    opened = SealedOpened(experiments=("e",), trials=(), n_trials=20, n_responses=40)
+    scored, checked = {}, {}
+    for name, values in gains.items():
+        digest = digests[name]
+        units = UnitLogPredictives(log_predictive=values, n_choices=(10.0,) * len(values))
+        sealed = SealedScored(
+            theory=digest, experiments=("e",), n_draws=4, scores=(units,), squared=((0.0,),)
+        )
+        entered = TheoryChecked(
+            theory=digest, passed=True, name=name, claim="", author="", parents=(), change="",
+            cycle=1, n_parameters=1, checks=(), reason="",
+        )  # fmt: skip
+        scored[digest], checked[digest] = Recorded(sealed, digest), Recorded(entered, digest)
+    state = RunState(
+        experiments=ExperimentsState(sealed=Recorded(opened, NAME)),
+        theories=TheoriesState(sealed_scores=scored, checked=checked),
+    )
+    return state, digests
+
+
+GAINS = {
+    "leader": (-5.0, -5.2, -4.9, -5.1),
+    "first": (-6.0, -6.4, -6.1, -6.3),
+    "found": (-5.1, -5.2, -5.1, -5.1),
+}
+
+
+class TestNearestOfAll:
+    """A verdict names the rival that is hardest to beat, whoever brought it."""
+
+    def test_a_rival_that_the_campaign_found_is_named_where_it_is_closer(self) -> None:
+        state, name = sealed_state(**GAINS)
+        (sentence,) = _nearest_of_all(state, name["leader"], name["first"])
+        assert sentence.startswith("Of all rivals found comes closest there: +0.0075 (95% interval")
+
+    def test_the_rival_told_already_is_not_told_again(self) -> None:
+        state, name = sealed_state(**GAINS)
+        assert _nearest_of_all(state, name["leader"], name["found"]) == []
+
+    def test_nothing_is_said_without_sealed_answers(self) -> None:
+        assert _nearest_of_all(RunState(), NAME, NAME) == []

@@ -23,9 +23,11 @@ WORDS: Words = {
          "unit": 0.4, "ratio": True, "label": "increasing worth", "opposite_label": "diminishing worth"},
     ),
     "social:inequity aversion": (
-        {"says": "{much}dislike getting less than the other", "opposite": "{much}like getting less than the other",
+        {"says": "{much}dislike getting less than the other",
+         "opposite": "where they get less, {much}care for what the other gets",
          "by": "envy", "unit": SHARE, "label": "envy", "opposite_label": "humility"},
-        {"says": "{much}dislike getting more than the other", "opposite": "{much}like getting more than the other",
+        {"says": "where they get more, {much}care for what the other gets",
+         "opposite": "{much}like getting more than the other",
          "by": "guilt", "unit": SHARE, "label": "guilt", "opposite_label": "pride"},
     ),
     "social:care for the other": (
@@ -42,12 +44,12 @@ WORDS: Words = {
     ),
     "attention:worst payoff": (
         {"says": "give {much}weight to the worst that each row can pay",
-         "opposite": "{much}disregard the worst that each row can pay", "by": "caution", "unit": SHARE,
+         "opposite": "{much}underweight the worst that each row can pay", "by": "caution", "unit": SHARE,
          "shows": "worst_difference", "label": "caution", "opposite_label": "recklessness"},
     ),
     "attention:best payoff": (
         {"says": "give {much}weight to the best that each row can pay",
-         "opposite": "{much}disregard the best that each row can pay", "by": "hope", "unit": SHARE,
+         "opposite": "{much}underweight the best that each row can pay", "by": "hope", "unit": SHARE,
          "shows": "best_difference", "label": "hope", "opposite_label": "modesty"},
     ),
     "attention:largest sum": _drawn(

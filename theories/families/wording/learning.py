@@ -22,7 +22,7 @@ def _run(
     what: str, count: str, loyalty: str, leaving: str, label: str
 ) -> tuple[dict[str, Any], ...]:
     """Staying with an option until something has happened a number of times in a row."""
-    until = f"until {what} a number of times in a row (about {{{count}}})"
+    until = f"until {what} a number of times in a row (about {{{count}+}})"
     then = f"once {what} a number of times in a row"
     return (
         _pull(

@@ -178,7 +178,7 @@ WORDS: Words = {
         },
     ),
     "selection:best_few": (
-        {"says": "look only at a number of the most valid cues (up to {n_looked_up}, rounded up)", "label": "few cues"},
+        {"says": "look only at a number of the most valid cues (up to {n_looked_up+})", "label": "few cues"},
     ),
     "selection:single_cue": ({"says": "look at one cue only, always the one of a certain rank", "label": "one cue"},),
     "selection:one_left_out": (
@@ -254,7 +254,7 @@ WORDS: Words = {
     "history:rebellion": (
         {
             "says": "take all reasons to say the opposite after a number of choices of one side in a row "
-            "(about {patience})",
+            "(about {patience+})",
             "turns": True, "label": "rebellion",
         },
     ),

@@ -187,7 +187,7 @@ WORDS: Words = {
         "rare regret", "beats_difference",
     ),
     "attention:dominance": _pull(
-        "dominance", "{much}favour a gamble that is at least as good as the other in every respect", "dominance",
+        "dominance", "{much}favour a gamble whose chances of any amount or more are never lower", "dominance",
         "dominance",
     ),
     "attention:ambiguity aversion": _pull(
