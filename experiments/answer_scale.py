@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.errors import AnswerScaleError, TrialsError
 
 if TYPE_CHECKING:
-    from lakatos.experiments.task import Stimuli
+    from lakatos.experiments.task import Domain, Stimuli
 
 Array = NDArray[Any]
 FEWEST, MOST = 2, 200
@@ -120,6 +120,12 @@ class AnswerScale:
             f"which are no outcome; outcomes hide {lost:.1%} of the variance of the others"
         )
         return words + (": the grid is too coarse for them." if lost > MOST_LOST else ".")
+
+
+def scale_of(domain: Domain) -> AnswerScale | None:
+    """The outcomes that answers of a domain may have; None where answers are options."""
+    scale: AnswerScale | None = getattr(domain, "scale", None)
+    return scale
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import ArchiveExhaustedError, EmptyDesignSpaceError
 from lakatos.experiments.information import (
@@ -150,8 +151,8 @@ def answers_apart(own: Array, other: Array, n_outcomes: int = 0) -> float:
 
 
 def _n_outcomes(domain: Domain) -> int:
-    scale = getattr(domain, "scale", None)
-    return scale.n_outcomes if scale is not None else 0
+    scale = scale_of(domain)
+    return 0 if scale is None else scale.n_outcomes
 
 
 def distance(evidence: RunEvidence, first: Digest, second: Digest) -> float:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lakatos.experiments.answer_scale import AnswerScale
+from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.proposal import are_forbidden
 from lakatos.experiments.task import Design, Domain, Stimuli, identities, with_random_sides
@@ -139,8 +139,8 @@ def check_for_task(
     slider: bool,
 ) -> None:
     """Raise `ValueError` where a task cannot be given so."""
-    scale = getattr(domain, "scale", None)
-    if slider and (not isinstance(scale, AnswerScale) or scale.options):
+    scale = scale_of(domain)
+    if slider and (scale is None or scale.options):
         raise ValueError(
             f"page.slider: answers of the {domain.name} domain are no numbers; leave it out"
         )

@@ -14,6 +14,7 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any, Final
 
+from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.task import Domain
 from lakatos.traces.digest import Digest, digest_of
@@ -57,7 +58,8 @@ def texts_for_domain(
     Raises:
         SourceError: See `texts_for`; or an answer of the domain has a time, which cannot be chosen.
     """
-    if getattr(getattr(domain, "scale", None), "kind", "") == "timed":
+    scale = scale_of(domain)
+    if scale is not None and scale.kind == "timed":
         raise SourceError(
             f"an answer of the domain {domain.name} is a key with its time, which the page and language models cannot "
             "give yet; use simulated people, an archive, or a file of outcomes."

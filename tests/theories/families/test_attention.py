@@ -19,6 +19,7 @@ from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
 from lakatos.theories.scoring.score import log_predictive
 from lakatos.theories.theory import TheoryProgram, read_program
+from tests.theories.families.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = AttentionDomain()
 TIMES = np.array(EDGES)
@@ -29,23 +30,14 @@ USUAL = {
     "accuracy_effect": 0.5, "time": 0.5, "slowing": 0.04, "time_sd": 0.06, "tail": 0.15,
 }  # fmt: skip
 BASE = {"process": ("a pull that fades",)}
-ONE_MECHANISM_EACH = [
-    pytest.param(Composition(BASE | {item.slot: (item.name,)}), id=f"{item.slot}: {item.name}")
-    for item in GRAMMAR.mechanisms
-]
-
-
-def choose_of(composition):
-    namespace = {}
-    exec(GRAMMAR.write(composition, "Test"), namespace)
-    return namespace["choose"]
+ONE_MECHANISM_EACH = one_mechanism_each(GRAMMAR, BASE)
 
 
 def answers(composition, trials=None, **parameters):
     """Right and wrong answers by bins of time, ``(n_trials, 2, n_bins)``; a conflict and no conflict by default."""
     trials = conflict_trials(trials or {"congruence": [-1, 1], "side": [1, 1]})
     columns = {key: np.array([[value]]) for key, value in {**USUAL, **parameters}.items()}
-    p = choose_of(composition)(columns, dict(trials.arrays), np)
+    p = choose_of(GRAMMAR, composition)(columns, dict(trials.arrays), np)
     return p[0].reshape(len(trials), 2, N_BINS)
 
 
@@ -77,7 +69,7 @@ def test_every_mechanism_gives_probabilities(composition):
     draws = check_points(priors, np.random.default_rng(0))
     draws = {name: value[:, None] for name, value in draws.items()}
     with np.errstate(all="raise", under="ignore"):
-        p = choose_of(composition)(draws, dict(stimuli.arrays), np)
+        p = choose_of(GRAMMAR, composition)(draws, dict(stimuli.arrays), np)
     assert p.shape[1:] == (len(stimuli), 2 * N_BINS)
     assert p.sum(axis=-1) == pytest.approx(1)
     assert p.min() >= 0

@@ -11,21 +11,13 @@ from lakatos.theories.families.estimation import FAMILY, GRAMMAR, SEEDS
 from lakatos.theories.grammar import Composition
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
+from tests.theories.families.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = EstimationDomain()
 EDGES = np.array(DOMAIN.scale.edges)
 X, Y, QUERY = np.array([-0.5, 0.0, 0.3, 0.6]), np.array([-0.4, 0.3, 0.2, 0.7]), 0.35
 BASE = {**SEEDS["smooth_curve"][1].slots}
-ONE_MECHANISM_EACH = [
-    pytest.param(Composition(BASE | {item.slot: (item.name,)}), id=f"{item.slot}: {item.name}")
-    for item in GRAMMAR.mechanisms
-]
-
-
-def choose_of(composition):
-    namespace = {}
-    exec(GRAMMAR.write(composition, "Test"), namespace)
-    return namespace["choose"]
+ONE_MECHANISM_EACH = one_mechanism_each(GRAMMAR, BASE)
 
 
 def answers(name, points=None, query=QUERY, **parameters):
@@ -33,7 +25,7 @@ def answers(name, points=None, query=QUERY, **parameters):
     parameters = {"lapse": 0.0, "scatter": 0.1, **parameters}
     columns = {key: np.array([[value]]) for key, value in parameters.items()}
     stimuli = asked([points or list(zip(X, Y, strict=True))], [query])
-    return choose_of(SEEDS[name][1])(columns, dict(stimuli.arrays), np)[0, 0]
+    return choose_of(GRAMMAR, SEEDS[name][1])(columns, dict(stimuli.arrays), np)[0, 0]
 
 
 def bins(height, spread=0.1):
@@ -60,7 +52,7 @@ def test_every_mechanism_gives_probabilities_and_changes_some_answer(composition
     draws = check_points(priors, np.random.default_rng(0))
     draws = {name: value[:, None] for name, value in draws.items()}
     with np.errstate(all="raise", under="ignore"):
-        here = choose_of(composition)(draws, dict(stimuli.arrays), np)
+        here = choose_of(GRAMMAR, composition)(draws, dict(stimuli.arrays), np)
     assert here.shape[1:] == (len(stimuli), 22)
     assert here.min() >= 0
     assert here.sum(axis=-1) == pytest.approx(1)
@@ -69,11 +61,12 @@ def test_every_mechanism_gives_probabilities_and_changes_some_answer(composition
         for name, prior in priors.items()
     }
     base = {**values, "reach": np.full((4, 1), 0.3), "scatter": values["scatter"]}
+    others = {k: v for k, v in values.items() if k != "lapse"}
+    parameters = {**base, "lapse": np.full((4, 1), 0.1), **others}
     first, second = (
-        choose_of(item)({**base, "lapse": np.full((4, 1), 0.1), **{k: v for k, v in values.items() if k != "lapse"}},
-                        dict(stimuli.arrays), np)
+        choose_of(GRAMMAR, item)(parameters, dict(stimuli.arrays), np)
         for item in (composition, Composition({**BASE, "lapse": ()}))
-    )  # fmt: skip
+    )
     assert np.abs(first - second).max() > 1e-3 or composition.key == Composition(BASE).key
 
 

@@ -15,28 +15,20 @@ from lakatos.theories.families.games import FAMILY, GRAMMAR, SEEDS
 from lakatos.theories.grammar import Composition
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
+from tests.theories.families.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = GamesDomain()
 BASE = {**SEEDS["level_2"][1].slots, "social": ("care for the other",)}
 GAME = (((10, 21), (26, 1)), ((7, 8), (13, 3)))
 OWN, OTHER = (np.array(payoffs, dtype=float) for payoffs in GAME)
-ONE_MECHANISM_EACH = [
-    pytest.param(Composition(BASE | {item.slot: (item.name,)}), id=f"{item.slot}: {item.name}")
-    for item in GRAMMAR.mechanisms
-]
-
-
-def choose_of(composition):
-    namespace = {}
-    exec(GRAMMAR.write(composition, "Test"), namespace)
-    return namespace["choose"]
+ONE_MECHANISM_EACH = one_mechanism_each(GRAMMAR, BASE)
 
 
 def seed(name, game=GAME, **parameters):
     """Probability of the second row."""
     parameters = {"lapse": 0.0, "sensitivity": 0.2, **parameters}
     columns = {key: np.array([[value]]) for key, value in parameters.items()}
-    return choose_of(SEEDS[name][1])(columns, dict(games([game]).arrays), np)[0, 0, 1]
+    return choose_of(GRAMMAR, SEEDS[name][1])(columns, dict(games([game]).arrays), np)[0, 0, 1]
 
 
 def row_lead(chance):
@@ -69,7 +61,7 @@ def test_every_mechanism_follows_rows_and_ignores_the_order_of_columns(compositi
     stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0)))
     draws = check_points(priors_of(composition), np.random.default_rng(0))
     draws = {name: value[:, None] for name, value in draws.items()}
-    choose = choose_of(composition)
+    choose = choose_of(GRAMMAR, composition)
     with np.errstate(all="raise", under="ignore"):
         here = choose(draws, dict(stimuli.arrays), np)
         turned = choose(draws, dict(DOMAIN.swap_sides(swap_columns(stimuli)).arrays), np)
@@ -89,7 +81,7 @@ def test_every_mechanism_changes_some_choice(composition):
             name: prior.quantile(np.random.default_rng(list(name.encode())).random(4))[:, None]
             for name, prior in priors_of(other).items()
         }
-        answers.append(choose_of(other)(values, dict(stimuli.arrays), np))
+        answers.append(choose_of(GRAMMAR, other)(values, dict(stimuli.arrays), np))
     same = composition.key == Composition(BASE).key
     assert (np.abs(answers[0] - answers[1]).max() > 1e-3) != same
 

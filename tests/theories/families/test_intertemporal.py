@@ -16,6 +16,7 @@ from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import draw_population, parse_prior
 from lakatos.theories.theory import TheoryProgram, read_program
+from tests.theories.families.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = IntertemporalDomain()
 BASE = {
@@ -33,16 +34,10 @@ KIRBY = [
 """Questions of Kirby, Petry & Bickel (1999): today, later, days, and the hyperbolic rate at indifference."""
 
 
-def choose_of(composition):
-    namespace = {}
-    exec(GRAMMAR.write(composition, "Test"), namespace)
-    return namespace["choose"]
-
-
 def p_later(composition, options, **parameters):
     columns = {name: np.array([[value]]) for name, value in parameters.items()}
     return np.broadcast_to(
-        choose_of(composition)(columns, dict(dated(options).arrays), np), (1, len(options))
+        choose_of(GRAMMAR, composition)(columns, dict(dated(options).arrays), np), (1, len(options))
     )[0]
 
 
@@ -73,10 +68,7 @@ def worth(name, amount, delay, **parameters):
     return evidence / 1e-3
 
 
-ONE_MECHANISM_EACH = [
-    pytest.param(Composition(BASE | {item.slot: (item.name,)}), id=f"{item.slot}: {item.name}")
-    for item in GRAMMAR.mechanisms
-]
+ONE_MECHANISM_EACH = one_mechanism_each(GRAMMAR, BASE)
 
 
 @pytest.mark.parametrize("name", SEEDS)
@@ -91,7 +83,7 @@ def test_every_mechanism_gives_probabilities_that_swapping_sides_turns_round(com
     stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0)))
     draws = check_points(priors_of(composition), np.random.default_rng(0))
     draws = {name: value[:, None] for name, value in draws.items()}
-    choose = choose_of(composition)
+    choose = choose_of(GRAMMAR, composition)
     with np.errstate(all="raise", under="ignore"):
         here = choose(draws, dict(stimuli.arrays), np)
         there = choose(draws, dict(DOMAIN.swap_sides(stimuli).arrays), np)
@@ -112,7 +104,9 @@ def test_every_mechanism_changes_some_choice(composition):
             for name, prior in priors_of(other).items()
         }
         answers.append(
-            np.broadcast_to(choose_of(other)(values, dict(stimuli.arrays), np), (2, len(stimuli)))
+            np.broadcast_to(
+                choose_of(GRAMMAR, other)(values, dict(stimuli.arrays), np), (2, len(stimuli))
+            )
         )
     same = composition.key == Composition(BASE).key
     assert (np.abs(answers[0] - answers[1]).max() > 1e-3) != same
@@ -402,7 +396,7 @@ def answers():
     def drawn(composition, seed):
         people = draw_population(priors_of(composition), 512, np.random.default_rng(seed))
         values = {parameter: column[:, None] for parameter, column in people.items()}
-        return choose_of(composition)(values, dict(stimuli.arrays), np)
+        return choose_of(GRAMMAR, composition)(values, dict(stimuli.arrays), np)
 
     return {
         name: (drawn(composition, 1), drawn(composition, 2))

@@ -14,6 +14,7 @@ from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
 from lakatos.theories.theory import read_program
+from tests.theories.families.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = OffersDomain()
 BASE = {
@@ -24,21 +25,12 @@ BASE = {
 EXPECTED = {"expected_time_of_day": 8.0, "expected_seasonal": 10.0}
 TRIAL = [(7, 5, 0, 1, 0, 0), (9, 0, 1, 0, 0, 0), (0, 1, 0, 0, 1, 0), (0, 0, 0, 1, 0, 1)]
 COST = np.array([7.0, 9.0, 8.0, 10.0])
-ONE_MECHANISM_EACH = [
-    pytest.param(Composition(BASE | {item.slot: (item.name,)}), id=f"{item.slot}: {item.name}")
-    for item in GRAMMAR.mechanisms
-]
-
-
-def choose_of(composition):
-    namespace = {}
-    exec(GRAMMAR.write(composition, "Test"), namespace)
-    return namespace["choose"]
+ONE_MECHANISM_EACH = one_mechanism_each(GRAMMAR, BASE)
 
 
 def p_of(composition, trial, **parameters):
     columns = {name: np.array([[value]]) for name, value in parameters.items()}
-    return choose_of(composition)(columns, dict(offered([trial]).arrays), np)[0, 0]
+    return choose_of(GRAMMAR, composition)(columns, dict(offered([trial]).arrays), np)[0, 0]
 
 
 def seed(name, trial, **parameters):
@@ -70,7 +62,7 @@ def test_every_mechanism_gives_probabilities_that_follow_the_offers_not_their_pl
     stimuli = Stimuli.concatenate(DOMAIN.probes(np.random.default_rng(0)))
     draws = check_points(priors_of(composition), np.random.default_rng(0))
     draws = {name: value[:, None] for name, value in draws.items()}
-    choose = choose_of(composition)
+    choose = choose_of(GRAMMAR, composition)
     order = [2, 0, 3, 1]
     with np.errstate(all="raise", under="ignore"):
         here = choose(draws, dict(stimuli.arrays), np)
@@ -91,7 +83,7 @@ def test_every_mechanism_changes_some_choice(composition):
             name: prior.quantile(np.random.default_rng(list(name.encode())).random(4))[:, None]
             for name, prior in priors_of(other).items()
         }
-        answers.append(choose_of(other)(values, dict(stimuli.arrays), np))
+        answers.append(choose_of(GRAMMAR, other)(values, dict(stimuli.arrays), np))
     same = composition.key == Composition(BASE).key
     assert (np.abs(answers[0] - answers[1]).max() > 1e-3) != same
 
@@ -158,7 +150,7 @@ def test_the_logit_fitted_to_people_expects_the_attributes_that_they_chose(data_
         "expected_seasonal": 5.8400308 / 0.6252278,
     }
     columns = {name: np.array([[value]]) for name, value in fitted.items()}
-    p = choose_of(Composition(BASE))(columns, dict(trials.stimuli.arrays), np)[0]
+    p = choose_of(GRAMMAR, Composition(BASE))(columns, dict(trials.stimuli.arrays), np)[0]
     counts = trials.counts.sum(axis=0)
     for name, attribute in trials.stimuli.arrays.items():
         expected = (counts.sum(axis=1, keepdims=True) * p * attribute).sum()

@@ -14,6 +14,7 @@ from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
 from lakatos.theories.scoring.score import log_predictive
 from lakatos.theories.theory import TheoryProgram, read_program
+from tests.theories.families.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = PublicGoodsDomain()
 LEVEL = np.arange(21) / 20
@@ -24,22 +25,13 @@ LATER = situations(
     RULES | {"round": [3.0]} | {name: [value] for name, value in PAST.items()}, [False]
 )
 BASE = {"payoff": ("no cost",), "choice": ("logistic",)}
-ONE_MECHANISM_EACH = [
-    pytest.param(Composition(BASE | {item.slot: (item.name,)}), id=f"{item.slot}: {item.name}")
-    for item in GRAMMAR.mechanisms
-]
-
-
-def choose_of(composition):
-    namespace = {}
-    exec(GRAMMAR.write(composition, "Test"), namespace)
-    return namespace["choose"]
+ONE_MECHANISM_EACH = one_mechanism_each(GRAMMAR, BASE)
 
 
 def gifts(composition, stimuli=LATER, **parameters):
     """Probabilities of the numbers of coins."""
     columns = {key: np.array([[value]]) for key, value in {"lapse": 0.0, **parameters}.items()}
-    return choose_of(composition)(columns, dict(stimuli.arrays), np)[0, 0]
+    return choose_of(GRAMMAR, composition)(columns, dict(stimuli.arrays), np)[0, 0]
 
 
 def logit(value):
@@ -65,7 +57,7 @@ def test_every_mechanism_gives_probabilities_of_what_may_be_given(composition):
     draws = check_points(priors, np.random.default_rng(0)) or {"none": np.zeros(1)}
     draws = {name: value[:, None] for name, value in draws.items()}
     with np.errstate(all="raise", under="ignore"):
-        p = choose_of(composition)(draws, dict(stimuli.arrays), np)
+        p = choose_of(GRAMMAR, composition)(draws, dict(stimuli.arrays), np)
     assert p.shape[1:] == (len(stimuli), 21)
     assert p.sum(axis=-1) == pytest.approx(1)
     assert p.min() >= 0
