@@ -11,14 +11,19 @@ A source lists its clauses beside its parameters::
 
 A clause continues "people ...". Where it names a parameter, that parameter's learned distribution over people decides
 which side of the clause is true, how strongly, and of how many people; no string of the source says so by itself.
-`theories.checks.claim` tries each clause on the code, with the same numbers.
+`theories.checks.clause_check` tries each clause on the code, with the same numbers.
+
+The claim tells clauses in the order of thought, which is the order of the grammar: what people see, how they weigh and
+combine it, what else moves them, how they choose. What every theory of the domain takes for granted, what people hardly
+do, and what changes nothing on the trials that were asked are details and no part of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -46,12 +51,29 @@ UNSETTLED = (0.25, 0.75)
 """Shares of a declared range above the null value between which it says nothing about the side."""
 AT_LIMIT = 0.01
 """Of the declared range: a centre nearer to a limit than this is said to lie there."""
+FLAT = 0.5
+"""Of the declared range: a spread larger than this fills it, so that its limits decide how many people are where."""
+APART = 0.5
+"""Of a typical value: people of whom the middle eight of ten lie farther apart are told by a range."""
+FREQUENCIES = (
+    (0.01, "hardly ever"), (0.05, "rarely"), (0.15, "now and then"), (0.35, "often"),
+    (0.65, "as often as not"), (1.01, "mostly"),
+)  # fmt: skip
+"""Share of choices below which words apply."""
+TIMES = {1: "once", 2: "twice in a row"}
+COMPARATIVES = frozenset((
+    "more", "less", "faster", "slower", "sooner", "later", "quicker", "nearer", "further", "above", "below",
+))  # fmt: skip
+DEFINITE = frozenset(("what", "the", "a", "an"))
+"""Words with which something begins that "it" can stand for."""
 N_PEOPLE = 400
 """Quantiles by which a distribution over people is read."""
 MOST_SENTENCES = 3
 MOST_WORDS = 5
 """Of a name."""
-PLACE = re.compile(r"\{(\w+)([%+]?)\}")
+PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#]?)\}")
+CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
+ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
 
 
 @dataclass(frozen=True)
@@ -61,7 +83,10 @@ class ClauseWording:
     says: str
     """Continues "people ..."; true where the parameter is above the null value. ``{much}`` stands where a word for how
     strong belongs, ``{who}`` where a number of people does, and ``({name})``, ``({name%})`` or ``({name+})`` for a
-    learned value as it is, in percent, or rounded up to a whole number."""
+    learned value as it is, in percent, or rounded up to a whole number. ``{name~}`` is a word for how often, and
+    ``{name#}`` a number of times in a row; ``{far}`` is ``{much}`` before "more" and "less".
+    Of ``[one|other]`` the second is told where the first has values that were not learned; parentheses with such values
+    are left out."""
     by: str = ""
     """Parameter whose learned value decides; empty where the clause is true whatever was learned."""
     opposite: str = ""
@@ -82,6 +107,18 @@ class ClauseWording:
     sentence: int = 1
     turns: bool = False
     """Whether it may turn round what other clauses say, so that only the size of their effects can be tried."""
+    rest: str = ""
+    """What the others do where most people do what ``says`` says; ``opposite`` in full where this is empty."""
+    opposite_rest: str = ""
+    """Likewise where most people do what ``opposite`` says."""
+    base: str = ""
+    """What stays true near the null value; where this is empty, the clause is a detail there."""
+    plain: bool = False
+    """Whether theories of the domain mostly take it for granted; told where nothing else is to be told."""
+    needs: str = ""
+    """Trials that it speaks of, by feature and limit such as "rare_outcome < 0.3"; not told where none was asked."""
+    lacks: str = ""
+    """Trials in whose absence alone it is told."""
 
     def to_literal(self) -> str | dict[str, Any]:
         """As a source declares it."""
@@ -111,7 +148,13 @@ class ToldClause:
     of_some: bool = False
     """Whether the text names the people whom it is true of."""
     idle: bool = False
-    """Whether no trial that people were asked depends on its parameter: it is no part of the claim then."""
+    """Whether no trial that people were asked depends on it: it is no part of the claim then."""
+
+    @property
+    def is_detail(self) -> bool:
+        """Whether it is no part of the claim where there is more to tell."""
+        is_nothing = self.strength == "hardly" and not self.wording.base
+        return self.idle or self.wording.plain or is_nothing
 
 
 @dataclass(frozen=True)
@@ -150,9 +193,9 @@ def read_clauses(literal: Any, parameters: Mapping[str, Any]) -> tuple[ClauseWor
         named = {
             clause.by,
             clause.times,
-            *(name for name, _ in PLACE.findall(clause.says + clause.opposite)),
+            *(found["name"] for found in PLACE.finditer(clause.says + clause.opposite)),
         }
-        missing = named - {"", "much", "who", *parameters}
+        missing = named - {"", "much", "far", "who", *parameters}
         if missing:
             raise TheorySourceError(
                 f"CLAUSES, number {number}: {', '.join(sorted(missing))} is no declared parameter of this theory."
@@ -167,6 +210,8 @@ def account_of(
     priors: Mapping[str, Prior],
     *,
     pooled: bool = False,
+    lacking: Container[str] = (),
+    silent: Container[str] = (),
 ) -> TheoryAccount:
     """The theory in words, at the learned distributions of its parameters.
 
@@ -175,25 +220,46 @@ def account_of(
         clauses: In the order in which they are told.
         priors: Declared, or as the newest fit has them.
         pooled: Whether people could not be told apart, so that a spread is what is not known of one shared value.
+        lacking: What clauses need or lack, as far as no trial of that kind was asked.
+        silent: ``says`` of clauses that change nothing on the trials that were asked, or that the code contradicts.
     """
-    told = tuple(tell_clause(clause, priors, pooled=pooled) for clause in clauses)
-    return TheoryAccount(_account_name(head, told), " ".join(_sentences(told)), told)
+    told = []
+    for clause in clauses:
+        if clause.needs in lacking or (clause.lacks and clause.lacks not in lacking):
+            continue
+        found = tell_clause(clause, priors, pooled=pooled)
+        told.append(replace(found, idle=found.idle or clause.says in silent))
+    return TheoryAccount(_account_name(head, told), " ".join(_sentences(told)), tuple(told))
 
 
 def _account_name(head: str, told: Sequence[ToldClause]) -> str:
     """The form's name with the label of its strongest clause, if that is short enough."""
-    strong = [item for item in told if item.strength != "hardly" and not item.idle]
-    for item in sorted(strong, key=lambda item: -item.size):
-        label = _label(item)
+    for label in labels_in_order(head, told):
         name = f"{head} with {label}"
-        if label and len(name.split()) <= MOST_WORDS:
+        if len(name.split()) <= MOST_WORDS:
             return name
     return head
+
+
+def labels_in_order(head: str, told: Sequence[ToldClause]) -> list[str]:
+    """Labels of what is told: first of what is true of most people, and of this the strongest first.
+
+    Left out are those that say again what the form's name says.
+    """
+    words = set(head.casefold().split())
+    strong = [item for item in told if not item.is_detail and not words & _words_of_labels(item)]
+    strong.sort(key=lambda item: (item.of_some, -item.size))
+    return list(dict.fromkeys(filter(None, map(label_of, strong))))
+
+
+def _words_of_labels(told: ToldClause) -> set[str]:
+    return set(f"{told.wording.label} {told.wording.opposite_label}".casefold().split())
 
 
 def _sentences(told: Sequence[ToldClause]) -> list[str]:
     """What people do, and what they do besides, sentence by sentence."""
     spoken = [item for item in told if item.text and not item.idle]
+    spoken = [item for item in spoken if not item.is_detail] or spoken
     sentences: list[str] = []
     for number in range(1, MOST_SENTENCES + 1):
         own = [item for item in spoken if item.wording.sentence == number]
@@ -207,19 +273,21 @@ def tell_clause(
 ) -> ToldClause:
     """One clause at the learned numbers: the side that is true, how strongly, and of how many people."""
     if not clause.by:
-        return ToldClause(_filled(clause.says, "", priors), clause, 0, "", 0.0)
+        text = _filled(clause.says, "", priors, pooled=pooled)
+        strength = "hardly" if _is_rare(clause, priors) else ""
+        return ToldClause(text, clause, 0, strength, 0.0)
     prior = priors[clause.by]
+    of_some = "{who}" in clause.says
     if prior.idle:
-        of_some = "{who}" in clause.says
-        text = _filled(clause.says.replace("{who}", "some people"), "", priors)
+        text = _filled(clause.says.replace("{who}", "some people"), "", priors, pooled=pooled)
         return ToldClause(text, clause, 0, "", 0.0, of_some=of_some, idle=True)
     values = prior.quantile((np.arange(N_PEOPLE) + 0.5) / N_PEOPLE)
     distances = _distances(clause, values, priors)
     above = float(np.mean(distances > 0))
-    if "{who}" in clause.says:
-        unknown = is_open(clause, prior) or SURE * prior.doubt > 1
+    if of_some:
+        unknown = is_open(clause, prior) or SURE * prior.doubt > 1 or not is_share_learned(prior)
         share = "some" if unknown else share_in_words(above)
-        text = _filled(clause.says.replace("{who}", f"{share} people"), "", priors)
+        text = _filled(clause.says.replace("{who}", f"{share} people"), "", priors, pooled=pooled)
         return ToldClause(text, clause, 0, "", above, of_some=True)
     if is_open(clause, prior):
         return ToldClause(_open_text(clause, above, priors), clause, 0, "", 0.0)
@@ -262,13 +330,15 @@ def _tell_settled(
         and MIXED[0] < _share_at_least(clause, prior, priors) < MIXED[1]
     )
     if mixed:
-        text = _mixed(clause, float(np.mean(distances > 0)), priors)
+        text = _mixed(clause, prior, float(np.mean(distances > 0)), priors)
+    elif clause.base and not is_strong:
+        text = _filled(clause.base, "", priors, pooled=pooled)
     else:
         side = clause.says if direction > 0 else clause.opposite
-        text = _filled(side, strength, priors)
+        text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
-    if limit and is_strong:
-        text += " (as far as the range allowed)"
+    if is_strong and not mixed and _is_held_at(prior, direction):
+        text = _with_aside(text, "its range allows no more")
     return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
 
 
@@ -282,10 +352,43 @@ def is_open(clause: ClauseWording, prior: Prior) -> bool:
 
 def at_limit(prior: Prior) -> bool:
     """Whether the centre of a learned distribution lies at a limit of its range."""
-    if prior.kind in ("uniform", "log_uniform"):
+    if prior.idle or prior.kind in ("uniform", "log_uniform"):
         return False
     low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
     return min(prior.center - low, high - prior.center) < AT_LIMIT * (high - low)
+
+
+def is_held_back(prior: Prior) -> bool:
+    """Whether a centre lies at a limit that only the declaration draws: not at 0, nor at 1 of a share."""
+    if not at_limit(prior):
+        return False
+    if _is_at_high(prior):
+        return not (prior.high == 1.0 and prior.low in (0.0, 0.5))
+    return prior.low != 0.0
+
+
+def names_held_back(priors: Mapping[str, Prior]) -> tuple[str, ...]:
+    """Numbers of which people may have more extreme values than the theory's declared ranges allow."""
+    return tuple(name for name, prior in priors.items() if is_held_back(prior))
+
+
+def _is_at_high(prior: Prior) -> bool:
+    """Whether the upper limit is the nearer one to the centre."""
+    low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
+    return high - prior.center < prior.center - low
+
+
+def _is_held_at(prior: Prior, direction: int) -> bool:
+    """Whether people would go further in a direction if the declared range let them."""
+    return is_held_back(prior) and (direction > 0) == _is_at_high(prior)
+
+
+def is_share_learned(prior: Prior) -> bool:
+    """Whether people's answers, not the limits of the declared range, say how many of them are where."""
+    if prior.kind in ("uniform", "log_uniform"):
+        return False
+    low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
+    return not at_limit(prior) and prior.spread < FLAT * (high - low)
 
 
 def share_in_words(share: float) -> str:
@@ -310,37 +413,142 @@ def _share_at_least(clause: ClauseWording, prior: Prior, priors: Mapping[str, Pr
     return float(np.mean(_distances(clause, values, priors) > 0))
 
 
-def _mixed(clause: ClauseWording, above: float, priors: Mapping[str, Prior]) -> str:
-    """The side of a clause that most people are on, and how many they are."""
-    first = clause.says if above >= 0.5 else clause.opposite
-    share = share_in_words(max(above, 1 - above))
-    return f"{share} people {_filled(first, '', priors)}, the others the other way round"
+def _mixed(clause: ClauseWording, prior: Prior, above: float, priors: Mapping[str, Prior]) -> str:
+    """Both sides of a clause, that of more people first, and how many they are where answers say so."""
+    one, other = (clause.says, clause.rest), (clause.opposite, clause.opposite_rest)
+    if above < 0.5:
+        one, other = other, one
+    # Of the second side no value is repeated.
+    second = one[1] or _contrast(one[0], ASIDE.sub("", other[0]))
+    sides = (_filled(text, "", priors) for text in (one[0], second))
+    first, second = sides
+    if not is_share_learned(prior):
+        return f"some people {first}, others {second}"
+    return f"{share_in_words(max(above, 1 - above))} people {first}, the others {second}"
 
 
-def _filled(text: str, strength: str, priors: Mapping[str, Prior]) -> str:
+def _contrast(one: str, other: str) -> str:
+    """The other side of a clause without what it shares with the first: "less", "away from it"."""
+    words, others = (
+        PLACE.sub("", re.sub(r"\{(much|far)\}", "", text)).split() for text in (one, other)
+    )
+    n_before = _n_common(words, others)
+    n_after = _n_common(words[n_before:][::-1], others[n_before:][::-1])
+    differing = others[n_before : len(others) - n_after]
+    if n_before and differing and differing[0].strip(",") in COMPARATIVES and len(differing) <= 2:
+        return " ".join(differing).strip(",")
+    if n_after > 2 and others[-n_after] in DEFINITE:
+        return f"{' '.join(others[:-n_after])} it"
+    return other
+
+
+def _n_common(words: Sequence[str], others: Sequence[str]) -> int:
+    """How many first words two lists share."""
+    pairs = zip(words, others, strict=False)
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+
+def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bool = False) -> str:
     """A clause with its word of strength and its learned values; values that were not learned are left out."""
-    if strength and "{much}" not in text:
+    if strength == "hardly " and "{much}" not in text and "{far}" not in text:
         text = "{much}" + text
-    text = text.replace("{much}", strength)
+    text = text.replace("{much}", strength).replace("{far}", strength.replace("strongly", "much"))
+
+    def is_learned(part: str) -> bool:
+        names = (match["name"] for match in PLACE.finditer(part))
+        return all(_is_learned(priors[name]) for name in names)
+
+    def aside(match: re.Match[str]) -> str:
+        """Parentheses with a value, with how far people differ in it, or nothing."""
+        if not is_learned(match[0]):
+            return ""
+        names = (found["name"] for found in PLACE.finditer(match[0]))
+        differ = not pooled and any(_differ(priors[name]) for name in names)
+        if not differ:
+            return match[0]
+        value, mark, further = match[0][:-1].partition(";")
+        return f"{value} for most people{mark}{further})"
 
     def value(match: re.Match[str]) -> str:
-        prior = priors[match[1]]
-        middle = float(prior.quantile(np.array([0.5]))[0])
-        if match[2] == "+":
-            return f"{int(np.ceil(middle))}"
-        return f"{100 * middle:.0f}%" if match[2] else f"{middle:.2g}"
+        prior, form = priors[match["name"]], match["form"]
+        if form == "~":
+            return frequency_in_words(prior)
+        if pooled or not _differ(prior):
+            return (match["about"] or "") + _figure(_quantile(prior, 0.5), form)
+        return _range_in_words(prior, form)
 
-    unknown = [
-        name for name, _ in PLACE.findall(text) if priors[name].kind in ("uniform", "log_uniform")
-    ]
-    for name in unknown:
-        text = re.sub(r"\s*\([^()]*\{" + name + r"[%+]?\}[^()]*\)", "", text)
-    return PLACE.sub(value, text)
+    text = CHOICE.sub(lambda match: match[1] if is_learned(match[1]) else match[2], text)
+    return PLACE.sub(value, ASIDE.sub(aside, text))
 
 
-def _label(told: ToldClause) -> str:
+def _with_aside(text: str, aside: str) -> str:
+    """A clause with a further remark in parentheses."""
+    return f"{text[:-1]}; {aside})" if text.endswith(")") else f"{text} ({aside})"
+
+
+def _is_rare(clause: ClauseWording, priors: Mapping[str, Prior]) -> bool:
+    """Whether hardly anybody ever does what a clause says that tells how often."""
+    shares = [priors[item["name"]] for item in PLACE.finditer(clause.says) if item["form"] == "~"]
+    limit = FREQUENCIES[0][0]
+    return any(_is_learned(prior) and _quantile(prior, 0.9) < limit for prior in shares)
+
+
+def _is_learned(prior: Prior) -> bool:
+    return not prior.idle and prior.kind not in ("uniform", "log_uniform")
+
+
+def _quantile(prior: Prior, share: float) -> float:
+    return float(prior.quantile(np.array([share]))[0])
+
+
+def _differ(prior: Prior) -> bool:
+    """Whether people's answers show that they differ so much that one value for all would mislead."""
+    alike = prior.narrowed(prior.center, float(prior.spread * np.exp(-SURE * prior.doubt)))
+    low, middle, high = (_quantile(alike, share) for share in (0.1, 0.5, 0.9))
+    if prior.is_log:
+        return high / low > 1 / APART
+    return high - low > max(APART * abs(middle), 0.05 * (prior.high - prior.low))
+
+
+def _range_in_words(prior: Prior, form: str) -> str:
+    """Between which values the middle eight of ten people lie."""
+    ends = [_figure(_quantile(prior, share), form) for share in (0.1, 0.9)]
+    if ends[0] == ends[1]:
+        return ends[0]
+    if form == "#":
+        low, high = (int(np.ceil(_quantile(prior, share))) for share in (0.1, 0.9))
+        return "once or twice in a row" if high == 2 else f"{low} to {high} times in a row"
+    if form == "%":
+        return f"{ends[0][:-1]} to {ends[1]}"
+    return f"{ends[0]} to {ends[1]}"
+
+
+def _figure(number: float, form: str) -> str:
+    """A learned value as people would write it."""
+    if form == "#":
+        times = int(np.ceil(number))
+        return TIMES.get(times, f"{times} times in a row")
+    if form == "+":
+        return f"{int(np.ceil(number))}"
+    if form == "%":
+        return f"{100 * number:.0f}%"
+    if abs(number) < 0.05:
+        return f"{number:.1g}" if abs(number) >= 0.005 else "0"
+    return f"{number:.2g}" if abs(number) < 100 else f"{float(f'{number:.2g}'):.0f}"
+
+
+def frequency_in_words(prior: Prior) -> str:
+    """How often something happens, for the place before its verb."""
+    if not _is_learned(prior):
+        return "at times"
+    middle = _quantile(prior, 0.5)
+    return next(words for limit, words in FREQUENCIES if middle < limit)
+
+
+def label_of(told: ToldClause) -> str:
+    """What a clause adds to a name: the side that people are on, or what it is about where they are on both."""
     label, opposite = told.wording.label, told.wording.opposite_label
-    if told.direction == 0:
+    if told.direction == 0 or told.of_some:
         return topic_of(label, opposite)
     return opposite if told.direction < 0 else label
 
@@ -352,6 +560,7 @@ def _sentence(subject: str, clauses: Sequence[ToldClause]) -> str:
     text = first if ordered[0].of_some else f"{subject} {first}"
     for place, item in enumerate(ordered[1:], start=2):
         joined = item.text.startswith(("but ", "and "))
-        text += ", " if joined else "; and " if place == len(ordered) > 2 else "; "
+        last = place == len(ordered)
+        text += ", " if joined else ", and " if len(ordered) == 2 else "; and " if last else "; "
         text += item.text
     return text[0].upper() + text[1:] + "."

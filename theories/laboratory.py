@@ -22,6 +22,8 @@ from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.checks.claim import check_claim
+from lakatos.theories.checks.claim_exam import check_clauses
+from lakatos.theories.checks.clause_check import TriedClause
 from lakatos.theories.checks.prediction import ClaimPrediction, ClaimReport
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fitting.evaluate import EvaluatedComposition, evaluate, evaluate_program
@@ -111,6 +113,12 @@ class Laboratory:
         """Try predictions on a theory's code; see `theories.checks.claim.check_claim`."""
         return self._pool.submit(
             lambda: check_claim(theory, self.domain, self._sandbox(), predictions=predictions)
+        ).result()
+
+    def check_clauses(self, theory: Theory, trials: Sequence[Stimuli]) -> list[TriedClause]:
+        """Try what a theory says at its learned numbers on trials; see `theories.checks.claim_exam.check_clauses`."""
+        return self._pool.submit(
+            lambda: check_clauses(theory, self.domain, self._sandbox(), trials=trials)
         ).result()
 
     def duplicate(

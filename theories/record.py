@@ -236,6 +236,26 @@ class CompletenessMeasured(Record):
         return self.theories[0].completeness
 
 
+class TheoriesTold(Record):
+    """What theories are called, and what is told of the leader, once all answers have taught who people are."""
+
+    kind: Literal["theories_told"] = "theories_told"
+    version: Literal[1] = 1
+    leader: Digest
+    names: dict[Digest, str]
+    """By theory; until then they had the names of `TheoryChecked`."""
+    published: dict[Digest, str]
+    """Titles of published theories, by theories of the campaign that have their form."""
+    lacking: tuple[str, ...]
+    """What clauses need and no trial that was asked has."""
+    idle: tuple[str, ...]
+    """Of the leader's clauses what they say, where nothing changes without them on the trials that were asked."""
+    refused: tuple[str, ...]
+    """Likewise of clauses that its code contradicts at the learned numbers."""
+    tried: tuple[str, ...]
+    """What trying each clause found, a sentence each."""
+
+
 class TheoryFailed(Record):
     """A theory that had passed its checks failed on real answers; it is out of the pool from here on."""
 

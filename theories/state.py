@@ -11,6 +11,7 @@ from lakatos.theories.record import (
     Diagnosis,
     SealedScored,
     SearchFinished,
+    TheoriesTold,
     TheoryAdmitted,
     TheoryChecked,
     TheoryFailed,
@@ -42,12 +43,19 @@ class TheoriesState:
     searches: tuple[Recorded[SearchFinished], ...] = ()
     completeness: Recorded[CompletenessMeasured] | None = None
     """Of the leader and its rivals, at the verdict."""
+    told: Recorded[TheoriesTold] | None = None
+    """Names, and what is told of the leader, at the verdict."""
 
     def name(self, theory: Digest) -> str:
         """A theory's name, with the beginning of its digest where another of the run has the same."""
-        name = self.checked[theory].record.name
-        same = sum(known.record.name == name for known in self.checked.values())
+        name = self.bare_name(theory)
+        same = sum(self.bare_name(known) == name for known in self.checked)
         return f"{name} ({theory[:6]})" if same > 1 else name
+
+    def bare_name(self, theory: Digest) -> str:
+        """The name that the verdict gave a theory, and before a verdict the one that it entered with."""
+        named = self.told.record.names if self.told else {}
+        return named.get(theory) or self.checked[theory].record.name
 
 
 def _check(state: TheoriesState, item: Recorded[TheoryChecked]) -> TheoriesState:
@@ -76,5 +84,6 @@ RULES: Final[StateRules] = {
     Diagnosis: keep_all("diagnoses"),
     SearchFinished: keep_all("searches"),
     CompletenessMeasured: keep_newest("completeness"),
+    TheoriesTold: keep_newest("told"),
 }
 """What each record changes."""

@@ -96,6 +96,10 @@ class Theory:
     """What it says at which numbers; none where the docstring's claim is all there is."""
     pooled: bool = False
     """Whether its ranges were learned from people who could not be told apart."""
+    lacking: frozenset[str] = frozenset()
+    """What its clauses need and no trial that was asked has; see `theories.account.ClauseWording`."""
+    silent: frozenset[str] = frozenset()
+    """Clauses, by what they say, that change nothing on the trials that were asked, or that its code contradicts."""
 
     @property
     def digest(self) -> Digest:
@@ -138,7 +142,14 @@ class Theory:
         """What it says, at its declared distributions or at those of a newer fit."""
         if not self.clauses:
             return TheoryAccount(self.name, self.claim, ())
-        return account_of(self.head, self.clauses, priors or self.priors, pooled=self.pooled)
+        return account_of(
+            self.head,
+            self.clauses,
+            priors or self.priors,
+            pooled=self.pooled,
+            lacking=self.lacking,
+            silent=self.silent,
+        )
 
     def population(self, n_draws: int, *, lapse: bool = True) -> dict[str, Array]:
         """``n_draws`` people, the same for every caller.

@@ -73,7 +73,11 @@ def theory_of(artifacts: ArtifactStore, state: RunState, name: str) -> Theory:
 
 
 def with_fit(form: Theory, state: RunState) -> Theory:
-    """A theory with the people that its newest fit found, where there is one."""
+    """A theory with the people that its newest fit found, where there is one, told as the verdict tells it."""
+    if state.theories.told is not None:
+        told = state.theories.told.record
+        own = (*told.idle, *told.refused) if form.digest == told.leader else ()
+        form = replace(form, lacking=frozenset(told.lacking), silent=frozenset(own))
     fitted = state.theories.fits.get(form.digest)
     if fitted is None:
         return form
@@ -90,7 +94,7 @@ def form_of(artifacts: ArtifactStore, state: RunState, name: str) -> Theory:
     found = [
         digest
         for digest, known in state.theories.checked.items()
-        if known.record.name == name or digest.startswith(name)
+        if name in (known.record.name, state.theories.bare_name(digest)) or digest.startswith(name)
     ]
     if len(found) != 1 or not name:
         there = ", ".join(
@@ -102,4 +106,4 @@ def form_of(artifacts: ArtifactStore, state: RunState, name: str) -> Theory:
     known = state.theories.checked[found[0]].record
     source = artifacts.get(found[0]).decode()
     theory = read_program(TheoryProgram(source, known.author, known.parents))
-    return replace(theory, name=known.name)
+    return replace(theory, name=state.theories.bare_name(found[0]))

@@ -1,10 +1,14 @@
 """What a theory says follows its numbers: the side, the strength, the share of people, the limit."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from lakatos.theories.account import (
     ClauseWording,
     account_of,
+    names_held_back,
     read_clauses,
     share_in_words,
     tell_clause,
@@ -43,7 +47,7 @@ def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cann
     priors = {"pull": learned(0.45, 1.0)}  # 67% lie above 0
     assert (
         tell_clause(PULL, priors).text
-        == "about two thirds of people like it, the others the other way round"
+        == "about two thirds of people like it, the others dislike it"
     )
     assert tell_clause(PULL, priors, pooled=True).text == "like it"
 
@@ -52,7 +56,7 @@ def test_people_are_divided_only_where_their_answers_show_that_they_differ():
     def told(doubt: float) -> str:
         return tell_clause(PULL, {"pull": Prior("normal", -4, 4, 0.45, 1.0, doubt=doubt)}).text
 
-    assert told(0.15) == "about two thirds of people like it, the others the other way round"
+    assert told(0.15) == "about two thirds of people like it, the others dislike it"
     assert told(0.6) == "like it"
     kind = ClauseWording("{who} count", by="type")
     doubtful = Prior("normal", -4, 4, -0.45, 1.0, doubt=0.6)
@@ -72,9 +76,139 @@ def test_what_no_trial_depends_on_is_kept_apart_and_no_part_of_the_claim():
 def test_a_centre_at_a_limit_is_said():
     assert (
         tell_clause(PULL, {"pull": learned(4.0)}).text
-        == "strongly like it (as far as the range allowed)"
+        == "strongly like it (its range allows no more)"
     )
     assert "range" not in tell_clause(PULL, {"pull": learned(3.5)}).text
+    # Zero is no limit that the declaration draws: nobody has less than nothing of a share.
+    share = {"lapse": learned(0.0, 0.1, low=0.0, high=0.4), "gain": learned(2.0, low=0.1, high=2.0)}
+    assert names_held_back(share) == ("gain",)
+
+
+def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_but_not_how_many_are_where():
+    at_a_limit = learned(-0.5, 0.6, low=-0.5, high=2.0)
+    flat = learned(0.3, 3.0, low=-2.0, high=2.0)
+    for prior in (at_a_limit, flat):
+        told = tell_clause(PULL, {"pull": prior})
+        assert told.text in (
+            "some people like it, others dislike it",
+            "some people dislike it, others like it",
+        )
+    inside = learned(0.3, 0.6, low=-2.0, high=2.0)
+    assert tell_clause(PULL, {"pull": inside}).text.startswith("about two thirds of people like it")
+
+
+def test_the_others_are_told_in_the_words_that_differ():
+    def told(says: str, opposite: str, **more: str) -> str:
+        clause = ClauseWording(says, by="pull", opposite=opposite, unit=0.5, **more)
+        return tell_clause(clause, {"pull": learned(0.45, 1.0)}).text.partition("the others ")[2]
+
+    assert told("give {far}more in a round", "give {far}less in a round") == "less"
+    assert told("tend to the side taken last", "tend away from the side taken last") == (
+        "tend away from it"
+    )
+    assert told("look at {much}high ones", "look at {much}low ones") == "look at low ones"
+    assert told("feel more", "feel the reverse", rest="do not") == "do not"
+
+
+@pytest.mark.parametrize(
+    ("center", "words"),
+    [
+        (0.003, "hardly ever"),
+        (0.03, "rarely"),
+        (0.13, "now and then"),
+        (0.24, "often"),
+        (0.5, "as often as not"),
+        (0.9, "mostly"),
+    ],
+)
+def test_a_word_for_how_often_fits_the_number(center, words):
+    clause = ClauseWording("{lapse~} guess ({lapse%} of the time)")
+    people = {"lapse": learned(center, 0.001, low=0.0, high=1.0)}
+    assert tell_clause(clause, people).text == f"{words} guess ({100 * center:.0f}% of the time)"
+    unknown = {"lapse": Prior("uniform", 0.0, 1.0)}
+    assert tell_clause(clause, unknown).text == "at times guess"
+
+
+def test_where_people_differ_much_a_range_is_told_in_place_of_a_median():
+    clause = ClauseWording("expect a price (about {price} cents)")
+    alike, apart = learned(10.0, 0.5, 0.0, 30.0), learned(10.0, 5.0, 0.0, 30.0)
+    assert tell_clause(clause, {"price": alike}).text == "expect a price (about 10 cents)"
+    told = tell_clause(clause, {"price": apart}).text
+    assert told == "expect a price (4.1 to 16 cents for most people)"
+    pooled = tell_clause(clause, {"price": apart}, pooled=True).text
+    assert pooled == "expect a price (about 10 cents)"
+    unsure = Prior("normal", 0.0, 30.0, 10.0, 5.0, doubt=0.8)
+    assert tell_clause(clause, {"price": unsure}).text == "expect a price (about 10 cents)"
+
+
+def test_numbers_of_times_are_words_and_stand_for_a_text_where_they_were_not_learned():
+    clause = ClauseWording("leave what failed [{runs#}|a number of times]")
+
+    def told(center: float, spread: float = 0.01) -> str:
+        prior = learned(center, spread, 0.5, 5.5)
+        return tell_clause(clause, {"runs": prior}).text.removeprefix("leave what failed ")
+
+    assert [told(0.75), told(1.5), told(2.5)] == ["once", "twice in a row", "3 times in a row"]
+    assert told(2.5, 1.2) == "2 to 5 times in a row"
+    assert tell_clause(clause, {"runs": Prior("uniform", 0.5, 5.5)}).text.endswith("of times")
+
+
+def test_what_is_taken_for_granted_hardly_done_or_without_effect_is_no_part_of_the_claim():
+    adding, plain = ClauseWording("add"), ClauseWording("choose the better one", plain=True)
+    weak = {"pull": learned(0.02)}
+    account = account_of("Adding", [adding, PULL, plain], weak)
+    assert account.claim == "People add."
+    assert [clause.text for clause in account.clauses if clause.is_detail] == [
+        "hardly like it",
+        "choose the better one",
+    ]
+    assert account_of("Adding", [plain], weak).claim == "People choose the better one."
+    strong = {"pull": learned(1.5)}
+    assert account_of("Adding", [adding, PULL], strong).claim == "People add, and strongly like it."
+    silent = account_of("Adding", [adding, PULL], strong, silent=[PULL.says])
+    assert (silent.name, silent.claim) == ("Adding", "People add.")
+    based = replace(PULL, base="look at it")
+    assert account_of("Adding", [adding, based], weak).claim == "People add, and look at it."
+
+
+def test_clauses_that_need_trials_are_told_only_where_such_were_asked():
+    rare, even = (
+        ClauseWording("fear the rare", needs="p < 0.3"),
+        ClauseWording("b", lacks="p < 0.3"),
+    )
+    assert account_of("Adding", [rare, even], {}).claim == "People fear the rare."
+    assert account_of("Adding", [rare, even], {}, lacking=["p < 0.3"]).claim == "People b."
+
+
+def test_a_name_repeats_nothing_and_tells_first_what_is_true_of_most_people():
+    mixed = ClauseWording("{much}stay", by="stay", opposite="{much}go", label="repetition",
+                          opposite_label="alternation", unit=0.5)  # fmt: skip
+    priors = {"pull": learned(0.6), "stay": learned(0.3, 3.0, -9.0, 9.0)}
+    assert account_of("Adding", [mixed, PULL], priors).name == "Adding with liking"
+    assert account_of("Adding", [mixed], priors).name == "Adding with sequential dependence"
+    assert account_of("Liking products", [mixed, PULL], priors).name == (
+        "Liking products with sequential dependence"
+    )
+
+
+def test_claims_of_published_forms_have_some_sixty_words_at_most():
+    counts = []
+    for family in FAMILIES.values():
+        for _, composition in family.seeds.values():
+            priors = {
+                name: high_in_its_range(parse_prior(name, prior))
+                for name, prior in family.grammar.parameters(composition).items()
+            }
+            account = account_of("X", family.grammar.clauses(composition), priors)
+            counts.append(len(account.claim.split()))
+    assert np.mean(np.array(counts) > 65) < 0.1
+    assert max(counts) <= 85
+
+
+def high_in_its_range(prior: Prior) -> Prior:
+    """People who are alike, in the upper half of a range."""
+    low, high = prior.latent(np.array([prior.low, prior.high]))
+    return prior.narrowed(float(low + 0.7 * (high - low)), float(0.01 * (high - low)))
 
 
 def test_a_range_that_was_not_learned_leaves_the_side_open():

@@ -183,6 +183,7 @@ def check_clauses(
     *,
     clauses: Sequence[ToldClause] | None = None,
     candidates: Stimuli | None = None,
+    trials: Sequence[Stimuli] | None = None,
     seed: int = 0,
 ) -> list[TriedClause]:
     """Try clauses on a theory's code: its own, or those of another account.
@@ -190,6 +191,11 @@ def check_clauses(
     Args:
         theory, domain, sandbox, candidates, seed: As in `check_theory`.
         clauses: Instead of the theory's own account at its declared distributions.
+        trials: Instead of the domain's probes.
     """
-    trial = TestedTheory(theory, domain, sandbox, domain.probes, candidates, seed)
+
+    def probes(rng: np.random.Generator) -> Sequence[Stimuli]:
+        return domain.probes(rng) if trials is None else trials
+
+    trial = TestedTheory(theory, domain, sandbox, probes, candidates, seed)
     return _tried_clauses(trial, theory.account().clauses if clauses is None else clauses)

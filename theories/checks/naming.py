@@ -1,25 +1,24 @@
 """Names by which the theories of one run are told apart, in five words at most.
 
 A theory is named for its form and for one of its clauses: "Random walk with loss aversion". A second theory of that
-form is named for what the first one lacks, or for what it lacks itself: "Random walk without loss aversion". A name
-stays what it was when more is learned about people, so it says what a theory is about (`theories.topic`), and the claim
-says on which side people are: "with curved values" where it says by then that returns diminish.
+form is named for what the first one lacks, or for what it lacks itself: "Random walk without loss aversion". As long as
+nothing was learned about people, and where they differ, a name says what a theory is about (`theories.topic`): "with
+curved values". At the verdict theories are named anew, for what was learned: "with diminishing returns". A theory that
+has the form of a published one has its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, count
 
-from lakatos.theories.account import MOST_WORDS
-from lakatos.theories.theory import Theory
-from lakatos.theories.topic import topic_of
+from lakatos.theories.account import MOST_WORDS, labels_in_order
+from lakatos.theories.theory import LAPSE, Theory
+from lakatos.traces.digest import Digest
 
-
-def topics_of(theory: Theory) -> tuple[str, ...]:
-    """What a theory's clauses are about, in the order in which they are told."""
-    topics = (topic_of(clause.label, clause.opposite_label) for clause in theory.clauses)
-    return tuple(dict.fromkeys(topic for topic in topics if topic))
+PUBLISHED = "published"
+"""Author of theories of a domain's family."""
 
 
 def name_in_company(theory: Theory, others: Sequence[Theory]) -> str:
@@ -36,25 +35,59 @@ def name_in_company(theory: Theory, others: Sequence[Theory]) -> str:
     raise AssertionError("numbers do not end")
 
 
+def names_after_learning(
+    theories: Sequence[Theory], published: Mapping[Digest, str], taken: Sequence[Theory] = ()
+) -> dict[Digest, str]:
+    """Names for what was learned about people, different for all.
+
+    Args:
+        theories: With the people that answers taught, the leader first.
+        published: Titles of published theories, of those that are one or have the form of one.
+        taken: Theories that keep their names.
+    """
+    named: dict[Digest, Theory] = {}
+    is_published = {item.digest: item.program.author == PUBLISHED for item in theories}
+    order = sorted(theories, key=lambda item: item.digest not in published)
+    for theory in sorted(order, key=lambda item: not is_published[item.digest]):
+        others = [*named.values(), *taken]
+        names = _names_of_form(theory, published.get(theory.digest, ""))
+        free = (name for name in names if name not in {other.name for other in others})
+        name = next(free, "") or name_in_company(theory, others)
+        named[theory.digest] = replace(theory, name=name)
+    return {digest: theory.name for digest, theory in named.items()}
+
+
+def _names_of_form(theory: Theory, title: str) -> list[str]:
+    """The title of the published theory of this form, and how another one of it may differ."""
+    if not title:
+        return []
+    return [title, f"{title} {'with' if LAPSE in theory.priors else 'without'} lapses"]
+
+
 def _names(theory: Theory, namesakes: Sequence[Theory]) -> Iterator[str]:
     """Names for a theory, the most telling first; numbered ones without end after that."""
-    head, own = theory.head, topics_of(theory)
-    theirs = list(dict.fromkeys(topic for other in namesakes for topic in topics_of(other)))
-    ordered = sorted(own, key=lambda topic: topic in theirs)
-    first = theory.name
+    head, own = theory.head, _labels(theory)
+    theirs = list(dict.fromkeys(label for other in namesakes for label in _labels(other)))
+    ordered = sorted(own, key=lambda label: label in theirs)
+    first = theory.account().name if theory.clauses else theory.name
     yield first
-    for topic in ordered:
-        yield from _short(f"{head} with {topic}")
+    for label in ordered:
+        yield from _short(f"{head} with {label}")
     for pair in combinations(ordered, 2):
         yield from _short(f"{head} with {' and '.join(pair)}")
-    for topic in theirs:
-        if topic not in own:
-            yield from _short(f"{head} without {topic}")
+    for label in theirs:
+        if label not in own:
+            yield from _short(f"{head} without {label}")
     for part in _own_parts(theory, namesakes):
         yield from _short(f"{head} with {part}")
     for number in count(2):
         yield from _short(f"{first} {number}")
         yield f"{head} {number}"
+
+
+def _labels(theory: Theory) -> list[str]:
+    """What a theory's clauses are about, or on which side people are; of the strongest clause first."""
+    return labels_in_order(theory.head, theory.account().clauses)
 
 
 def _short(name: str) -> Iterator[str]:

@@ -78,7 +78,7 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
     yield Mechanism(
         "lapse", "random", "now and then choose at random", LAPSE_CODE,
         {"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
-        (), HARLESS, words=({"says": "now and then choose at random ({lapse%} of the time)"},),
+        (), HARLESS, words=({"says": "{lapse~} choose at random ({lapse%} of the time)"},),
         is_null=True,
     )  # fmt: skip
 

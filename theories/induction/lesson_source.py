@@ -193,7 +193,7 @@ def _write_list(
     habit = habit.replace("guess", "choose any") if n_options > 2 else habit
     claim = f"people {habit}; sometimes they choose at random."
     told_habit = habit.partition("; sometimes")[0]
-    lapsing = ClauseWording("sometimes choose at random ({lapse%} of the time)", sentence=2)
+    lapsing = ClauseWording("{lapse~} choose at random ({lapse%} of the time)", sentence=2)
     source = text.source("Rule list of learning", claim, [ClauseWording(told_habit), lapsing])
     p = (1 - spread.center) * base + spread.center * told.allowed * chance[:, None]
     return WrittenLesson(source, claim, p)

@@ -334,7 +334,7 @@ def write_tree(
     claim = f"people {words}; sometimes they press either key."
     clauses = [
         ClauseWording(words),
-        ClauseWording("sometimes press either key ({lapse%} of the time)", sentence=2),
+        ClauseWording("{lapse~} choose at random ({lapse%} of the time)", sentence=2),
     ]
     return writer.text("Rule list", claim, result, clauses), claim
 

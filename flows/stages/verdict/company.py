@@ -167,10 +167,12 @@ def fit_published(
         By name in study files; and the reasons of those that do not run on these trials.
     """
     forms = {name: read_program(evidence.family.program(name)) for name in evidence.family.seeds}
+    told = evidence.state.theories.told
+    there = set(told.record.published.values()) if told else set()
     forms = {
         name: form
         for name, form in forms.items()
-        if form.digest not in evidence.state.theories.pool
+        if form.digest not in evidence.state.theories.pool and form.name not in there
     }
     people = evidence.laboratory.people_of(list(forms.values()), [{}] * len(forms), answers.learned)
     failed, fitted = {}, {}
@@ -231,8 +233,11 @@ def _measured(
     learner = found.learner.scores
     line = partial(_line, learner=learner, n_options=answers.n_options)
     theories = tuple(line(state.theories.name(name), name, own) for name, own in found.own.items())
+    own = state.theories.told.record.published if state.theories.told else {}
     seeds = [
-        one for one in theories if state.theories.checked[one.theory].record.author == "published"
+        one
+        for one in theories
+        if state.theories.checked[one.theory].record.author == "published" or one.theory in own
     ]
     others = [
         line(

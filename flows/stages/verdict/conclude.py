@@ -20,6 +20,8 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.inherit import say_of_library
 from lakatos.flows.stages.verdict.company import measure_completeness
 from lakatos.flows.stages.verdict.compare import compare_truth, map_theories
+from lakatos.flows.stages.verdict.tell import tell_theories
+from lakatos.theories.account import names_held_back
 from lakatos.theories.record import SealedScored, UnitLogPredictives
 from lakatos.theories.scoring.score import (
     ScoreEstimate,
@@ -97,12 +99,13 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     run.progress.stage(len(run.state.campaign.cycles), "verdict", "")
     opened = run.state.experiments.sealed
     await score_sealed(run)
+    named = await tell_theories(run)
     company = await measure_completeness(run)
     truth = await compare_truth(run)
     await map_theories(run)
     inputs = [run.state.campaign.cycles[-1].digest]
     further = (company, run.state.campaign.confirmation, run.state.campaign.sensitivity)
-    inputs += [item.digest for item in (opened, truth, *further) if item is not None]
+    inputs += [item.digest for item in (opened, named, truth, *further) if item is not None]
     inputs += [item.digest for item in run.state.theories.sealed_scores.values()]
     inputs += [fold.digest for fold in run.state.campaign.folds]
     inputs += [
@@ -291,6 +294,22 @@ def _cross_validated(state: RunState) -> tuple[CrossValidated, ...]:
     return tuple(lines)
 
 
+def _what_it_says(evidence: RunEvidence, leader: Digest) -> list[str]:
+    """The leader's claim, whether its form was published before, and which of its numbers lie at limits."""
+    theory, told = evidence.theory(leader), evidence.state.theories.told
+    parts = [f"It says: {theory.claim}"]
+    title = told.record.published.get(leader) if told else None
+    if title:
+        apart = "" if theory.name == title else ", random choices apart"
+        parts.append(f"This is a published theory ({title}){apart}, with numbers learned here.")
+    held = [name.replace("_", " ") for name in names_held_back(theory.priors)]
+    if held:
+        parts.append(
+            f"At a limit of the declared range: {', '.join(held)}; people may be more extreme than it says."
+        )
+    return parts
+
+
 def _whose(config: CampaignConfig) -> list[str]:
     """Said wherever the verdict is, where no people answered but a language model."""
     name = config.participants.model
@@ -326,7 +345,7 @@ def _text(
             f"of the rivals that the study began with the closest: {how}."
         )
         parts += _nearest_of_all(evidence.state, leader, rival)
-    parts.append(f"It says: {evidence.theory(leader).claim}")
+    parts += _what_it_says(evidence, leader)
     own = errors[0]
     parts.append(
         f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen"

@@ -78,6 +78,7 @@ from lakatos.theories.record import (
     Diagnosis,
     SealedScored,
     SearchFinished,
+    TheoriesTold,
     TheoryAdmitted,
     TheoryChecked,
     TheoryCompared,
@@ -244,6 +245,9 @@ ONE_OF_EACH = {
         leader=A, basis="people left out in turn", experiments=("e",), guessing=-0.69, learner=(), ceiling=-0.5,
         ceiling_error=0.01, noise=None, noise_error=None, theories=(), published=(), failed={}, ahead=None,
         ahead_error=None, better=(), text="",
+    ),
+    "theories.told": TheoriesTold(
+        leader=A, names={A: "Adding"}, published={}, lacking=(), idle=(), refused=(), tried=(),
     ),
     "campaign.map": TheoriesMapped(theories=(A,), positions=((0.0, 0.0),), shown=1.0, n_trials=1),
     "campaign.folds": FoldFinished(

@@ -8,12 +8,13 @@ from typing import Any
 Words = Mapping[str, tuple[dict[str, Any], ...]]
 GATHERS = (
     {"says": "press a key when the evidence reaches a bound (bounds are {bound} apart, evidence is {rate} a second, in "
-     "units of its noise in a second)"},
-    {"says": "need time for seeing and pressing besides (about {delay} s)"},
+     "units of its noise in a second)", "plain": True},
+    {"says": "need time for seeing and pressing besides (about {delay} s)", "plain": True},
 )  # fmt: skip
 FROM_BOTH = {
-    "says": "gather {much}more evidence where the distractor suggests the right answer",
-    "opposite": "gather {much}less evidence where the distractor suggests the right answer",
+    "says": "gather {far}more evidence where the distractor suggests the right answer",
+    "opposite": "gather {far}less evidence where the distractor suggests the right answer",
+    "rest": "less", "opposite_rest": "more",
     "by": "interference", "unit": 0.4, "label": "interference", "opposite_label": "contrast",
 }  # fmt: skip
 
@@ -28,38 +29,38 @@ def _told(
 
 WORDS: Words = {
     "habit:one key": _told(
-        "lean {much}to the key on the right before they have seen anything",
-        "lean {much}to the key on the left before they have seen anything",
+        "{much}lean to the key on the right before they have seen anything",
+        "{much}lean to the key on the left before they have seen anything",
         "key_bias", 0.1, "right keys", "left keys",
     ),
     "habit:the last key": _told(
-        "lean {much}to the key that they have just pressed",
-        "lean {much}away from the key that they have just pressed",
+        "{much}lean to the key that they have just pressed",
+        "{much}lean away from the key that they have just pressed",
         "repetition", 0.1, "repetition", "alternation",
     ),
     "habit:quick repetitions": _told(
-        "are {much}quicker at seeing and pressing what they have just pressed",
-        "are {much}slower at seeing and pressing what they have just pressed",
+        "are {far}quicker at seeing and pressing what they have just pressed",
+        "are {far}slower at seeing and pressing what they have just pressed",
         "saving", 0.03, "quick repetitions", "slow repetitions",
     ),
     "control:after conflict": _told(
-        "heed the distractor {much}less after a conflict",
-        "heed the distractor {much}more after a conflict",
+        "heed the distractor {far}less after a conflict",
+        "heed the distractor {far}more after a conflict",
         "adaptation", 0.3, "adaptation", "exhaustion",
     ),
     "control:caution after errors": _told(
-        "want {much}more evidence after an error",
-        "want {much}less evidence after an error",
+        "want {far}more evidence after an error",
+        "want {far}less evidence after an error",
         "post_error_caution", 0.1, "post-error caution", "post-error haste",
     ),
     "control:distraction after errors": _told(
-        "gather evidence {much}more slowly after an error",
-        "gather evidence {much}faster after an error",
+        "gather evidence {far}more slowly after an error",
+        "gather evidence {far}faster after an error",
         "distraction", 0.2, "post-error distraction", "post-error focus",
     ),
     "control:pause after errors": _told(
-        "begin {much}later after an error",
-        "begin {much}sooner after an error",
+        "begin {far}later after an error",
+        "begin {far}sooner after an error",
         "pause", 0.03, "post-error pauses", "post-error hurry",
     ),
     "clearness:varying": (
@@ -77,30 +78,29 @@ WORDS: Words = {
         *GATHERS,
     ),
     "process:a narrowing spotlight": (
-        {"says": "look {much}at the distractor too at first (it is {capture%} of the evidence), and more and more at "
+        {"says": "are {much}drawn to the distractor at first ({capture%} of the evidence), and look more and more at "
          "the target alone (within about {narrowing} s)", "by": "capture", "unit": 0.3},
         *GATHERS,
     ),
     "process:a late selection": (
         FROM_BOTH,
-        {"says": "gather evidence from the target alone once it is selected (about {selected_rate} a second) (after "
-         "about {selection} s)"},
+        {"says": "gather evidence from the target alone once it is selected (after about {selection} s)"},
         *GATHERS,
     ),
     "process:description": (
-        {"says": "are {much}slower where the distractor suggests another answer",
-         "opposite": "are {much}faster where the distractor suggests another answer", "by": "slowing", "unit": 0.03,
+        {"says": "are {far}slower where the distractor suggests another answer",
+         "opposite": "are {far}faster where the distractor suggests another answer", "by": "slowing", "unit": 0.03,
          "label": "slowing", "opposite_label": "speeding"},
-        {"says": "are {much}less often right where the distractor suggests another answer",
-         "opposite": "are {much}more often right where the distractor suggests another answer", "by": "accuracy_effect",
+        {"says": "are {far}less often right where the distractor suggests another answer",
+         "opposite": "are {far}more often right where the distractor suggests another answer", "by": "accuracy_effect",
          "unit": 0.4, "label": "errors", "opposite_label": "fewer errors"},
         {"says": "need a normal time (about {time} s) and an exponential one (about {tail} s)"},
     ),
     "lapse:the distractor's answer": (
-        {"says": "now and then answer to the distractor in place of the target ({neglect%} of the time)",
+        {"says": "{neglect~} answer to the distractor in place of the target ({neglect%} of the time)",
          "label": "goal neglect"},
     ),
-    "lapse:anything": ({"says": "now and then press any key at any time ({lapse%} of the time)"},),
+    "lapse:anything": ({"says": "{lapse~} press any key at any time ({lapse%} of the time)"},),
 }  # fmt: skip
 
 SENTENCES = {"control": 2, "clearness": 3, "lapse": 3}

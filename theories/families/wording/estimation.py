@@ -10,30 +10,33 @@ SHARE = 0.2
 
 WORDS: Words = {
     "reading:similar points": (
-        {"says": "average the heights of points nearby, the nearer the more they count (over about {reach} of half the "
+        {"says": "average the heights of points nearby, the nearer the more they count (over about {reach%} of half "
+                 "the "
          "graph)"},
     ),
     "reading:a smooth curve": (
-        {"says": "see a smooth curve that follows the points nearby (over about {reach} of half the graph) and goes on "
+        {"says": "see a smooth curve that follows the points nearby (over about {reach%} of half the graph) and goes "
+                 "on "
          "straight beyond them"},
     ),
     "bias:to the middle": (
-        {"says": "stay {much}nearer to the middle of the graph than the points say",
-         "opposite": "go {much}further from the middle of the graph than the points say", "by": "caution",
+        {"says": "stay {far}nearer to the middle of the graph than the points say",
+         "opposite": "go {far}further from the middle of the graph than the points say", "by": "caution",
          "unit": SHARE, "label": "central tendency", "opposite_label": "exaggeration"},
     ),
     "bias:to growth": (
-        {"says": "{much}expect functions to grow: the more to the right, the higher",
-         "opposite": "{much}expect functions to fall: the more to the right, the lower", "by": "growth",
+        {"says": "{much}expect functions to rise from left to right",
+         "opposite": "{much}expect functions to fall from left to right", "by": "growth",
          "unit": SHARE, "label": "growth expected", "opposite_label": "decline expected"},
     ),
     "bias:to the average": (
         {"says": "are {much}anchored on the average height of all points",
-         "opposite": "keep {much}away from the average height of all points", "by": "anchoring", "unit": SHARE,
+         "opposite": "{much}keep away from the average height of all points", "by": "anchoring", "unit": SHARE,
          "label": "anchoring", "opposite_label": "contrast"},
     ),
+    "scatter:constant": ({"says": "answer with the same scatter everywhere", "plain": True},),
     "answer:to the end": ({"says": ""},),
-    "lapse:anywhere": ({"says": "now and then answer anything ({lapse%} of the time)"},),
+    "lapse:anywhere": ({"says": "{lapse~} answer at random ({lapse%} of the time)"},),
 }  # fmt: skip
 
 SENTENCES = {"bias": 2, "scatter": 3, "lapse": 3}

@@ -11,12 +11,14 @@ LOG_ODDS = 0.5
 CURVATURE = {
     "says": "{much}value each further unit of money more than the one before",
     "opposite": "{much}value each further unit of money less than the one before",
+    "rest": "less", "opposite_rest": "more",
     "by": "curvature", "null": 1.0, "unit": 0.4, "ratio": True,
     "label": "increasing returns", "opposite_label": "diminishing returns",
 }  # fmt: skip
 LOSS_AVERSION = {
-    "says": "feel losses {much}more than equal gains",
-    "opposite": "feel gains {much}more than equal losses",
+    "says": "feel losses {far}more than equal gains",
+    "opposite": "feel gains {far}more than equal losses",
+    "rest": "gains more", "opposite_rest": "losses more",
     "by": "loss_aversion", "null": 1.0, "unit": 0.4, "ratio": True,
     "label": "loss aversion", "opposite_label": "gain seeking",
 }  # fmt: skip
@@ -42,8 +44,9 @@ WORDS: Words = {
     ),
     "time:power": (
         {
-            "says": "feel each further day {much}more than the one before",
-            "opposite": "feel each further day {much}less than the one before",
+            "says": "feel each further day {far}more than the one before",
+            "opposite": "feel each further day {far}less than the one before",
+            "rest": "less", "opposite_rest": "more",
             "by": "time_sensitivity", "null": 1.0, "unit": 0.4, "ratio": True,
             "label": "stretched time", "opposite_label": "contracted time",
         },
@@ -53,22 +56,25 @@ WORDS: Words = {
          "label": "extended present"},
     ),
     "pace:slower when more is at stake": (
-        {"says": "discount {much}the less, the more money is at stake", "by": "stakes_effect", "unit": 0.3,
+        {"says": "discount {far}less where more money is at stake", "by": "stakes_effect", "unit": 0.3,
          "label": "magnitude effects"},
     ),
     "pace:slower for losses": (
         {
-            "says": "discount losses {much}faster than gains",
-            "opposite": "discount losses {much}more slowly than gains",
-            "by": "loss_pace", "null": 1.0, "unit": 0.4, "ratio": True,
+            "says": "discount losses {far}faster than gains",
+            "opposite": "discount losses {far}more slowly than gains",
+            "rest": "more slowly", "opposite_rest": "faster", "by": "loss_pace", "null": 1.0, "unit": 0.4,
+            "ratio": True,
             "label": "sign effects", "opposite_label": "sign effects",
         },
     ),
     "discounting:quasi-hyperbolic": (
         {
             "says": "discount what is delayed by the same share for each further day",
-            "opposite": "{much}discount everything that is not immediate once (times {present_bias}), and then by the "
-            "same share for each further day",
+            "base": "discount what is delayed by the same share for each further day",
+            "opposite": "discount everything that is not immediate at once (times {present_bias}), and then by the "
+                        "same "
+            "share for each further day",
             "by": "present_bias", "null": 1.0, "unit": 0.2,
         },
     ),
@@ -82,7 +88,8 @@ WORDS: Words = {
     ),
     "comparison:difference in value partly by the larger amount": (
         {
-            "says": "compare what the options are worth now, {much}against the larger of the two amounts",
+            "says": "compare what the options are worth now, {much}scaled by the larger of the two amounts",
+            "base": "compare what the options are worth now",
             "by": "adaptation", "unit": 0.4,
         },
     ),
@@ -98,38 +105,39 @@ WORDS: Words = {
         {"says": "set the difference in amount, as a share of the larger, against that in delay, as a share of the "
          "longer"},
         {
-            "says": "care {much}more for delays than for amounts", "opposite": "care {much}more for amounts than for "
-            "delays", "by": "decision_threshold", "unit": 0.2, "label": "impatience", "opposite_label": "patience",
+            "says": "care {far}more for delays than for amounts", "opposite": "care {far}more for amounts than for "
+            "delays", "rest": "more for amounts", "opposite_rest": "more for delays", "by": "decision_threshold",
+            "unit": 0.2, "label": "impatience", "opposite_label": "patience",
         },
     ),
     "comparison:required premium": (
         {"says": "wait if it pays a fixed share more ({premium%} of the larger amount), however long it takes"},
     ),
     "attention:amount difference": (
-        {"says": "wait the more, the larger the difference in amount", "label": "amounts"},
+        {"says": "wait more, the larger the difference in amount", "label": "amounts"},
     ),
     "attention:relative amount difference": _pull(
-        "weight_of_relative_amount", "wait {much}the more, the larger the difference in amount relative to the mean "
-        "amount", "relative amounts",
+        "weight_of_relative_amount", "are {much}moved to wait by a difference in amount that is large for these "
+        "amounts", "relative amounts",
     ),
     "attention:growth": _pull(
-        "weight_of_growth", "wait {much}the more, the larger the difference in amount in percent of the sooner amount",
+        "weight_of_growth", "are {much}moved to wait by a large percentage of growth",
         "growth",
     ),
     "attention:interest": (
-        {"says": "wait the more, the higher the rate of interest that waiting earns", "label": "interest"},
+        {"says": "wait more, the higher the rate of interest that waiting earns", "label": "interest"},
     ),
-    "attention:delay difference": ({"says": "wait the less, the longer the further wait", "label": "delays"},),
+    "attention:delay difference": ({"says": "wait less, the longer the further wait", "label": "delays"},),
     "attention:relative delay difference": _pull(
-        "weight_of_relative_delay", "wait {much}the less, the longer the further wait relative to the mean delay",
+        "weight_of_relative_delay", "are {much}kept from waiting by a further wait that is long for these delays",
         "relative delays",
     ),
     "attention:immediacy": _pull(
         "pull_of_today", "are {much}drawn to gains that come today, and put off losses", "immediacy"
     ),
-    "attention:stakes": _pull("pull_of_stakes", "wait {much}the more, the more money is at stake", "stakes"),
+    "attention:stakes": _pull("pull_of_stakes", "are {much}moved to wait where more money is at stake", "stakes"),
     "attention:waiting anyway": _pull(
-        "pull_of_waiting_anyway", "wait {much}the more, the longer they have to wait for either option",
+        "pull_of_waiting_anyway", "are {much}moved to wait where either option is far away",
         "waiting anyway",
     ),
     "attention:too good to be true": _pull(
@@ -139,8 +147,15 @@ WORDS: Words = {
     "bias:leaning": (
         {
             "says": "{much}lean to waiting, whatever is offered", "opposite": "{much}lean to not waiting, whatever is "
-            "offered", "by": "leaning", "unit": LOG_ODDS, "label": "patience", "opposite_label": "impatience",
+            "offered", "rest": "to not waiting", "opposite_rest": "to waiting", "by": "leaning", "unit": LOG_ODDS,
+            "label": "patience", "opposite_label": "impatience",
         },
+    ),
+    "comparison:difference in value": (
+        {"says": "compare what the options are worth now, in money", "plain": True},
+    ),
+    "choice:logistic": (
+        {"says": "choose the better option the more often, the stronger the evidence", "plain": True},
     ),
     "shortcut:similarity": (
         {"says": "decide by the delays alone where only the amounts are similar (within {similar_amounts%}), and by "
@@ -176,14 +191,14 @@ WORDS: Words = {
         {"says": "{who} always take what comes first", "by": "other_type", "label": "two types"},
     ),
     "other:at times the larger amount": (
-        {"says": "{much}just take the larger amount at times ({other_share%} of the time)", "by": "other_share",
+        {"says": "just take the larger amount in some choices ({other_share%} of them)", "by": "other_share",
          "unit": 0.1, "label": "a mixture"},
     ),
     "other:at times the first to come": (
-        {"says": "{much}just take what comes first at times ({other_share%} of the time)", "by": "other_share",
+        {"says": "just take what comes first in some choices ({other_share%} of them)", "by": "other_share",
          "unit": 0.1, "label": "a mixture"},
     ),
-    "lapse:random": ({"says": "now and then choose at random ({lapse%} of the time)"},),
+    "lapse:random": ({"says": "{lapse~} choose at random ({lapse%} of the time)"},),
 }  # fmt: skip
 
 SENTENCES = {"attention": 2, "bias": 2, "shortcut": 3, "choice": 3, "other": 3, "lapse": 3}

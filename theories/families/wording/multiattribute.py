@@ -14,9 +14,20 @@ LOG_ODDS = 0.5
 def _accent(
     name: str, says: str, opposite: str, shows: str = "", label: str = ""
 ) -> tuple[str, tuple[dict[str, Any]]]:
+    one = other = "prefer the other one"
+    if "{much}drawn" in says:
+        one, other = "avoid it", "prefer it"
+    if says.startswith("{much}overweight"):
+        them = "them" if "cues" in says else "it"
+        one, other = f"underweight {them}", f"overweight {them}"
+    elif says.startswith("{much}like"):
+        dislike = opposite.startswith("{much}dislike")
+        one, other = ("dislike them", "like them") if dislike else ("", "")
     entry = {
         "says": says,
         "opposite": opposite,
+        "rest": one,
+        "opposite_rest": other,
         "by": f"{name}_bonus",
         "times": "sensitivity",
         "unit": LOG_ODDS,
@@ -40,11 +51,19 @@ def _type(by: str, says: str, label: str) -> tuple[dict[str, Any]]:
 
 
 WORDS: Words = {
+    "utility:linear": ({"says": "value a rating as it stands", "plain": True},),
+    "comparison:difference": (
+        {"says": "compare the products cue by cue, by how much better one is", "plain": True},
+    ),
+    "choice:logistic": (
+        {"says": "choose the better product more surely, the larger its lead", "plain": True},
+    ),
     "utility:diminishing": (
         {
             "says": "{much}value each further rating point more than the one before",
             "opposite": "{much}value each further rating point less than the one before",
             "by": "curvature", "null": 1.0, "unit": 0.4, "ratio": True,
+            "rest": "less", "opposite_rest": "more",
             "label": "increasing returns", "opposite_label": "diminishing returns",
         },
     ),
@@ -57,8 +76,8 @@ WORDS: Words = {
     ),
     "utility:saturating": (
         {
-            "says": "{much}care for higher ratings above a level that is good enough ({enough%} of the top rating)",
-            "opposite": "{much}stop caring for higher ratings above a level that is good enough "
+            "says": "care for higher ratings above a level that is good enough ({enough%} of the top rating)",
+            "opposite": "stop caring for higher ratings above a level that is good enough "
             "({enough%} of the top rating)",
             "by": "enough", "null": 1.0, "unit": 0.2, "opposite_label": "a ceiling",
         },
@@ -69,13 +88,14 @@ WORDS: Words = {
             "than gains",
             "opposite": "see ratings above a reference ({reference%} of the top rating) as gains, which {much}loom "
             "larger than losses",
+            "rest": "feel the gains above it more", "opposite_rest": "feel the losses below it more",
             "by": "loss_aversion", "null": 1.0, "unit": 0.4, "ratio": True,
             "label": "loss aversion", "opposite_label": "gain seeking",
         },
     ),
     "utility:s_shaped": (
         {
-            "says": "tell ratings apart near a middle level ({middle%} of the top rating), and less below or above it",
+            "says": "tell ratings apart best near a middle level ({middle%} of the top rating)",
             "label": "a sensitive middle",
         },
     ),
@@ -88,39 +108,41 @@ WORDS: Words = {
     ),
     "utility:single_peaked": (
         {
-            "says": "value middle ratings {much}above half of what the top is worth",
-            "opposite": "value middle ratings {much}below half of what the top is worth",
-            "by": "bend", "unit": 0.4, "label": "a bend", "opposite_label": "a bend",
+            "says": "value middle ratings {far}above half of what the top is worth",
+            "opposite": "value middle ratings {far}below half of what the top is worth",
+            "by": "bend", "unit": 0.4, "rest": "below that", "opposite_rest": "above that",
+            "label": "a bend", "opposite_label": "a bend",
         },
     ),
     "utility:too_good": (
         {
-            "says": "{much}believe in the very best ratings (up to {credible%} of the top)",
-            "opposite": "{much}distrust ratings that are too good (above {credible%} of the top), as if they were the "
+            "says": "believe in the very best ratings (up to {credible%} of the top)",
+            "opposite": "distrust ratings that are too good (above {credible%} of the top), as if they were the "
             "worst",
             "by": "credible", "null": 1.0, "unit": 0.1, "opposite_label": "distrust",
         },
     ),
-    "utility:cyclic": ({"says": "like ratings in turns as they rise (every {period} points)", "label": "cycles"},),
+    "utility:cyclic": ({"says": "like and dislike ratings in turns as they rise (anew every {period} points)",
+    "label": "cycles"},),
     "comparison:compressed": (
         {
-            "says": "compare the products cue by cue, where large advantages {much}count for more than their size",
-            "opposite": "compare the products cue by cue, where small advantages {much}count for more than their size",
+            "says": "{much}overrate large advantages on a cue",
+            "opposite": "{much}overrate small advantages on a cue",
             "by": "compression", "null": 1.0, "unit": 0.4, "ratio": True,
+            "rest": "small ones", "opposite_rest": "large ones",
             "label": "striking differences", "opposite_label": "compressed differences",
         },
     ),
     "comparison:just_noticeable": (
         {
-            "says": "{much}overlook differences on a cue that are smaller than a just noticeable one "
-            "({noticeable%} of the scale)",
+            "says": "overlook differences on a cue that are too small to notice (up to {noticeable%} of the scale)",
             "by": "noticeable", "unit": 0.1, "label": "a noticing threshold",
         },
     ),
     "comparison:suspicious_difference": (
         {
-            "says": "distrust a difference on a cue that is too large (from {credible_difference%} of the scale), the "
-            "more the larger it is",
+            "says": "distrust a difference on a cue that is too large (from {credible_difference%} of the scale), and "
+            "more so the larger it is",
             "label": "distrust", "turns": True,
         },
     ),
@@ -132,32 +154,35 @@ WORDS: Words = {
         },
     ),
     "weight:power": (
+        {"says": "weight cues by how far their validity is above guessing"},
         {
-            "says": "weight every cue by how far its validity is above guessing, {much}in favour of the best",
-            "opposite": "weight cues by how far their validity is above guessing, but {much}more alike than that",
+            "says": "{much}sharpen the differences between these weights",
+            "opposite": "{much}level the differences between these weights",
+            "rest": "level them", "opposite_rest": "sharpen them",
             "by": "emphasis", "null": 1.0, "unit": 0.7, "ratio": True,
             "label": "focused weights", "opposite_label": "flattened weights",
         },
     ),
     "weight:relative_power": (
+        {"says": "weight cues by their validity relative to the best"},
         {
-            "says": "weight every cue relative to the most valid one, {much}in favour of the best",
-            "opposite": "weight every cue relative to the most valid one, but {much}more alike than validities are",
+            "says": "{much}sharpen the differences between these weights",
+            "opposite": "{much}level the differences between these weights",
+            "rest": "level them", "opposite_rest": "sharpen them",
             "by": "emphasis", "null": 1.0, "unit": 0.7, "ratio": True,
             "label": "focused weights", "opposite_label": "flattened weights",
         },
     ),
     "weight:exponential": (
         {
-            "says": "weight cues by a steep function of their validity, {much}drawn to the most valid",
-            "by": "focus", "unit": 3.0, "label": "focused weights",
+            "says": "weight cues by their validity, {much}favouring the most valid",
+            "base": "treat all cues alike", "by": "focus", "unit": 3.0, "label": "focused weights",
         },
     ),
     "weight:rank_decay": (
         {
-            "says": "treat all cues alike",
-            "opposite": "weight cues by the rank of their validity, each {much}less than the one before "
-            "(times {decay})",
+            "says": "treat all cues alike", "base": "treat all cues alike",
+            "opposite": "weight cues by the rank of their validity, each less than the one before (times {decay})",
             "by": "decay", "null": 1.0, "unit": 0.3, "opposite_label": "ranked cues",
         },
     ),
@@ -165,20 +190,21 @@ WORDS: Words = {
         {
             "says": f"{{much}}count {cue} in favour of a product",
             "opposite": f"{{much}}count {cue} against a product",
+            "rest": "against it", "opposite_rest": "in its favour",
             "by": f"weight_{place}", "times": "sensitivity", "unit": LOG_ODDS,
         }
         for place, cue in {
-            "best": "the best cue", "second": "the second cue", "third": "the third", "rest": "every further cue",
+            "best": "the best cue", "second": "the second cue", "third": "the third cue", "rest": "every further cue",
         }.items()
     ),
     "selection:unreliable_ignored": (
         {
-            "says": "{much}ignore cues whose validity is below a limit (about {least_validity%})",
+            "says": "ignore cues whose validity is below a limit (about {least_validity%})",
             "by": "least_validity", "null": 0.5, "unit": 0.1, "label": "ignored cues",
         },
     ),
     "selection:best_few": (
-        {"says": "look only at a number of the most valid cues (up to {n_looked_up+})", "label": "few cues"},
+        {"says": "look only at the most valid cues ({n_looked_up+} of them)", "label": "few cues"},
     ),
     "selection:single_cue": ({"says": "look at one cue only, always the one of a certain rank", "label": "one cue"},),
     "selection:one_left_out": (
@@ -187,7 +213,7 @@ WORDS: Words = {
     "selection:fading": (
         {
             "says": "keep their interest down to the last cue",
-            "opposite": "{much}lose interest as they go down the cues from the most valid (times {persistence} each)",
+            "opposite": "lose interest as they go down the cues from the most valid (times {persistence} each)",
             "by": "persistence", "null": 1.0, "unit": 0.3, "opposite_label": "fading interest",
         },
     ),
@@ -197,39 +223,39 @@ WORDS: Words = {
                                  "turns": True, "label": "inversion"},),
     "direction:unreliable_inverted": (
         {
-            "says": "{much}take cues below a certain validity (about {trusted%}) to say the opposite of what they say",
+            "says": "take cues below a certain validity (about {trusted%}) to say the opposite of what they say",
             "by": "trusted", "null": 0.5, "unit": 0.1, "turns": True, "label": "inversion",
         },
     ),
     "context:level_focus": _focus(
         "level_focus",
-        "look {much}more at the best cues the higher the ratings on display are overall",
-        "look {much}more at the lesser cues the higher the ratings on display are overall",
-        "shifting focus",
+        "look {far}more at the best cues, the higher the ratings on display are overall",
+        "look {far}more at the lesser cues, the higher the ratings on display are overall",
+        "shifting focus", rest="at the lesser ones", opposite_rest="at the best ones",
     ),
     "context:conflict_focus": _focus(
         "conflict_focus",
-        "look {much}more at the best cues the more the cues disagree",
-        "look {much}more at the lesser cues the more the cues disagree",
-        "shifting focus",
+        "look {far}more at the best cues, the more the cues disagree",
+        "look {far}more at the lesser cues, the more the cues disagree",
+        "shifting focus", rest="at the lesser ones", opposite_rest="at the best ones",
     ),
     "context:reversal_at_low_level": (
         {
-            "says": "{much}prefer the worse product where the ratings on display are low overall "
+            "says": "prefer the worse product where the ratings on display are low overall "
             "(below {reversal_level%} of the scale)",
             "by": "reversal_level", "unit": 0.2, "turns": True, "label": "reversals",
         },
     ),
     "context:cue_level": _focus(
         "cue_level",
-        "look {much}more at cues on which the ratings are high",
-        "look {much}more at cues on which the ratings are low",
-        "shifting focus",
+        "look {far}more at cues on which the ratings are high",
+        "look {far}more at cues on which the ratings are low",
+        "shifting focus", rest="at those on which they are low", opposite_rest="at those on which they are high",
     ),
     "context:extreme_ratings_focus": _focus(
         "extreme_focus",
-        "look {much}more at cues with a rating at the end of the scale",
-        "look {much}less at cues with a rating at the end of the scale",
+        "look {far}more at cues with a rating at the end of the scale",
+        "look {far}less at cues with a rating at the end of the scale",
         "shifting focus",
     ),
     "history:perseveration": _pull(
@@ -242,8 +268,9 @@ WORDS: Words = {
         opposite_label="alternation",
     ),
     "history:streak": _pull(
-        "switching", "{much}leave a side that they have chosen a number of times in a row (about {longest_run})",
-        "{much}hold on to a side that they have chosen a number of times in a row (about {longest_run})",
+        "switching", "{much}leave a side that they have chosen [{longest_run#}|a number of times in a row]",
+        "{much}hold on to a side that they have chosen [{longest_run#}|a number of times in a row]",
+        rest="hold on to it", opposite_rest="leave it",
         label="switching", opposite_label="repetition",
     ),
     "history:two_back": _pull(
@@ -253,25 +280,26 @@ WORDS: Words = {
     ),
     "history:rebellion": (
         {
-            "says": "take all reasons to say the opposite after a number of choices of one side in a row "
-            "(about {patience+})",
+            "says": "take all reasons to say the opposite after choosing one side [{patience#}|a number of times in "
+                    "a row]",
             "turns": True, "label": "rebellion",
         },
     ),
     "history:side_focus": _focus(
         "side_focus",
-        "look {much}more at the best cues after choosing the second product",
-        "look {much}more at the best cues after choosing the first product",
-        "shifting focus",
+        "look {far}more at the best cues after choosing the second product",
+        "look {far}more at the best cues after choosing the first product",
+        "shifting focus", rest="after choosing the first", opposite_rest="after choosing the second",
     ),
     "history:side_drift": _pull(
-        "side_drift", "come {much}to lean to the second product as trials go by",
-        "come {much}to lean to the first product as trials go by", label="drift", opposite_label="drift",
+        "side_drift", "{much}come to lean to the second product as trials go by",
+        "{much}come to lean to the first product as trials go by", label="drift", opposite_label="drift",
+        rest="to the first", opposite_rest="to the second",
     ),
     "history:fatigue": (
         {
-            "says": "care {much}less about the cues as trials go by",
-            "opposite": "care {much}more about the cues as trials go by",
+            "says": "care {far}less about the cues as trials go by",
+            "opposite": "care {far}more about the cues as trials go by",
             "by": "fatigue", "unit": 0.3, "label": "fatigue", "opposite_label": "growing care",
         },
     ),
@@ -284,14 +312,15 @@ WORDS: Words = {
     ),
     "history:supporting_cues": _focus(
         "confirmation",
-        "look {much}more at the cues that spoke for the product chosen last",
-        "look {much}less at the cues that spoke for the product chosen last",
+        "look {far}more at the cues that spoke for the product chosen last",
+        "look {far}less at the cues that spoke for the product chosen last",
         "confirmation",
     ),
     "history:stay_when_satisfied": _pull(
         "satisfied_stay",
         "{much}stay on a side where the product chosen last was good enough, and leave it otherwise",
         "{much}leave a side where the product chosen last was good enough, and stay otherwise",
+        rest="do the reverse", opposite_rest="do the reverse",
         label="satisfied staying", opposite_label="switching",
     ),
     "history:similar_to_last": _pull(
@@ -301,15 +330,15 @@ WORDS: Words = {
     ),
     "history:take_turns": (
         {
-            "says": "{much}follow the reasons in every second trial (times {second_turn})",
-            "opposite": "{much}go against the reasons in every second trial (times {second_turn})",
-            "by": "second_turn", "turns": True, "label": "turn taking", "opposite_label": "turn taking",
+            "says": "follow the reasons more in every second trial (times {second_turn})",
+            "opposite": "follow the reasons less, or go against them, in every second trial (times {second_turn})",
+            "by": "second_turn", "null": 1.0, "turns": True, "label": "turn taking", "opposite_label": "turn taking",
         },
     ),
     "history:later_best_cue": (
         {
             "says": "weigh up all cues at first and go by the best alone after a number of trials "
-            "(about {full_effort})",
+            "(about {full_effort+})",
             "label": "later simplifying",
         },
     ),
@@ -327,31 +356,34 @@ WORDS: Words = {
     ),
     **dict(
         (
-            _accent("first_reason", "give {much}extra weight to the most valid cue on which the products differ",
-                    "{much}hold against a product that it leads on the most valid cue on which the products differ",
+            _accent("first_reason", "{much}overweight the most valid cue on which the products differ",
+                    "{much}underweight the most valid cue on which the products differ",
                     "first_difference_favours", "a first reason"),
             _accent("majority", "are {much}drawn to the product that more cues favour",
-                    "{much}shun the product that more cues favour", "n_cues_favouring", "counting"),
+                    "{much}avoid the product that more cues favour, other things equal", "n_cues_favouring",
+                    "counting"),
             _accent("dominance", "are {much}drawn to a product that is nowhere worse",
-                    "{much}shun a product that is nowhere worse", "n_cues_favouring", "dominance"),
-            _accent("best_cue", "give {much}extra weight to the most valid cue",
-                    "{much}hold against a product that it leads on the most valid cue", "best_cue_favours",
+                    "{much}avoid a product that is nowhere worse, other things equal", "n_cues_favouring", "dominance"),
+            _accent("best_cue", "{much}overweight the most valid cue", "{much}underweight the most valid cue",
+            "best_cue_favours",
                     "best-cue focus"),
-            _accent("last_cue", "give {much}extra weight to the least valid cue",
-                    "{much}hold against a product that it leads on the least valid cue", "least_valid_favours",
+            _accent("last_cue", "{much}overweight the least valid cue", "{much}underweight the least valid cue",
+            "least_valid_favours",
                     "last-cue focus"),
-            _accent("first_shown", "give {much}extra weight to the cue that is shown first",
-                    "{much}hold against a product that it leads on the cue shown first", "first_shown_favours",
+            _accent("first_shown", "{much}overweight the cue that is shown first",
+            "{much}underweight the cue that is shown first", "first_shown_favours",
                     "primacy"),
-            _accent("last_shown", "give {much}extra weight to the cue that is shown last",
-                    "{much}hold against a product that it leads on the cue shown last", "last_shown_favours",
+            _accent("last_shown", "{much}overweight the cue that is shown last",
+            "{much}underweight the cue that is shown last", "last_shown_favours",
                     "recency"),
             _accent("worst_rating", "{much}prefer the product whose worst rating is better",
-                    "{much}prefer the product whose worst rating is worse", "worst_rating_difference", "caution"),
+                    "{much}prefer the product whose worst rating is worse, other things equal",
+                    "worst_rating_difference", "caution"),
             _accent("best_rating", "{much}prefer the product whose best rating is better",
-                    "{much}prefer the product whose best rating is worse", "best_rating_difference", "best ratings"),
+                    "{much}prefer the product whose best rating is worse, other things equal",
+                    "best_rating_difference", "best ratings"),
             _accent("median_rating", "{much}prefer the product whose middle rating is better",
-                    "{much}prefer the product whose middle rating is worse", "", "middle ratings"),
+                    "{much}prefer the product whose middle rating is worse, other things equal", "", "middle ratings"),
             _accent("unevenness", "{much}prefer the product whose ratings disagree with each other",
                     "{much}prefer the product whose ratings agree with each other", "unevenness_difference",
                     "evenness"),
@@ -361,32 +393,35 @@ WORDS: Words = {
                     "{much}want a product whose mean rating is far from a certain one ({ideal_total%} of the top)", "",
                     "an ideal total"),
             _accent("veto", "{much}reject a product with any rating below a limit ({least_acceptable%} of the top)",
-                    "{much}favour a product with a rating below a limit ({least_acceptable%} of the top)", "",
+                    "{much}favour a product with a rating below a limit ({least_acceptable%} of the top), other "
+                    "things equal", "",
                     "vetoes"),
             _accent("excellence", "{much}accept a product with any rating above a limit ({excellent%} of the top)",
-                    "{much}shun a product with any rating above a limit ({excellent%} of the top)", "", "excellence"),
+                    "{much}avoid a product with any rating above a limit ({excellent%} of the top), other things "
+                    "equal", "", "excellence"),
             _accent("enough_cues", "{much}accept a product once enough of its ratings are good",
-                    "{much}shun a product once enough of its ratings are good", "", "enough cues"),
+                    "{much}avoid a product once enough of its ratings are good, other things equal", "", "enough cues"),
             _accent("odd_count", "{much}prefer a product with an odd number of good ratings",
                     "{much}prefer a product with an even number of good ratings", "odd_count_difference", "parity"),
             _accent("odd_sum", "{much}prefer a product whose ratings add up to an odd number",
                     "{much}prefer a product whose ratings add up to an even number", "odd_sum_difference", "parity"),
             _accent("odd_lead", "{much}prefer a product that an odd number of cues favour",
                     "{much}prefer a product that an even number of cues favour", "odd_lead_difference", "parity"),
-            _accent("best_two_both", "give {much}extra weight to the two most valid cues where both are good",
-                    "{much}hold it against a product that both of its most valid cues are good",
+            _accent("best_two_both", "{much}overweight the two most valid cues where both are good",
+                    "{much}underweight the two most valid cues where both are good",
                     "best_two_both_difference", "paired cues"),
             _accent("best_two_unlike", "{much}prefer a product on which the two most valid cues disagree",
                     "{much}prefer a product on which the two most valid cues agree", "best_two_unlike_difference",
                     "paired cues"),
-            _accent("pairs", "{much}read the three most valid cues in pairs, where like says more than each alone",
-                    "{much}read the three most valid cues in pairs, where unlike says more than each alone", "",
+            _accent("pairs", "{much}prefer a product on which the three most valid cues are alike in pairs",
+                    "{much}prefer a product on which the three most valid cues are unlike in pairs", "",
                     "paired cues"),
-            _accent("pairs_with_fourth", "{much}read the fourth cue together with each of the three most valid ones",
-                    "{much}read the fourth cue as the opposite of each of the three most valid ones", "",
+            _accent("pairs_with_fourth", "{much}prefer a product on which the fourth cue is like the three most "
+                                         "valid ones",
+                    "{much}prefer a product on which the fourth cue is unlike the three most valid ones", "",
                     "paired cues"),
-            _accent("best_two_agree", "give {much}extra weight to the two most valid cues where they agree",
-                    "{much}hold against a product that the two most valid cues both favour it", "", "agreeing cues"),
+            _accent("best_two_agree", "{much}overweight the two most valid cues where they agree",
+                    "{much}underweight the two most valid cues where they agree", "", "agreeing cues"),
             _accent("variety", "{much}prefer the product with more different ratings",
                     "{much}prefer the product with fewer different ratings", "", "variety"),
             _accent("symmetry", "{much}like ratings that look the same from the top and from the bottom of the list",
@@ -401,7 +436,7 @@ WORDS: Words = {
                               "label": "contrariness"},),
     "appraisal:suspicious_lead": (
         {
-            "says": "and distrust a lead that is too large (from {credible_lead}), the more the larger it is",
+            "says": "and distrust a lead that is too large (from {credible_lead}), and more so the larger it is",
             "turns": True, "label": "distrust",
         },
     ),
@@ -430,11 +465,13 @@ WORDS: Words = {
     },
     "bias:side": _pull(
         "lean", "{much}lean to the second side of the screen", "{much}lean to the first side of the screen",
+        rest="to the first", opposite_rest="to the second",
         label="a side bias", opposite_label="a side bias",
     ),
     "choice:random_walk": (
         {
-            "says": "note one reason after the other, at random by their share, until one product is so many reasons "
+            "says": "note one reason after the other, at random by their share, until one product is a number of "
+                    "reasons "
             "ahead (about {reasons_ahead})",
         },
     ),
@@ -446,11 +483,12 @@ WORDS: Words = {
     "other:first_shown": _type("first_shown_type", "take the product that is better on the cue shown first",
                                "two types"),
     "other:contrarians": (
-        {"says": "{who} choose the other product", "by": "contrary_type", "turns": True, "label": "contrarians"},
+        {"says": "{who} choose the product against which all this speaks", "by": "contrary_type", "turns": True,
+         "label": "contrarians"},
     ),
     **{
         f"other:sometimes_{name}": (
-            {"says": f"{{much}}{says} in some trials ({{{by}%}} of them)", "by": by, "unit": 0.1, "label": "a mixture"},
+            {"says": f"{says} in some trials ({{{by}%}} of them)", "by": by, "unit": 0.1, "label": "a mixture"},
         )
         for name, by, says in (
             ("best_reason", "one_reason_share", "decide by the most valid cue on which the products differ"),
@@ -460,7 +498,7 @@ WORDS: Words = {
             ("first_shown", "first_shown_share", "take the product that is better on the cue shown first"),
         )
     },
-    "lapse:random": ({"says": "sometimes press either key ({lapse%} of the time)"},),
+    "lapse:random": ({"says": "{lapse~} choose at random ({lapse%} of the time)"},),
 }  # fmt: skip
 
 SENTENCES = {

@@ -20,36 +20,40 @@ def _taste(
 
 WORDS: Words = {
     "expectation:expected prices": (
-        {"says": "expect a rate that varies by the time of day to cost so much (about {expected_time_of_day} cents), "
-         "and one that varies by the season so much (about {expected_seasonal} cents)"},
+        {"says": "expect a price of their own where rates vary by the time of day (about {expected_time_of_day} cents) "
+         "or by the season (about {expected_seasonal} cents)"},
     ),
     "expectation:one expected price": (
-        {"says": "expect any rate that varies to cost the same (about {expected_price} cents)"},
+        {"says": "expect one price wherever rates vary (about {expected_price} cents)"},
     ),
     "context:loss averse": (
         {
-            "says": "feel a cent above the mean price on offer {much}more than one below",
-            "opposite": "feel a cent below the mean price on offer {much}more than one above",
-            "by": "loss_aversion", "null": 1.0, "unit": 0.4, "ratio": True,
+            "says": "feel a cent above the mean price on offer {far}more than one below",
+            "opposite": "feel a cent below the mean price on offer {far}more than one above",
+            "rest": "one below more", "opposite_rest": "one above more", "by": "loss_aversion", "null": 1.0,
+            "unit": 0.4, "ratio": True,
             "label": "loss aversion", "opposite_label": "gain seeking",
         },
     ),
     "context:distance from the best price": (
         {
-            "says": "feel each further cent above the lowest price on offer {much}more than the one before",
-            "opposite": "feel each further cent above the lowest price on offer {much}less than the one before",
-            "by": "regret_curvature", "null": 1.0, "unit": 0.4, "ratio": True,
+            "says": "feel each further cent above the lowest price on offer {far}more than the one before",
+            "opposite": "feel each further cent above the lowest price on offer {far}less than the one before",
+            "rest": "less", "opposite_rest": "more", "by": "regret_curvature", "null": 1.0, "unit": 0.4, "ratio": True,
             "label": "increasing regret", "opposite_label": "diminishing regret",
         },
     ),
     "evaluation:weighted sum": (
         {"says": "{much}prefer lower prices", "by": "price_weight", "unit": LOG_ODDS},
         _taste("contract_weight", "{much}like longer contracts", "{much}dislike longer contracts",
-               "long contracts", "short contracts", "contract_years_difference"),
+               "long contracts", "short contracts", "contract_years_difference")
+        | {"rest": "dislike them", "opposite_rest": "like them"},
         _taste("local_weight", "{much}like local suppliers", "{much}dislike local suppliers",
-               "local suppliers", "distant suppliers", "local_difference"),
+               "local suppliers", "distant suppliers", "local_difference")
+        | {"rest": "dislike them", "opposite_rest": "like them"},
         _taste("known_weight", "{much}like well-known suppliers", "{much}dislike well-known suppliers",
-               "known suppliers", "unknown suppliers", "well_known_difference"),
+               "known suppliers", "unknown suppliers", "well_known_difference")
+        | {"rest": "dislike them", "opposite_rest": "like them"},
     ),
     "evaluation:price alone": (
         {"says": "compare prices and nothing else, and {much}prefer the lower", "by": "price_weight",
@@ -72,7 +76,8 @@ WORDS: Words = {
          "(up to {just_noticeable} cents)", "label": "price screening", "turns": True},
     ),
     "screening:cheap enough": (
-        {"says": "look at all offers that are cheap enough (up to {aspiration} cents), or where there are none at the "
+        {"says": "look at all offers that are cheap enough (up to {aspiration} cents), or, where there are none, at "
+                 "the "
          "cheapest", "label": "cheap-enough screening", "turns": True},
     ),
     "screening:the most familiar": (
@@ -80,10 +85,13 @@ WORDS: Words = {
          "label": "familiarity", "turns": True},
     ),
     "screening:the shortest contract": (
-        {"says": "look only at those with the shortest contract that are left", "label": "short contracts",
+        {"says": "of the offers left, look only at those with the shortest contract", "label": "short contracts",
          "turns": True},
     ),
-    "lapse:random": ({"says": "now and then choose at random ({lapse%} of the time)"},),
+    "choice:logistic": (
+        {"says": "choose the better offer the more often, the stronger the evidence", "plain": True},
+    ),
+    "lapse:random": ({"says": "{lapse~} choose at random ({lapse%} of the time)"},),
 }  # fmt: skip
 
 SENTENCES = {"attention": 2, "screening": 2, "choice": 3, "lapse": 3}

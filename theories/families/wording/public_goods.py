@@ -26,15 +26,16 @@ def _moved(
 
 WORDS: Words = {
     "payoff:cost and others' gain": (
-        {"says": "give the less, the more of each coin given is lost to them"},
+        {"says": "give less, the more of each coin given is lost to them"},
         {"says": "{much}value what their coins bring all others together",
          "opposite": "{much}dislike what their coins bring all others together", "by": "altruism", "unit": 0.2,
          "label": "altruism", "opposite_label": "rivalry"},
     ),
+    "payoff:cost of giving": ({"says": "give less, the more of each coin given is lost to them"},),
     "payoff:no cost": ({"says": ""},),
     "taste:warm glow": _moved(
-        "{much}like to give for its own sake",
-        "{much}dislike to give, whatever it costs", "warm_glow", "warm glow",
+        "{much}like giving for its own sake",
+        "{much}dislike giving, whatever it costs", "warm_glow", "warm glow",
         "cold shoulders",
     ),
     "taste:where coins lie": _moved(
@@ -43,32 +44,32 @@ WORDS: Words = {
         "default_effect", "default effects", "restlessness", "starts_in_fund",
     ),
     "rules:talk": _moved(
-        "give {much}more where they can talk to one another",
-        "give {much}less where they can talk to one another",
+        "give {far}more where they can talk to one another",
+        "give {far}less where they can talk to one another",
         "trust", "trusted talk", "distrusted talk", "talk",
     ),
     "rules:deductions possible": _moved(
-        "give {much}more where others can take coins from them",
-        "give {much}less where others can take coins from them",
+        "give {far}more where others can take coins from them",
+        "give {far}less where others can take coins from them",
         "fear", "deterrence", "defiance", "deduction_effect",
     ),
     "rules:rewards possible": _moved(
-        "give {much}more where others can reward them",
-        "give {much}less where others can reward them",
+        "give {far}more where others can reward them",
+        "give {far}less where others can reward them",
         "expectancy", "reward hopes", "reward disdain", "reward_effect",
     ),
     "rules:all or nothing": _moved(
-        "give {much}more where they can only give all or nothing",
-        "give {much}less where they can only give all or nothing", "boldness", "boldness", "caution", "all_or_nothing",
+        "give {far}more where they can only give all or nothing",
+        "give {far}less where they can only give all or nothing", "boldness", "boldness", "caution", "all_or_nothing",
     ),
     "opening:a usual start": ({"says": "begin near an amount of their own (about {start%} of their coins)"},),
     "opening:a generous start": _moved(
-        "give {much}more in a first round",
-        "give {much}less in a first round", "opening", "generous starts",
+        "give {far}more in a first round",
+        "give {far}less in a first round", "opening", "generous starts",
         "careful starts", "first_round",
     ),
     "others:match a part": (
-        {"says": "give a part of what the others gave on average ({part} of it)"},
+        {"says": "give a part of what the others gave on average ({part%} of it)"},
     ),
     "others:inequity aversion": (
         {"says": "{much}dislike giving more than the others", "opposite": "{much}like giving more than the others",
@@ -78,36 +79,36 @@ WORDS: Words = {
     ),
     "habit:the same again": _moved(
         "{much}tend to give exactly what they gave last",
-        "{much}avoid to give exactly what they gave last",
+        "{much}avoid giving exactly what they gave last",
         "repetition", "repetition", "variety",
     ),
     "reaction:to deductions": _moved(
-        "give {much}more after coins were taken from them",
-        "give {much}less after coins were taken from them",
+        "give {far}more after coins were taken from them",
+        "give {far}less after coins were taken from them",
         "deterrence", "obedience", "revenge",
     ),
     "reaction:to rewards": _moved(
-        "give {much}more after they were rewarded",
-        "give {much}less after they were rewarded", "encouragement",
+        "give {far}more after they were rewarded",
+        "give {far}less after they were rewarded", "encouragement",
         "encouragement", "complacency",
     ),
     "reaction:to falling behind": _moved(
-        "give {much}less after they gained less than the others",
-        "give {much}more after they gained less than the others",
+        "give {far}less after they gained less than the others",
+        "give {far}more after they gained less than the others",
         "resentment", "resentment", "forbearance",
     ),
     "time:decay": _moved(
-        "give {much}less from round to round",
-        "give {much}more from round to round", "decay", "decay", "growth",
+        "give {far}less from round to round",
+        "give {far}more from round to round", "decay", "decay", "growth",
     ),
     "time:last round": _moved(
-        "give {much}less in a round that they know to be the last",
-        "give {much}more in a round that they know to be the last",
+        "give {far}less in a round that they know to be the last",
+        "give {far}more in a round that they know to be the last",
         "last_round", "selfish ends", "generous ends",
     ),
     "time:nearness of the end": _moved(
-        "give {much}less, the nearer the end is that they know of",
-        "give {much}more, the nearer the end is that they know of", "end_effect", "end effects", "rising ends",
+        "give {far}less, the nearer a known end is",
+        "give {far}more, the nearer a known end is", "end_effect", "end effects", "rising ends",
     ),
     "heaps:multiples of five": _moved(
         "{much}like multiples of five coins",
@@ -116,11 +117,11 @@ WORDS: Words = {
     ),
     "heaps:all or none": _moved(
         "{much}tend to give all of their coins or none",
-        "{much}avoid to give all of their coins or none", "extremity",
+        "{much}avoid giving all of their coins or none", "extremity",
         "extremes", "moderation",
     ),
     "choice:logistic": ({"says": ""},),
-    "lapse:anything": ({"says": "now and then give any amount ({lapse%} of the time)"},),
+    "lapse:anything": ({"says": "{lapse~} give a random amount ({lapse%} of the time)"},),
 }  # fmt: skip
 
 SENTENCES = {

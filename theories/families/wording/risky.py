@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,16 +16,22 @@ def _pull(by: str, says: str, label: str, shows: str = "") -> tuple[dict[str, An
 
 CURVATURE = {
     "says": "{much}value each further unit of money more than the one before",
-    "opposite": "{much}value each further unit of money less than the one before, in gains and in losses alike",
+    "opposite": "{much}value each further unit of money less than the one before",
+    "rest": "less", "opposite_rest": "more",
     "by": "curvature", "null": 1.0, "unit": 0.4, "ratio": True,
     "label": "increasing returns", "opposite_label": "diminishing returns",
 }  # fmt: skip
 LOSS_AVERSION = {
-    "says": "feel losses {much}more than equal gains",
-    "opposite": "feel gains {much}more than equal losses",
+    "says": "feel losses {far}more than equal gains",
+    "opposite": "feel gains {far}more than equal losses",
+    "rest": "gains more", "opposite_rest": "losses more",
     "by": "loss_aversion", "null": 1.0, "unit": 0.4, "ratio": True,
     "label": "loss aversion", "opposite_label": "gain seeking",
 }  # fmt: skip
+
+
+UNLIKELY = "rare_outcome < 0.36"
+"""Trials without which nothing can be said of how small chances are seen: curves cross near 1 / e."""
 
 
 def _curve(what: str, by: str = "weighting_curve") -> dict[str, Any]:
@@ -33,19 +40,45 @@ def _curve(what: str, by: str = "weighting_curve") -> dict[str, Any]:
         "says": f"{{much}}underweight {what}",
         "opposite": f"{{much}}overweight {what}",
         "by": by, "null": 1.0, "unit": 0.4, "ratio": True,
+        "rest": "overweight them", "opposite_rest": "underweight them", "needs": UNLIKELY,
         "label": "underweighted extremes" if "extreme" in what else "underweighted chances",
         "opposite_label": "overweighted extremes" if "extreme" in what else "overweighted chances",
     }  # fmt: skip
 
 
+def _even(what: str, by: str = "weighting_curve") -> dict[str, Any]:
+    """The same exponent where no outcome is unlikely: all that it does is to weight chances of about a half."""
+    return {
+        "says": f"give {what} {{far}}more weight than its chance",
+        "opposite": f"give {what} {{far}}less weight than its chance",
+        "by": by, "null": 1.0, "unit": 0.4, "ratio": True,
+        "rest": "less", "opposite_rest": "more", "lacks": UNLIKELY,
+        "label": "overweighted extremes", "opposite_label": "underweighted extremes",
+    }  # fmt: skip
+
+
+def _halves(what: str, by: str = "weighting_curve") -> dict[str, Any]:
+    """Tversky and Kahneman's exponent there: a chance of a half loses weight on both sides of 1."""
+    even = _even(what, by)
+    return even | {"says": even["opposite"], "opposite": "", "rest": "", "opposite_rest": "",
+                   "label": even["opposite_label"], "opposite_label": ""}  # fmt: skip
+
+
+def _attitude(side: str) -> str:
+    """What a side is called, without what it means."""
+    return re.split("[:,]", side.replace("{much}", ""))[0]
+
+
 def _elevation(above: str, below: str) -> dict[str, Any]:
     return {
-        "says": above, "opposite": below, "by": "weighting_elevation", "null": 1.0, "unit": 0.4, "ratio": True,
+        "says": above, "opposite": below, "rest": _attitude(below), "opposite_rest": _attitude(above),
+        "by": "weighting_elevation", "null": 1.0, "unit": 0.4, "ratio": True,
         "label": "optimism" if "hope" in above else "pessimism",
         "opposite_label": "pessimism" if "hope" in above else "optimism",
     }  # fmt: skip
 
 
+BEST = "the largest gain or loss"
 SMALL, EXTREME = (
     "small probabilities, each outcome by itself",
     "the extreme outcomes where they are unlikely",
@@ -66,7 +99,7 @@ WORDS: Words = {
     "utility:loss-averse linear": (LOSS_AVERSION,),
     "utility:exponential": (
         {
-            "says": "are {much}satiated as amounts, compared with the largest at stake, grow",
+            "says": "value each further unit of money {far}less, the nearer it comes to the largest at stake",
             "by": "satiation", "unit": 1.0, "label": "satiation",
         },
     ),
@@ -85,86 +118,107 @@ WORDS: Words = {
         },
     ),
     "weighting:Tversky-Kahneman": (_curve(SMALL),),
-    "weighting:cumulative Tversky-Kahneman": (_curve(EXTREME),),
+    "weighting:cumulative Tversky-Kahneman": (_curve(EXTREME), _halves(BEST)),
     "weighting:cumulative Tversky-Kahneman, losses apart": (
         _curve("the extreme gains where they are unlikely"),
+        _halves("the largest gain"),
         _curve("the extreme losses where they are unlikely", "weighting_curve_losses"),
+        _halves("the largest loss", "weighting_curve_losses"),
     ),
-    "weighting:cumulative Prelec, one parameter": (_curve(EXTREME),),
-    "weighting:cumulative Prelec": (_curve(EXTREME), DOUBTFUL),
+    "weighting:cumulative Prelec, one parameter": (_curve(EXTREME), _even(BEST)),
+    "weighting:cumulative Prelec": (_curve(EXTREME), _even(BEST), DOUBTFUL),
     "weighting:linear in log odds": (_curve(SMALL), HOPEFUL),
     "weighting:cumulative linear in log odds": (_curve(EXTREME), HOPEFUL),
     "weighting:cumulative Wu-Gonzalez": (_curve(EXTREME), DOUBTFUL),
     "weighting:by rank, Prelec": (
         _curve("the worst and the best outcome where they are unlikely"),
         _elevation(
-            "are {much}pessimists, who look at the worse outcomes", "are {much}optimists, who look at the better ones"
+            "are {much}pessimistic, and look at the worse outcomes",
+            "are {much}optimistic, and look at the better outcomes",
         ),
     ),
     "weighting:security and potential": (
         {
-            "says": "look more from the bottom up, for security, than from the top down, for potential",
-            "opposite": "look more from the top down, for potential, than from the bottom up, for security",
+            "says": "look {far}more from the bottom up, for security, than from the top down, for potential",
+            "opposite": "look {far}more from the top down, for potential, than from the bottom up, for security",
+            "rest": "more for potential", "opposite_rest": "more for security",
             "by": "security_share", "null": 0.5, "unit": 0.15,
             "label": "security", "opposite_label": "potential",
         },
     ),
     "weighting:neo-additive": (
         {
-            "says": "give the best and the worst outcome {much}extra weight, whatever their probabilities",
+            "says": "{much}overweight the best and the worst outcome, whatever their probabilities",
             "by": "insensitivity", "unit": 0.2, "label": "insensitivity",
         },
     ),
     "weighting:transfer of attention": (
         _curve(SMALL),
         {
-            "says": "turn attention {much}from each outcome to every worse one",
-            "opposite": "turn attention {much}from each outcome to every better one",
+            "says": "{much}turn attention from each outcome to every worse one",
+            "opposite": "{much}turn attention from each outcome to every better one",
+            "rest": "to every better one", "opposite_rest": "to every worse one",
             "by": "attention_transfer", "unit": 0.3,
             "label": "pessimism", "opposite_label": "optimism",
         },
     ),
     "weighting:equal chances in part": (
         {
-            "says": "{much}treat stated probabilities as if they lay nearer to equal chances of all amounts shown",
+            "says": "{much}blur stated chances towards equal ones of all amounts shown",
             "by": "blur", "unit": 0.2, "label": "blurred chances",
         },
     ),
     "comparison:disappointment": (
+        {"says": "weight what amounts are worth by their chances"},
         {
-            "says": "add up what the amounts are worth, {much}less for outcomes below that sum, which disappoint",
-            "opposite": "add up what the amounts are worth, {much}more for outcomes above that sum, which elate",
+            "says": "are {much}disappointed by outcomes below this mean",
+            "opposite": "are {much}elated by outcomes above this mean",
+            "rest": "are elated by those above it", "opposite_rest": "are disappointed by those below it",
             "by": "disappointment", "unit": 0.3, "label": "disappointment", "opposite_label": "elation",
         },
     ),
     "comparison:disappointment aversion": (
+        {"says": "value a gamble by its sure equivalent"},
         {
-            "says": "value a gamble at the sure amount from which all that falls short {much}counts more",
-            "opposite": "value a gamble at the sure amount from which all that falls short {much}counts less",
+            "says": "{much}overweight outcomes that fall short of this value",
+            "opposite": "{much}underweight outcomes that fall short of this value",
+            "rest": "underweight them", "opposite_rest": "overweight them",
             "by": "disappointment_aversion", "unit": 0.4,
             "label": "disappointment aversion", "opposite_label": "elation seeking",
         },
     ),
     "comparison:mean and variance": (
+        {"says": "value a gamble by its mean"},
         {
-            "says": "trade the mean of what a gamble is worth against its variance, which they {much}dislike",
-            "opposite": "add to the mean of what a gamble is worth for its variance, which they {much}like",
+            "says": "{much}dislike its variance", "opposite": "{much}like its variance",
+            "rest": "like it", "opposite_rest": "dislike it",
             "by": "risk_price", "unit": 0.005, "label": "risk aversion", "opposite_label": "risk seeking",
         },
     ),
     "comparison:salience": (
         {
-            "says": "weigh all cases alike in which the gambles differ",
-            "opposite": "weigh the cases in which the two gambles differ most conspicuously {much}above the others",
+            "says": "weigh all cases by their chances alone", "base": "weigh all cases by their chances alone",
+            "opposite": "{much}overweight the cases in which the two gambles differ most conspicuously",
             "by": "local_thinking", "null": 1.0, "unit": 0.3, "opposite_label": "salience",
         },
     ),
     "scale:partly by the range at stake": (
         {
-            "says": "judge a difference in value {much}against the range between the worst and the best outcome in "
-            "sight",
+            "says": "{much}scale a difference in value by the range between the worst and the best outcome in sight",
             "by": "adaptation", "unit": 0.4,
         },
+    ),
+    "comparison:weighted sum": (
+        {"says": "weight what amounts are worth by their chances"},
+    ),
+    "scale:by the spread of the outcomes": (
+        {"says": "are less sure of a difference in value, the more the outcomes vary"},
+    ),
+    "scale:in points": (
+        {"says": "count a difference in value the same whatever else is at stake", "plain": True},
+    ),
+    "choice:logistic": (
+        {"says": "choose the better gamble the more often, the stronger the evidence", "plain": True},
     ),
     "attention:worst outcome": _pull(
         "pessimism", "{much}prefer the gamble whose worst outcome is better", "pessimism", "minimum_difference"
@@ -177,17 +231,17 @@ WORDS: Words = {
         "equal weighting", "equal_weight_difference",
     ),
     "attention:signs": _pull(
-        "sign_focus", "{much}want to gain and not to lose, however much", "sign focus"
+        "sign_focus", "{much}want to gain rather than lose, by however much", "sign focus"
     ),
     "attention:loss chance": ({
-        "says": "{much}shun the gamble with the greater chance of any loss", "by": "loss_fear", "unit": LOG_ODDS,
+        "says": "{much}avoid the gamble with the greater chance of any loss", "by": "loss_fear", "unit": LOG_ODDS,
         "label": "loss fear"},),
     "attention:more often better": _pull(
         "win_rate", "{much}prefer the gamble that would pay more in most cases, and so is seldom regretted",
         "rare regret", "beats_difference",
     ),
     "attention:dominance": _pull(
-        "dominance", "{much}favour a gamble whose chances of any amount or more are never lower", "dominance",
+        "dominance", "{much}favour a gamble that is never less likely to pay any amount or more", "dominance",
         "dominance",
     ),
     "attention:ambiguity aversion": _pull(
@@ -209,6 +263,7 @@ WORDS: Words = {
     "attention:spread": (
         {
             "says": "{much}dislike outcomes that vary", "opposite": "{much}like outcomes that vary",
+            "rest": "like them", "opposite_rest": "dislike them",
             "by": "caution", "unit": LOG_ODDS, "label": "caution", "opposite_label": "risk seeking",
         },
     ),
@@ -224,7 +279,7 @@ WORDS: Words = {
         "aspiration",
     ),
     "attention:relative spread": _pull(
-        "relative_caution", "{much}shun the gamble that varies more for each unit that it pays on average", "caution"
+        "relative_caution", "{much}avoid the gamble that varies more for each unit that it pays on average", "caution"
     ),
     "attention:skewness": _pull(
         "long_shots", "{much}like a small chance of something far better, and dread one of something far worse",
@@ -234,16 +289,18 @@ WORDS: Words = {
         "moderation", "{much}like a certain amount of risk, and neither more nor less", "moderate risk"
     ),
     "attention:odd number of advantages": _pull(
-        "parity", "{much}take the gamble that is ahead on one or on all three of the worst, the best and the likeliest "
+        "parity", "{much}prefer the gamble that is ahead on one or on all three of the worst, the best and the "
+                  "likeliest "
         "outcome", "odd advantages",
     ),
     "attention:conflict": _pull(
-        "boldness_in_conflict", "{much}look at the best outcomes when losses are possible and at the worst when they "
+        "boldness_in_conflict", "{much}attend to the best outcomes when losses are possible and at the worst when they "
         "are not", "conflict",
     ),
     "twist:threshold": (
         {
-            "says": "{much}overlook evidence that is weaker than a threshold", "by": "threshold", "unit": LOG_ODDS,
+            "says": "overlook evidence that is weaker than a threshold ({threshold} log odds)", "by": "threshold",
+            "unit": LOG_ODDS,
             "label": "a threshold",
         },
     ),
@@ -259,6 +316,7 @@ WORDS: Words = {
         {
             "says": "{much}lean towards the second place whatever is shown there",
             "opposite": "{much}lean towards the first place whatever is shown there",
+            "rest": "towards the first", "opposite_rest": "towards the second",
             "by": "side_bias", "unit": LOG_ODDS, "label": "a side bias", "opposite_label": "a side bias",
         },
     ),
@@ -279,51 +337,52 @@ WORDS: Words = {
     ),
     "history:streak": (
         {
-            "says": "{much}leave a place that they have chosen a number of times in a row (about {longest_run})",
-            "opposite": "{much}hold on to a place that they have chosen a number of times in a row "
-            "(about {longest_run})",
+            "says": "{much}leave a place that they have chosen [{longest_run#}|a number of times in a row]",
+            "opposite": "{much}hold on to a place that they have chosen [{longest_run#}|a number of times in a row]",
+            "rest": "hold on to it", "opposite_rest": "leave it",
             "by": "switching", "unit": LOG_ODDS, "label": "switching", "opposite_label": "repetition",
         },
     ),
     "history:same risk again": (
         {
-            "says": "{much}tend to take the gamble that varies more when they did so last",
+            "says": "{much}tend to be as bold or as cautious as they were in the trial before",
             "opposite": "{much}tend to turn from bold to cautious and back from trial to trial",
             "by": "boldness_kept", "unit": LOG_ODDS, "label": "repetition", "opposite_label": "alternation",
         },
     ),
     "history:drifting reference": (
         {
-            "says": "{much}seek risk where there is less to be had than lately and shun it where there is more",
-            "opposite": "{much}shun risk where there is less to be had than lately and seek it where there is more",
+            "says": "{much}seek risk where there is less to be had than lately, and avoid it where there is more",
+            "opposite": "{much}avoid risk where there is less to be had than lately, and seek it where there is more",
+            "rest": "do the reverse", "opposite_rest": "do the reverse",
             "by": "contrast", "unit": LOG_ODDS, "label": "contrast", "opposite_label": "contrast",
         },
     ),
     "history:fatigue": (
         {
-            "says": "care {much}less about the evidence as trials go by",
-            "opposite": "care {much}more about the evidence as trials go by",
+            "says": "care {far}less about the evidence as trials go by",
+            "opposite": "care {far}more about the evidence as trials go by",
             "by": "fatigue", "unit": 0.15, "label": "fatigue", "opposite_label": "growing care",
         },
     ),
     "history:take turns": (
         {
-            "says": "{much}follow the evidence in every second trial (times {second_turn})",
-            "opposite": "{much}go against the evidence in every second trial (times {second_turn})",
-            "by": "second_turn", "turns": True, "label": "turn taking", "opposite_label": "turn taking",
+            "says": "follow the evidence more in every second trial (times {second_turn})",
+            "opposite": "follow the evidence less, or go against it, in every second trial (times {second_turn})",
+            "by": "second_turn", "null": 1.0, "turns": True, "label": "turn taking", "opposite_label": "turn taking",
         },
     ),
     "history:simplify later": (
         {
             "says": "weigh up everything at first and go by the worst outcome alone after a number of trials "
-            "(about {full_effort})",
+            "(about {full_effort+})",
             "label": "later simplifying",
         },
     ),
     **{
         f"mixture:at times {name}": (
             {
-                "says": f"{{much}}{says} in some choices ({{{by}%}} of them)", "by": by, "unit": 0.1,
+                "says": f"{says} in some choices ({{{by}%}} of them)", "by": by, "unit": 0.1,
                 "label": "a mixture", "turns": by == "share_opposite",
             },
         )
@@ -339,7 +398,7 @@ WORDS: Words = {
             ("the opposite", "share_opposite", "do the opposite of what they prefer"),
         )
     },
-    "lapse:random": ({"says": "now and then choose at random ({lapse%} of the time)"},),
+    "lapse:random": ({"says": "{lapse~} choose at random ({lapse%} of the time)"},),
 }  # fmt: skip
 
 SENTENCES = {
