@@ -120,7 +120,8 @@ class Theory:
         """
         priors = {name: people.get(name, prior) for name, prior in self.priors.items()}
         fitted = replace(self, priors=priors, pooled=pooled)
-        return replace(fitted, claim=fitted.account().claim)
+        told = fitted.account()
+        return replace(fitted, name=told.name, claim=told.claim)
 
     def with_recorded(
         self,

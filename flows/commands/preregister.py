@@ -40,6 +40,12 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
                 f"the run {folder} has preregistered no experiment {name!r}; there are: {known}."
             )
         plan = state.experiments.preregistrations[name]
+        then, frozen = read_state(folder, plan.digest)
+        with frozen:
+            said = {
+                digest: theory_of(frozen.artifacts, then, digest).claim
+                for digest in then.theories.checked
+            }
         return registration(
             plan.record,
             design_from_json(trace.artifacts.get_json(plan.record.design)),
@@ -50,10 +56,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
             question=state.campaign.config.question,
             source=state.campaign.config.participants.source,
             asked=_began(folder, state, trace, name),
-            said={
-                digest: theory_of(trace.artifacts, state, digest).claim
-                for digest in state.theories.checked
-            },
+            said=said,
             manner=state.campaign.config.page.words,
         )
 

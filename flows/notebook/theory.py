@@ -49,7 +49,7 @@ class FittedTheory:
     @property
     def name(self) -> str:
         """What it is called, with these people."""
-        return self.theory.account().name
+        return self.theory.name
 
     @property
     def claim(self) -> str:

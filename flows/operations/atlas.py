@@ -180,7 +180,7 @@ def read_entry(folder: Path, name: str) -> AtlasEntry | None:
         verdict=verdict,
         company=state.theories.completeness.record if state.theories.completeness else None,
         sealed=state.experiments.sealed.record if state.experiments.sealed else None,
-        leader=told.name,
+        leader=theory.name,
         claim=told.claim,
         n_clauses=len(told.clauses),
         n_answers=sum(item.n_responses for item in collected),

@@ -189,8 +189,9 @@ def _idle_clauses(reading: RunReading) -> list[str]:
     """What the winner's program could say, and no trial that was asked depends on."""
     if reading.leader is None:
         return []
-    told = reading.theory(reading.leader).account()
-    idle = [clause for clause in told.clauses if clause.idle]
+    account, told = reading.theory(reading.leader).account(), reading.state.theories.told
+    refused = told.record.refused if told else ()
+    idle = [item for item in account.clauses if item.idle and item.wording.says not in refused]
     return [clause.text if clause.of_some else f"people {clause.text}" for clause in idle]
 
 

@@ -144,13 +144,20 @@ class RunReading:
         """Names and tags of all theories."""
         numbers = Counter[str]()
         found = {}
-        for digest, item in self.checked.items():
+        for digest in self.checked:
             letter = "T" if digest in self.state.theories.checked else "R"
             numbers[letter] += 1
             found[digest] = TheoryLabel(
-                f"{letter}{numbers[letter]}", " ".join(item.record.name.split())
+                f"{letter}{numbers[letter]}", " ".join(self._name_of(digest).split())
             )
         return found
+
+    def _name_of(self, theory: Digest) -> str:
+        """As the verdict calls it, and before the verdict as it was called when it entered."""
+        known = self.state.theories
+        return (
+            known.bare_name(theory) if theory in known.checked else self.checked[theory].record.name
+        )
 
     def label(self, theory: Digest) -> TheoryLabel:
         """Name and tag of a theory, its digest where it has none."""
@@ -164,8 +171,10 @@ class RunReading:
                 text = text.replace(f"{label.name} ({digest[:6]})", label.tag)
         for digest in theories:
             label = self.label(digest)
-            if len(label.name) > len(label.brief):
-                text = text.replace(label.name, label.tag)
+            names = {label.name, self.checked[digest].record.name} if digest in self.checked else {}
+            for name in sorted(names, key=len, reverse=True):
+                if len(name) > len(label.brief):
+                    text = text.replace(name, label.tag)
         return text
 
     def cited(self, digests: Iterable[Digest]) -> list[tuple[str, list[str]]]:

@@ -244,10 +244,11 @@ def winner_facts(reading: RunReading, figures: ReportFigures) -> dict[str, Any] 
         "code_name": " + ".join(
             name for names in (theory.composition or {}).values() for name in names
         ),
-        "shown": [
-            text.removeprefix("clause: the claim says: ")
-            for text in known.checks
-            if text.startswith("clause:")
+        "shown": _tried_clauses(reading),
+        "details": [
+            item.text
+            for item in theory.account().clauses
+            if item.is_detail and not item.idle and item.text not in theory.claim
         ],
         "example": example_trial(reading, reading.leader),
         "scatter": figures.scatter(reading, reading.leader),
@@ -256,6 +257,14 @@ def winner_facts(reading: RunReading, figures: ReportFigures) -> dict[str, Any] 
             (line for line in reading.board.standings if line.theory == reading.leader), None
         ),
     }
+
+
+def _tried_clauses(reading: RunReading) -> list[str]:
+    """What trying the leader's clauses found at the verdict; before it nothing."""
+    told = reading.state.theories.told
+    if told is None or told.record.leader != reading.leader:
+        return []
+    return [text.removeprefix("the claim says: ") for text in told.record.tried]
 
 
 def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:

@@ -168,7 +168,7 @@ def _chosen(reading: RunReading, events: list[Event], claim: str) -> Event:
         return by_digest[state.campaign.cycles[-1].digest]
     if (
         any(
-            claim in (item.record.name, digest[: len(claim)])
+            claim in (item.record.name, state.theories.bare_name(digest), digest[: len(claim)])
             for digest, item in state.theories.checked.items()
         )
         and claim

@@ -82,7 +82,8 @@ def with_fit(form: Theory, state: RunState) -> Theory:
     if fitted is None:
         return form
     found = fitted.record
-    return form.with_recorded(found.people, found.doubts, pooled=found.pooled)
+    theory = form.with_recorded(found.people, found.doubts, pooled=found.pooled)
+    return replace(theory, name=state.theories.bare_name(form.digest))
 
 
 def form_of(artifacts: ArtifactStore, state: RunState, name: str) -> Theory:

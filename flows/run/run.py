@@ -291,10 +291,14 @@ def open_run(
     )
 
 
-def read_state(folder: Path) -> tuple[RunState, Trace]:
+def read_state(folder: Path, until: Digest | None = None) -> tuple[RunState, Trace]:
     """The state of a run for reading, also while another process writes it; erased records have no part in it.
 
     Close the trace after use.
+
+    Args:
+        folder: Of the run.
+        until: Record after which the state is read; the newest by default.
 
     Raises:
         RunMissingError: There is no run.
@@ -307,6 +311,8 @@ def read_state(folder: Path) -> tuple[RunState, Trace]:
     for event in events:
         if event.kind != INTENT and validity.valid(event.record_digest):
             state = advance(state, trace.read(event))
+        if event.record_digest == until:
+            break
     # A table that was made anew stands late in the journal.
     return replace(state, experiments=state.experiments.in_order_of_asking()), trace
 

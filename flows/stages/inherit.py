@@ -107,7 +107,7 @@ def leave_winners(run: Run) -> None:
             study=study_of(run.config.name, run.config.seed),
             theory=name,
             source=theory.program.source,
-            name=checked.record.name,
+            name=run.state.theories.bare_name(name),
             claim=theory.claim,
             author=author,
             leads=name == leader,

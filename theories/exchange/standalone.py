@@ -92,7 +92,7 @@ def write_function(theory: Theory, arrays: dict[str, tuple[int, ...]]) -> str:
         for name, shape in arrays.items()
     )
     head = HEAD.format(
-        name=told.name,
+        name=theory.name,
         claim=" ".join(told.claim.split()),
         order=" in the order in which one person saw them" if theory.learns else "",
         feedback=(
