@@ -454,13 +454,13 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
         text = "{much}" + text
     text = text.replace("{much}", strength).replace("{far}", strength.replace("strongly", "much"))
 
-    def is_learned(part: str) -> bool:
+    def is_known(part: str) -> bool:
         names = (match["name"] for match in PLACE.finditer(part))
-        return all(_is_learned(priors[name]) for name in names)
+        return all(is_learned(priors[name]) for name in names)
 
     def aside(match: re.Match[str]) -> str:
         """Parentheses with a value, with how far people differ in it, or nothing."""
-        if not is_learned(match[0]):
+        if not is_known(match[0]):
             return ""
         names = (found["name"] for found in PLACE.finditer(match[0]))
         differ = not pooled and any(_differ(priors[name]) for name in names)
@@ -477,7 +477,7 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
             return (match["about"] or "") + _figure(_quantile(prior, 0.5), form)
         return _range_in_words(prior, form)
 
-    text = CHOICE.sub(lambda match: match[1] if is_learned(match[1]) else match[2], text)
+    text = CHOICE.sub(lambda match: match[1] if is_known(match[1]) else match[2], text)
     return PLACE.sub(value, ASIDE.sub(aside, text))
 
 
@@ -490,10 +490,11 @@ def _is_rare(clause: ClauseWording, priors: Mapping[str, Prior]) -> bool:
     """Whether hardly anybody ever does what a clause says that tells how often."""
     shares = [priors[item["name"]] for item in PLACE.finditer(clause.says) if item["form"] == "~"]
     limit = FREQUENCIES[0][0]
-    return any(_is_learned(prior) and _quantile(prior, 0.9) < limit for prior in shares)
+    return any(is_learned(prior) and _quantile(prior, 0.9) < limit for prior in shares)
 
 
-def _is_learned(prior: Prior) -> bool:
+def is_learned(prior: Prior) -> bool:
+    """Whether answers said something of how a number is distributed over people."""
     return not prior.idle and prior.kind not in ("uniform", "log_uniform")
 
 
@@ -539,7 +540,7 @@ def _figure(number: float, form: str) -> str:
 
 def frequency_in_words(prior: Prior) -> str:
     """How often something happens, for the place before its verb."""
-    if not _is_learned(prior):
+    if not is_learned(prior):
         return "at times"
     middle = _quantile(prior, 0.5)
     return next(words for limit, words in FREQUENCIES if middle < limit)

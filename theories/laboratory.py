@@ -118,7 +118,7 @@ class Laboratory:
     def check_clauses(self, theory: Theory, trials: Sequence[Stimuli]) -> list[TriedClause]:
         """Try what a theory says at its learned numbers on trials; see `theories.checks.claim_exam.check_clauses`."""
         return self._pool.submit(
-            lambda: check_clauses(theory, self.domain, self._sandbox(), trials=trials)
+            lambda: check_clauses(theory, self.domain, self._sandbox(), trials=trials, numbers=True)
         ).result()
 
     def duplicate(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lakatos.theories.account import MOST_WORDS
-from lakatos.theories.checks.naming import name_in_company
+from lakatos.theories.checks.naming import name_in_company, names_after_learning
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
@@ -55,6 +55,25 @@ def test_a_theory_that_has_less_than_its_namesake_is_named_for_what_it_lacks() -
 def test_parts_without_a_label_and_at_last_numbers_tell_theories_apart() -> None:
     names = named(theory(), theory(weight=("equal",)), theory(weight=("equal",)))
     assert names[1:] == ["Random walk with equal weight", "Random walk 2"]
+
+
+def test_names_are_renewed_for_what_was_learned_and_a_published_form_has_its_title() -> None:
+    declared = theory()
+    learned = {"curvature": declared.priors["curvature"].narrowed(-0.7, 0.01)}
+    steeper = {"curvature": declared.priors["curvature"].narrowed(0.7, 0.01)}
+    counting = theory(accent=("majority",))
+    leader, other = declared.with_people(learned), counting.with_people(steeper)
+    assert names_after_learning([leader, other], {}) == {
+        leader.digest: "Random walk with diminishing returns",
+        other.digest: "Random walk with increasing returns",
+    }
+    titles = {other.digest: "Decision field theory"}
+    assert names_after_learning([leader, other], titles)[other.digest] == "Decision field theory"
+    both = {leader.digest: "Decision field theory", **titles}
+    named = names_after_learning([leader, other], both)
+    assert named[other.digest] == "Decision field theory without lapses"
+    kept = replace(declared, name="Random walk with diminishing returns")
+    assert names_after_learning([leader], {}, [kept])[leader.digest] != kept.name
 
 
 @pytest.mark.parametrize("domain", FAMILIES)

@@ -19,6 +19,7 @@ from lakatos.theories.checks.clause_check import (
     AskedTrials,
     TriedClause,
     on_its_side,
+    telling_numbers,
     triable,
     try_clause,
     without,
@@ -140,9 +141,19 @@ def _foreign_clauses(theory: Theory, domain: Domain) -> str:
     )
 
 
-def _tried_clauses(trial: TestedTheory, clauses: Sequence[ToldClause]) -> list[TriedClause]:
-    """Clauses tried on the code, which need not be those of the theory's own account."""
+def _tried_clauses(
+    trial: TestedTheory, clauses: Sequence[ToldClause], *, numbers: bool = False
+) -> list[TriedClause]:
+    """Clauses tried on the code, which need not be those of the theory's own account.
+
+    Args:
+        trial: What is asked, and whom.
+        clauses: Told at learned numbers.
+        numbers: Whether clauses that only tell a number are tried as well.
+    """
     tried = triable(clauses)
+    if numbers:
+        tried += telling_numbers(clauses, trial.theory.priors)
     if not tried:
         return []
     priors = trial.theory.priors
@@ -184,6 +195,7 @@ def check_clauses(
     clauses: Sequence[ToldClause] | None = None,
     candidates: Stimuli | None = None,
     trials: Sequence[Stimuli] | None = None,
+    numbers: bool = False,
     seed: int = 0,
 ) -> list[TriedClause]:
     """Try clauses on a theory's code: its own, or those of another account.
@@ -192,10 +204,12 @@ def check_clauses(
         theory, domain, sandbox, candidates, seed: As in `check_theory`.
         clauses: Instead of the theory's own account at its declared distributions.
         trials: Instead of the domain's probes.
+        numbers: Whether clauses that only tell a number are tried as well: it must change something.
     """
 
     def probes(rng: np.random.Generator) -> Sequence[Stimuli]:
         return domain.probes(rng) if trials is None else trials
 
     trial = TestedTheory(theory, domain, sandbox, probes, candidates, seed)
-    return _tried_clauses(trial, theory.account().clauses if clauses is None else clauses)
+    told = theory.account().clauses if clauses is None else clauses
+    return _tried_clauses(trial, told, numbers=numbers)

@@ -9,12 +9,12 @@ not change them much.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.theories.account import ToldClause
+from lakatos.theories.account import PLACE, ToldClause, is_learned
 from lakatos.theories.prior import Prior
 
 Array = NDArray[np.float64]
@@ -54,6 +54,25 @@ class TriedClause:
 def triable(clauses: Sequence[ToldClause]) -> list[ToldClause]:
     """Clauses that hang on a learned number."""
     return [item for item in clauses if item.direction]
+
+
+def telling_numbers(clauses: Sequence[ToldClause], priors: Mapping[str, Prior]) -> list[ToldClause]:
+    """Clauses that only tell a learned number, such as how often people lapse, to be tried like others.
+
+    They have no null value: they are tried against the end of the range from which most people are farther.
+    """
+    found = []
+    for clause in clauses:
+        names = [item["name"] for item in PLACE.finditer(clause.wording.says)]
+        learned = [name for name in names if name in priors and is_learned(priors[name])]
+        if clause.wording.by or clause.idle or not learned:
+            continue
+        prior = priors[learned[0]]
+        low, middle, high = prior.latent(prior.quantile(np.array([0.0, 0.5, 1.0])))
+        far = prior.low if middle - low > high - middle or prior.low == 0 else prior.high
+        wording = replace(clause.wording, by=learned[0], null=far)
+        found.append(replace(clause, wording=wording, direction=1))
+    return found
 
 
 def without(

@@ -1,0 +1,55 @@
+"""At the verdict theories are told by what was asked and learned, and known forms are recognised."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.task import Stimuli
+from lakatos.flows.stages.verdict.tell import lacking_trials, published_forms
+from lakatos.theories.account import ClauseWording, tell_clause
+from lakatos.theories.checks.clause_check import telling_numbers
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.grammar import Composition
+from lakatos.theories.prior import Prior
+from lakatos.theories.theory import TheoryProgram, read_program
+
+FAMILY = FAMILIES["multiattribute"]
+
+
+def test_clauses_about_unlikely_outcomes_lack_trials_where_every_chance_is_a_half() -> None:
+    domain = DOMAINS["risky"]
+    gambles = domain.candidates({}, np.random.default_rng(2), 20)
+    chances = np.zeros_like(gambles["probabilities"])
+    chances[..., :2] = 0.5
+    even = Stimuli({**gambles.arrays, "probabilities": chances})
+    curve = [ClauseWording("overweight the rare", needs="rare_outcome < 0.36")]
+    assert lacking_trials(curve, domain, [even]) == {"rare_outcome < 0.36"}
+    assert not lacking_trials(curve, domain, [even, gambles])
+    assert not lacking_trials([ClauseWording("add")], domain, [gambles])
+
+
+def test_a_composition_with_the_mechanisms_of_a_published_theory_has_its_form() -> None:
+    title, known = FAMILY.seeds["diminishing_returns"]
+    noisier = Composition({**known.slots, "lapse": ("random",)})
+    other = Composition({**known.slots, "accent": ("majority",)})
+    forms = [
+        read_program(TheoryProgram(FAMILY.grammar.write(item), "grammar"))
+        for item in (known, noisier, other)
+    ]
+    induced = replace(forms[0], composition=None)
+    found = published_forms(FAMILY, [*forms, induced])
+    assert found[forms[0].digest] == title
+    assert forms[2].digest not in found
+
+
+def test_a_clause_that_only_tells_a_number_is_tried_against_the_far_end_of_its_range() -> None:
+    clause = ClauseWording("revise by a share ({rate%})")
+    low, high = (Prior("normal", 0.1, 0.9, center, 0.01) for center in (0.2, 0.8))
+    ends = []
+    for prior in (low, high):
+        (tried,) = telling_numbers([tell_clause(clause, {"rate": prior})], {"rate": prior})
+        ends.append((tried.wording.by, tried.wording.null, tried.direction))
+    assert ends == [("rate", 0.9, 1), ("rate", 0.1, 1)]
+    open_range = {"rate": Prior("uniform", 0.1, 0.9)}
+    assert not telling_numbers([tell_clause(clause, open_range)], open_range)
