@@ -16,6 +16,7 @@ TOPICS = {
     ("repetition", "variety seeking"): "likeness",
     ("underweighted chances", "overweighted chances"): "weighted chances",
     ("underweighted extremes", "overweighted extremes"): "weighted extremes",
+    ("overweighted extremes", "underweighted extremes"): "weighted extremes",
     ("pessimism", "optimism"): "outlook",
     ("optimism", "pessimism"): "outlook",
     ("security", "potential"): "security-potential focus",

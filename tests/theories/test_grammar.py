@@ -189,7 +189,7 @@ def test_no_two_mechanisms_that_can_meet_share_a_parameter(family):
 def test_a_hyphen_at_the_end_of_a_line_does_not_change_the_claim(length):
     rooted = Composition({"value": ("root",), "choice": ("soft",)})
     theory = read_program(TheoryProgram(SMALL.write(rooted, "N" * length), "x"))
-    assert theory.claim == "People take well-known roots of numbers; choose."
+    assert theory.claim == "People take well-known roots of numbers, and choose."
 
 
 def stating(breaks: tuple[str, ...], own: tuple[str, ...] = ()) -> list[dict[str, str]]:

@@ -69,6 +69,9 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
     yield Mechanism(
         "choice", "logistic", "choose the better option the more often, the stronger the evidence",
         LOGISTIC, {}, (), f"Luce (1959), Individual choice behavior; {KEENEY}",
+        words=(
+            {"says": "choose the better option the more often, the stronger the evidence", "plain": True},
+        ),
     )  # fmt: skip
     yield Mechanism(
         "choice", "deterministic",
@@ -129,8 +132,8 @@ def _perception(domain: DeclaredDomain) -> Iterator[Mechanism]:
         answers, TVERSKY_LOSS,
         words=(
             {
-                "says": f"{mean} below {{much}}more than what lies above",
-                "opposite": f"{mean} above {{much}}more than what lies below",
+                "says": f"{mean} below {{far}}more than what lies above",
+                "opposite": f"{mean} above {{far}}more than what lies below",
                 "by": "loss_aversion", "null": 1.0, "unit": 0.4, "ratio": True,
                 "label": "loss aversion", "opposite_label": "gain seeking",
             },
@@ -379,9 +382,9 @@ def _social(task: TaskDeclaration, own: str, other: str) -> Iterator[Mechanism]:
         FEHR,
         words=(
             {"says": "{much}prefer a high payoff for themselves", "by": "sensitivity", "unit": LOG_ODDS},
-            told("envy", "{much}dislike to get less than the other", "{much}like to get less than the other",
+            told("envy", "{much}dislike getting less than the other", "{much}like getting less than the other",
                   "envy", "self-denial", unit=0.25),
-            told("guilt", "{much}dislike to get more than the other", "{much}like to get more than the other",
+            told("guilt", "{much}dislike getting more than the other", "{much}like getting more than the other",
                   "guilt", "spite", unit=0.25),
         ),
     )  # fmt: skip
@@ -403,7 +406,7 @@ def _social(task: TaskDeclaration, own: str, other: str) -> Iterator[Mechanism]:
             {"says": "{much}prefer a high payoff for themselves", "by": "sensitivity", "unit": LOG_ODDS},
             told("total", "{much}like a large sum for both", "{much}dislike a large sum for both",
                   "efficiency", "waste", unit=0.25),
-            told("worst_off", "{much}care for the worse off", "{much}disregard the worse off",
+            told("worst_off", "{much}care for the worse off", "{much}grudge the worse off what they get",
                   "care", "disregard", unit=0.25),
         ),
     )  # fmt: skip
@@ -444,8 +447,8 @@ def _context(domain: DeclaredDomain) -> Iterator[Mechanism]:
         {"distinctness": normal(0.0, 4.0, 40.0, WEIGHT, "worth of being unlike the nearest option")},
         ("middling",), f"{TVERSKY_ASPECTS} (similarity effect)", breaks=breaks,
         words=(
-            told("distinctness", "find an option {much}less attractive where another one is like it",
-                  "find an option {much}more attractive where another one is like it", "distinctness", "likeness"),
+            told("distinctness", "find an option {far}less attractive where another one is like it",
+                  "find an option {far}more attractive where another one is like it", "distinctness", "likeness"),
         ),
     )  # fmt: skip
     yield Mechanism(

@@ -38,8 +38,8 @@ def told(
 def _curved(by: str) -> Literal:
     """Of an exponent that says nothing at 1."""
     return {
-        "says": "feel each further step {much}more than the one before",
-        "opposite": "feel each further step {much}less than the one before",
+        "says": "feel each further step {far}more than the one before",
+        "opposite": "feel each further step {far}less than the one before",
         "by": by, "null": 1.0, "unit": 0.4, "ratio": True,
         "label": "increasing returns", "opposite_label": "diminishing returns",
     }  # fmt: skip
