@@ -30,6 +30,7 @@ from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.language_model import PAGE_KEYS
 from lakatos.experiments.participants.web.study import PageSettings
+from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of
 from lakatos.experiments.task import Stimuli
 from lakatos.experiments.variation import HasMoves
@@ -45,9 +46,7 @@ from lakatos.flows.run.model_settings import (
 )
 from lakatos.flows.run.page_settings import PageConfig
 from lakatos.flows.run.study_sections import (
-    ConfigSection,
     ConfirmationConfig,
-    DesignConfig,
     ExclusionsConfig,
     ParticipantsConfig,
     PrivacyConfig,
@@ -62,6 +61,7 @@ from lakatos.theories.errors import GrammarError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.section import ConfigSection
 
 OWN_DOMAIN: dict[str, Any] = {
     "type": ["string", "object"],
