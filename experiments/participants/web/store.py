@@ -9,6 +9,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from lakatos.experiments.errors import SourceError
@@ -43,6 +44,20 @@ from lakatos.traces.inbox import Inbox
 
 LONGEST_RESPONSE_TIME_MS: Final = 1e9
 PREVIEW_SECONDS: Final = 86_400.0
+
+
+@dataclass(frozen=True)
+class _Comer:
+    """Somebody who comes to the page."""
+
+    token: str
+    """Of the browser."""
+    person: str
+    invitation: str
+    """Digest of the invitation, or empty."""
+    identifiers: ServiceIdentifiers | None
+    """Of a recruitment service, by which the person is known again; None in a preview."""
+    preview: bool
 
 
 class SessionStore(RecruitmentStore):
@@ -84,74 +99,30 @@ class SessionStore(RecruitmentStore):
                 invitation where everybody needs one.
             OtherExperimentError: Another experiment has a place now.
         """
-        now = self.clock()
-        invitation = (
-            hashed(identifiers.participant)
-            if identifiers and identifiers.service == INVITATION
-            else ""
-        )
+        invitation = ""
         person = pseudonym(self.key, "web", hashed(token))
-        if invitation:
-            person, identifiers = pseudonym(self.key, INVITATION, invitation), None
-        if identifiers:
+        if identifiers and identifiers.service == INVITATION:
+            invitation, identifiers = hashed(identifiers.participant), None
+            person = pseudonym(self.key, INVITATION, invitation)
+        elif identifiers:
             person = pseudonym(self.key, identifiers.service, identifiers.participant)
+        comes = _Comer(token, person, invitation, None if preview else identifiers, preview)
         with self._change() as sql:
-            if invitation and not preview:
-                session = self._invited(token, person)
-            elif identifiers and not preview:
-                session = self._session(
-                    "number = "
-                    "(SELECT session FROM identifier WHERE service = ? AND participant = ? AND submission = ?)",
-                    identifiers.service,
-                    identifiers.participant,
-                    identifiers.submission,
-                )
-            else:
-                session = self._session(
-                    "number = (SELECT session FROM access WHERE token = ?)", hashed(token)
-                )
+            session = self._known(comes)
             if session is None:
-                first = self._current(preview=True)
-                found = self._current(preview=False) or (first if preview else None)
-                if found is None:
-                    raise NoPlaceError("full" if first else "closed")
-                if not preview:
-                    self._check_new(person, found)
-                    self._check_invited(invitation, identifiers, found)
-                if experiment not in (None, found.key):
-                    raise OtherExperimentError(f"the next place is in the experiment {found.name}.")
-                place = sql.execute(
-                    "SELECT coalesce(max(place) + 1, 0) FROM session WHERE experiment = ? AND preview = ?",
-                    (found.key, preview),
-                ).fetchone()[0]
-                number = sql.execute(
-                    "INSERT INTO session (experiment, person, preview, source, place, status, consent, language, code, "
-                    "started, seen, condition, visit) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        found.key, person, preview, identifiers.service if identifiers else "web", place, ACTIVE,
-                        consent, language, found.settings.completion_code or secrets.token_hex(4).upper(), now,
-                        now, self._condition(found, person, place, preview), json.dumps(visit or {}),
-                    ),
-                ).lastrowid  # fmt: skip
-                session = self._session("number = ?", number)
-                assert session is not None
-                sql.execute(
-                    "UPDATE invitation SET used = coalesce(used, ?) WHERE token = ?",
-                    (now, invitation),
-                )
+                found = self._place_for(comes, identifiers, experiment)
+                session = self._begin(comes, found, identifiers, consent, language, visit or {})
             sql.execute(
                 "INSERT INTO access (token, session) VALUES (?, ?) ON CONFLICT (token) DO UPDATE SET session = ?",
                 (hashed(token), session.number, session.number),
             )
-            if identifiers and not preview:
+            if comes.identifiers:
+                sent = comes.identifiers
                 sql.execute(
                     "INSERT INTO identifier (session, service, participant, study, submission) VALUES (?, ?, ?, ?, ?) "
                     "ON CONFLICT DO NOTHING",
-                    (
-                        session.number, identifiers.service, identifiers.participant, identifiers.study,
-                        identifiers.submission,
-                    ),
-                )  # fmt: skip
+                    (session.number, sent.service, sent.participant, sent.study, sent.submission),
+                )
         return session
 
     def comprehension(self, session: PageSession, attempt: int, passed: bool) -> PageSession:
@@ -471,6 +442,85 @@ class SessionStore(RecruitmentStore):
         return answers
 
     # Inside a transaction, or under the lock
+
+    def _known(self, comes: _Comer) -> PageSession | None:
+        """The session that somebody who comes has already, in this browser or another one."""
+        if comes.invitation and not comes.preview:
+            return self._invited(comes.token, comes.person)
+        if comes.identifiers:
+            return self._session(
+                "number = "
+                "(SELECT session FROM identifier WHERE service = ? AND participant = ? AND submission = ?)",
+                comes.identifiers.service,
+                comes.identifiers.participant,
+                comes.identifiers.submission,
+            )
+        return self._session(
+            "number = (SELECT session FROM access WHERE token = ?)", hashed(comes.token)
+        )
+
+    def _place_for(
+        self, comes: _Comer, identifiers: ServiceIdentifiers | None, experiment: Digest | None
+    ) -> PageExperiment:
+        """The experiment in which somebody new takes part.
+
+        Raises:
+            NoPlaceError: There is none, or not for this person.
+            OtherExperimentError: It is not the one whose text was agreed to.
+        """
+        first = self._current(preview=True)
+        found = self._current(preview=False) or (first if comes.preview else None)
+        if found is None:
+            raise NoPlaceError("full" if first else "closed")
+        if not comes.preview:
+            self._check_new(comes.person, found)
+            self._check_invited(comes.invitation, identifiers, found)
+        if experiment not in (None, found.key):
+            raise OtherExperimentError(f"the next place is in the experiment {found.name}.")
+        return found
+
+    def _begin(
+        self,
+        comes: _Comer,
+        found: PageExperiment,
+        identifiers: ServiceIdentifiers | None,
+        consent: Digest,
+        language: str,
+        visit: Mapping[str, int | str],
+    ) -> PageSession:
+        """A new session in an experiment; an invitation is used up by it."""
+        now = self.clock()
+        sql = self._connection
+        place = sql.execute(
+            "SELECT coalesce(max(place) + 1, 0) FROM session WHERE experiment = ? AND preview = ?",
+            (found.key, comes.preview),
+        ).fetchone()[0]
+        row = {
+            "experiment": found.key,
+            "person": comes.person,
+            "preview": comes.preview,
+            "source": identifiers.service if identifiers else "web",
+            "place": place,
+            "status": ACTIVE,
+            "consent": consent,
+            "language": language,
+            "code": found.settings.completion_code or secrets.token_hex(4).upper(),
+            "started": now,
+            "seen": now,
+            "condition": self._condition(found, comes.person, place, comes.preview),
+            "visit": json.dumps(visit),
+        }
+        columns, marks = ", ".join(row), ", ".join("?" * len(row))
+        number = sql.execute(
+            f"INSERT INTO session ({columns}) VALUES ({marks})", tuple(row.values())
+        ).lastrowid
+        sql.execute(
+            "UPDATE invitation SET used = coalesce(used, ?) WHERE token = ?",
+            (now, comes.invitation),
+        )
+        session = self._session("number = ?", number)
+        assert session is not None
+        return session
 
     def _invited(self, token: str, person: str) -> PageSession | None:
         """The session of an invited person, in this browser or another one; None where a new one may begin."""
