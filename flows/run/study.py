@@ -44,7 +44,7 @@ from lakatos.flows.run.model_settings import (
     check_models,
     with_names,
 )
-from lakatos.flows.run.page_settings import PageConfig
+from lakatos.flows.run.page_settings import CONDITION, PageConfig
 from lakatos.flows.run.study_sections import (
     ConfirmationConfig,
     ExclusionsConfig,
@@ -243,6 +243,22 @@ class CampaignConfig(ConfigSection):
                     f"{only_for(name, [LANGUAGE_MODEL], people.source)}; or limit the time of a decision "
                     "(page.timeout_ms)"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _groups_are_known(self) -> CampaignConfig:
+        by, people = self.validation.groups, self.participants
+        if not by or (people.source == "archival" and people.archive):
+            return self  # what an archive knows of its people, its reader says
+        known = list(people.columns.attributes) if people.columns else []
+        if people.source == "web":
+            known = [question.name for question in self.page.questions]
+            known += [CONDITION] if self.page.conditions else []
+        if by not in known:
+            raise ValueError(
+                f"validation.groups: nothing called {by!r} is known of these people; "
+                f"known is {', '.join(known) or 'nothing'}"
+            )
         return self
 
     @model_validator(mode="after")

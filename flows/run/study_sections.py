@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 from pydantic import (
     Field,
@@ -351,6 +351,25 @@ class ValidationConfig(ConfigSection):
     """Archival: run the whole loop once for each of so many folds of trials, each sealed in turn."""
     company: bool = True
     """Compare the rivals, at the verdict, with all published theories of the domain and with generic learners."""
+    groups: str = ""
+    """What is known of people and divides them, such as ``age_years``, ``condition`` or the name of a question: the
+    verdict says whether the leading theories hold for each group, with the same numbers or with their own."""
+    group_cuts: tuple[float, ...] = ()
+    """Where ranges of a number that divides people begin; by default the halves around the median are compared where
+    there are more than six values."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
+        value: dict[str, Any] = write(self)
+        unused = () if self.groups else ("groups", "group_cuts")
+        return {key: value[key] for key in value if key not in unused}
+
+    @model_validator(mode="after")
+    def _cuts_of_something(self) -> Self:
+        if self.group_cuts and not self.groups:
+            raise ValueError("group_cuts means nothing without groups; say what divides people")
+        return self
 
     @model_validator(mode="before")
     @classmethod
