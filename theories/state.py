@@ -9,6 +9,7 @@ from typing import Final
 from lakatos.theories.record import (
     CompletenessMeasured,
     Diagnosis,
+    GroupsCompared,
     SealedScored,
     SearchFinished,
     TheoriesTold,
@@ -45,6 +46,8 @@ class TheoriesState:
     """Of the leader and its rivals, at the verdict."""
     told: Recorded[TheoriesTold] | None = None
     """Names, and what is told of the leader, at the verdict."""
+    groups: Recorded[GroupsCompared] | None = None
+    """Whether the leading theories hold for every group of people."""
 
     def name(self, theory: Digest) -> str:
         """A theory's name, with the beginning of its digest where another of the run has the same."""
@@ -85,5 +88,6 @@ RULES: Final[StateRules] = {
     SearchFinished: keep_all("searches"),
     CompletenessMeasured: keep_newest("completeness"),
     TheoriesTold: keep_newest("told"),
+    GroupsCompared: keep_newest("groups"),
 }
 """What each record changes."""

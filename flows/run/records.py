@@ -48,6 +48,7 @@ from lakatos.memory.record import MEMORY_RECORDS
 from lakatos.theories.record import (
     CompletenessMeasured,
     Diagnosis,
+    GroupsCompared,
     SealedScored,
     SearchFinished,
     TheoriesTold,
@@ -328,6 +329,7 @@ RECORD_TYPES: RecordTypes = {
         TheoryScored,
         CompletenessMeasured,
         TheoriesTold,
+        GroupsCompared,
         SealedScored,
         Diagnosis,
         SearchFinished,
