@@ -72,7 +72,7 @@ def test_names_are_renewed_for_what_was_learned_and_a_published_form_has_its_tit
     both = {leader.digest: "Decision field theory", **titles}
     named = names_after_learning([leader, other], both)
     assert named[other.digest] == "Decision field theory without lapses"
-    kept = replace(declared, name="Random walk with diminishing returns")
+    kept = replace(counting, name="Random walk with diminishing returns")
     assert names_after_learning([leader], {}, [kept])[leader.digest] != kept.name
 
 

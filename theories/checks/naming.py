@@ -43,13 +43,13 @@ def names_after_learning(
     Args:
         theories: With the people that answers taught, the leader first.
         published: Titles of published theories, of those that are one or have the form of one.
-        taken: Theories that keep their names.
+        taken: All theories of the run as they were called until now: no name passes from one theory to another.
     """
     named: dict[Digest, Theory] = {}
     is_published = {item.digest: item.program.author == PUBLISHED for item in theories}
     order = sorted(theories, key=lambda item: item.digest not in published)
     for theory in sorted(order, key=lambda item: not is_published[item.digest]):
-        others = [*named.values(), *taken]
+        others = [*named.values(), *(item for item in taken if item.digest != theory.digest)]
         names = _names_of_form(theory, published.get(theory.digest, ""))
         free = (name for name in names if name not in {other.name for other in others})
         name = next(free, "") or name_in_company(theory, others)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import TypeAlias
@@ -115,12 +116,26 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
         for item in run.state.experiments.collected
     ]
 
-    told = [item.record.text for item in further if item is not None]
+    told = [in_new_names(run.state, item.record.text) for item in further if item is not None]
 
     def work(context: StepContext) -> CampaignConcluded:
         return _concluded(run.evidence, told)
 
     return await run.step("conclude", work, returns=CampaignConcluded, inputs=inputs)
+
+
+def in_new_names(state: RunState, text: str) -> str:
+    """A text of before the verdict with the names that theories have since."""
+    names = {
+        item.record.name: state.theories.bare_name(theory)
+        for theory, item in state.theories.checked.items()
+    }
+    changed = {old: new for old, new in names.items() if old != new}
+    if not changed:
+        return text
+    # Unchanged names are met too, so that no part of a longer name is taken for a shorter one.
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest_first)), lambda found: names[found[0]], text)
 
 
 def _concluded(evidence: RunEvidence, told: Sequence[str]) -> CampaignConcluded:

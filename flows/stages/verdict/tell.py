@@ -65,11 +65,12 @@ def _told(evidence: RunEvidence, names: Sequence[Digest]) -> TheoriesTold:
     for name in names:
         if checked[name].record.author == "published":
             published[name] = checked[name].record.name
-    taken = [evidence.form(name) for name in checked if name not in names]
-    kept = [replace(item, name=checked[item.digest].record.name) for item in taken]
+    entered = [
+        replace(evidence.form(name), name=item.record.name) for name, item in checked.items()
+    ]
     return TheoriesTold(
         leader=names[0],
-        names=names_after_learning(theories, published, kept),
+        names=names_after_learning(theories, published, entered),
         published=published,
         lacking=tuple(sorted(lacking)),
         idle=tuple(idle),

@@ -1,17 +1,21 @@
 """At the verdict theories are told by what was asked and learned, and known forms are recognised."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Stimuli
+from lakatos.flows.run.state import RunState
+from lakatos.flows.stages.verdict.conclude import in_new_names
 from lakatos.flows.stages.verdict.tell import lacking_trials, published_forms
 from lakatos.theories.account import ClauseWording, tell_clause
 from lakatos.theories.checks.clause_check import telling_numbers
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.prior import Prior
+from lakatos.theories.state import TheoriesState
 from lakatos.theories.theory import TheoryProgram, read_program
 
 FAMILY = FAMILIES["multiattribute"]
@@ -53,3 +57,19 @@ def test_a_clause_that_only_tells_a_number_is_tried_against_the_far_end_of_its_r
     assert ends == [("rate", 0.9, 1), ("rate", 0.1, 1)]
     open_range = {"rate": Prior("uniform", 0.1, 0.9)}
     assert not telling_numbers([tell_clause(clause, open_range)], open_range)
+
+
+def test_a_text_of_before_the_verdict_has_the_names_that_theories_have_since() -> None:
+    def known(name: str) -> SimpleNamespace:
+        return SimpleNamespace(record=SimpleNamespace(name=name))
+
+    theories = TheoriesState(
+        checked={"a": known("Adding"), "b": known("Adding with curved values")},
+        told=SimpleNamespace(
+            record=SimpleNamespace(names={"b": "Adding with diminishing returns"})
+        ),
+    )
+    text = in_new_names(
+        replace(RunState(), theories=theories), "Adding with curved values is ahead of Adding."
+    )
+    assert text == "Adding with diminishing returns is ahead of Adding."
