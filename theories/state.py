@@ -52,6 +52,8 @@ class TheoriesState:
     def name(self, theory: Digest) -> str:
         """A theory's name, with the beginning of its digest where another of the run has the same."""
         name = self.bare_name(theory)
+        if self.told and theory in self.told.record.names:
+            return name  # the verdict's names are all different
         same = sum(self.bare_name(known) == name for known in self.checked)
         return f"{name} ({theory[:6]})" if same > 1 else name
 

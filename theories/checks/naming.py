@@ -43,7 +43,7 @@ def names_after_learning(
     Args:
         theories: With the people that answers taught, the leader first.
         published: Titles of published theories, of those that are one or have the form of one.
-        taken: All theories of the run as they were called until now: no name passes from one theory to another.
+        taken: Theories as they were called until now: no name passes from one to another.
     """
     named: dict[Digest, Theory] = {}
     is_published = {item.digest: item.program.author == PUBLISHED for item in theories}

@@ -65,9 +65,7 @@ def _told(evidence: RunEvidence, names: Sequence[Digest]) -> TheoriesTold:
     for name in names:
         if checked[name].record.author == "published":
             published[name] = checked[name].record.name
-    entered = [
-        replace(evidence.form(name), name=item.record.name) for name, item in checked.items()
-    ]
+    entered = [replace(evidence.form(name), name=checked[name].record.name) for name in names]
     return TheoriesTold(
         leader=names[0],
         names=names_after_learning(theories, published, entered),

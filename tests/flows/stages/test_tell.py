@@ -1,7 +1,6 @@
 """At the verdict theories are told by what was asked and learned, and known forms are recognised."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -15,8 +14,10 @@ from lakatos.theories.checks.clause_check import telling_numbers
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.prior import Prior
+from lakatos.theories.record import TheoriesTold, TheoryChecked
 from lakatos.theories.state import TheoriesState
 from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.traces.step import Recorded
 
 FAMILY = FAMILIES["multiattribute"]
 
@@ -60,14 +61,24 @@ def test_a_clause_that_only_tells_a_number_is_tried_against_the_far_end_of_its_r
 
 
 def test_a_text_of_before_the_verdict_has_the_names_that_theories_have_since() -> None:
-    def known(name: str) -> SimpleNamespace:
-        return SimpleNamespace(record=SimpleNamespace(name=name))
+    def known(theory: str, name: str) -> Recorded[TheoryChecked]:
+        record = TheoryChecked(
+            theory=theory, passed=True, name=name, claim="", author="x", parents=(), change="",
+            cycle=0, n_parameters=1, checks=(), reason="",
+        )  # fmt: skip
+        return Recorded(record, theory)
 
+    first, second = "a" * 64, "b" * 64
+    told = TheoriesTold(
+        leader=second, names={second: "Adding with diminishing returns"}, published={}, lacking=(),
+        idle=(), refused=(), tried=(),
+    )  # fmt: skip
     theories = TheoriesState(
-        checked={"a": known("Adding"), "b": known("Adding with curved values")},
-        told=SimpleNamespace(
-            record=SimpleNamespace(names={"b": "Adding with diminishing returns"})
-        ),
+        checked={
+            first: known(first, "Adding"),
+            second: known(second, "Adding with curved values"),
+        },
+        told=Recorded(told, first),
     )
     text = in_new_names(
         replace(RunState(), theories=theories), "Adding with curved values is ahead of Adding."
