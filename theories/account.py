@@ -323,12 +323,7 @@ def _tell_settled(
     strength = next(word for limit, word in STRENGTHS if size < limit)
     is_strong = strength != "hardly "
     direction = 1 if middle >= 0 or not clause.opposite else -1
-    mixed = (
-        not pooled
-        and clause.opposite != ""
-        and is_strong
-        and MIXED[0] < _share_at_least(clause, prior, priors) < MIXED[1]
-    )
+    mixed = is_strong and not pooled and _are_divided(clause, prior, priors)
     if mixed:
         text = _mixed(clause, prior, float(np.mean(distances > 0)), priors)
     elif clause.base and not is_strong:
@@ -340,6 +335,11 @@ def _tell_settled(
     if is_strong and not mixed and _is_held_at(prior, direction):
         text = _with_aside(text, "its range allows no more")
     return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
+
+
+def _are_divided(clause: ClauseWording, prior: Prior, priors: Mapping[str, Prior]) -> bool:
+    """Whether answers show that people are on both sides of a clause."""
+    return bool(clause.opposite) and MIXED[0] < _share_at_least(clause, prior, priors) < MIXED[1]
 
 
 def is_open(clause: ClauseWording, prior: Prior) -> bool:
