@@ -77,6 +77,10 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
         "choice", "deterministic",
         "always choose the option for which the evidence speaks, and any of the best when several are",
         DETERMINISTIC, {}, (), HARLESS, predictions=({"property": "deterministic"},), is_null=True,
+        words=(
+            {"says": "choose the option for which the evidence speaks, by however little, and any of the best where "
+             "several are"},
+        ),
     )  # fmt: skip
     yield Mechanism(
         "lapse", "random", "now and then choose at random", LAPSE_CODE,

@@ -85,6 +85,9 @@ WORDS: Words = {
     "strictness:constant": (
         {"says": "choose the row that leads the more often, the larger its lead", "plain": True},
     ),
+    "choice:deterministic": (
+        {"says": "choose the row that leads, by however little, and either one where none does"},
+    ),
     "choice:logistic": ({"says": ""},),
     "lapse:random": ({"says": "{lapse~} choose at random ({lapse%} of the time)"},),
 }  # fmt: skip

@@ -154,6 +154,10 @@ WORDS: Words = {
     "comparison:difference in value": (
         {"says": "compare what the options are worth now, in money", "plain": True},
     ),
+    "choice:deterministic": (
+        {"says": "choose the option for which the evidence speaks, by however little, and either one where it speaks "
+         "for none"},
+    ),
     "choice:logistic": (
         {"says": "choose the better option the more often, the stronger the evidence", "plain": True},
     ),

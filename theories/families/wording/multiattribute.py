@@ -55,6 +55,9 @@ WORDS: Words = {
     "comparison:difference": (
         {"says": "compare the products cue by cue, by how much better one is", "plain": True},
     ),
+    "choice:deterministic": (
+        {"says": "choose the product that is ahead, by however little, and either one where none is"},
+    ),
     "choice:logistic": (
         {"says": "choose the better product more surely, the larger its lead", "plain": True},
     ),

@@ -88,6 +88,10 @@ WORDS: Words = {
         {"says": "of the offers left, look only at those with the shortest contract", "label": "short contracts",
          "turns": True},
     ),
+    "choice:deterministic": (
+        {"says": "choose the offer for which the evidence speaks, by however little, and any of the best where several "
+         "are"},
+    ),
     "choice:logistic": (
         {"says": "choose the better offer the more often, the stronger the evidence", "plain": True},
     ),
