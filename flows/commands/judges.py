@@ -16,6 +16,7 @@ from lakatos.flows.commands.options import RunName, RunOption, RunsFolder
 from lakatos.flows.run.places import find_run
 
 if TYPE_CHECKING:
+    from lakatos.flows.operations.preferences import ShownPair
     from lakatos.judges.anchor import AnchorSet
 
 app = typer.Typer(
@@ -177,6 +178,74 @@ def judges_vault(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> Non
     console = Console(soft_wrap=True)
     for name, words in open_vault(find_run(run_name, runs)).told.items():
         console.print(f"[bold]{escape(name)}[/bold]  {escape(words)}")
+
+
+@app.command("prefer")
+def judges_prefer(
+    run_name: RunName = "",
+    runs: RunsFolder = Path("runs"),
+    pairs: Annotated[int, typer.Option(help="Pairs to compare; 0 for none.", min=0)] = 5,
+    answer: Annotated[
+        str,
+        typer.Option(help="Of one pair, without being asked: 1 or 2, as shown first or second."),
+    ] = "",
+) -> None:
+    """Say which of two theories is more plausible: claims and predictions are shown, not who wrote them or which leads.
+
+    What you find plausible is learned from your choices. Once they are foretold better than chance would be, it orders
+    the theories that data do not tell apart. In Python: `lakatos.flows.operations.preferences`.
+    """
+    from lakatos.flows.errors import StudyError
+    from lakatos.flows.operations.preferences import prefer, shown_pairs
+
+    if answer not in ("", "1", "2"):
+        raise StudyError(f"the answer is 1 or 2, not {answer!r}.")
+    console, folder = Console(soft_wrap=True), find_run(run_name, runs)
+    shown = shown_pairs(folder, 1 if answer else pairs)
+    if pairs and not shown:
+        console.print("all pairs of this run were compared")
+    for pair in shown:
+        _print_pair(console, pair)
+        chosen = answer or typer.prompt("which is more plausible, 1 or 2 (s to skip, q to end)")
+        if chosen == "q":
+            break
+        if chosen in ("1", "2"):
+            prefer(folder, pair, "first" if chosen == "1" else "second")
+    _print_taste(console, folder)
+
+
+def _print_pair(console: Console, pair: ShownPair) -> None:
+    """Two claims, and how many each says would take the last option."""
+    for number, claim in enumerate(pair.claims, start=1):
+        console.print(f"[bold]{number}[/bold]  {escape(claim)}")
+    console.print(f"Share of people who take {escape(pair.option)}, where the two differ most:")
+    for trial in pair.trials:
+        console.print(f"  {escape(trial.words)}")
+        for number, share in enumerate((trial.first, trial.second), start=1):
+            console.print(f"    {number} {'█' * round(20 * share):20} {share:.0%}", highlight=False)
+
+
+def _print_taste(console: Console, folder: Path) -> None:
+    """What the choices taught, and what it says of ties."""
+    from lakatos.flows.operations.preferences import taste_of, tied_by_taste
+    from lakatos.judges.preference import TRUSTED
+
+    taste = taste_of(folder.parent)
+    told = f"{taste.n} choices; a bet of one on them has become {taste.wealth:.3g}"
+    if not taste.is_trusted:
+        console.print(
+            f"{told}. It decides nothing below {TRUSTED:g}, as choices by lot would look the same."
+        )
+        return
+    console.print(f"{told}, so that they count where data do not tell theories apart:")
+    tied = tied_by_taste(folder, taste)
+    for item in tied:
+        leads = ", leads as the simplest" if item.leads else ""
+        console.print(
+            f"  plausible to you with {item.plausibility:.2f}: {escape(item.name)}{leads}"
+        )
+    if not tied:
+        console.print("  nothing is tied with the leader")
 
 
 @app.command("bias")
