@@ -18,9 +18,13 @@ improvement (`stop.patience`), and the lead over the second in standard errors.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +32,15 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+from scipy.optimize import minimize  # noqa: E402
+from scipy.special import expit  # noqa: E402
 
-from benchmarks.cells import complete  # noqa: E402
+from benchmarks.cells import complete, mean_interval  # noqa: E402
 from benchmarks.memory.winners import SPACES, drawn, laboratory_of  # noqa: E402
+from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.power import wilson_interval  # noqa: E402
 from lakatos.flows.run.evidence import theory_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
@@ -39,8 +48,17 @@ from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
 
+Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "stopping.json"
 CYCLES = 5
+FEATURES = (
+    "constant", "log of the cycles left", "cycles with this leader", "lead over the nearest in standard errors",
+    "tied with the leader", "share of cycles that changed the leader", "first cycle",
+)  # fmt: skip
+"""Fixed before anything was learned from campaigns."""
+PENALTY = 1.0
+BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.01)
+LIMITS = (0.1, 0.2, 0.3, 0.4, 0.5)
 PEOPLE, TRIALS, CANDIDATES = (12, 24, 48), (8, 16), (6, 12)
 
 
@@ -127,18 +145,185 @@ def measured(folder: Path, config: CampaignConfig) -> dict[str, Any]:
     return {"cycles": cycles}
 
 
+@dataclass(frozen=True)
+class StoppingMoment:
+    """The end of one cycle that is not the last: what is known then, and what came later."""
+
+    campaign: int
+    domain: str
+    cycle: int
+    known: Array
+    """`FEATURES`."""
+    changes: bool
+    """Whether any later cycle has another leader."""
+    lost: float
+    """Error of the leader then less that of the leader in the end."""
+    stalled: int
+    """Cycles without improvement so far, as `stop.patience` counts them."""
+
+
+def moments(cells: Sequence[dict[str, Any]]) -> list[StoppingMoment]:
+    """All ends of cycles of all campaigns."""
+    found = []
+    for number, cell in enumerate(cells):
+        cycles = cell["cycles"]
+        leaders = [item["leader"] for item in cycles]
+        for place in range(len(cycles) - 1):
+            improved = [item["improved"] for item in cycles[: place + 1]]
+            found.append(
+                StoppingMoment(
+                    number,
+                    cell["domain"],
+                    place + 1,
+                    known_then(cycles[: place + 1], len(cycles) - 1 - place),
+                    any(item != leaders[place] for item in leaders[place + 1 :]),
+                    cycles[place]["error"] - cycles[-1]["error"],
+                    improved[::-1].index(True) if True in improved else len(improved),
+                )
+            )
+    return found
+
+
+def known_then(cycles: Sequence[dict[str, Any]], n_left: int) -> Array:
+    """`FEATURES` from the leaderboards so far."""
+    leaders = [item["leader"] for item in cycles]
+    unchanged = next(
+        (n for n, item in enumerate(reversed(leaders)) if item != leaders[-1]), len(leaders)
+    )
+    leads = [line[2] / max(line[3], 1e-6) for line in cycles[-1]["board"][1:]]
+    n_tied = sum(bool(line[4]) for line in cycles[-1]["board"]) - 1
+    changed = sum(first != second for first, second in pairwise(leaders))
+    return np.array([
+        1.0, np.log(n_left), min(unchanged, 3), float(np.clip(min(leads, default=5), -2, 5)),
+        min(n_tied, 4), changed / max(len(leaders) - 1, 1), float(len(leaders) == 1),
+    ])  # fmt: skip
+
+
+def learned(rows: Sequence[StoppingMoment]) -> Array:
+    """Weights of a logistic regression, penalised on standardised features, the constant not."""
+    known = np.stack([item.known for item in rows])
+    scale = np.append(1.0, known[:, 1:].std(axis=0) + 1e-9)
+    scaled, came = known / scale, np.array([item.changes for item in rows], dtype=np.float64)
+
+    def loss(beta: Array) -> tuple[float, Array]:
+        odds, free = scaled @ beta, np.append(0.0, beta[1:])
+        lost = np.logaddexp(0, odds) - came * odds
+        return float(lost.sum() + PENALTY * free @ free / 2), (
+            scaled.T @ (expit(odds) - came) + PENALTY * free
+        )
+
+    return np.asarray(minimize(loss, np.zeros(len(scale)), jac=True).x) / scale
+
+
+def foretold(rows: Sequence[StoppingMoment], left_out: Callable[[StoppingMoment], Any]) -> Array:
+    """Probability of a change at each moment, learned on all moments but those left out with it."""
+    found = np.zeros(len(rows))
+    for group in dict.fromkeys(map(left_out, rows)):
+        weights = learned([item for item in rows if left_out(item) != group])
+        own = [place for place, item in enumerate(rows) if left_out(item) == group]
+        found[own] = expit(np.stack([rows[place].known for place in own]) @ weights)
+    return found
+
+
+def policies(rows: Sequence[StoppingMoment], p: Array) -> dict[str, Array]:
+    """For every rule, at which moments it says stop."""
+    cycle = np.array([item.cycle for item in rows])
+    stalled = np.array([item.stalled for item in rows])
+    lead = np.array([item.known[3] for item in rows])
+    return {
+        **{f"after cycle {n}": cycle >= n for n in range(1, CYCLES)},
+        **{f"patience {n}": stalled >= n for n in (1, 2, 3)},
+        **{f"lead of {n} standard errors": lead >= n for n in (1, 2, 3)},
+        **{f"probability below {limit}": p < limit for limit in LIMITS},
+    }
+
+
+def stopped(rows: Sequence[StoppingMoment], stops: NDArray[np.bool_]) -> dict[str, Any]:
+    """Cycles spared, changes of leader lost, and what they would have been worth, by campaign."""
+    spared, lost, worth = [], [], []
+    for campaign in dict.fromkeys(item.campaign for item in rows):
+        own = [
+            item
+            for item, stop in zip(rows, stops, strict=True)
+            if item.campaign == campaign and stop
+        ]
+        first = min(own, key=lambda item: item.cycle, default=None)
+        spared.append(0 if first is None else CYCLES - first.cycle)
+        lost.append(first is not None and first.changes)
+        worth.append(0.0 if first is None else first.lost)
+    low, high = wilson_interval(sum(lost), len(lost))
+    return {
+        "cycles spared": mean_interval(spared),
+        "a change lost": [float(np.mean(lost)), low, high],
+        "error lost": mean_interval(worth),
+    }
+
+
+def reliability(rows: Sequence[StoppingMoment], p: Array) -> list[dict[str, Any]]:
+    """Shares of changes where so much was foretold, with Wilson's 95% intervals as if moments were independent."""
+    came = np.array([item.changes for item in rows])
+    found = []
+    for low, high in pairwise(BINS):
+        own = (p >= low) & (p < high)
+        if own.any():
+            ends = wilson_interval(int(came[own].sum()), int(own.sum()))
+            found.append({"foretold": float(p[own].mean()), "came": float(came[own].mean()),
+                          "low": ends[0], "high": ends[1], "n": int(own.sum())})  # fmt: skip
+    return found
+
+
+def summary(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Everything in tables."""
+    rows = moments(cells)
+    came = np.array([item.changes for item in rows], dtype=np.float64)
+    p = foretold(rows, lambda item: item.campaign)
+    base = np.array(
+        [came[[other.campaign != item.campaign for other in rows]].mean() for item in rows]
+    )
+    campaigns = np.array([item.campaign for item in rows])
+
+    def gains(given: Array) -> tuple[float, float, float]:
+        better = (base - came) ** 2 - (given - came) ** 2
+        return mean_interval([better[campaigns == n].mean() for n in np.unique(campaigns)])
+
+    other = foretold(rows, lambda item: item.domain)
+    return {
+        "campaigns": len(cells),
+        "moments": len(rows),
+        "changes come": float(came.mean()),
+        "last change": np.bincount([last_change(item) for item in cells], minlength=CYCLES + 1)[1:].tolist(),
+        "Brier score": {"of the share": float(np.mean((base - came) ** 2)),
+                        "left-out campaign": float(np.mean((p - came) ** 2)), "less than the share": gains(p),
+                        "left-out domain": float(np.mean((other - came) ** 2)), "domain, less": gains(other)},
+        "reliability": reliability(rows, p),
+        "weights": dict(zip(FEATURES, learned(rows).round(3).tolist(), strict=True)),
+        "rules": {name: stopped(rows, stops) for name, stops in policies(rows, p).items()},
+    }  # fmt: skip
+
+
+def last_change(cell: dict[str, Any]) -> int:
+    """Cycle from which on the leader is that of the end."""
+    leaders = [item["leader"] for item in cell["cycles"]]
+    return next((n for n in range(len(leaders), 1, -1) if leaders[n - 2] != leaders[-1]), 1)
+
+
 def main() -> None:
     """Run the campaigns that are missing."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--campaigns", type=int, default=40, help="of each domain")
+    arguments.add_argument("--seeds", type=int, nargs=2, default=(0, 24), help="from, to")
     arguments.add_argument("--runs", type=Path, default=ROOT / "runs" / "stopping")
     arguments.add_argument("--out", type=Path, default=RESULT)
+    arguments.add_argument("--table", action="store_true", help="only sum up what is there")
     given = arguments.parse_args()
-    wanted = [(domain, number) for number in range(given.campaigns) for domain in SPACES]
-    complete(
-        given.out, cell, wanted, ("domain", "number"), 1,
+    wanted = [(domain, number) for number in range(*given.seeds) for domain in SPACES]
+    cells = complete(
+        given.out, cell, [] if given.table else wanted, ("domain", "number"), 1,
         order=lambda row: (row["number"], row["domain"]), extra=(given,),
     )  # fmt: skip
+    found = summary(cells)
+    given.out.write_text(json.dumps({**provenance(), "summary": found, "cells": cells}) + "\n")
+    for name, line in {**found, **found.pop("rules")}.items():
+        print(name, line)
 
 
 if __name__ == "__main__":
