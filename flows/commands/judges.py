@@ -355,6 +355,14 @@ def anchor_build(
         list[str] | None, typer.Option(help="A domain; all by default. Can be repeated.")
     ] = None,
     items: Annotated[int, typer.Option(help="Simulated comparisons in each domain.", min=0)] = 128,
+    fits: Annotated[
+        int,
+        typer.Option(
+            help="Elaborations fitted for each simulated comparison, of which the best is compared with the theory "
+            "that it would replace, as campaigns do; 0 for random edits, which is faster.",
+            min=0,
+        ),
+    ] = 0,
     data: Annotated[
         Path | None,
         typer.Option("--data", help="Published data sets, for comparisons that people settled."),
@@ -372,7 +380,9 @@ def anchor_build(
 
     if unknown := sorted({*(domain or [])} - {*DOMAINS}):
         raise StudyError(f"there is no domain {unknown[0]!r}; there are: {', '.join(DOMAINS)}.")
-    anchor = build_anchor(domain or list(DOMAINS), items, seed, data=data, n_workers=workers)
+    anchor = build_anchor(
+        domain or list(DOMAINS), items, seed, data=data, n_workers=workers, n_fits=fits
+    )
     _write_anchor(out, anchor)
 
 
