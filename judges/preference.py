@@ -95,7 +95,7 @@ def learn_taste(items: Sequence[AnchorItem]) -> PersonalTaste:
 
 def _scaled(submissions: Sequence[JudgeSubmission]) -> Array:
     scaled = table(submissions, list(SCALES)) / np.array(list(SCALES.values()))
-    return np.clip(scaled, -2, 2)
+    return np.asarray(np.clip(scaled, -2, 2))
 
 
 def _fitted(preferred: Array, start: Array) -> Array:

@@ -102,8 +102,10 @@ class RunTheories:
             [scored_from(scores[name, item].record, trials) for item, trials in answers.items()]
             for name in (candidate, incumbent)
         )
-        theories = [theory_of(self.artifacts, self.state, name) for name in (candidate, incumbent)]
-        return describe(*theories, own, other)
+        first, second = (
+            theory_of(self.artifacts, self.state, name) for name in (candidate, incumbent)
+        )
+        return describe(first, second, own, other)
 
 
 def shown_pairs(folder: Path, most: int) -> list[ShownPair]:
