@@ -77,12 +77,12 @@ class PersonalTaste:
 
     def plausibility(self, submission: JudgeSubmission) -> float:
         """Probability that the person prefers the candidate."""
-        return float(expit(_scaled([submission])[0] @ self.weights))
+        return float(expit(scaled_features([submission])[0] @ self.weights))
 
 
 def learn_taste(items: Sequence[AnchorItem]) -> PersonalTaste:
     """The taste behind comparisons in the order in which they were made."""
-    features = _scaled([item.submission for item in items])
+    features = scaled_features([item.submission for item in items])
     signs = np.array([1.0 if item.label else -1.0 for item in items])
     weights, log_wealth, n_foretold = np.zeros(len(SCALES)), 0.0, 0
     for place in range(len(items)):
@@ -93,7 +93,8 @@ def learn_taste(items: Sequence[AnchorItem]) -> PersonalTaste:
     return PersonalTaste(weights, len(items), n_foretold, float(np.exp(log_wealth)))
 
 
-def _scaled(submissions: Sequence[JudgeSubmission]) -> Array:
+def scaled_features(submissions: Sequence[JudgeSubmission]) -> Array:
+    """``(n_submissions, n_features)`` of `SCALES`, candidate less incumbent; beyond two large differences, two."""
     scaled = table(submissions, list(SCALES)) / np.array(list(SCALES.values()))
     return np.asarray(np.clip(scaled, -2, 2))
 

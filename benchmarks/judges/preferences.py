@@ -6,7 +6,7 @@ Pairs are published theories of four domains and edits of them, one to three edi
 themselves; boldness, which hangs on trials, is drawn by lot. People prefer *at random*; *the first* of the two that is
 shown, whose order is decided by lot; the one with fewer *parameters*, or fewer *words*, in nine of ten choices (either
 where the two have as many); or by a taste *of their own*, weights drawn by lot, logistic. Counted is who is trusted
-after so many choices, and, of those who are, the share of two hundred other pairs of which the taste names what the
+after so many choices, and, of those who are, the share of a hundred other pairs of which the taste names what the
 person more likely prefers, pairs on which the person is of two minds left out.
 """
 
@@ -33,7 +33,7 @@ from lakatos.judges.anchor import AnchorItem  # noqa: E402
 from lakatos.judges.feature import table  # noqa: E402
 from lakatos.judges.ground_truth import machine_theory  # noqa: E402
 from lakatos.judges.judge import JudgeSubmission  # noqa: E402
-from lakatos.judges.preference import SCALES, learn_taste  # noqa: E402
+from lakatos.judges.preference import SCALES, learn_taste, scaled_features  # noqa: E402
 from lakatos.theories.checks.prediction import read_predictions  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
@@ -41,7 +41,7 @@ from lakatos.traces.digest import digest_of  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "preferences.json"
 MOMENTS = (10, 20, 30, 40, 60)
-N_PAIRS, N_OTHERS, N_RANDOM, N_PEOPLE = 400, 200, 400, 100
+N_PAIRS, N_OTHERS, N_RANDOM, N_PEOPLE = 400, 100, 400, 60
 Chance = Callable[[JudgeSubmission, np.random.Generator], float]
 """Probability that a person prefers the candidate."""
 
@@ -138,13 +138,13 @@ def person(pairs: list[AnchorItem], prefers: Chance, seed: int) -> dict[str, Any
         replace(item, label=bool(rng.random() < prefers(item.submission, rng))) for item in asked
     ]
     others = [pairs[place].submission for place in order[max(MOMENTS) :][:N_OTHERS]]
+    seen = scaled_features(others)
     chances = np.array([prefers(item, rng) for item in others])
     clear = np.abs(chances - 0.5) > 0.1
     found: dict[str, Any] = {}
     for n in MOMENTS:
         taste = learn_taste(items[:n])
-        said = np.array([taste.plausibility(item) for item in others])
-        right = ((said > 0.5) == (chances > 0.5))[clear]
+        right = ((seen @ taste.weights > 0) == (chances > 0.5))[clear]
         found[str(n)] = (taste.is_trusted, float(right.mean()) if clear.any() else None)
     return found
 

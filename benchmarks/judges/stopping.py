@@ -58,6 +58,12 @@ FEATURES = (
 """Fixed before anything was learned from campaigns."""
 PENALTY = 1.0
 BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.01)
+PAIRS = (
+    ("probability below 0.1", "patience 3"),
+    ("probability below 0.3", "patience 2"),
+    ("probability below 0.2", "after cycle 4"),
+)
+"""Rules that lose about as many changes."""
 LIMITS = (0.1, 0.2, 0.3, 0.4, 0.5)
 PEOPLE, TRIALS, CANDIDATES = (12, 24, 48), (8, 16), (6, 12)
 
@@ -240,7 +246,7 @@ def policies(rows: Sequence[StoppingMoment], p: Array) -> dict[str, Array]:
 
 def stopped(rows: Sequence[StoppingMoment], stops: NDArray[np.bool_]) -> dict[str, Any]:
     """Cycles spared, changes of leader lost, and what they would have been worth, by campaign."""
-    spared, lost, worth = [], [], []
+    lost, worth = [], []
     for campaign in dict.fromkeys(item.campaign for item in rows):
         own = [
             item
@@ -248,15 +254,23 @@ def stopped(rows: Sequence[StoppingMoment], stops: NDArray[np.bool_]) -> dict[st
             if item.campaign == campaign and stop
         ]
         first = min(own, key=lambda item: item.cycle, default=None)
-        spared.append(0 if first is None else CYCLES - first.cycle)
         lost.append(first is not None and first.changes)
         worth.append(0.0 if first is None else first.lost)
     low, high = wilson_interval(sum(lost), len(lost))
     return {
-        "cycles spared": mean_interval(spared),
+        "cycles spared": mean_interval(saved(rows, stops)),
         "a change lost": [float(np.mean(lost)), low, high],
         "error lost": mean_interval(worth),
     }
+
+
+def saved(rows: Sequence[StoppingMoment], stops: NDArray[np.bool_]) -> list[int]:
+    """Cycles spared in each campaign."""
+    first: dict[int, int] = {item.campaign: CYCLES for item in rows}
+    for item, stop in zip(rows, stops, strict=True):
+        if stop:
+            first[item.campaign] = min(first[item.campaign], item.cycle)
+    return [CYCLES - cycle for cycle in first.values()]
 
 
 def reliability(rows: Sequence[StoppingMoment], p: Array) -> list[dict[str, Any]]:
@@ -280,25 +294,42 @@ def summary(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
     base = np.array(
         [came[[other.campaign != item.campaign for other in rows]].mean() for item in rows]
     )
+    left = np.array([came[elsewhere(rows, item)].mean() for item in rows])
     campaigns = np.array([item.campaign for item in rows])
 
-    def gains(given: Array) -> tuple[float, float, float]:
-        better = (base - came) ** 2 - (given - came) ** 2
+    def gains(given: Array, than: Array = base) -> tuple[float, float, float]:
+        better = (than - came) ** 2 - (given - came) ** 2
         return mean_interval([better[campaigns == n].mean() for n in np.unique(campaigns)])
 
     other = foretold(rows, lambda item: item.domain)
+    stops = policies(rows, p)
     return {
         "campaigns": len(cells),
         "moments": len(rows),
         "changes come": float(came.mean()),
         "last change": np.bincount([last_change(item) for item in cells], minlength=CYCLES + 1)[1:].tolist(),
         "Brier score": {"of the share": float(np.mean((base - came) ** 2)),
+                        "of the share after as many cycles": float(np.mean((left - came) ** 2)),
                         "left-out campaign": float(np.mean((p - came) ** 2)), "less than the share": gains(p),
+                        "less than after as many cycles": gains(p, left),
                         "left-out domain": float(np.mean((other - came) ** 2)), "domain, less": gains(other)},
         "reliability": reliability(rows, p),
         "weights": dict(zip(FEATURES, learned(rows).round(3).tolist(), strict=True)),
-        "rules": {name: stopped(rows, stops) for name, stops in policies(rows, p).items()},
+        "spared more": {
+            f"{own} than {other}": mean_interval(
+                np.array(saved(rows, stops[own])) - np.array(saved(rows, stops[other]))
+            )
+            for own, other in PAIRS
+        },
+        "rules": {name: stopped(rows, stop) for name, stop in stops.items()},
     }  # fmt: skip
+
+
+def elsewhere(rows: Sequence[StoppingMoment], moment: StoppingMoment) -> NDArray[np.bool_]:
+    """Moments after as many cycles in other campaigns."""
+    return np.array([
+        item.campaign != moment.campaign and item.cycle == moment.cycle for item in rows
+    ])  # fmt: skip
 
 
 def last_change(cell: dict[str, Any]) -> int:
