@@ -11,6 +11,7 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.fitting.screen import score_before_fit, worth_fitting
 from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.roles.answer import SeveralSuccessors
 from lakatos.theories.scoring.score import ExperimentEvidence
 from lakatos.theories.theory import TheoryProgram, read_program
 
@@ -82,3 +83,14 @@ def test_the_hidden_rule_is_among_the_fifth_of_a_planted_writers_drafts(
     assert isinstance(found[-1], TheoryError)
     scores = [None if isinstance(item, TheoryError) else item for item in found]
     assert 8 in worth_fitting(scores)
+
+
+def test_an_answer_holds_each_draft_once_and_no_more_than_were_asked_for() -> None:
+    stated = [{"relation": "deterministic", "varied": ""}]
+    several = SeveralSuccessors.model_validate(
+        {"change": "x", "source": "a", "predictions": stated, "further": ["b", " ", "a", "b", "c"]}
+    )
+    assert [item.source for item in several.each(19)] == ["a", "b", "c"]
+    assert [len(item.predictions) for item in several.each(19)] == [1, 0, 0]  # of the first draft
+    assert [item.source for item in several.each(1)] == ["a", "b"]
+    assert [item.source for item in several.model_copy(update={"source": ""}).each(1)] == ["b"]
