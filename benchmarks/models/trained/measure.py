@@ -1,0 +1,295 @@
+"""What the trained writer is worth: do its proposals enter, and does a search that begins with them get there sooner?
+
+    python -m benchmarks.models.trained.measure enter --writer DATA/writer.pt --worlds 20
+    python -m benchmarks.models.trained.measure seed --writer DATA/writer.pt --worlds 30
+    python -m benchmarks.models.trained.measure table
+
+``enter``: campaigns in which a reviser alone writes theories, paired by world: the trained writer, the same network with
+random weights, and compositions drawn by lot without a look at the answers, as often as they occur in training.
+A proposal passes if it is checked and fitted; it enters if it becomes a rival.
+``seed``: a search of the grammar from the same starts on the same answers, with and without the writer's proposals
+among its first candidates, which count as candidates. Both write `benchmarks/results/models/trained.json`, and resume.
+Truths of measured worlds come from other seeds than those of training, and are
+compositions drawn by lot in the same way, none of them published.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.cells import mean_interval  # noqa: E402
+from benchmarks.models.trained.answered import AnsweredWorld, paired  # noqa: E402
+from benchmarks.models.trained.serve import MODEL, Propose, drawn_by_lot, served, written_by  # noqa: E402
+from benchmarks.models.trained.worlds import (  # noqa: E402
+    N_PEOPLE,
+    SPACES,
+    TASKS,
+    DrawnTruth,
+    composition_in,
+    contract_source,
+    draw_truth,
+)
+from benchmarks.provenance import provenance  # noqa: E402
+from benchmarks.theories.explanations import wilson  # noqa: E402
+from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.flows.run.run import read_state  # noqa: E402
+from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
+from lakatos.flows.start import run_study  # noqa: E402
+from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.grammar import Composition  # noqa: E402
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, CompositionAttempt, SearchStart  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
+
+RESULT = ROOT / "benchmarks" / "results" / "models" / "trained.json"
+ARMS = ("trained", "untrained", "lot")
+FIRST_SEED = 500_000
+"""Of measured worlds; those of training have seeds below."""
+STARTS = {"multiattribute": ["take_the_best", "tallying"], "risky": ["expected_value", "minimax"]}
+LENSES, DRAFTS, CYCLES = ["residual", "leap"], 2, 2
+
+
+def world_of(number: int) -> DrawnTruth:
+    """The truth of a measured world; domains take turns."""
+    domain = TASKS[number % len(TASKS)]
+    return draw_truth(domain, np.random.default_rng([FIRST_SEED + number]), published=0.0)
+
+
+def study_of(truth: DrawnTruth, number: int, base_url: str) -> CampaignConfig:
+    """A small campaign in which a model alone writes theories."""
+    hidden = contract_source(FAMILIES[truth.domain].grammar, truth.composition, truth.people)
+    value: dict[str, Any] = {
+        "name": "trained",
+        "question": "Which rule do these people follow?",
+        "domain": truth.domain,
+        "seed": number,
+        "space": SPACES[truth.domain],
+        "theories": {"seeds": STARTS[truth.domain], "draws": 128, "advocates": ["language_model"]},
+        "design": {"trials": 40, "participants": N_PEOPLE, "candidates": 200, "refused": "cover",
+                   "random_share": 0.5},
+        "participants": {"source": "simulated", "program": hidden},
+        "stop": {"cycles": CYCLES, "least_cycles": CYCLES},
+        "validation": {"company": False},
+        "memory": {"winners": False},
+        "models": {"writer": {"base_url": base_url, "model": MODEL, "timeout_s": 300.0}},
+        "roles": {"reviser": "writer", "lenses": LENSES, "drafts": DRAFTS, "max_tokens": 3000},
+    }  # fmt: skip
+    return parse_study(value, "this benchmark")
+
+
+def campaign_of(arm: str, number: int, propose: Propose, folder: Path) -> dict[str, Any]:
+    """One campaign, and what became of every draft."""
+    begun, truth = time.perf_counter(), world_of(number)
+    with served(propose, seed=number) as base_url:
+        run_study(study_of(truth, number, base_url), folder, n_workers=1)
+    state, trace = read_state(folder)
+    trace.close()
+    tried = [item.record for item in state.roles.tried]
+    admitted = {theory for theory, item in state.theories.pool.items() if item.record.cycle > 0}
+    assert state.campaign.truth is not None
+    pool = state.campaign.truth.record.pool
+    return {
+        "arm": arm,
+        "world": number,
+        "domain": truth.domain,
+        "n_drafts": len(tried),
+        "n_passed": sum(item.outcome == "submitted" for item in tried),
+        "n_questions": len(LENSES) * CYCLES,
+        "n_admitted": len(admitted),
+        "best_error": min(pool.values()),
+        "error_of_starts": min(pool[name] for name in state.seeds if name in pool),
+        "reasons": [item.reason[:80] for item in tried if item.outcome != "submitted"][:3],
+        "seconds": round(time.perf_counter() - begun, 1),
+    }
+
+
+def enter(writer: Path | None, worlds: Sequence[int], out: Path, arms: Sequence[str]) -> None:
+    """Campaigns of every arm on the same worlds."""
+    kept = read_result(out)
+    cells = kept.setdefault("enter", [])
+    proposers: dict[str, Propose] = {}
+    for number in worlds:
+        for arm in arms:
+            if any(item["arm"] == arm and item["world"] == number for item in cells):
+                continue
+            if arm not in proposers:
+                makers = {"lot": lambda: drawn_by_lot, "untrained": lambda: written_by(None)}
+                proposers[arm] = makers.get(arm, lambda: written_by(writer))()
+            with tempfile.TemporaryDirectory() as folder:
+                cells.append(campaign_of(arm, number, proposers[arm], Path(folder) / "run"))
+            print(json.dumps(cells[-1]), flush=True)
+            write_result(out, kept)
+
+
+def read_result(out: Path) -> dict[str, Any]:
+    """What was measured so far."""
+    return json.loads(out.read_text()) if out.exists() else {}
+
+
+def write_result(out: Path, kept: Mapping[str, Any]) -> None:
+    """Keep what was measured, and where it came from."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps({**kept, **provenance()}, indent=1) + "\n")
+
+
+N_CANDIDATES, N_PROPOSED, LIMITS = 30, 6, (0.05, 0.02)
+SEARCHES = ("alone", "lot", "trained")
+
+
+def search_of(how: str, number: int, world: AnsweredWorld, writer: Any) -> dict[str, Any]:
+    """One search, and after how many candidates its best was near the truth."""
+    rng = np.random.default_rng([FIRST_SEED, number])
+    family = FAMILIES[world.shown.domain]
+    proposed = proposals_of(how, world, writer, np.random.default_rng([FIRST_SEED, number, 1]))
+    own = [family.seeds[name][1] for name in STARTS[world.shown.domain]]
+    brief = AdvocateBrief(
+        tuple(SearchStart(None, item, "proposed") for item in [*proposed, *own]),
+        published=tuple(form for _, form in family.seeds.values()),
+        n_candidates=N_CANDIDATES,
+        n_successors=1,
+        looks_back=False,
+    )
+    asked: list[Composition] = []
+
+    def evaluate(items: Sequence[tuple[Composition, Any]]) -> Any:
+        asked.extend(item for item, _ in items)
+        return world.fits.evaluate(items)
+
+    world.advocate.revise(brief, evaluate, rng)
+    distances: list[float] = []
+    best: CompositionAttempt | None = None
+    for item in asked[:N_CANDIDATES]:
+        attempt = world.attempt(item)
+        best = attempt if best is None or attempt.criterion > best.criterion else best
+        distances.append(world.distance(best))
+    until = {
+        str(limit): next(
+            (place for place, gap in enumerate(distances, 1) if gap < limit), N_CANDIDATES + 1
+        )
+        for limit in LIMITS
+    }
+    assert best is not None
+    return {"how": how, "n_proposed": len(proposed), "until": until, "gap": distances[-1],
+            "gap_of_proposals": distances[max(len(proposed) - 1, 0)], "criterion": best.criterion}  # fmt: skip
+
+
+def proposals_of(
+    how: str, world: AnsweredWorld, writer: Any, rng: np.random.Generator
+) -> list[Composition]:
+    """Different compositions with which a search begins."""
+    if how == "alone":
+        return []
+    domain = world.shown.domain
+    if how == "lot":
+        return [draw_truth(domain, rng).composition for _ in range(N_PROPOSED)]
+    drafts = writer.write(world.shown, rng, n=2 * N_PROPOSED)
+    found = (composition_in(domain, draft.source) for draft in drafts)
+    return list({item.key: item for item in found if item is not None}.values())[:N_PROPOSED]
+
+
+def seed(path: Path, worlds: Sequence[int], out: Path) -> None:
+    """Searches with and without proposals on the same answers."""
+    import torch
+
+    from benchmarks.models.trained.network import load_writer
+
+    torch.set_num_threads(1)
+    writer = load_writer(path)
+    kept = read_result(out)
+    cells = kept.setdefault("seed", [])
+    for number in worlds:
+        if any(item["world"] == number for item in cells):
+            continue
+        begun, truth = time.process_time(), world_of(number)
+        with Laboratory(DOMAINS[truth.domain], n_workers=1) as lab:
+            world = AnsweredWorld(truth, lab, np.random.default_rng([FIRST_SEED, number, 2]))
+            searches = [search_of(how, number, world, writer) for how in SEARCHES]
+        cells.append({"world": number, "domain": truth.domain, "searches": searches,
+                      "seconds": round(time.process_time() - begun, 1)})  # fmt: skip
+        print(json.dumps(cells[-1]), flush=True)
+        write_result(out, kept)
+
+
+def table(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Shares and means with 95% intervals; differences are paired by world."""
+    found: dict[str, Any] = {"enter": {}, "seed": {}}
+    for arm in ARMS:
+        cells = [item for item in kept.get("enter", []) if item["arm"] == arm]
+        if cells:
+            total = {name: sum(item[name] for item in cells)
+                     for name in ("n_drafts", "n_passed", "n_admitted", "n_questions")}  # fmt: skip
+            found["enter"][arm] = {
+                "worlds": len(cells),
+                "passed": (total["n_passed"], total["n_drafts"], wilson(total["n_passed"], total["n_drafts"])),
+                "admitted": (total["n_admitted"], total["n_questions"],
+                             wilson(total["n_admitted"], total["n_questions"])),
+                "best_error": mean_interval([item["best_error"] for item in cells]),
+            }  # fmt: skip
+    for domain in (*TASKS, "both"):
+        cells = [item for item in kept.get("seed", []) if domain in (item["domain"], "both")]
+        if len(cells) > 1:
+            found["seed"][domain] = {"worlds": len(cells), **_compared(cells)}
+    return found
+
+
+def _compared(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    by = {
+        how: [next(s for s in item["searches"] if s["how"] == how) for item in cells]
+        for how in SEARCHES
+    }
+    told: dict[str, Any] = {}
+    for limit in map(str, LIMITS):
+        until = {how: [item["until"][limit] for item in own] for how, own in by.items()}
+        told[f"candidates until {limit}"] = {
+            **{how: mean_interval(values) for how, values in until.items()},
+            "reached": {
+                how: sum(value <= N_CANDIDATES for value in values) for how, values in until.items()
+            },
+            "trained - alone": paired(until["trained"], until["alone"]),
+            "trained - lot": paired(until["trained"], until["lot"]),
+        }
+    for name in ("gap", "gap_of_proposals"):
+        told[name] = {how: mean_interval([item[name] for item in own]) for how, own in by.items()}
+        told[name]["trained - alone"] = paired(
+            *([item[name] for item in by[how]] for how in ("trained", "alone"))
+        )
+        told[name]["trained - lot"] = paired(
+            *([item[name] for item in by[how]] for how in ("trained", "lot"))
+        )
+    return told
+
+
+def main() -> None:
+    """Measure, or tell what was measured."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("enter", "seed", "table"))
+    parser.add_argument("--writer", type=Path)
+    parser.add_argument("--worlds", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="world to begin with")
+    parser.add_argument("--arms", nargs="+", default=list(ARMS))
+    parser.add_argument("--out", type=Path, default=RESULT)
+    chosen = parser.parse_args()
+    worlds = range(chosen.first, chosen.first + chosen.worlds)
+    if chosen.what == "enter":
+        enter(chosen.writer, worlds, chosen.out, chosen.arms)
+    elif chosen.what == "seed":
+        seed(chosen.writer, worlds, chosen.out)
+    else:
+        print(json.dumps(table(read_result(chosen.out)), indent=1))
+
+
+if __name__ == "__main__":
+    main()
