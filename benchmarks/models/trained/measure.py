@@ -1,11 +1,11 @@
-"""What the trained writer is worth: do its proposals enter, and does a search that begins with them get there sooner?
+"""What the trained writer is worth: whether its proposals enter, and whether they shorten a search.
 
     python -m benchmarks.models.trained.measure enter --writer DATA/writer.pt --worlds 20
     python -m benchmarks.models.trained.measure seed --writer DATA/writer.pt --worlds 30
     python -m benchmarks.models.trained.measure table
 
-``enter``: campaigns in which a reviser alone writes theories, paired by world: the trained writer, the same network with
-random weights, and compositions drawn by lot without a look at the answers, as often as they occur in training.
+``enter``: campaigns in which a reviser alone writes theories, paired by world: the trained writer, the same network
+with random weights, and compositions drawn by lot without a look at the answers, as often as they occur in training.
 A proposal passes if it is checked and fitted; it enters if it becomes a rival.
 ``seed``: a search of the grammar from the same starts on the same answers, with and without the writer's proposals
 among its first candidates, which count as candidates. Both write `benchmarks/results/models/trained.json`, and resume.
@@ -143,7 +143,7 @@ def write_result(out: Path, kept: Mapping[str, Any]) -> None:
     out.write_text(json.dumps({**kept, **provenance()}, indent=1) + "\n")
 
 
-N_CANDIDATES, N_PROPOSED, LIMITS = 30, 6, (0.05, 0.02)
+N_CANDIDATES, N_PROPOSED, LIMITS = 30, 6, (0.15, 0.1, 0.05)
 SEARCHES = ("alone", "lot", "trained")
 
 
@@ -180,7 +180,7 @@ def search_of(how: str, number: int, world: AnsweredWorld, writer: Any) -> dict[
         for limit in LIMITS
     }
     assert best is not None
-    return {"how": how, "n_proposed": len(proposed), "until": until, "gap": distances[-1],
+    return {"how": how, "n_proposed": len(proposed), "until": until, "gap": distances[-1], "mean_gap": float(np.mean(distances)),
             "gap_of_proposals": distances[max(len(proposed) - 1, 0)], "criterion": best.criterion}  # fmt: skip
 
 
@@ -259,7 +259,7 @@ def _compared(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             "trained - alone": paired(until["trained"], until["alone"]),
             "trained - lot": paired(until["trained"], until["lot"]),
         }
-    for name in ("gap", "gap_of_proposals"):
+    for name in ("gap", "mean_gap", "gap_of_proposals"):
         told[name] = {how: mean_interval([item[name] for item in own]) for how, own in by.items()}
         told[name]["trained - alone"] = paired(
             *([item[name] for item in by[how]] for how in ("trained", "alone"))

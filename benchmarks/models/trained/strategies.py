@@ -3,13 +3,13 @@
     python -m benchmarks.models.trained.strategies run --writer DATA/writer.pt --worlds 30
     python -m benchmarks.models.trained.strategies table
 
-Each strategy may write `TOKENS` tokens for a world. Every draft that is in the grammar is fitted to the same open answers,
-the best by the search's criterion survives, and the outcome is its distance from the truth on other trials.
+Each strategy may write `TOKENS` tokens for a world. Every draft that is in the grammar is fitted to the same open
+answers, the best by the search's criterion survives, and the outcome is its distance from the truth on other trials.
 
 - *alone*: drafts from one question, one after the other.
 - *duel*: a cautious and a bold role (temperatures 0.5 and 1.5) with half of the tokens each; the better best survives.
 - *panel*: four lenses with a quarter each: all answers, two halves of the trials, the trials that are most extreme.
-- *tree*: a quarter for first drafts; then the best one is cut at a place drawn by lot and written on anew, over and over.
+- *tree*: a quarter for first drafts; then the best one is cut at a place drawn by lot and written on anew, repeatedly.
 - *relay*: as the tree, but nobody tries anything: each step goes on from the last draft. It shows what errors become
   where no step is checked; the last draft is the answer.
 

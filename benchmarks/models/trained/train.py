@@ -2,7 +2,7 @@
 
     python -m benchmarks.models.trained.train worlds --domain risky --n 20000 --seed 1 --out DATA/risky-1.npz
     python -m benchmarks.models.trained.train fit --data DATA --minutes 25 --out DATA/writer.pt
-    python -m benchmarks.models.trained.train tune --from DATA/writer.pt --data DATA --export EXPORT ... --out DATA/tuned.pt
+    python -m benchmarks.models.trained.train tune --from DATA/writer.pt --data DATA --export RUN --out DATA/tuned.pt
 
 A world is a truth with people of its own and what is expected of them on `N_ROWS` trials; every time it is learned
 from, other trials of these are drawn, and other answers. A tenth of the worlds is left out to be tried on.
@@ -144,12 +144,7 @@ def fit(data: Path, minutes: float, out: Path, *, seed: int = 0, start: Path | N
     )
     while spent() < 1:
         for group in optimiser.param_groups:
-            group["lr"] = (
-                RATE
-                * min(1.0, (number + 1) / 100)
-                * 0.5
-                * (1 + math.cos(math.pi * min(spent(), 1)))
-            )
+            group["lr"] = learning_rate(number, spent(), resumed=start is not None)
         for domain, (known, _) in sets.items():
             losses.append(_step(writer, optimiser, domain, *known.batch(rng)))
         number += 1
@@ -169,6 +164,14 @@ def fit(data: Path, minutes: float, out: Path, *, seed: int = 0, start: Path | N
     out.with_suffix(".json").write_text(json.dumps(
         {"weights": writer.n_weights, "minutes": minutes, "seed": seed, "batch": BATCH, "log": log,
          "worlds": {name: len(item[0].rows) for name, item in sets.items()}}, indent=1))  # fmt: skip
+
+
+def learning_rate(number: int, spent: float, *, resumed: bool) -> float:
+    """It rises for some steps, then falls to 0 along a cosine; half as high where learning goes on."""
+    warming = min(1.0, (number + 1) / (20 if resumed else 100))
+    return (
+        RATE * (0.5 if resumed else 1.0) * warming * 0.5 * (1 + math.cos(math.pi * min(spent, 1.0)))
+    )
 
 
 def _step(

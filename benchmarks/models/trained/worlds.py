@@ -217,7 +217,7 @@ def expected_choices(
 
     The source is the grammar's own text, so it runs here and not in a sandbox.
     """
-    drawn = draw_population(truth.people, 32 if n_people <= 32 else n_people, rng)
+    drawn = draw_population(truth.people, 1 << (n_people - 1).bit_length(), rng)
     people = {name: values[:n_people, None] for name, values in drawn.items()}
     space: dict[str, Any] = {}
     exec(compile(truth.source, "truth", "exec"), space)

@@ -323,6 +323,17 @@ def test_calls_are_spans_by_the_conventions_and_contents_stay_unless_asked_for()
     assert any("gen_ai.input.messages" in attributes(span) for span in spans_in(bodies))
 
 
+@pytest.mark.parametrize("before", ["asked", "looked", "submitted", "cut off"])
+def test_a_draft_after_one_that_was_not_refused_is_no_recovery(before: str) -> None:
+    assert not is_recovery(before, "submitted")
+
+
+@pytest.mark.parametrize("before", ["refused: TheoryLintError", "duplicate: this", "unreadable: x"])
+def test_a_draft_after_a_refused_one_is_a_recovery_once_it_is_fitted(before: str) -> None:
+    assert is_recovery(before, "submitted")
+    assert not is_recovery(before, "refused: TheoryLintError")
+
+
 @pytest.mark.long
 def test_training_data_hold_what_passed_repairs_as_preferences_and_recoveries(
     tmp_path: Path,
