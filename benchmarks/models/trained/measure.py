@@ -114,7 +114,9 @@ def campaign_of(arm: str, number: int, propose: Propose, folder: Path) -> dict[s
     }
 
 
-def enter(writer: Path | None, worlds: Sequence[int], out: Path, arms: Sequence[str]) -> None:
+def enter(
+    writer: Path | None, worlds: Sequence[int], out: Path, arms: Sequence[str], runs: Path | None
+) -> None:
     """Campaigns of every arm on the same worlds."""
     kept = read_result(out)
     cells = kept.setdefault("enter", [])
@@ -127,7 +129,8 @@ def enter(writer: Path | None, worlds: Sequence[int], out: Path, arms: Sequence[
                 makers = {"lot": lambda: drawn_by_lot, "untrained": lambda: written_by(None)}
                 proposers[arm] = makers.get(arm, lambda: written_by(writer))()
             with tempfile.TemporaryDirectory() as folder:
-                cells.append(campaign_of(arm, number, proposers[arm], Path(folder) / "run"))
+                run = (runs or Path(folder)) / f"{arm}-{number}"
+                cells.append(campaign_of(arm, number, proposers[arm], run))
             print(json.dumps(cells[-1]), flush=True)
             write_result(out, kept)
 
@@ -280,11 +283,12 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="world to begin with")
     parser.add_argument("--arms", nargs="+", default=list(ARMS))
+    parser.add_argument("--runs", type=Path, help="folder in which the campaigns are kept")
     parser.add_argument("--out", type=Path, default=RESULT)
     chosen = parser.parse_args()
     worlds = range(chosen.first, chosen.first + chosen.worlds)
     if chosen.what == "enter":
-        enter(chosen.writer, worlds, chosen.out, chosen.arms)
+        enter(chosen.writer, worlds, chosen.out, chosen.arms, chosen.runs)
     elif chosen.what == "seed":
         seed(chosen.writer, worlds, chosen.out)
     else:

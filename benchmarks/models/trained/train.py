@@ -15,7 +15,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -216,16 +216,30 @@ class CreditedDraft:
     weight: float
 
 
-def credited_drafts(exports: Sequence[Path]) -> Iterator[CreditedDraft]:
-    """Steps of exported trajectories with credit above 0; what is masked teaches nothing, good or bad."""
-    for export in exports:
-        for line in map(json.loads, (export / "trajectories.jsonl").read_text().splitlines()):
-            for step in line["steps"]:
-                if step["masked"] or step["credit"] is None or step["credit"] <= 0:
-                    continue
-                answers = shown_answers("\n".join(item["content"] for item in step["messages"]))
+def credited_drafts(exports: Sequence[Path]) -> list[CreditedDraft]:
+    """Drafts of exported trajectories that were fitted, each with what it was worth above 0.
+
+    That is its step's credit, which tells states apart and not drafts that were all fitted, and how much better its
+    trajectory ended than all trajectories on average. What is masked teaches nothing, good or bad.
+    """
+    lines = [
+        json.loads(line)
+        for export in exports
+        for line in (export / "trajectories.jsonl").read_text().splitlines()
+    ]
+    expected = float(np.mean([line["outcome"] for line in lines if line["outcome"] is not None]))
+    found = []
+    for line in lines:
+        for step in line["steps"]:
+            if step["masked"] or step["to"] != "submitted":
+                continue
+            weight = step["credit"] + line["outcome"] - expected
+            if weight > 0:
+                text = "\n".join(item["content"] for item in step["messages"])
                 source = json.loads(step["completion"]["content"])["source"]
-                yield CreditedDraft(answers.domain, answers.rows, source, step["credit"])
+                answers = shown_answers(text)
+                found.append(CreditedDraft(answers.domain, answers.rows, source, weight))
+    return found
 
 
 def tune(

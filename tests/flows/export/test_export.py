@@ -21,7 +21,7 @@ from lakatos.flows.export.crate import write_crate
 from lakatos.flows.export.evaluation_log import write_logs
 from lakatos.flows.export.markdown import as_markdown
 from lakatos.flows.export.spans import send_spans
-from lakatos.flows.export.training import _credited, write_training
+from lakatos.flows.export.training import _credited, is_recovery, write_training
 from lakatos.flows.report.why import why
 
 sys.path.insert(0, str(Path(__file__).parent))
