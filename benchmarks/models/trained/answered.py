@@ -23,6 +23,7 @@ from lakatos.theories.grammar_search.advocate import CompositionAttempt, Grammar
 from lakatos.theories.laboratory import FittedCompositions, Laboratory
 from lakatos.theories.theory import TheoryProgram, read_program
 
+STARTS = {"multiattribute": ["take_the_best", "tallying"], "risky": ["expected_value", "minimax"]}
 N_TRIALS, N_OTHER, N_DRAWS = 48, 200, 64
 
 
@@ -53,6 +54,9 @@ class AnsweredWorld:
         self.fits = FittedCompositions(lab, self.grammar, self.trials, N_DRAWS)
         self._wanted = lab.proportions(self.truth, self.other, N_DRAWS)
         self._distances: dict[object, float] = {}
+        seeds = FAMILIES[truth.domain].seeds
+        self.start = best_of([self.attempt(seeds[name][1]) for name in STARTS[truth.domain]])
+        """The better one of the theories that a campaign starts with."""
 
     def attempt(self, composition: Composition) -> CompositionAttempt:
         """A composition fitted to the answers, with its criterion."""

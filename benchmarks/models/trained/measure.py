@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.cells import mean_interval  # noqa: E402
-from benchmarks.models.trained.answered import AnsweredWorld, paired  # noqa: E402
+from benchmarks.models.trained.answered import STARTS, AnsweredWorld, paired  # noqa: E402
 from benchmarks.models.trained.serve import MODEL, Propose, drawn_by_lot, served, written_by  # noqa: E402
 from benchmarks.models.trained.worlds import (  # noqa: E402
     N_PEOPLE,
@@ -56,7 +56,6 @@ RESULT = ROOT / "benchmarks" / "results" / "models" / "trained.json"
 ARMS = ("trained", "untrained", "lot")
 FIRST_SEED = 500_000
 """Of measured worlds; those of training have seeds below."""
-STARTS = {"multiattribute": ["take_the_best", "tallying"], "risky": ["expected_value", "minimax"]}
 LENSES, DRAFTS, CYCLES = ["residual", "leap"], 2, 2
 
 
@@ -105,7 +104,8 @@ def campaign_of(arm: str, number: int, propose: Propose, folder: Path) -> dict[s
         "domain": truth.domain,
         "n_drafts": len(tried),
         "n_passed": sum(item.outcome == "submitted" for item in tried),
-        "n_questions": len(LENSES) * CYCLES,
+        "n_asked": len(state.roles.answered),
+        "n_places": len(LENSES) * CYCLES,
         "n_admitted": len(admitted),
         "best_error": min(pool.values()),
         "error_of_starts": min(pool[name] for name in state.seeds if name in pool),
@@ -183,8 +183,15 @@ def search_of(how: str, number: int, world: AnsweredWorld, writer: Any) -> dict[
         for limit in LIMITS
     }
     assert best is not None
-    return {"how": how, "n_proposed": len(proposed), "until": until, "gap": distances[-1], "mean_gap": float(np.mean(distances)),
-            "gap_of_proposals": distances[max(len(proposed) - 1, 0)], "criterion": best.criterion}  # fmt: skip
+    return {
+        "how": how,
+        "n_proposed": len(proposed),
+        "until": until,
+        "gap": distances[-1],
+        "mean_gap": float(np.mean(distances)),
+        "gap_of_proposals": distances[max(len(proposed) - 1, 0)],
+        "criterion": best.criterion,
+    }
 
 
 def proposals_of(
@@ -231,12 +238,12 @@ def table(kept: Mapping[str, Any]) -> dict[str, Any]:
         cells = [item for item in kept.get("enter", []) if item["arm"] == arm]
         if cells:
             total = {name: sum(item[name] for item in cells)
-                     for name in ("n_drafts", "n_passed", "n_admitted", "n_questions")}  # fmt: skip
+                     for name in ("n_asked", "n_passed", "n_admitted", "n_places")}  # fmt: skip
             found["enter"][arm] = {
                 "worlds": len(cells),
-                "passed": (total["n_passed"], total["n_drafts"], wilson(total["n_passed"], total["n_drafts"])),
-                "admitted": (total["n_admitted"], total["n_questions"],
-                             wilson(total["n_admitted"], total["n_questions"])),
+                "passed": (total["n_passed"], total["n_asked"], wilson(total["n_passed"], total["n_asked"])),
+                "admitted": (total["n_admitted"], total["n_places"],
+                             wilson(total["n_admitted"], total["n_places"])),
                 "best_error": mean_interval([item["best_error"] for item in cells]),
             }  # fmt: skip
     for domain in (*TASKS, "both"):

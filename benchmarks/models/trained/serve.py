@@ -21,7 +21,12 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.models.trained.worlds import ShownAnswers, draw_truth, shown_answers  # noqa: E402
+from benchmarks.models.trained.worlds import (  # noqa: E402
+    MOST_CHARACTERS,
+    ShownAnswers,
+    draw_truth,
+    shown_answers,
+)
 from lakatos.language_models.rehearsal.app import Answer, RehearsalSettings, create_app  # noqa: E402
 from lakatos.language_models.rehearsal.serve import running  # noqa: E402
 
@@ -66,7 +71,7 @@ def answering(propose: Propose) -> Answer:
         schema = json.dumps(body.get("response_format") or {})
         if '"source"' not in schema:
             return None
-        source = propose(shown_answers(text), rng)
+        source = propose(shown_answers(text), rng)[:MOST_CHARACTERS]
         return json.dumps({"change": "written anew from the answers", "source": source})
 
     return answer
