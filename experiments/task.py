@@ -128,7 +128,7 @@ class Trials:
     feedback: Mapping[str, Array] = field(default_factory=dict)
     """``(n_rows,)`` each: what followed the answer."""
     attributes: Mapping[str, Array] = field(default_factory=dict)
-    """``(n_participants,)`` each: what is known of the people, such as ``age_years``."""
+    """``(n_participants,)`` each: what is known of the people, numbers such as ``age_years``, or words."""
     by_language_model: bool = False
     """Whether a language model gave the answers, in place of people."""
 
@@ -145,9 +145,10 @@ class Trials:
                     f"{self.experiment}: the feedback {name!r} must be a finite number for each of {n_rows} answers."
                 )
         for name, column in self.attributes.items():
-            if np.shape(column) != (self.n_participants,) or not np.isfinite(column).all():
+            is_known = np.asarray(column).dtype.kind == "U" or np.isfinite(column).all()
+            if np.shape(column) != (self.n_participants,) or not is_known:
                 raise TrialsError(
-                    f"{self.experiment}: the attribute {name!r} must be a finite number for each of "
+                    f"{self.experiment}: the attribute {name!r} must be a finite number, or a word, for each of "
                     f"{self.n_participants} people."
                 )
         whole = {
@@ -197,6 +198,14 @@ class Trials:
     def n_participants(self) -> int:
         """Participants that can be told apart; 1 when pooled."""
         return 0 if len(self.participant) == 0 else int(self.participant.max()) + 1
+
+    @property
+    def attributes_in_words(self) -> dict[str, tuple[str, ...]]:
+        """What is known of the people, by name and in their order, as a table would show it."""
+        return {
+            name: tuple(item if isinstance(item, str) else f"{item:g}" for item in column.tolist())
+            for name, column in self.attributes.items()
+        }
 
     @property
     def n_responses(self) -> int:
@@ -340,7 +349,9 @@ class Trials:
             n_people=value["n_people"],
             by_language_model=value.get("by_language_model", False),
             feedback=_from_lists(value.get("feedback", {})),
-            attributes=_from_lists(value.get("attributes", {})),
+            attributes={
+                name: np.asarray(column) for name, column in value.get("attributes", {}).items()
+            },
         )
 
 

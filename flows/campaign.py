@@ -25,6 +25,7 @@ from lakatos.flows.stages.judging.seats import seat_judges
 from lakatos.flows.stages.revise import seed_pool
 from lakatos.flows.stages.verdict.conclude import conclude, open_sealed
 from lakatos.flows.stages.verdict.confirm import confirm
+from lakatos.flows.stages.verdict.groups import compare_by_group
 from lakatos.flows.stages.verdict.sensitivity import compare_exclusions
 from lakatos.theories.scoring.score import telling
 from lakatos.traces.digest import Digest
@@ -69,6 +70,7 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
         run.progress.finish(confirmed.text)
         return confirmed
     await compare_exclusions(run)
+    await compare_by_group(run)
     await open_sealed(run)
     for fold in range(settings.validation.folds):
         await run_fold(run, fold)

@@ -8,18 +8,28 @@ out in turn), so that numbers of one's own must pay for being learned from fewer
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fitting.fit import score_left_out
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
-from lakatos.theories.scoring.score import ScoreEstimate, UnitScores, advantage, mean_over_units
+from lakatos.theories.scoring.score import (
+    ScoreEstimate,
+    UnitScores,
+    advantage,
+    mean_over_units,
+    paired_difference,
+)
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory
 
@@ -27,6 +37,10 @@ Members = Mapping[str, Sequence[NDArray[np.bool_]]]
 """By group, ``(n_participants,)`` of each experiment: who belongs to it."""
 FEWEST = 5
 """People of a group: each of five parts that are left out must hold somebody."""
+
+
+MOST_GROUPS = 6
+"""Different numbers that are groups as they are."""
 
 
 @dataclass(frozen=True)
@@ -124,3 +138,110 @@ def _together(scores: Sequence[UnitScores]) -> UnitScores:
         np.concatenate([item.log_predictive for item in scores]),
         np.concatenate([item.n_choices for item in scores]),
     )
+
+
+def members_by(
+    labels: Sequence[NDArray[Any]], by: str, cuts: Sequence[float] = ()
+) -> dict[str, list[NDArray[np.bool_]]]:
+    """Who belongs to which group, in each experiment.
+
+    Args:
+        labels: ``(n_participants,)`` of each experiment: what divides people, in words; empty where it is not known.
+        by: What it is called.
+        cuts: Where ranges of a number begin; by default the halves around the median, where there are many numbers.
+
+    Raises:
+        TrialsError: There is one group only, or a group is too small.
+    """
+    labels = _in_ranges(labels, cuts)
+    names = sorted({label for column in labels for label in column.tolist()} - {""}, key=_in_order)
+    members = {name: [column == name for column in labels] for name in names}
+    if len(names) < 2:
+        raise TrialsError(
+            f"{by} is {', '.join(names) or 'empty'} for everybody; there is nothing to compare."
+        )
+    for name, chosen in members.items():
+        if (n := sum(int(who.sum()) for who in chosen)) < FEWEST:
+            raise TrialsError(
+                f"{by} is {name!r} for {n} people; a group needs {FEWEST}, as five parts of it are left out in turn."
+            )
+    return members
+
+
+def _in_ranges(labels: Sequence[NDArray[Any]], cuts: Sequence[float]) -> list[NDArray[Any]]:
+    """Numbers as the range between cuts that they lie in, by default the halves around their median.
+
+    Words, and few different numbers without cuts, stay as they are.
+    """
+    said = np.concatenate(labels)
+    try:
+        numbers = said[said != ""].astype(float)
+    except ValueError:
+        return list(labels)
+    if not cuts and len(set(numbers.tolist())) <= MOST_GROUPS:
+        return list(labels)
+    at = sorted(cuts) or [float(np.median(numbers))]
+    between = [f"{low:g} to below {high:g}" for low, high in pairwise(at)]
+    words = [f"below {at[0]:g}", *between, f"{at[-1]:g} and above"]
+
+    def word(cell: str) -> str:
+        return words[bisect_right(at, float(cell))] if cell else ""
+
+    return [np.array([word(cell) for cell in column.tolist()]) for column in labels]
+
+
+def _in_order(label: str) -> tuple[int, float, str]:
+    """Numbers and ranges of numbers by size, before words."""
+    first = label.split()[0]
+    try:
+        return 0, -np.inf if first == "below" else float(first), label
+    except ValueError:
+        return 1, 0.0, label
+
+
+def best_in(theories: Mapping[str, GroupedTheory], group: str) -> str:
+    """The theory that predicts a group's people best, by name."""
+    return max(theories, key=lambda name: theories[name].score(group).value)
+
+
+def said_of_groups(by: str, theories: Mapping[str, GroupedTheory]) -> str:
+    """Whether numbers differ between groups, and whether forms do, in words.
+
+    Args:
+        by: What divides people.
+        theories: By name.
+    """
+    groups = list(next(iter(theories.values())).scores)
+    means = {
+        name: float(np.mean([item.score(group).value for group in groups]))
+        for name, item in theories.items()
+    }
+    name = max(means, key=lambda key: means[key])
+    gain = theories[name].gain()
+    said = [f"{name}: {_of_numbers(gain)} ({_in_words(gain)})."]
+    for group in groups:
+        best = best_in(theories, group)
+        ahead = paired_difference([theories[best].scores[group]], [theories[name].scores[group]])
+        if best != name and ahead.interval[0] > 0:
+            said.append(
+                f"Where {by} is {group}, {best} is another form that predicts better ({_in_words(ahead)})."
+            )
+    if len(said) == 1 and len(theories) > 1:
+        said.append(f"In no group is another of {len(theories)} theories clearly better.")
+    return " ".join(said)
+
+
+def _of_numbers(gain: ScoreEstimate) -> str:
+    """Whether groups differ in their numbers, in words."""
+    low, high = gain.interval
+    if low > 0:
+        return (
+            "the groups differ in their numbers; with numbers of its own each is predicted better"
+        )
+    if high < 0:
+        return "one population predicts everybody better than numbers of each group's own"
+    return "whether the groups differ in their numbers is not decided"
+
+
+def _in_words(estimate: ScoreEstimate) -> str:
+    return f"{estimate.value:+.4f} nats per choice, {estimate.interval_in_words()}"

@@ -150,6 +150,47 @@ class TheoryScored(Record):
         return {**rest, "left_out": body["declared"], "frozen": body["learned"]}
 
 
+class GroupScore(Record):
+    """How a theory predicts one group of people."""
+
+    kind: Literal["group_score"] = "group_score"
+    version: Literal[1] = 1
+    group: str
+    score: float
+    """Of its people, predicted by others of the group, nats per choice."""
+    interval: tuple[float, float]
+    own_numbers: float
+    """What they gain over the population of all people, nats per choice."""
+    own_interval: tuple[float, float]
+    people: dict[str, tuple[float, float, float]]
+    """By parameter: the value that a tenth, half and nine tenths of people stay below."""
+
+
+class GroupedScores(Record):
+    """One theory in every group."""
+
+    kind: Literal["grouped_scores"] = "grouped_scores"
+    version: Literal[1] = 1
+    theory: Digest
+    gain: float
+    """Of numbers of each group's own, over all people, nats per choice."""
+    gain_interval: tuple[float, float]
+    groups: tuple[GroupScore, ...]
+
+
+class GroupsCompared(Record):
+    """Whether the leading theories hold for several groups of people, with the same numbers or with their own."""
+
+    kind: Literal["groups_compared"] = "groups_compared"
+    version: Literal[1] = 1
+    by: str
+    """What divides people."""
+    n_people: dict[str, int]
+    """By group."""
+    theories: tuple[GroupedScores, ...]
+    text: str
+
+
 class SealedScored(Record):
     """What a theory makes of sealed answers, with the people that all open ones taught."""
 

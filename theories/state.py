@@ -9,6 +9,7 @@ from typing import Final
 from lakatos.theories.record import (
     CompletenessMeasured,
     Diagnosis,
+    GroupsCompared,
     SealedScored,
     SearchFinished,
     TheoryAdmitted,
@@ -42,6 +43,8 @@ class TheoriesState:
     searches: tuple[Recorded[SearchFinished], ...] = ()
     completeness: Recorded[CompletenessMeasured] | None = None
     """Of the leader and its rivals, at the verdict."""
+    groups: Recorded[GroupsCompared] | None = None
+    """Whether the leading theories hold for every group of people."""
 
     def name(self, theory: Digest) -> str:
         """A theory's name, with the beginning of its digest where another of the run has the same."""
@@ -76,5 +79,6 @@ RULES: Final[StateRules] = {
     Diagnosis: keep_all("diagnoses"),
     SearchFinished: keep_all("searches"),
     CompletenessMeasured: keep_newest("completeness"),
+    GroupsCompared: keep_newest("groups"),
 }
 """What each record changes."""

@@ -3,7 +3,7 @@
     lakatos models bridge FOLDER --port 8411 --who NAME
     python benchmarks/models/standing_in.py model --base-url http://127.0.0.1:8411/v1 --out A.json
     python benchmarks/models/standing_in.py search --out B.json
-    python benchmarks/models/standing_in.py model --archive --out C.json    # published answers of people
+    python benchmarks/models/standing_in.py model --archive products --out C.json    # published answers of people
 
 The rule is drawn by ``--seed`` from the sets of plain rules that others wrote (`benchmarks.theories.discovery`), those
 about products, and is named in the result only. The mind behind the bridge may not read these files, nor the run.
@@ -48,16 +48,17 @@ def drawn_rule(seed: int) -> str:
 
 
 def study(
-    seed: int, base_url: str, *, archive: bool = False, advocate: bool = False
+    seed: int, base_url: str, *, archive: str | None = None, advocate: bool = False
 ) -> dict[str, Any]:
     """The study; with ``base_url`` the model behind it writes all theories, without it grammar and induction do."""
+    is_gambles = archive == "gambles"
     value: dict[str, Any] = {
         "name": "standing-in",
-        "question": "Which rule do these people follow when they choose between two products?",
-        "domain": "multiattribute",
+        "question": QUESTIONS["gambles" if is_gambles else "products"],
+        "domain": "risky" if is_gambles else "multiattribute",
         "seed": seed,
         "theories": {
-            "seeds": ["take_the_best", "tallying", "weighted_additive"],
+            "seeds": SEEDS["gambles" if is_gambles else "products"],
             "candidates": 60,
             "draws": 256,
             "advocates": ["language_model"] if base_url else ["grammar", "induction"],
@@ -65,7 +66,7 @@ def study(
         "stop": {"cycles": CYCLES, "least_cycles": CYCLES},
         "validation": {"company": False},
         "memory": {"winners": False},
-        **(ARCHIVE if archive else _hidden(seed)),
+        **(ARCHIVES[archive] if archive else _hidden(seed)),
     }
     if archive:
         value["validation"] = {"company": False, "sealed_share": 0.2}
@@ -77,15 +78,29 @@ def study(
     return value
 
 
-ARCHIVE: dict[str, Any] = {
-    "participants": {
-        "source": "archival",
-        "archive": "multiattribute_autocog",
-        "experiments": "cardinal-*",
-    },
-    "design": {"trials": 24, "random_share": 0.0, "refused": "cover"},
+QUESTIONS = {
+    "products": "Which rule do these people follow when they choose between two products?",
+    "gambles": "How do people choose between described gambles before they have had any feedback?",
 }
-"""People's published choices, an experiment a cycle; a fifth of the trials stays sealed until the verdict."""
+SEEDS = {
+    "products": ["take_the_best", "tallying", "weighted_additive"],
+    "gambles": ["expected_value", "prospect_theory", "minimax"],
+}
+ARCHIVES: dict[str, dict[str, Any]] = {
+    "products": {
+        "participants": {
+            "source": "archival",
+            "archive": "multiattribute_autocog",
+            "experiments": "cardinal-*",
+        },
+        "design": {"trials": 24, "random_share": 0.0, "refused": "cover"},
+    },
+    "gambles": {
+        "participants": {"source": "archival", "archive": "risky_cpc18"},
+        "design": {"trials": 50, "random_share": 0.25, "refused": "cover"},
+    },
+}
+"""People's published choices, a part of them a cycle; a fifth of the trials stays sealed until the verdict."""
 
 
 def _hidden(seed: int) -> dict[str, Any]:
@@ -104,7 +119,7 @@ def _hidden(seed: int) -> dict[str, Any]:
 
 
 def campaign(
-    seed: int, base_url: str, folder: Path, *, archive: bool, advocate: bool
+    seed: int, base_url: str, folder: Path, *, archive: str | None, advocate: bool
 ) -> dict[str, Any]:
     """Run one campaign and say how close it came, and what it took."""
     begun = time.perf_counter()
@@ -128,7 +143,7 @@ def campaign(
     return {
         **provenance(),
         "seed": seed,
-        "rule": "published answers of people" if archive else drawn_rule(seed),
+        "rule": f"published answers of people ({archive})" if archive else drawn_rule(seed),
         "who_writes": config["theories"]["advocates"],
         "roles": sorted(set(config.get("roles", {})) & {"arbiter", "advocate", "reviser"}),
         "cycles": CYCLES,
@@ -166,7 +181,7 @@ def main() -> None:
     options.add_argument("who", choices=("model", "search"))
     options.add_argument("--base-url", default="http://127.0.0.1:8411/v1")
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--archive", action="store_true", help="published answers of people")
+    options.add_argument("--archive", choices=tuple(ARCHIVES), help="published answers of people")
     options.add_argument("--advocate", action="store_true", help="also proposes experiments")
     options.add_argument("--run", type=Path, required=True, help="folder of the run")
     options.add_argument("--out", type=Path, required=True)

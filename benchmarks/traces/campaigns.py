@@ -29,7 +29,8 @@ from starlette.testclient import TestClient  # noqa: E402
 
 from lakatos.experiments.participants.web.address_book import make_token  # noqa: E402
 from lakatos.experiments.participants.web.app import create_app  # noqa: E402
-from lakatos.experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, SessionStore  # noqa: E402
+from lakatos.experiments.participants.web.collection import COLLECTION_FILE, KEY_FILE  # noqa: E402
+from lakatos.experiments.participants.web.store import SessionStore  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for  # noqa: E402
 from lakatos.experiments.record import AnswersArrived, PeopleRecruited, TrialsCollected  # noqa: E402
 from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -86,8 +86,11 @@ def adopt(
     found, people = [], []
     for name in dict.fromkeys(groups.tolist()):
         own = RowCells(frame[groups == name], table.name)
-        found.append(_experiment(name or ALL, own, columns, domain, notes))
-        people.append({} if columns.is_pooled else _known_of_people(own, columns, notes))
+        known = {} if columns.is_pooled else _known_of_people(own, columns, notes)
+        trials = _experiment(name or ALL, own, columns, domain, notes)
+        attributes = {attribute: np.array(said) for attribute, said in known.items()}
+        found.append(replace(trials, attributes=attributes) if attributes else trials)
+        people.append(known)
     return AdoptedAnswers(tuple(found), tuple(notes), tuple(people))
 
 

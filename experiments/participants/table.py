@@ -15,6 +15,7 @@ import numpy as np
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
+from lakatos.experiments.participants.web.questions import PageQuestion
 from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_of
@@ -150,4 +151,31 @@ def get_trials(artifacts: ArtifactStore, digest: Digest) -> Trials:
     people = [get_answers(artifacts, name) for name in value["answers"]]
     return trials_of_people(
         design_from_json(artifacts.get_json(value["design"])), people, value["n_options"]
+    )
+
+
+def attributes_of(
+    artifacts: ArtifactStore, digest: Digest, questions: Sequence[PageQuestion], language: str
+) -> dict[str, tuple[str, ...]]:
+    """What is known of the people of a trial table, by name and in their order: condition, replies, attributes.
+
+    Args:
+        artifacts: That hold the table.
+        digest: Of the table.
+        questions: That people were asked about themselves.
+        language: In which answers to them are named.
+    """
+    value = artifacts.get_json(digest)
+    if "answers" not in value:
+        return Trials.from_json(value).attributes_in_words
+    people = [get_answers(artifacts, name) for name in value["answers"]]
+    replies = {
+        question.name: tuple(
+            question.said(person.replies.get(question.name), language) for person in people
+        )
+        for question in questions
+    }
+    divided = any(person.condition for person in people)
+    return replies | (
+        {"condition": tuple(person.condition for person in people)} if divided else {}
     )

@@ -60,7 +60,8 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
 
 def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:
     """Whether somebody has begun to answer an experiment."""
-    from lakatos.experiments.participants.web.store import COLLECTION_FILE, SessionStore
+    from lakatos.experiments.participants.web.collection import COLLECTION_FILE
+    from lakatos.experiments.participants.web.store import SessionStore
 
     if name in state.experiments.answers or name in state.experiments.collected:
         return True

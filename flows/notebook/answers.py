@@ -136,13 +136,7 @@ def adopt(
         own = DOMAINS[find_reader(data).domain]
         place = Path(os.environ.get("LAKATOS_DATA", folder))
         trials = load_archive(data, place)
-        known = tuple(
-            {
-                name: tuple(f"{value:g}" for value in column)
-                for name, column in item.attributes.items()
-            }
-            for item in trials
-        )
+        known = tuple(item.attributes_in_words for item in trials)
         return PeoplesAnswers(own, trials, people=known)
     table = table_of(data)
     chosen = open_domain(domain) if domain else None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,12 +23,15 @@ from lakatos.flows.notebook.theory import (
     quantiles,
 )
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.groups import FEWEST, GroupedTheory, compare_groups
+from lakatos.theories.groups import (
+    GroupedTheory,
+    best_in,
+    compare_groups,
+    members_by,
+    said_of_groups,
+)
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
-
-MOST_GROUPS = 6
-"""Different numbers that are groups as they are."""
+from lakatos.theories.scoring.score import paired_difference
 
 
 @dataclass(frozen=True)
@@ -87,29 +88,12 @@ class GroupComparison:
 
     def best(self, group: str) -> str:
         """The theory that predicts a group's people best."""
-        return max(self.theories, key=lambda name: self.theories[name].score(group).value)
+        return best_in(self.theories, group)
 
     @property
     def verdict(self) -> str:
         """Whether numbers differ between groups, and whether forms do, in words."""
-        whole = {
-            name: np.mean([item.score(group).value for group in self.n_people])
-            for name, item in self.theories.items()
-        }
-        name = max(whole, key=lambda key: float(whole[key]))
-        gain = self.theories[name].gain()
-        said = [f"{name}: {_of_numbers(gain)} ({_interval(gain)})."]
-        for group in self.n_people:
-            best = self.best(group)
-            scores = self.theories[best].scores[group], self.theories[name].scores[group]
-            ahead = paired_difference([scores[0]], [scores[1]])
-            if best != name and ahead.interval[0] > 0:
-                said.append(
-                    f"Where {self.by} is {group}, {best} is another form that predicts better ({_interval(ahead)})."
-                )
-        if len(said) == 1 and len(self.theories) > 1:
-            said.append(f"In no group is another of {len(self.theories)} theories clearly better.")
-        return " ".join(said)
+        return said_of_groups(self.by, self.theories)
 
     def __repr__(self) -> str:
         return f"{self.verdict}\n{self.scores.to_string(index=False)}"
@@ -180,62 +164,4 @@ def members_of(
         TrialsError: People cannot be told apart, nothing of that name is known of them, or a group is too small.
     """
     _check_known(answers, by)
-    labels = _in_ranges([np.array(known[by]) for known in answers.people], cuts)
-    names = sorted({label for column in labels for label in column.tolist()} - {""}, key=_in_order)
-    members = {name: [column == name for column in labels] for name in names}
-    if len(names) < 2:
-        raise TrialsError(
-            f"{by} is {', '.join(names) or 'empty'} for everybody; there is nothing to compare."
-        )
-    for name, chosen in members.items():
-        if (n := sum(int(who.sum()) for who in chosen)) < FEWEST:
-            raise TrialsError(
-                f"{by} is {name!r} for {n} people; a group needs {FEWEST}, as five parts of it are left out in turn."
-            )
-    return members
-
-
-def _in_ranges(labels: list[NDArray[Any]], cuts: Sequence[float]) -> list[NDArray[Any]]:
-    """Numbers as the range between cuts that they lie in, by default the halves around their median.
-
-    Words, and few different numbers without cuts, stay as they are.
-    """
-    said = np.concatenate(labels)
-    try:
-        numbers = said[said != ""].astype(float)
-    except ValueError:
-        return labels
-    if not cuts and len(set(numbers.tolist())) <= MOST_GROUPS:
-        return labels
-    at = sorted(cuts) or [float(np.median(numbers))]
-    between = [f"{low:g} to below {high:g}" for low, high in pairwise(at)]
-    words = [f"below {at[0]:g}", *between, f"{at[-1]:g} and above"]
-
-    def word(cell: str) -> str:
-        return words[bisect_right(at, float(cell))] if cell else ""
-
-    return [np.array([word(cell) for cell in column.tolist()]) for column in labels]
-
-
-def _in_order(label: str) -> tuple[int, float, str]:
-    """Numbers and ranges of numbers by size, before words."""
-    first = label.split()[0]
-    try:
-        return 0, -np.inf if first == "below" else float(first), label
-    except ValueError:
-        return 1, 0.0, label
-
-
-def _of_numbers(gain: ScoreEstimate) -> str:
-    low, high = gain.interval
-    if low > 0:
-        return (
-            "the groups differ in their numbers; with numbers of its own each is predicted better"
-        )
-    if high < 0:
-        return "one population predicts everybody better than numbers of each group's own"
-    return "whether the groups differ in their numbers is not decided"
-
-
-def _interval(estimate: ScoreEstimate) -> str:
-    return f"{estimate.value:+.4f} nats per choice, {estimate.interval_in_words()}"
+    return members_by([np.array(known[by]) for known in answers.people], by, cuts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -14,9 +14,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from lakatos.experiments.participants.table import get_answers
-from lakatos.experiments.participants.web.questions import PageQuestion
-from lakatos.experiments.task import Trials
+from lakatos.experiments.participants.table import attributes_of
 from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.frames import as_pandas, interval_columns
@@ -33,8 +31,6 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.task import domain_of
 from lakatos.flows.start import run_study
-from lakatos.traces.artifact import ArtifactStore
-from lakatos.traces.digest import Digest
 from lakatos.traces.step import Trace
 
 T = TypeVar("T")
@@ -251,31 +247,3 @@ def _outside_loops(work: Callable[[], T]) -> T:
         return work()
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(copy_context().run, work).result()
-
-
-def attributes_of(
-    artifacts: ArtifactStore, digest: Digest, questions: Sequence[PageQuestion], language: str
-) -> dict[str, tuple[str, ...]]:
-    """What is known of the people of a trial table, by name and in their order: condition, replies, attributes.
-
-    Args:
-        artifacts: That hold the table.
-        digest: Of the table.
-        questions: That people were asked about themselves.
-        language: In which answers to them are named.
-    """
-    value = artifacts.get_json(digest)
-    if "answers" not in value:
-        known = Trials.from_json(value).attributes
-        return {name: tuple(f"{item:g}" for item in column) for name, column in known.items()}
-    people = [get_answers(artifacts, name) for name in value["answers"]]
-    replies = {
-        question.name: tuple(
-            question.said(person.replies.get(question.name), language) for person in people
-        )
-        for question in questions
-    }
-    divided = any(person.condition for person in people)
-    return replies | (
-        {"condition": tuple(person.condition for person in people)} if divided else {}
-    )

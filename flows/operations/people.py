@@ -14,13 +14,13 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers, pseudonym
 from lakatos.experiments.participants.file import read_answers, read_table
 from lakatos.experiments.participants.table import name_of_answers
-from lakatos.experiments.participants.web.session import WithheldAnswers
-from lakatos.experiments.participants.web.store import (
+from lakatos.experiments.participants.web.collection import (
     COLLECTION_FILE,
     KEY_FILE,
-    SessionStore,
     collection_key,
 )
+from lakatos.experiments.participants.web.session import WithheldAnswers
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
 from lakatos.experiments.state import ExperimentsState
 from lakatos.flows.errors import FlowError

@@ -14,8 +14,9 @@ from lakatos.experiments.participants.prolific.clerk import PageAnswers
 from lakatos.experiments.participants.prolific.client import StudySeen, SubmissionSeen
 from lakatos.experiments.participants.prolific.ledger import PageStatus
 from lakatos.experiments.participants.prolific.plan import COMPLETION_URL, CodeType, RecruitmentPlan
+from lakatos.experiments.participants.web.collection import COLLECTION_FILE, KEY_FILE
 from lakatos.experiments.participants.web.session import RecruitmentService, WithheldAnswers
-from lakatos.experiments.participants.web.store import COLLECTION_FILE, KEY_FILE, SessionStore
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.flows.stages.enough import command_to_stop
 from lakatos.traces.inbox import Inbox
 from lakatos.traces.step import INBOX_FILE

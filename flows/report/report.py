@@ -126,6 +126,7 @@ def render(reading: RunReading) -> str:
         "ceiling": mean_ceiling(reading, list(reading.state.experiments.collected)),
         "by_experiment": leader_by_experiment(reading),
         "company": company,
+        "groups": reading.state.theories.groups.record if reading.state.theories.groups else None,
         "complete": {line.theory: line for line in company.theories} if company else {},
         "experiments": [
             experiment_facts(reading, figures, name) for name in reading.state.experiments.designs

@@ -108,7 +108,8 @@ def _exhibit_of_people(known: RunEvidence, ranked: Sequence[Digest]) -> Exhibit 
         for theory in ranked
     }
     trials = {name: known.trials(name) for name in experiments}
-    return people_exhibit(trials, scores, state.experiments.collected[experiments[-1]].digest)
+    newest = state.experiments.collected[experiments[-1]].digest
+    return people_exhibit(known.domain, trials, scores, newest)
 
 
 def _scores_behind(

@@ -14,7 +14,7 @@ from lakatos.experiments.participants.web.manner import (
     check_manner,
 )
 from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
-from lakatos.flows.run.study_sections import ConfigSection
+from lakatos.traces.section import ConfigSection
 
 CONDITION: Final = "condition"
 """What divides people, as an attribute of theirs."""

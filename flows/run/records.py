@@ -48,6 +48,7 @@ from lakatos.memory.record import MEMORY_RECORDS
 from lakatos.theories.record import (
     CompletenessMeasured,
     Diagnosis,
+    GroupsCompared,
     SealedScored,
     SearchFinished,
     TheoryAdmitted,
@@ -326,6 +327,7 @@ RECORD_TYPES: RecordTypes = {
         TheoryFitted,
         TheoryScored,
         CompletenessMeasured,
+        GroupsCompared,
         SealedScored,
         Diagnosis,
         SearchFinished,

@@ -30,6 +30,7 @@ from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.language_model import PAGE_KEYS
 from lakatos.experiments.participants.web.study import PageSettings
+from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of
 from lakatos.experiments.task import Stimuli
 from lakatos.experiments.variation import HasMoves
@@ -43,11 +44,9 @@ from lakatos.flows.run.model_settings import (
     check_models,
     with_names,
 )
-from lakatos.flows.run.page_settings import PageConfig
+from lakatos.flows.run.page_settings import CONDITION, PageConfig
 from lakatos.flows.run.study_sections import (
-    ConfigSection,
     ConfirmationConfig,
-    DesignConfig,
     ExclusionsConfig,
     ParticipantsConfig,
     PrivacyConfig,
@@ -62,6 +61,7 @@ from lakatos.theories.errors import GrammarError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.section import ConfigSection
 
 OWN_DOMAIN: dict[str, Any] = {
     "type": ["string", "object"],
@@ -243,6 +243,22 @@ class CampaignConfig(ConfigSection):
                     f"{only_for(name, [LANGUAGE_MODEL], people.source)}; or limit the time of a decision "
                     "(page.timeout_ms)"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _groups_are_known(self) -> CampaignConfig:
+        by, people = self.validation.groups, self.participants
+        if not by or (people.source == "archival" and people.archive):
+            return self  # what an archive knows of its people, its reader says
+        known = list(people.columns.attributes) if people.columns else []
+        if people.source == "web":
+            known = [question.name for question in self.page.questions]
+            known += [CONDITION] if self.page.conditions else []
+        if by not in known:
+            raise ValueError(
+                f"validation.groups: nothing called {by!r} is known of these people; "
+                f"known is {', '.join(known) or 'nothing'}"
+            )
         return self
 
     @model_validator(mode="after")

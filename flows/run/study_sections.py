@@ -1,13 +1,11 @@
-"""The sections of a study file: theories, design, participants, exclusions, page, stopping and validation."""
+"""The sections of a study file: theories, participants, exclusions, privacy, stopping and validation."""
 
 from __future__ import annotations
 
 import difflib
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     field_validator,
@@ -16,10 +14,8 @@ from pydantic import (
 )
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.errors import DesignError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
-from lakatos.experiments.proposal import read_condition
 from lakatos.experiments.quality import (
     ComprehensionAttempts,
     ConstantAlternation,
@@ -35,15 +31,10 @@ from lakatos.experiments.quality import (
 )
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.traces.section import ConfigSection
 
 OWN = "study"
 """Author of theories that a study brings along."""
-
-
-class ConfigSection(BaseModel):
-    """A section of a study file: every key is known, and no number is infinite."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 ADVOCATES: Final = ("grammar", "induction", "language_model")
@@ -118,89 +109,6 @@ class TheoriesConfig(ConfigSection):
         return self
 
 
-class CostConfig(ConfigSection):
-    """What asking costs, in any one unit: money, or seconds of people's time."""
-
-    per_participant: float = Field(0.0, ge=0)
-    """For each person, however much they answer."""
-    per_response: float = Field(1.0, gt=0)
-    """For each answer."""
-    features: dict[str, float] = {}
-    """Further cost of an answer for each unit of a feature of its trial, by name, as in ``n_cues = 0.5``."""
-    most_per_participant: float = Field(0.0, ge=0)
-    """Most that the trials asked of one person may cost, repetitions included; 0 for no limit but their number."""
-
-
-class StoppingConfig(ConfigSection):
-    """When collection ends before everybody planned has answered."""
-
-    rule: Literal["fixed", "bayes_factor"] = "fixed"
-    """Everybody planned, or until a Bayes factor says enough."""
-    bayes_factor: float = Field(10.0, gt=1)
-    """Odds, at even odds beforehand, at which one theory counts as better than another."""
-    first_look: int = Field(10, ge=2)
-    """Participants before nothing is decided."""
-    look_every: int = Field(5, ge=1)
-    """Further participants between two looks."""
-
-
-class DesignConfig(ConfigSection):
-    """What an experiment may cost and must achieve."""
-
-    trials: int = Field(24, ge=1)
-    """Distinct trials in an experiment, at most."""
-    repetitions: int = Field(2, ge=1)
-    """Presentations of each trial to each person."""
-    participants: int = Field(25, ge=0)
-    """People in an experiment; 0 to have the smallest number found that has the power."""
-    most_participants: int = Field(200, ge=2)
-    """People that can be afforded, where the number is to be found."""
-    per_cycle: int = Field(1, ge=1)
-    """Experiments in a cycle."""
-    random_share: float = Field(0.25, ge=0, le=1)
-    """Share of trials drawn at random, so that surprises outside all current theories stay visible."""
-    power: float = Field(0.9, gt=0, lt=1)
-    """Probability with which the planned people must recover the generating theory."""
-    candidates: int = Field(2000, ge=1)
-    """Trials of the space that a design search looks at."""
-    schedules: int = Field(4, ge=1)
-    """Learning: schedules that a design search looks at."""
-    focus: Literal["rivals", "leaders"] = "rivals"
-    """Tell all leading rivals apart, or only the two best that data have not settled."""
-    sides: Literal["random", "both"] = "random"
-    """Whether a trial's options stand on sides drawn by lot, or on each side in half of its repetitions."""
-    continuous: bool = False
-    """Whether the attributes of chosen trials are also moved between the levels of the space."""
-    forbidden: tuple[str, ...] = ()
-    """Trials that are never asked, as conditions on their features, for example ``amount_size > 100``."""
-    proposed: dict[str, list[Any]] = {}
-    """Trials of your own for the first experiment, as arrays; they go through the same checks as found ones."""
-    cost: CostConfig = CostConfig()
-    stopping: StoppingConfig = StoppingConfig()
-    refused: Literal["stop", "cover"] = "stop"
-    """When no design tells an open pair apart: end the campaign, or, where answers cost nothing, as in an archive, ask
-    for the most informative trials all the same, as coverage in which theories nobody has thought of may show."""
-
-    @field_validator("participants")
-    @classmethod
-    def _enough_for_an_error(cls, participants: int) -> int:
-        if participants == 1:
-            raise ValueError(
-                "differences between people need at least 2; give 0 to have the number found"
-            )
-        return participants
-
-    @field_validator("forbidden")
-    @classmethod
-    def _conditions(cls, forbidden: tuple[str, ...]) -> tuple[str, ...]:
-        for text in forbidden:
-            try:
-                read_condition(text)
-            except DesignError as error:
-                raise ValueError(str(error).removesuffix(".")) from None
-        return forbidden
-
-
 OWN_ANSWERS = ("file", "columns", "answers")
 """Keys of the section ``participants`` that mean something where answers come from a file of one's own."""
 
@@ -217,7 +125,7 @@ class ParticipantsConfig(ConfigSection):
     """Simulated: source of a theory of your own that people follow, instead of a published one."""
     program_file: str = ""
     """Simulated: file that holds it, relative to the study file; its text is taken into the study."""
-    mechanisms: dict[str, tuple[str, ...]] = {}
+    mechanisms: dict[str, tuple[str, ...]] = Field({})
     """Simulated: mechanisms that replace the hidden theory's own, by slot, as in ``choice = ["deterministic"]``."""
     random_choices: float = Field(0.0, ge=0, le=1)
     """Simulated: share of answers given at random."""
@@ -443,6 +351,25 @@ class ValidationConfig(ConfigSection):
     """Archival: run the whole loop once for each of so many folds of trials, each sealed in turn."""
     company: bool = True
     """Compare the rivals, at the verdict, with all published theories of the domain and with generic learners."""
+    groups: str = ""
+    """What is known of people and divides them, such as ``age_years``, ``condition`` or the name of a question: the
+    verdict says whether the leading theories hold for each group, with the same numbers or with their own."""
+    group_cuts: tuple[float, ...] = ()
+    """Where ranges of a number that divides people begin; by default the halves around the median are compared where
+    there are more than six values."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
+        value: dict[str, Any] = write(self)
+        unused = () if self.groups else ("groups", "group_cuts")
+        return {key: value[key] for key in value if key not in unused}
+
+    @model_validator(mode="after")
+    def _cuts_of_something(self) -> Self:
+        if self.group_cuts and not self.groups:
+            raise ValueError("group_cuts means nothing without groups; say what divides people")
+        return self
 
     @model_validator(mode="before")
     @classmethod

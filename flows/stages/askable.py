@@ -18,7 +18,7 @@ from lakatos.experiments.proposal import are_forbidden, are_within, problems_of_
 from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, identities
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.stages.design import sample_of_space
-from lakatos.flows.stages.plan import DESIGN_DRAWS
+from lakatos.theories.design_rivals import DESIGN_DRAWS
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.roles.answer import ProposedTrials, stimuli_of, varied
 from lakatos.theories.roles.exhibit import Exhibit, rounded

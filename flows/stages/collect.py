@@ -7,7 +7,7 @@ as they arrive, and the pass ends while some are missing; the next pass goes on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lakatos.experiments.errors import SourceError, TrialsError
@@ -158,6 +158,44 @@ async def collect(
     return found
 
 
+@dataclass(frozen=True)
+class _Collection:
+    """An experiment that people are asked for, with what is there of it already."""
+
+    plan: Recorded[Preregistration]
+    asked: Recorded[PeopleRecruited]
+    key: Digest
+    """Of the step that recruited."""
+    design: Design
+    tables: tuple[Recorded[TrialsCollected], ...]
+    closed: Recorded[CollectionClosed] | None
+    """That ended it before everybody planned had answered."""
+
+    @property
+    def name(self) -> str:
+        """Of the experiment."""
+        return self.plan.record.experiment
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody else is asked."""
+        return bool(self.tables) or self.closed is not None
+
+    @property
+    def recruitment(self) -> Recruitment:
+        """Whom the source was asked for."""
+        return Recruitment(self.key, self.name, self.design.n_participants)
+
+
+@dataclass(frozen=True)
+class _People:
+    """Who answered so far, and who of them counts by the preregistered exclusions."""
+
+    everybody: Sequence[Recorded[AnswersArrived]]
+    kept: Sequence[Recorded[AnswersArrived]]
+    waiting: AnswersAwaited
+
+
 async def collect_people(
     run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[PeopleRecruited]
 ) -> Recorded[TrialsCollected] | AnswersAwaited:
@@ -165,90 +203,129 @@ async def collect_people(
 
     A table that exists already is made anew where people withdrew or joined; all that rested on it is then stale.
     """
-    # What is there already: tables of this experiment, and the record that closed it.
-    name, design = plan.record.experiment, _design(run.trace.artifacts, plan.record)
-    tables = [item for item in run.trace.records(TrialsCollected) if item.record.experiment == name]
-    closed = next(
-        (item for item in run.trace.records(CollectionClosed) if item.record.experiment == name),
-        None,
-    )
-    by_model, n_held = run.config.participants.source == LANGUAGE_MODEL, 0
-    while True:
-        # Take what arrived, and write each person down.
-        wanted = wanted_in(run, name, design)
-        if not tables and closed is None:
-            if by_model:
-                n_held = await interview(run, plan, asked, key_of(run.trace, asked), wanted)
-            deliver(run, plan.record, key_of(run.trace, asked))
-        take_answers(run)
-        people = answers_of(run.trace, name)
-        for item in people:
-            run.recall(item)
-        # Who counts by the preregistered exclusions.
-        waiting = AnswersAwaited(
-            experiment=name,
-            source=run.config.participants.source,
-            n_completed=sum(item.record.status == "completed" for item in people),
-            n_arrived=len(people),
-            n_planned=wanted,
-        )
-        kept = _kept(run, plan, people)
-        # Go on, wait, or ask for others in place of those who are excluded.
-        if tables or closed is not None:
-            break
-        closed = stop_early(run, plan, waiting, kept)
-        if closed is not None:
-            break
-        if n_held < waiting.n_planned and by_model:
-            continue  # up to the next look
-        if waiting.n_completed < waiting.n_planned and not by_model:
-            return waiting
-        if not replace_excluded(run, asked, design, waiting, kept):
-            break
-    # A closed collection: nobody else comes, and only those who were asked before it count.
-    to_stop = stop_command(run.folder, name)
-    if closed is not None:
-        run.recall(closed)
-        run.source.close(Recruitment(key_of(run.trace, asked), name, design.n_participants))
-        if to_stop and not tables:
-            return replace(waiting, to_stop=to_stop)
-        asked_people = {
-            item.digest for item in before_stop(run.config, run.trace, closed.record, people)
-        }
+    collection = _collection(run, plan, asked)
+    if collection.is_over:
+        people = _take_people(run, collection, wanted_in(run, collection.name, collection.design))
+    else:
+        collection, people, is_waiting = await _ask_until_enough(run, collection)
+        if is_waiting:
+            return people.waiting
+    to_stop = stop_command(run.folder, collection.name)
+    kept = people.kept
+    if collection.closed is not None:  # only those who were asked before it count
+        run.recall(collection.closed)
+        run.source.close(collection.recruitment)
+        if to_stop and not collection.tables:
+            return replace(people.waiting, to_stop=to_stop)
+        record = collection.closed.record
+        before = before_stop(run.config, run.trace, record, people.everybody)
+        asked_people = {item.digest for item in before}
         kept = [item for item in kept if item.digest in asked_people]
-    # Fewer than two people cannot be compared.
-    if len(kept) < 2 and by_model:
+    if len(kept) < 2:
+        _check_sessions_count(run, collection.name, len(kept), len(people.everybody))
+        return people.waiting
+    found = await _make_table(run, cycle, collection, people.everybody, kept)
+    # Nobody new: a place that becomes free now, because somebody's session is erased, is not given away.
+    run.source.close(collection.recruitment)
+    if to_stop:
+        run.progress.note(
+            f"everybody has answered experiment {collection.name}; its study on Prolific still runs: {to_stop}"
+        )
+    return found
+
+
+def _collection(
+    run: Run, plan: Recorded[Preregistration], asked: Recorded[PeopleRecruited]
+) -> _Collection:
+    name = plan.record.experiment
+    tables = [item for item in run.trace.records(TrialsCollected) if item.record.experiment == name]
+    closed = (
+        item for item in run.trace.records(CollectionClosed) if item.record.experiment == name
+    )
+    design = _design(run.trace.artifacts, plan.record)
+    key = key_of(run.trace, asked)
+    return _Collection(plan, asked, key, design, tuple(tables), next(closed, None))
+
+
+async def _ask_until_enough(run: Run, collection: _Collection) -> tuple[_Collection, _People, bool]:
+    """Ask, take what arrived, and go on until enough people count, a look ends it, or people are awaited.
+
+    Returns:
+        The collection, with the record that closed it if a look did; the people; and whether some are awaited.
+    """
+    by_model, n_held = run.config.participants.source == LANGUAGE_MODEL, 0
+    plan, asked, design = collection.plan, collection.asked, collection.design
+    while True:
+        wanted = wanted_in(run, collection.name, design)
+        if by_model:
+            n_held = await interview(run, plan, asked, collection.key, wanted)
+        deliver(run, plan.record, collection.key)
+        people = _take_people(run, collection, wanted)
+        closed = stop_early(run, plan, people.waiting, people.kept)
+        if closed is not None:
+            return replace(collection, closed=closed), people, False
+        if by_model and n_held < wanted:
+            continue  # up to the next look
+        if not by_model and people.waiting.n_completed < wanted:
+            return collection, people, True
+        if not replace_excluded(run, asked, design, people.waiting, people.kept):
+            return collection, people, False
+
+
+def _take_people(run: Run, collection: _Collection, wanted: int) -> _People:
+    """Write each person down who arrived, and exclude by the preregistered rules."""
+    take_answers(run)
+    people = answers_of(run.trace, collection.name)
+    for item in people:
+        run.recall(item)
+    waiting = AnswersAwaited(
+        experiment=collection.name,
+        source=run.config.participants.source,
+        n_completed=sum(item.record.status == "completed" for item in people),
+        n_arrived=len(people),
+        n_planned=wanted,
+    )
+    return _People(people, _kept(run, collection.plan, people), waiting)
+
+
+def _check_sessions_count(run: Run, name: str, n_kept: int, n_people: int) -> None:
+    """Fewer than two people cannot be compared; where a language model answers, nobody else will come.
+
+    Raises:
+        FlowError: A language model answers.
+    """
+    if run.config.participants.source == LANGUAGE_MODEL:
         raise FlowError(
-            f"{len(kept)} of {len(people)} sessions of the language model in experiment {name} count, and theories "
+            f"{n_kept} of {n_people} sessions of the language model in experiment {name} count, and theories "
             f"cannot be compared on fewer than 2; `lakatos data list {run.folder}` shows how the others ended. Use a "
             "model that answers, or other exclusions, in a new run."
         )
-    if len(kept) < 2:
-        return waiting
-    # The table is named by everybody in it; one that is made anew displaces the older ones.
+
+
+async def _make_table(
+    run: Run,
+    cycle: int,
+    collection: _Collection,
+    people: Sequence[Recorded[AnswersArrived]],
+    kept: Sequence[Recorded[AnswersArrived]],
+) -> Recorded[TrialsCollected]:
+    """The table of everybody who counts, named by them; one that is made anew displaces the older ones."""
+    plan, design = collection.plan, collection.design
     kept = sorted(kept, key=lambda item: (item.record.person, item.digest))
-    inputs = [plan.digest, asked.digest, *(item.digest for item in kept)]
-    position: dict[str, int | str] = {"cycle": cycle, "experiment": name}
-    if n_displaced := _displace(run, tables, inputs, people):
+    inputs = [plan.digest, collection.asked.digest, *(item.digest for item in kept)]
+    position: dict[str, int | str] = {"cycle": cycle, "experiment": collection.name}
+    if n_displaced := _displace(run, collection.tables, inputs, people):
         position["displaced"] = n_displaced
 
     def take(context: StepContext) -> TrialsCollected:
         n_options = run.domain.n_options(design.stimuli)
-        table = put_table(
-            context.artifacts, plan.record.design, [item.record.answers for item in kept], n_options
-        )
+        answers = [item.record.answers for item in kept]
+        table = put_table(context.artifacts, plan.record.design, answers, n_options)
         return _collected(run.config, plan, get_trials(context.artifacts, table), table)
 
-    found = await run.step(
+    return await run.step(
         "collect", take, returns=TrialsCollected, inputs=inputs, position=position
     )
-    # Nobody new: a place that becomes free now, because somebody's session is erased, is not given away.
-    run.source.close(Recruitment(key_of(run.trace, asked), name, design.n_participants))
-    if to_stop:
-        run.progress.note(
-            f"everybody has answered experiment {name}; its study on Prolific still runs: {to_stop}"
-        )
-    return found
 
 
 def take_answers(run: Run) -> None:

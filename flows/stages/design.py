@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -13,43 +12,36 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.design import design_to_json
-from lakatos.experiments.errors import ArchiveExhaustedError, EmptyDesignSpaceError
-from lakatos.experiments.information import (
-    information_of_batch,
-    information_of_people,
-    pair_prior,
-)
+from lakatos.experiments.errors import ArchiveExhaustedError
+from lakatos.experiments.information import pair_prior
 from lakatos.experiments.participants.source import ParticipantSource
+from lakatos.experiments.planning.offers import (
+    most_informative_first,
+    ranked_schedules,
+    with_schedules,
+    with_trials,
+    without_forbidden,
+)
+from lakatos.experiments.planning.plan import PlannedDesign, plan_design
+from lakatos.experiments.planning.question import DesignQuestion
+from lakatos.experiments.planning.trials import asked_whole, choose_from
+from lakatos.experiments.planning.weigh import DesignProposal, weigh_proposals
 from lakatos.experiments.proposal import are_forbidden
-from lakatos.experiments.record import DesignChosen
-from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, identities, with_random_sides
+from lakatos.experiments.record import DesignChosen, ProposalWeighed
+from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, with_random_sides
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.plan import (
-    DESIGN_DRAWS,
-    FEW_PEOPLE,
-    PEOPLE,
-    DesignQuestion,
-    DesignRival,
-    PlannedDesign,
-    choose_from,
-    plan_design,
-    simulated_people,
-)
-from lakatos.flows.stages.weigh import weigh_proposals
+from lakatos.theories.design_rivals import DESIGN_DRAWS, RivalTheories
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.record import UnitLogPredictives
+from lakatos.theories.scoring.apart import answers_apart, apart_along_sequences
 from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
 Array = NDArray[Any]
-FINALISTS = 4
-"""Schedules that are left after a first look."""
 DISTINCT = 0.02
 """Root mean square distance of choice proportions at which two theories count as different rivals."""
 ELSEWHERE = 400
@@ -133,23 +125,6 @@ def differing(evidence: RunEvidence) -> Callable[[Digest, Digest], bool]:
     return differ
 
 
-def answers_apart(own: Array, other: Array, n_outcomes: int = 0) -> float:
-    """Root mean square difference of predicted proportions.
-
-    Of a scale with many outcomes each has a small share, so that differences of shares say little: there it is the
-    share of answers that would be another outcome, over trials, which for two options is the same number.
-
-    Args:
-        own: Proportions of every trial's options, or of the last of two options.
-        other: Those of another theory.
-        n_outcomes: Of the scale; 0 where answers are options.
-    """
-    gaps = np.abs(own - other)
-    if n_outcomes:
-        gaps = 0.5 * gaps.reshape(-1, n_outcomes).sum(axis=1)
-    return float(np.sqrt(np.mean(gaps**2)))
-
-
 def _n_outcomes(domain: Domain) -> int:
     scale = scale_of(domain)
     return 0 if scale is None else scale.n_outcomes
@@ -169,27 +144,13 @@ def distance(evidence: RunEvidence, first: Digest, second: Digest) -> float:
     if any(
         evidence.theory(theory).learns for theory in (first, second)
     ):  # they may differ along sequences alone
-        apart = max(
-            apart, _apart_along_sequences([a.left_out for a in own], [b.left_out for b in other])
+        left_out = [[item.left_out for item in score] for score in (own, other)]
+        first_log, second_log = (
+            [np.asarray(item.log_predictive) for item in score] for score in left_out
         )
+        n_choices = [np.asarray(item.n_choices) for item in left_out[0]]
+        apart = max(apart, apart_along_sequences(first_log, second_log, n_choices))
     return apart
-
-
-def _apart_along_sequences(
-    first: Sequence[UnitLogPredictives], second: Sequence[UnitLogPredictives]
-) -> float:
-    """Difference of probabilities that would explain how people's log scores differ.
-
-    At even odds a log ratio of two answers' probabilities has the variance ``4 d**2`` when they differ by ``d``.
-    """
-    squared = np.concatenate(
-        [
-            np.subtract(a.log_predictive, b.log_predictive) ** 2
-            for a, b in zip(first, second, strict=True)
-        ]
-    )
-    n_choices = np.concatenate([np.asarray(item.n_choices) for item in first])
-    return float(0.5 * np.sqrt(squared.sum() / n_choices.sum()))
 
 
 def sample_of_space(evidence: RunEvidence, rng: np.random.Generator, n_most: int) -> Stimuli:
@@ -244,39 +205,61 @@ def search_design(
     names: Sequence[Digest],
 ) -> DesignChosen:
     """Look at every offer, choose trials by expected information, keep the most informative offer with power."""
-    rivals = [DesignRival(name, evidence.theory(name)) for name in names]
-    question = _question(evidence.state, evidence.config, rivals)
-    offers = [
-        _with_proposals(evidence.state, evidence.domain, context, item, cycle, number)
-        for item in _offers(evidence, source, context, cycle)
-    ]
-    people: list[Array | None] = [None] * len(offers)
+    question = _question(evidence, names)
+    offers = _offers(evidence, question, source, context, cycle, number)
+    searched: list[tuple[StimulusOffer, Array | None]] = [(offer, None) for offer in offers]
     if evidence.domain.sequential:
-        offers, people = _schedules(evidence.laboratory, context, question, offers)
+        searched = [*ranked_schedules(question, offers, context.rng)]
     elif len(offers) > 1:
-        offers = _most_informative_first(evidence.laboratory, context, question, offers)
+        best_first = most_informative_first(question, offers, context.rng)
+        searched = [(offer, None) for offer in best_first]
+    own = _planned(question, searched, (cycle, number), context.rng)
+    proposals = _proposals_of_roles(evidence.state, context, cycle, number)
+    best, weighed = weigh_proposals(
+        question, [offer for offer, _ in searched], own, proposals, context.rng
+    )
+    return _chosen(evidence.config, context, best, weighed, (cycle, number), names)
+
+
+def _planned(
+    question: DesignQuestion,
+    offers: Sequence[tuple[StimulusOffer, Array | None]],
+    position: tuple[int, int],
+    rng: np.random.Generator,
+) -> PlannedDesign:
+    """The design of the first offer that has the power, else of the last that was looked at."""
+    proposed = question.settings.proposed if position == (1, 1) else {}
     best: PlannedDesign | None = None
-    name = f"{cycle}.{number}"
-    for offer, scores in zip(offers, people, strict=True):
-        proposed = bool(evidence.config.design.proposed) and (cycle, number) == (1, 1)
-        chosen = choose_from(evidence, context, question, offer, proposed=proposed)
-        planned = plan_design(evidence, context, name, question, offer, chosen, scores)
-        if best is None or planned.accepted:
-            best = planned
-        if planned.accepted:
+    for offer, people in offers:
+        chosen = (
+            asked_whole(Stimuli.from_json(proposed))
+            if proposed
+            else choose_from(question, offer, rng)
+        )
+        number = f"{position[0]}.{position[1]}"
+        best = plan_design(question, number, offer, chosen, people, rng)
+        if best.accepted:
             break
     assert best is not None
-    proposals = [
-        item for item in evidence.state.roles.proposals(cycle, number) if item.record.answer
-    ]
-    best, weighed = weigh_proposals(evidence, context, question, offers, best, proposals)
+    return best
+
+
+def _chosen(
+    config: CampaignConfig,
+    context: StepContext,
+    best: PlannedDesign,
+    weighed: tuple[ProposalWeighed, ...],
+    position: tuple[int, int],
+    names: Sequence[Digest],
+) -> DesignChosen:
+    """The record of a design."""
     accepted, reason = best.accepted, best.reason
-    if not accepted and evidence.config.design.refused == "cover":
+    if not accepted and config.design.refused == "cover":
         accepted, reason = True, f"Accepted as coverage only. {reason}"
     plan = best.design
     return DesignChosen(
-        cycle=cycle,
-        number=number,
+        cycle=position[0],
+        number=position[1],
         experiment=plan.name,
         design=context.artifacts.put_json(design_to_json(plan)),
         rivals=tuple(names),
@@ -300,131 +283,75 @@ def search_design(
     )
 
 
-def _question(
-    state: RunState, config: CampaignConfig, rivals: Sequence[DesignRival]
-) -> DesignQuestion:
+def _question(evidence: RunEvidence, names: Sequence[Digest]) -> DesignQuestion:
     """Which pairs are open, and whether all rivals count or the two best that are not told apart."""
-    every = list(combinations(range(len(rivals)), 2))
-    pairs = [
-        (a, b) for a, b in every if not _decided(state, rivals[a].digest, rivals[b].digest)
-    ] or every
-    log_prior = np.full(len(rivals), -np.log(len(rivals)))
-    if config.design.focus == "leaders":
+    theories = [evidence.theory(name) for name in names]
+    every = list(combinations(range(len(names)), 2))
+    pairs = [(a, b) for a, b in every if not _decided(evidence.state, names[a], names[b])] or every
+    log_prior = np.full(len(names), -np.log(len(names)))
+    if evidence.config.design.focus == "leaders":
         pairs = pairs[:1]
-        log_prior = pair_prior(len(rivals), pairs[0])
-    return DesignQuestion(tuple(rivals), tuple(pairs), log_prior)
+        log_prior = pair_prior(len(names), pairs[0])
+    return DesignQuestion(
+        domain=evidence.domain,
+        space=evidence.config.space,
+        settings=evidence.config.design,
+        rivals=RivalTheories(evidence.laboratory, theories),
+        digests=tuple(names),
+        names=tuple(evidence.state.theories.name(name) for name in names),
+        open_pairs=tuple(pairs),
+        log_prior=log_prior,
+    )
 
 
 def _offers(
-    evidence: RunEvidence, source: ParticipantSource, context: StepContext, cycle: int
+    evidence: RunEvidence,
+    question: DesignQuestion,
+    source: ParticipantSource,
+    context: StepContext,
+    cycle: int,
+    number: int,
 ) -> list[StimulusOffer]:
-    """What can be asked, without what the study forbids."""
-    settings = evidence.config.design
-    n_most = max(settings.candidates, settings.trials)
-    offers = list(source.offers(context.rng, n_most))
+    """What can be asked, with the trials that the laboratory's own inquiries proposed and simulation bore out."""
+    settings = question.settings
+    offers = list(source.offers(context.rng, max(settings.candidates, settings.trials)))
     if not offers:
         raise ArchiveExhaustedError(
             f"no unused answers are left for cycle {cycle}; ask for fewer cycles or fewer trials in each."
         )
-    if evidence.domain.sequential:
-        if not offers[0].archive:  # schedules can be made at will
-            drawn = [
-                evidence.domain.candidates(evidence.config.space, context.rng, settings.candidates)
-                for _ in range(settings.schedules - len(offers))
-            ]
-            offers = [
-                *offers[: settings.schedules],
-                *(replace(offers[0], stimuli=stimuli) for stimuli in drawn),
-            ]
+    if question.domain.sequential:
+        offers = with_schedules(question, offers, context.rng)
+    else:
+        offers = without_forbidden(question, offers)
+    asked = [
+        item.record.trials
+        for item in evidence.state.roles.proposals(cycle, number)
+        if item.record.answer is None
+    ]
+    tables = [Stimuli.from_json(context.artifacts.get_json(trials)) for trials in asked if trials]
+    if not asked:
         return offers
-    allowed = [
-        np.flatnonzero(~are_forbidden(evidence.domain, offer.stimuli, settings.forbidden))
+    return [
+        offer if offer.archive else with_trials(question.domain, offer, tables, context.rng)
         for offer in offers
     ]
-    kept = [
-        replace(offer, stimuli=offer.stimuli.take(rows))
-        for offer, rows in zip(offers, allowed, strict=True)
-        if len(rows)
-    ]
-    if not kept:
-        raise EmptyDesignSpaceError(
-            f"the study forbids every trial that could be asked ({'; '.join(settings.forbidden)}). Allow some."
-        )
-    return kept
 
 
-def _with_proposals(
-    state: RunState,
-    domain: Domain,
-    context: StepContext,
-    offer: StimulusOffer,
-    cycle: int,
-    number: int,
-) -> StimulusOffer:
-    """An offer to new people with the trials that the laboratory's own inquiries proposed and simulation bore out."""
-    proposals = [
-        item for item in state.roles.proposals(cycle, number) if item.record.answer is None
-    ]
-    if offer.archive or not proposals:
-        return offer
-    tables = [item.record.trials for item in proposals if item.record.trials]
-    found = [Stimuli.from_json(context.artifacts.get_json(table)) for table in tables]
-    stimuli = with_random_sides(domain, Stimuli.concatenate(found), context.rng)
-    there = set(identities(domain, offer.stimuli))
-    new = {key: row for row, key in enumerate(identities(domain, stimuli)) if key not in there}
-    if not new:
-        return offer
-    return replace(
-        offer, stimuli=Stimuli.concatenate([offer.stimuli, stimuli.take(sorted(new.values()))])
-    )
-
-
-def _most_informative_first(
-    laboratory: Laboratory,
-    context: StepContext,
-    question: DesignQuestion,
-    offers: list[StimulusOffer],
-) -> list[StimulusOffer]:
-    """Offers in the order of what all their trials together would say."""
-    answers = laboratory.answers_of(
-        question.theories, [offer.stimuli for offer in offers], DESIGN_DRAWS
-    )
-    values = [
-        information_of_batch(
-            [own[place] for own in answers],
-            question.log_prior,
-            rng=context.rng,
-            n_people=200,
-        ).value
-        for place in range(len(offers))
-    ]
+def _proposals_of_roles(
+    state: RunState, context: StepContext, cycle: int, number: int
+) -> list[DesignProposal]:
+    """Trials that language models proposed and that passed their checks."""
+    found = [item for item in state.roles.proposals(cycle, number) if item.record.answer]
     return [
-        offers[place]
-        for place in sorted(range(len(offers)), key=lambda place: (-values[place], place))
+        DesignProposal(
+            item.digest,
+            item.record.archive,
+            Stimuli.from_json(context.artifacts.get_json(item.record.trials)),
+            (item.record.theory, item.record.rival),
+        )
+        for item in found
+        if item.record.trials
     ]
-
-
-def _schedules(
-    laboratory: Laboratory,
-    context: StepContext,
-    question: DesignQuestion,
-    offers: list[StimulusOffer],
-) -> tuple[list[StimulusOffer], list[Array | None]]:
-    """Schedules in the order of what they say, with simulated people; many are first tried on a few people each."""
-
-    def ranked(schedules: list[StimulusOffer], n_people: int) -> list[tuple[StimulusOffer, Array]]:
-        scores = [
-            simulated_people(laboratory, context, question, offer.stimuli, 1, n_people)
-            for offer in schedules
-        ]
-        values = [information_of_people(item, question.log_prior).value for item in scores]
-        order = sorted(range(len(schedules)), key=lambda place: (-values[place], place))
-        return [(schedules[place], scores[place]) for place in order]
-
-    if len(offers) > FINALISTS:
-        offers = [offer for offer, _ in ranked(offers, FEW_PEOPLE)[:FINALISTS]]
-    found = ranked(offers, PEOPLE)
-    return [offer for offer, _ in found], [scores for _, scores in found]
 
 
 def _decided(state: RunState, first: Digest, second: Digest) -> bool:

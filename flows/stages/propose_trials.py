@@ -10,6 +10,7 @@ import numpy as np
 
 from lakatos.experiments.errors import DesignError, ExperimentError
 from lakatos.experiments.participants.source import ParticipantSource
+from lakatos.experiments.planning.plan import PEOPLE
 from lakatos.experiments.power import PowerTable, power_of_people, recovery_power
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.roles.ask import RoleReply, ask_stage
@@ -28,7 +29,7 @@ from lakatos.flows.stages.askable import (
     trials_in_words,
 )
 from lakatos.flows.stages.design import leading_rivals
-from lakatos.flows.stages.plan import DESIGN_DRAWS, PEOPLE
+from lakatos.theories.design_rivals import DESIGN_DRAWS
 from lakatos.theories.roles.answer import ProposedTrials, trials_type
 from lakatos.theories.roles.exhibit import Exhibit, theory_exhibit
 from lakatos.theories.roles.prompt import read_prompt

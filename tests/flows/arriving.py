@@ -12,7 +12,7 @@ import numpy as np
 
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.participants.answers import PersonAnswers
-from lakatos.experiments.participants.web.store import collection_key
+from lakatos.experiments.participants.web.collection import collection_key
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import run_study
 from lakatos.traces.inbox import Inbox

@@ -23,8 +23,9 @@ from taking_part import open_experiment
 
 from lakatos.experiments.participants.web.address_book import COOKIE
 from lakatos.experiments.participants.web.app import create_app, create_desk, openapi_of
+from lakatos.experiments.participants.web.collection import COLLECTION_FILE
 from lakatos.experiments.participants.web.session import ServiceIdentifiers
-from lakatos.experiments.participants.web.store import COLLECTION_FILE, SessionStore
+from lakatos.experiments.participants.web.store import SessionStore
 
 NAMES = ("testserver", "localhost")
 RESEARCHER = "researcher-token-0123456789-0123456789-0123"

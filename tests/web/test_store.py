@@ -11,6 +11,12 @@ import pytest
 from taking_part import KEY, in_inbox, open_experiment
 
 from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.web.collection import (
+    COLLECTION_FILE,
+    KEY_FILE,
+    collection_key,
+)
+from lakatos.experiments.participants.web.recruitment import LAG_SECONDS
 from lakatos.experiments.participants.web.session import (
     NoPlaceError,
     NotAskedError,
@@ -18,13 +24,7 @@ from lakatos.experiments.participants.web.session import (
     RecruitmentService,
     ServiceIdentifiers,
 )
-from lakatos.experiments.participants.web.store import (
-    COLLECTION_FILE,
-    KEY_FILE,
-    LAG_SECONDS,
-    SessionStore,
-    collection_key,
-)
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import plan_of
 from lakatos.traces.digest import digest_of
 from lakatos.traces.errors import InboxError

@@ -218,7 +218,13 @@ def _shapes_of_checks(domain: Domain, names: Sequence[str]) -> list[str]:
 def variations_exhibit(domain: Domain) -> Exhibit:
     """The terms in which predictions are stated."""
     value = {f'"varied": "{name}"': meaning for name, meaning in variations(domain).items()}
-    value["relations"] = ", ".join(PROPERTIES)
+    value |= {
+        f'"property": "{name}"': words.replace("{change}: that", "the change").replace(
+            "choosing it", "choosing what is varied"
+        )
+        for name, words in PROPERTIES.items()
+    }
+    value['"of"'] = '"first" or "second" where only that option is changed; "" for each by itself'
     return Exhibit("what can be varied", value)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.task import Domain, Trials
+from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.record import TheoryChecked, TheoryScored
 from lakatos.theories.roles.exhibit import Exhibit, rounded
 from lakatos.theories.roles.typed_claim import PEOPLE, ClaimFact
@@ -17,6 +17,8 @@ from lakatos.traces.digest import Digest
 
 ROWS_OF_PART = 32
 """Trials of one exhibit; a table is shown in parts, so that what finds no room is the least informative."""
+N_ORDERS = 20
+"""Random orders of each person's answers."""
 MOST_STANDINGS = 12
 CLAIM_CHARACTERS = 240
 
@@ -159,6 +161,7 @@ def _told(shares: NDArray[np.float64]) -> str:
 
 
 def people_exhibit(
+    domain: Domain,
     trials: Mapping[str, Trials],
     scores: Mapping[str, Mapping[str, TheoryScored]],
     digest: Digest,
@@ -184,6 +187,7 @@ def people_exhibit(
             **consistency_of_repetitions(item),
             "predicted_best_by": _predicted_best_by(own),
             **order_effects(item),
+            **likeness_to_last_choice(domain, item),
         }
     return Exhibit("people, one by one", value, digest) if value else None
 
@@ -246,6 +250,65 @@ def order_effects(trials: Trials) -> dict[str, float]:
         "second_in_later_half": second[given & ~early].mean(),
     }
     return {name: rounded(float(value)) for name, value in found.items()}
+
+
+def likeness_to_last_choice(domain: Domain, trials: Trials) -> dict[str, float]:
+    """How often people take the option that is more like the one that they chose just before.
+
+    Likeness is the number of equal entries in the arrays that describe options. What chance gives is found by letting
+    each person's answers follow one another in random orders; without repetition of content both shares are equal.
+    """
+    if trials.pooled or (trials.count != 1).any() or domain.sequential or trials.n_options != 2:
+        return {}
+    options = _entries_of_options(domain, trials.stimuli)
+    if not options.shape[-1]:
+        return {}
+    answers = trials.sequences
+    rows = [
+        (trial[given], response[given])
+        for trial, response in zip(answers.trial, answers.response, strict=True)
+        if (given := trial >= 0).sum() > 1
+    ]
+    rng = np.random.default_rng(0)
+    real, shuffled = [], []
+    for trial, response in rows:
+        real.append(_takes_the_alike(options, trial, response))
+        for _ in range(N_ORDERS):
+            order = rng.permutation(len(trial))
+            shuffled.append(_takes_the_alike(options, trial[order], response[order]))
+    taken, asked = np.sum(real, axis=0) if real else (0, 0)
+    by_chance, of = np.sum(shuffled, axis=0) if shuffled else (0, 0)
+    if not asked or not of:
+        return {}
+    return {
+        "takes_what_is_more_like_the_last_choice": rounded(float(taken / asked)),
+        "would_in_random_order": rounded(float(by_chance / of)),
+    }
+
+
+def _entries_of_options(domain: Domain, stimuli: Stimuli) -> NDArray[np.float64]:
+    """``(n_trials, 2, n_entries)`` of the arrays that change when the two options change places."""
+    swapped = domain.swap_sides(stimuli)
+    described = [
+        np.asarray(array, dtype=np.float64).reshape(len(stimuli), 2, -1)
+        for name, array in stimuli.arrays.items()
+        if np.shape(array)[1:2] == (2,)
+        and np.array_equal(swapped[name], np.asarray(array)[:, ::-1])
+        and not np.array_equal(swapped[name], array)
+    ]
+    return np.concatenate([np.zeros((len(stimuli), 2, 0)), *described], axis=-1)
+
+
+def _takes_the_alike(
+    options: NDArray[np.float64], trial: NDArray[Any], response: NDArray[Any]
+) -> tuple[int, int]:
+    """Steps at which the option most like the last choice was taken, and steps at which there was one such option."""
+    last = options[trial[:-1], response[:-1]]
+    alike = (options[trial[1:]] == last[:, None]).sum(axis=-1)
+    most = alike == alike.max(axis=-1, keepdims=True)
+    clear = most.sum(axis=-1) == 1
+    taken = most[np.arange(len(most)), response[1:]] & clear
+    return int(taken.sum()), int(clear.sum())
 
 
 def standing_exhibit(

@@ -101,7 +101,8 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     truth = await compare_truth(run)
     await map_theories(run)
     inputs = [run.state.campaign.cycles[-1].digest]
-    further = (company, run.state.campaign.confirmation, run.state.campaign.sensitivity)
+    campaign = run.state.campaign
+    further = (company, campaign.confirmation, campaign.sensitivity, run.state.theories.groups)
     inputs += [item.digest for item in (opened, truth, *further) if item is not None]
     inputs += [item.digest for item in run.state.theories.sealed_scores.values()]
     inputs += [fold.digest for fold in run.state.campaign.folds]

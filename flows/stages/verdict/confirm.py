@@ -22,9 +22,9 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited, AskedPeople
 from lakatos.flows.stages.collect import collect, recruit, standing
 from lakatos.flows.stages.design import differing
-from lakatos.flows.stages.plan import DESIGN_DRAWS
 from lakatos.flows.stages.preregister import CONFIRMATION, preregister
 from lakatos.flows.stages.score import score
+from lakatos.theories.design_rivals import DESIGN_DRAWS
 from lakatos.theories.scoring.score import paired_difference
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext

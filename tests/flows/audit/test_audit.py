@@ -19,7 +19,7 @@ import pytest
 from forging import rewrite
 from typer.testing import CliRunner
 
-from lakatos.experiments.participants.web.store import COLLECTION_FILE
+from lakatos.experiments.participants.web.collection import COLLECTION_FILE
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.audit.bundle import bundle, identifiers_in, unbundle
 from lakatos.flows.audit.recompute import difference, walk_again

@@ -76,6 +76,7 @@ from lakatos.theories.record import (
     ENGINE,
     CompletenessMeasured,
     Diagnosis,
+    GroupsCompared,
     SealedScored,
     SearchFinished,
     TheoryAdmitted,
@@ -245,6 +246,7 @@ ONE_OF_EACH = {
         ceiling_error=0.01, noise=None, noise_error=None, theories=(), published=(), failed={}, ahead=None,
         ahead_error=None, better=(), text="",
     ),
+    "theories.groups": GroupsCompared(by="age", n_people={}, theories=(), text=""),
     "campaign.map": TheoriesMapped(theories=(A,), positions=((0.0, 0.0),), shown=1.0, n_trials=1),
     "campaign.folds": FoldFinished(
         fold=0, run="fold-0", form=ANY, leader_name="Adding", claim="", rows=(0,), observed=(0.5,), predicted=(0.5,),

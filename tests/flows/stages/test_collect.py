@@ -24,12 +24,13 @@ from lakatos.experiments.participants.prolific.client import StudySeen
 from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
 from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
 from lakatos.experiments.participants.table import put_answers
+from lakatos.experiments.participants.web.collection import KEY_FILE, collection_key
 from lakatos.experiments.participants.web.session import (
     NoPlaceError,
     RecruitmentService,
     ServiceIdentifiers,
 )
-from lakatos.experiments.participants.web.store import KEY_FILE, SessionStore, collection_key
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import plan_of
 from lakatos.experiments.participants.web.texts import consent_digest
 from lakatos.experiments.participants.web.view import consent_of

@@ -14,6 +14,7 @@ from lakatos.theories.roles.overview import (
     ROWS_OF_PART,
     agreement_with_majority,
     consistency_of_repetitions,
+    likeness_to_last_choice,
     order_effects,
     people_exhibit,
     table_exhibits,
@@ -22,6 +23,7 @@ from lakatos.theories.roles.typed_claim import ClaimFact
 
 N_TRIALS = ROWS_OF_PART + 8
 DIGEST = "a" * 64
+DOMAIN = MultiattributeDomain()
 
 
 def trials_of(responses: np.ndarray) -> Trials:
@@ -96,7 +98,7 @@ def test_people_are_told_by_agreement_consistency_order_and_the_theory_that_pred
         "Tallying": {"2.1": scored(np.zeros(8), 3, np.array([-0.1, -0.1, -0.9]))},
         "Guessing": {"2.1": scored(np.zeros(8), 3, -0.5)},
     }
-    found = people_exhibit({"2.1": trials}, scores, DIGEST)
+    found = people_exhibit(DOMAIN, {"2.1": trials}, scores, DIGEST)
     assert found is not None
     value = found.value["experiment 2.1"]
     assert value["predicted_best_by"] == {"Tallying": 2, "Guessing": 1}
@@ -133,5 +135,41 @@ def test_a_trial_that_few_people_answered_often_says_so() -> None:
 def test_of_pooled_answers_nothing_is_said_about_people() -> None:
     trials = trials_of(np.zeros((2, 4), dtype=np.int64))
     pooled = replace(trials, pooled=True)
-    assert people_exhibit({"2.1": pooled}, {}, DIGEST) is None
+    assert people_exhibit(DOMAIN, {"2.1": pooled}, {}, DIGEST) is None
     assert order_effects(pooled) == {}
+
+
+def test_people_who_take_what_is_like_their_last_choice_are_told_from_those_who_do_not() -> None:
+    rng = np.random.default_rng(3)
+    n_people, n_steps = 12, 60
+    ratings = rng.integers(0, 3, (n_steps, 2, 3)).astype(float)
+    arrays = {
+        "ratings": ratings,
+        "validities": np.ones((n_steps, 3)),
+        "rating_max": np.full(n_steps, 2.0),
+    }
+    stimuli = Stimuli(arrays)
+
+    def answered(follows: bool) -> Trials:
+        trial = np.concatenate([rng.permutation(n_steps) for _ in range(n_people)])
+        response = rng.integers(0, 2, len(trial))
+        for row in range(1, len(trial)):
+            last = ratings[trial[row - 1], response[row - 1]]
+            alike = (ratings[trial[row]] == last).sum(axis=-1)
+            if follows and row % n_steps and alike[0] != alike[1]:
+                response[row] = int(alike[1] > alike[0])
+        person = np.repeat(np.arange(n_people), n_steps)
+        ones = np.ones(len(trial), dtype=np.int64)
+        return Trials("1.1", stimuli, person, trial, response, ones, n_people=n_people)
+
+    following = likeness_to_last_choice(DOMAIN, answered(True))
+    assert following["takes_what_is_more_like_the_last_choice"] == 1.0
+    free = likeness_to_last_choice(DOMAIN, answered(False))
+    for found in (
+        free["takes_what_is_more_like_the_last_choice"],
+        following["would_in_random_order"],
+    ):
+        assert found == pytest.approx(
+            0.5, abs=0.09
+        )  # three standard errors of some 450 steps, doubled for repeats
+    assert likeness_to_last_choice(DOMAIN, replace(answered(True), pooled=True)) == {}

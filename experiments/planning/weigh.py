@@ -1,4 +1,4 @@
-"""What language models' proposed trials would add to the search's own design; the better design is asked."""
+"""What proposed trials would add to the search's own design; the better design is asked."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.design import choose_trials
+from lakatos.experiments.planning.plan import PEOPLE, PlannedDesign, plan_design
+from lakatos.experiments.planning.question import DesignQuestion
+from lakatos.experiments.planning.trials import ChosenTrials, asked_whole, choose_from
 from lakatos.experiments.record import ProposalWeighed
 from lakatos.experiments.task import Stimuli, StimulusOffer, identities, with_random_sides
-from lakatos.flows.run.evidence import RunEvidence
-from lakatos.flows.stages.plan import (
-    PEOPLE,
-    ChosenTrials,
-    DesignQuestion,
-    PlannedDesign,
-    choose_from,
-    costs_of_trials,
-    plan_design,
-    simulated_people,
-    ways_to_answer,
-)
-from lakatos.theories.roles.record import TrialsProposed
-from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.digest import Digest
 
 Array = NDArray[Any]
 HowTaken = Literal["whole", "mixed", "schedule", "the same"]
 HOW_SAME: HowTaken = "the same"
+
+
+@dataclass(frozen=True)
+class DesignProposal:
+    """Trials that somebody proposed for telling two rivals apart."""
+
+    digest: Digest
+    """Of the record of the proposal."""
+    archive: str
+    """Experiment of the archive that they are of, or empty."""
+    stimuli: Stimuli
+    pair: tuple[Digest, Digest]
 
 
 @dataclass(frozen=True)
@@ -46,32 +48,27 @@ class DesignWithProposal:
 
 
 def weigh_proposals(
-    evidence: RunEvidence,
-    context: StepContext,
     question: DesignQuestion,
     offers: Sequence[StimulusOffer],
     own: PlannedDesign,
-    proposals: Sequence[Recorded[TrialsProposed]],
+    proposals: Sequence[DesignProposal],
+    rng: np.random.Generator,
 ) -> tuple[PlannedDesign, tuple[ProposalWeighed, ...]]:
-    """The search's own design, or one with trials of language models that says more; and how they compare.
+    """The search's own design, or one with proposed trials that says more; and how they compare.
 
     Args:
-        evidence, context, question: As of the search.
+        question: As of the search.
         offers: From which it chose.
         own: What it chose without any proposal.
         proposals: That passed their checks.
+        rng: For choices and simulated people.
     """
     weighed: list[ProposalWeighed] = []
     designs: list[PlannedDesign] = []
     for item in proposals:
         planned = [
-            (
-                plan_design(
-                    evidence, context, own.name, question, made.offer, made.chosen, made.people
-                ),
-                made,
-            )
-            for made in _designs_with(evidence, context, question, offers, own, item.record)
+            (plan_design(question, own.name, made.offer, made.chosen, made.people, rng), made)
+            for made in _designs_with(question, offers, own, item, rng)
         ]
         design, how, n_taken = own, HOW_SAME, 0
         if planned:
@@ -96,13 +93,12 @@ def is_better(design: PlannedDesign, other: PlannedDesign) -> bool:
 
 
 def _weighed(
-    item: Recorded[TrialsProposed],
+    item: DesignProposal,
     own: PlannedDesign,
     other: PlannedDesign,
     how: HowTaken,
     n_taken: int,
 ) -> ProposalWeighed:
-    pair = item.record.theory, item.record.rival
     return ProposalWeighed(
         proposal=item.digest,
         how=how,
@@ -111,75 +107,67 @@ def _weighed(
         information_error=other.information.standard_error,
         own_information=own.information.value,
         own_error=own.information.standard_error,
-        power=other.power_of(*pair),
-        own_power=own.power_of(*pair),
+        power=other.power_of(*item.pair),
+        own_power=own.power_of(*item.pair),
         adopted=False,
     )
 
 
 def _designs_with(
-    evidence: RunEvidence,
-    context: StepContext,
     question: DesignQuestion,
     offers: Sequence[StimulusOffer],
     own: PlannedDesign,
-    record: TrialsProposed,
+    proposed: DesignProposal,
+    rng: np.random.Generator,
 ) -> list[DesignWithProposal]:
     """Designs with proposed trials in them; none where the search asks the same by itself.
 
     Either all proposed trials are asked, in place of those that the search chose last; or a search among its own
     choice and the proposed trials takes those that tell most.
     """
-    assert record.trials is not None
-    stimuli = Stimuli.from_json(context.artifacts.get_json(record.trials))
-    offer = next((item for item in offers if item.archive == record.archive), None)
+    stimuli, domain = proposed.stimuli, question.domain
+    offer = next((item for item in offers if item.archive == proposed.archive), None)
     if offer is None:
         return []
-    if evidence.domain.sequential:
+    if domain.sequential:
         if stimuli.keys == own.chosen.stimuli.keys:
             return []
-        people = simulated_people(evidence.laboratory, context, question, stimuli, 1, PEOPLE)
-        whole = ChosenTrials(stimuli, (0.0,) * len(stimuli), ())
+        people = question.rivals.scores_of_people(stimuli, rng, n_people=PEOPLE)
         made = replace(offer, stimuli=stimuli)
-        return [DesignWithProposal("schedule", len(stimuli), made, whole, people)]
+        return [DesignWithProposal("schedule", len(stimuli), made, asked_whole(stimuli), people)]
     chosen = own.chosen
-    if own.offer.archive != record.archive:
-        chosen = choose_from(evidence, context, question, offer, proposed=False)
-    elif not record.archive:
-        stimuli = with_random_sides(evidence.domain, stimuli, context.rng)
-    there = set(identities(evidence.domain, chosen.stimuli))
-    keys = identities(evidence.domain, stimuli)
+    if own.offer.archive != proposed.archive:
+        chosen = choose_from(question, offer, rng)
+    elif not proposed.archive:
+        stimuli = with_random_sides(domain, stimuli, rng)
+    there = set(identities(domain, chosen.stimuli))
+    keys = identities(domain, stimuli)
     new = [row for row, key in enumerate(keys) if key not in there][: len(chosen.searched)]
     if not new:
         same = chosen is own.chosen
         return [] if same else [DesignWithProposal("whole", len(stimuli), offer, chosen)]
-    return _exchanged(evidence, context, question, offer, chosen, stimuli.take(new))
+    return _exchanged(question, offer, chosen, stimuli.take(new), rng)
 
 
 def _exchanged(
-    evidence: RunEvidence,
-    context: StepContext,
     question: DesignQuestion,
     offer: StimulusOffer,
     chosen: ChosenTrials,
     new: Stimuli,
+    rng: np.random.Generator,
 ) -> list[DesignWithProposal]:
     """A design with new trials in place of some that a search chose: all of them, or those that tell most."""
+    settings = question.settings
     n_searched = len(chosen.searched)
     both = Stimuli.concatenate([chosen.stimuli.take(chosen.searched), new])
     selection = choose_trials(
-        ways_to_answer(evidence, question, offer)(both),
+        question.ways_to_answer(offer, both),
         question.log_prior,
         n_trials=n_searched,
-        rng=context.rng,
+        rng=rng,
         random_share=0.0,
-        costs=costs_of_trials(
-            evidence.config,
-            evidence.domain,
-            both,
-            1 if offer.archive else evidence.config.design.repetitions,
-        ),
-        budget=evidence.config.design.cost.most_per_participant or float("inf"),
+        costs=question.costs(both, 1 if offer.archive else settings.repetitions),
+        budget=settings.cost.most_per_participant or float("inf"),
     )
     gains = dict(zip(selection.rows, selection.information, strict=True))
     whole = (*range(n_searched, len(both)), *range(n_searched - len(new)))

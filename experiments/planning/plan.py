@@ -1,0 +1,238 @@
+"""How many people a design asks, when it stops, and what simulation says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.information import (
+    DesignInformation,
+    information_of_batch,
+    information_of_people,
+)
+from lakatos.experiments.planning.question import DesignQuestion
+from lakatos.experiments.planning.trials import ChosenTrials
+from lakatos.experiments.power import (
+    PowerTable,
+    find_n_of_people,
+    find_n_participants,
+    judge_design,
+    power_of_people,
+    recovery_power,
+    scores_of_people,
+)
+from lakatos.experiments.record import PairPower
+from lakatos.experiments.stopping import StoppingPlan, operate, plan_looks
+from lakatos.experiments.task import Design, Stimuli, StimulusOffer
+from lakatos.traces.digest import Digest
+
+Array = NDArray[Any]
+PEOPLE: Final = 64
+"""Simulated people per theory, where answers depend on earlier ones."""
+
+
+@dataclass(frozen=True)
+class PlannedDesign:
+    """A design with everything that simulation says about it."""
+
+    design: Design
+    n_candidates: int
+    information: DesignInformation
+    powers: tuple[PairPower, ...]
+    accepted: bool
+    reason: str
+    cost: float
+    stopping: StoppingPlan | None
+    stopping_text: str
+    offer: StimulusOffer
+    """From which the trials were chosen."""
+    chosen: ChosenTrials
+
+    @property
+    def name(self) -> str:
+        """Of the experiment, without that of its archive."""
+        return self.design.name.partition(" ")[0]
+
+    def power_of(self, first: Digest, second: Digest) -> float:
+        """The weaker power with which two rivals are told apart; 0 where it tells nothing of them."""
+        for pair in self.powers:
+            if {pair.first, pair.second} == {first, second}:
+                return min(pair.power_first, pair.power_second)
+        return 0.0
+
+
+def plan_design(
+    question: DesignQuestion,
+    number: str,
+    offer: StimulusOffer,
+    chosen: ChosenTrials,
+    people: Array | None,
+    rng: np.random.Generator,
+) -> PlannedDesign:
+    """How many people to ask, when to stop, and whether that tells an open pair apart.
+
+    Args:
+        question: What is to be decided.
+        number: Of the experiment.
+        offer: From which the trials were chosen.
+        chosen: The trials.
+        people: Scores of simulated people, where there are some already.
+        rng: For simulated people and their answers.
+    """
+    settings = question.settings
+    shown = _shown(question, offer, chosen)
+    stimuli, repetitions = shown.stimuli, shown.repetitions
+    if people is None and question.rivals.learns and not offer.pooled:
+        people = question.rivals.scores_of_people(
+            stimuli, rng, repetitions=repetitions, n_people=PEOPLE
+        )
+    answers = [] if people is not None else question.answers(stimuli)
+    table = _power(question, offer, answers, repetitions, people, rng)
+    plan = Design(
+        name=number + (f" {offer.archive}" if offer.archive else ""),
+        stimuli=stimuli,
+        repetitions=repetitions,
+        n_participants=_n_people(question, offer) or table.n_units,
+        random_coverage=shown.random,
+        information=shown.information,
+        archive=offer.archive,
+    )
+    decision = judge_design(
+        table, question.open_pairs, names=question.names, required=settings.power
+    )
+    if people is not None:
+        worth = information_of_people(people, question.log_prior)
+    else:
+        worth = information_of_batch(
+            answers, question.log_prior, rng=rng, n_people=500, repetitions=repetitions
+        )
+    stopping, text = None, ""
+    if settings.stopping.rule == "bayes_factor" and not offer.pooled:
+        if people is None:
+            people = scores_of_people(answers, repetitions, 512, rng)
+        stopping, text = _stopping(question, table, plan.n_participants, people, rng)
+    costs = question.costs(stimuli, repetitions)
+    return PlannedDesign(
+        design=plan,
+        n_candidates=len(offer.stimuli),
+        information=worth,
+        powers=_powers(question, table),
+        accepted=decision.accepted,
+        reason=decision.reason,
+        cost=plan.n_participants * (settings.cost.per_participant + float(costs.sum())),
+        stopping=stopping,
+        stopping_text=text,
+        offer=offer,
+        chosen=chosen,
+    )
+
+
+@dataclass(frozen=True)
+class _ShownTrials:
+    """Trials as people see them: once, or with their options on either side."""
+
+    stimuli: Stimuli
+    information: tuple[float, ...]
+    random: tuple[int, ...]
+    repetitions: int
+
+
+def _shown(question: DesignQuestion, offer: StimulusOffer, chosen: ChosenTrials) -> _ShownTrials:
+    repetitions = offer.repetitions or question.settings.repetitions
+    if not question.shows_both_sides(offer):
+        return _ShownTrials(chosen.stimuli, chosen.information, chosen.random, repetitions)
+    n_trials = len(chosen.stimuli)
+    swapped = question.domain.swap_sides(chosen.stimuli)
+    nothing_new = [0.0 if row not in chosen.random else float("nan") for row in range(n_trials)]
+    return _ShownTrials(
+        Stimuli.concatenate([chosen.stimuli, swapped]),
+        (*chosen.information, *nothing_new),
+        (*chosen.random, *(n_trials + row for row in chosen.random)),
+        repetitions // 2,
+    )
+
+
+def _powers(question: DesignQuestion, table: PowerTable) -> tuple[PairPower, ...]:
+    return tuple(
+        PairPower(
+            first=question.digests[a],
+            second=question.digests[b],
+            power_first=float(table.power[a, b]),
+            power_second=float(table.power[b, a]),
+            separable=table.separates((a, b), question.settings.power),
+        )
+        for a, b in combinations(range(len(question.names)), 2)
+    )
+
+
+def _stopping(
+    question: DesignQuestion,
+    table: PowerTable,
+    n_participants: int,
+    people: Array,
+    rng: np.random.Generator,
+) -> tuple[StoppingPlan, str]:
+    """When collection ends early, and by simulation how often it does so rightly."""
+    settings = question.settings.stopping
+    every = combinations(range(len(question.names)), 2)
+    ties = [pair for pair in every if not table.separates(pair, question.settings.power)]
+    plan = plan_looks(
+        settings.first_look, settings.look_every, n_participants, settings.bayes_factor
+    )
+    found = operate(plan, people, rng, ties=ties)
+    return plan, f"{plan.to_text()}. By simulation: {found.to_text(question.names)}."
+
+
+def _n_people(question: DesignQuestion, offer: StimulusOffer) -> int:
+    """People that a design asks for, 0 where the number is to be found."""
+    wanted = question.settings.participants
+    if question.domain.sequential:  # people are released whole; those not needed now answer later
+        return min(offer.n_participants or wanted, wanted)
+    return offer.n_participants or wanted
+
+
+def _power(
+    question: DesignQuestion,
+    offer: StimulusOffer,
+    answers: Sequence[Array],
+    repetitions: int,
+    people: Array | None,
+    rng: np.random.Generator,
+) -> PowerTable:
+    """Power of the planned people, or of the fewest that have it."""
+    settings, n_participants = question.settings, _n_people(question, offer)
+    most = min(offer.n_participants or settings.most_participants, settings.most_participants)
+    if people is not None:
+        if n_participants:
+            return power_of_people(people, n_participants, rng, n_simulations=100)
+        return find_n_of_people(
+            people,
+            rng,
+            most=most,
+            power=settings.power,
+            pairs=question.open_pairs,
+            n_simulations=200,
+        )
+    if n_participants or offer.pooled:
+        return recovery_power(
+            answers,
+            repetitions,
+            n_participants or most,
+            rng,
+            n_simulations=100,
+            pooled=offer.pooled,
+        )
+    return find_n_participants(
+        answers,
+        repetitions,
+        rng,
+        most=most,
+        power=settings.power,
+        pairs=question.open_pairs,
+        n_simulations=200,
+    )

@@ -1,0 +1,106 @@
+"""What an experiment is to decide between: rivals that can be asked, and which pairs of them are open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.design import both_sides
+from lakatos.experiments.information import outcome_probabilities
+from lakatos.experiments.planning.settings import DesignConfig
+from lakatos.experiments.power import Pair
+from lakatos.experiments.proposal import are_forbidden, costs_of
+from lakatos.experiments.task import Domain, Stimuli, StimulusOffer
+from lakatos.traces.digest import Digest
+
+Array = NDArray[Any]
+CHUNK = 4096
+"""Trials that rivals are asked about at once."""
+
+
+class DesignRivals(Protocol):
+    """Rival theories with the people that the answers so far have taught."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether people of some rival depend on what they did before."""
+
+    def answers(self, stimuli: Sequence[Stimuli]) -> list[list[Array]]:
+        """Per rival and set of stimuli the probabilities ``(n_draws, n_trials, n_options)``."""
+
+    def scores_of_people(
+        self,
+        stimuli: Stimuli,
+        rng: np.random.Generator,
+        *,
+        repetitions: int = 1,
+        n_people: int = 64,
+    ) -> Array:
+        """``(n_rivals, n_people, n_rivals)`` log predictives of simulated people's answers, nats.
+
+        People of each rival in turn go through the stimuli, and every rival scores their answers.
+        """
+
+
+@dataclass(frozen=True)
+class DesignQuestion:
+    """What an experiment is to decide, of which task, and what it may cost."""
+
+    domain: Domain
+    space: Mapping[str, Any]
+    """Of the study: from which trials are made."""
+    settings: DesignConfig
+    rivals: DesignRivals
+    digests: tuple[Digest, ...]
+    """Of the rivals."""
+    names: tuple[str, ...]
+    """Of the rivals, in words."""
+    open_pairs: tuple[Pair, ...]
+    """Pairs of rivals that data have not settled, of which at least one is to be told apart."""
+    log_prior: Array
+    """``(n_rivals,)`` of the rivals for the search: all alike, or two alone."""
+
+    def answers(self, stimuli: Stimuli) -> list[Array]:
+        """Per rival ``(n_draws, n_trials, n_options)``, a few thousand trials at a time."""
+        size = len(stimuli) if self.domain.sequential else CHUNK
+        parts = [
+            stimuli.take(range(start, min(start + size, len(stimuli))))
+            for start in range(0, len(stimuli), size)
+        ]
+        return [np.concatenate(own, axis=1) for own in self.rivals.answers(parts)]
+
+    def shows_both_sides(self, offer: StimulusOffer) -> bool:
+        """Whether each trial is shown with its options on either side, equally often."""
+        return self.settings.sides == "both" and not (
+            offer.archive or self.domain.sequential or self.settings.repetitions % 2
+        )
+
+    def ways_to_answer(self, offer: StimulusOffer, stimuli: Stimuli) -> list[Array]:
+        """Per rival the probability of every way in which all presentations of each trial can be answered."""
+        repetitions = 1 if offer.archive else self.settings.repetitions
+        if not self.shows_both_sides(offer):
+            return [outcome_probabilities(p, repetitions) for p in self.answers(stimuli)]
+        first, second = (
+            [outcome_probabilities(p, repetitions // 2) for p in self.answers(side)]
+            for side in (stimuli, self.domain.swap_sides(stimuli))
+        )
+        return [both_sides(p, q) for p, q in zip(first, second, strict=True)]
+
+    def costs(self, stimuli: Stimuli, repetitions: int) -> Array:
+        """``(n_trials,)`` cost of all of one person's answers to each trial."""
+        cost = self.settings.cost
+        return costs_of(
+            self.domain,
+            stimuli,
+            per_response=cost.per_response,
+            features=cost.features,
+            repetitions=repetitions,
+        )
+
+    def allowed(self, stimuli: Stimuli) -> NDArray[np.int_]:
+        """Rows of the trials that the study does not forbid."""
+        return np.flatnonzero(~are_forbidden(self.domain, stimuli, self.settings.forbidden))

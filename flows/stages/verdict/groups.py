@@ -1,0 +1,122 @@
+"""Stage: whether the leading theories hold for several groups of people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.participants.table import attributes_of
+from lakatos.flows.run.engine import task
+from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.run import Run
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.groups import (
+    GroupedTheory,
+    compare_groups,
+    members_by,
+    said_of_groups,
+)
+from lakatos.theories.record import GroupedScores, GroupsCompared, GroupScore
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
+
+MOST_THEORIES = 3
+"""The leading theories that are compared; each is fitted to everybody and to each group."""
+QUANTILES = np.array([0.1, 0.5, 0.9])
+"""Of people, for each parameter."""
+
+
+@task(name="compare_groups")
+async def compare_by_group(run: Run) -> Recorded[GroupsCompared] | None:
+    """Fit the leading theories to each group of people that the study names, and predict people by others."""
+    by = run.config.validation.groups
+    if not by:
+        return None
+    names = [line.theory for line in run.state.board().standings][:MOST_THEORIES]
+    inputs = [item.digest for item in run.state.experiments.collected.values()]
+    inputs += [run.state.theories.checked[name].digest for name in names]
+
+    def work(context: StepContext) -> GroupsCompared:
+        try:
+            members = _members(run.evidence, by)
+        except TrialsError as error:
+            text = f"Groups by {by} could not be compared: {error}"
+            return GroupsCompared(by=by, n_people={}, theories=(), text=text)
+        return _compared(run.evidence, by, members, names)
+
+    return await run.step("compare_groups", work, returns=GroupsCompared, inputs=inputs)
+
+
+def _members(evidence: RunEvidence, by: str) -> dict[str, list[NDArray[np.bool_]]]:
+    """Who belongs to which group, in each experiment.
+
+    Raises:
+        TrialsError: People cannot be told apart, nothing of that name is known of them, or a group is too small.
+    """
+    page, collected = evidence.config.page, evidence.state.experiments.collected
+    known = [
+        attributes_of(evidence.artifacts, item.record.trials, page.questions, page.language)
+        for item in collected.values()
+    ]
+    if any(evidence.trials(name).pooled for name in collected):
+        raise TrialsError("these are counts of answers, which do not say who gave them.")
+    if not all(by in item for item in known):
+        there = ", ".join(sorted({name for item in known for name in item})) or "nothing"
+        raise TrialsError(f"nothing called {by!r} is known of these people; known is {there}.")
+    labels = [np.array(item[by]) for item in known]
+    return members_by(labels, by, evidence.config.validation.group_cuts)
+
+
+def _compared(
+    evidence: RunEvidence,
+    by: str,
+    members: Mapping[str, Sequence[NDArray[np.bool_]]],
+    names: Sequence[Digest],
+) -> GroupsCompared:
+    trials = [evidence.trials(name) for name in evidence.state.experiments.collected]
+    found: dict[Digest, GroupedTheory] = {}
+    for name in names:
+        try:
+            found[name] = compare_groups(
+                evidence.form(name),
+                trials,
+                members,
+                evidence.laboratory,
+                evidence.config.theories.draws,
+            )
+        except TheoryError:
+            continue  # it does not run on a group's answers alone
+    n_people = {name: sum(int(who.sum()) for who in chosen) for name, chosen in members.items()}
+    told = {evidence.state.theories.name(name): item for name, item in found.items()}
+    people = ", ".join(f"{name} ({n})" for name, n in n_people.items())
+    text = (
+        f"By {by} ({people} people): {said_of_groups(by, told)}"
+        if told
+        else f"Groups by {by} could not be compared: no leading theory runs on a group's answers alone."
+    )
+    scores = tuple(_grouped(name, item) for name, item in found.items())
+    return GroupsCompared(by=by, n_people=n_people, theories=scores, text=text)
+
+
+def _grouped(name: Digest, item: GroupedTheory) -> GroupedScores:
+    gain = item.gain()
+    groups = []
+    for group in item.scores:
+        score, own = item.score(group), item.gain([group])
+        people = {key: prior.quantile(QUANTILES) for key, prior in item.own[group].items()}
+        groups.append(
+            GroupScore(
+                group=group,
+                score=score.value,
+                interval=score.interval,
+                own_numbers=own.value,
+                own_interval=own.interval,
+                people={key: (low, middle, high) for key, (low, middle, high) in people.items()},
+            )
+        )
+    return GroupedScores(
+        theory=name, gain=gain.value, gain_interval=gain.interval, groups=tuple(groups)
+    )

@@ -1,0 +1,108 @@
+"""A study that asks whether its theories hold for several groups of people."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from lakatos.flows.errors import StudyError
+from lakatos.flows.report.report import write_report
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.study import load_study, parse_study
+from lakatos.flows.start import run_study
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "notebook"))
+from small import small_study
+from test_groups import N_EACH, two_groups
+
+STUDY = """
+name = "ages"
+question = "Do young and old people wait alike?"
+domain = "intertemporal"
+seed = 1
+[theories]
+seeds = ["hyperbolic", "exponential"]
+candidates = 4
+successors = 1
+draws = 128
+induction = false
+[design]
+trials = 10
+refused = "cover"
+[participants]
+source = "archival"
+file = "answers.csv"
+[participants.columns]
+participant = "subject"
+response = "choice"
+responses = { later = 1, sooner = 0 }
+attributes = ["group", "age"]
+stimulus = { amounts = ["ss_amount", "ll_amount"], delays_days = ["ss_delay", "ll_delay"] }
+[stop]
+cycles = 1
+least_cycles = 1
+[validation]
+company = false
+groups = "GROUPS"
+[memory]
+winners = false
+"""
+
+
+@pytest.mark.slow
+def test_the_verdict_says_that_groups_differ_in_their_numbers_and_with_which(
+    tmp_path: Path,
+) -> None:
+    two_groups(0.1).to_csv(tmp_path / "answers.csv", index=False)
+    (tmp_path / "study.toml").write_text(STUDY.replace("GROUPS", "group"))
+    concluded = run_study(load_study(tmp_path / "study.toml"), tmp_path / "run", n_workers=1)
+    state, trace = read_state(tmp_path / "run")
+    trace.close()
+    assert state.theories.groups is not None
+    found = state.theories.groups.record
+    assert found.n_people == {"old": N_EACH, "young": N_EACH}
+    assert "the groups differ in their numbers" in found.text
+    assert found.text in concluded.text
+    leader = found.theories[0]
+    assert leader.gain_interval[0] > 0
+    by_name = next(
+        item
+        for item in found.theories
+        if state.theories.name(item.theory) == "Hyperbolic discounting"
+    )
+    rates = {part.group: part.people["discount_rate"][1] for part in by_name.groups}
+    assert 0.005 < rates["young"] < 0.02 < 0.05 < rates["old"] < 0.2
+    page = write_report(tmp_path / "run", tmp_path / "report.html").read_text()
+    assert "Groups of people" in page
+    assert "Gain of numbers of their own" in page
+
+
+def test_what_nobody_knows_of_people_cannot_divide_them(tmp_path: Path) -> None:
+    two_groups(0.1).to_csv(tmp_path / "answers.csv", index=False)
+    (tmp_path / "study.toml").write_text(STUDY.replace("GROUPS", "country"))
+    with pytest.raises(
+        StudyError, match=r"'country' is known of these people; known is group, age"
+    ):
+        load_study(tmp_path / "study.toml")
+    with pytest.raises(StudyError, match="known is nothing"):
+        small_study(validation={"groups": "age"})
+    with pytest.raises(StudyError, match="group_cuts means nothing without groups"):
+        small_study(validation={"group_cuts": [18.0]})
+
+
+def test_a_page_with_conditions_divides_people_by_them() -> None:
+    page = {
+        "participants": {"source": "web"},
+        "page": {"conditions": {"calm": {}, "hurried": {"timeout_ms": 2000}}},
+        "validation": {"groups": "condition"},
+    }
+    study = {"name": "c", "question": "?", "domain": "multiattribute", **page}
+    study["space"] = {"validities": [0.9, 0.7], "levels": [0, 1, 2]}
+    study["theories"] = {"seeds": ["take_the_best", "tallying"]}
+    assert parse_study(study, "a study").validation.groups == "condition"
+    study["validation"] = {"groups": "handedness"}
+    with pytest.raises(StudyError, match="known is condition"):
+        parse_study(study, "a study")
