@@ -4,8 +4,8 @@
     python -m benchmarks.models.trained.strategies table
 
 Each strategy may write `TOKENS` tokens for a world. Every draft that is in the grammar is fitted to the same open
-answers, the best by the search's criterion survives, and the outcome is its distance from the truth on other trials; where
-nothing sound was written, the better one of the two theories that a campaign starts with stays.
+answers, the best by the search's criterion survives, and the outcome is its distance from the truth on other trials;
+where nothing sound was written, the better one of the two theories that a campaign starts with stays.
 
 - *alone*: drafts from one question, one after the other.
 - *duel*: a cautious and a bold role (temperatures 0.4 and 1) with half of the tokens each; the better best survives.
@@ -36,12 +36,12 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.models.trained.answered import AnsweredWorld, paired  # noqa: E402
-from benchmarks.models.trained.measure import (
+from benchmarks.models.trained.measure import (  # noqa: E402
     FIRST_SEED,
     read_result,
     world_of,
     write_result,
-)  # noqa: E402
+)
 from benchmarks.models.trained.serve import TEMPERATURE  # noqa: E402
 from benchmarks.models.trained.worlds import TASKS, ShownAnswers, composition_in  # noqa: E402
 from benchmarks.theories.explanations import wilson  # noqa: E402
