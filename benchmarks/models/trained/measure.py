@@ -1,9 +1,11 @@
 """What the trained writer is worth: whether its proposals enter, and whether they shorten a search.
 
+    python -m benchmarks.models.trained.measure look --writer DATA/writer.pt --worlds 60
     python -m benchmarks.models.trained.measure enter --writer DATA/writer.pt --worlds 20
     python -m benchmarks.models.trained.measure seed --writer DATA/writer.pt --worlds 30
     python -m benchmarks.models.trained.measure table
 
+``look``: whether sources that are written for answers are theories at all, and how much of the truth they name.
 ``enter``: campaigns in which a reviser alone writes theories, paired by world: the trained writer, the same network
 with random weights, and compositions drawn by lot without a look at the answers, as often as they occur in training.
 A proposal passes if it is checked and fitted; it enters if it becomes a rival.
@@ -31,15 +33,25 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.models.trained.answered import STARTS, AnsweredWorld, paired  # noqa: E402
-from benchmarks.models.trained.serve import MODEL, Propose, drawn_by_lot, served, written_by  # noqa: E402
+from benchmarks.models.trained.serve import (  # noqa: E402
+    MODEL,
+    TEMPERATURE,
+    Propose,
+    drawn_by_lot,
+    served,
+    written_by,
+)
 from benchmarks.models.trained.worlds import (  # noqa: E402
     N_PEOPLE,
     SPACES,
     TASKS,
     DrawnTruth,
+    ShownAnswers,
     composition_in,
     contract_source,
     draw_truth,
+    mechanisms_of,
+    simulated_answers,
 )
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.explanations import wilson  # noqa: E402
@@ -231,6 +243,51 @@ def seed(path: Path, worlds: Sequence[int], out: Path) -> None:
         write_result(out, kept)
 
 
+N_LOOKED = 5
+
+
+def look(path: Path, worlds: Sequence[int], out: Path) -> None:
+    """Sources written for the answers of each world: whether they are theories, and how much of the truth they name."""
+    import torch
+
+    from benchmarks.models.trained.network import load_writer, untrained_writer
+
+    torch.set_num_threads(1)
+    trained = load_writer(path)
+    random_weights = untrained_writer(trained.vocabulary, 0)
+    kept = read_result(out)
+    kept["look"] = []
+    for number in worlds:
+        truth, rng = world_of(number), np.random.default_rng([FIRST_SEED, number, 3])
+        shown = simulated_answers(truth, 48, rng)
+        written = {
+            "lot": [drawn_by_lot(shown, rng) for _ in range(N_LOOKED)],
+            "trained": _sources(trained, shown, rng),
+            "untrained": _sources(random_weights, shown, rng),
+        }
+        told = {name: _likeness(truth, sources) for name, sources in written.items()}
+        kept["look"].append({"world": number, "domain": truth.domain, **told})
+        write_result(out, kept)
+
+
+def _sources(writer: Any, shown: ShownAnswers, rng: np.random.Generator) -> list[str]:
+    drafts = writer.write(shown, rng, n=N_LOOKED, temperature=TEMPERATURE)
+    return [item.source for item in drafts]
+
+
+def _likeness(truth: DrawnTruth, sources: Sequence[str]) -> dict[str, float]:
+    """How many sources are theories of the grammar, and the share of mechanisms that these have in common with truth.
+
+    That share is Dice's coefficient: 1 for the same mechanisms, 0 for none in common.
+    """
+    grammar = FAMILIES[truth.domain].grammar
+    true = mechanisms_of(grammar, truth.composition)
+    found = [item for source in sources if (item := composition_in(truth.domain, source))]
+    named = [mechanisms_of(grammar, item) for item in found]
+    likeness = [2 * len(own & true) / max(len(own) + len(true), 1) for own in named]
+    return {"n": len(sources), "n_sound": len(found), "likeness": float(np.mean(likeness or [0.0]))}
+
+
 def table(kept: Mapping[str, Any]) -> dict[str, Any]:
     """Shares and means with 95% intervals; differences are paired by world."""
     found: dict[str, Any] = {"enter": {}, "seed": {}}
@@ -246,6 +303,15 @@ def table(kept: Mapping[str, Any]) -> dict[str, Any]:
                              wilson(total["n_admitted"], total["n_places"])),
                 "best_error": mean_interval([item["best_error"] for item in cells]),
             }  # fmt: skip
+    looked = kept.get("look", [])
+    for arm in ARMS if looked else ():
+        n, n_sound = (sum(item[arm][name] for item in looked) for name in ("n", "n_sound"))
+        likeness = [item[arm]["likeness"] for item in looked]
+        found.setdefault("look", {})[arm] = {
+            "sound": (n_sound, n, wilson(n_sound, n)),
+            "likeness": mean_interval(likeness),
+            "likeness - lot": paired(likeness, [item["lot"]["likeness"] for item in looked]),
+        }
     for domain in (*TASKS, "both"):
         cells = [item for item in kept.get("seed", []) if domain in (item["domain"], "both")]
         if len(cells) > 1:
@@ -285,7 +351,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("enter", "seed", "table"))
+    parser.add_argument("what", choices=("look", "enter", "seed", "table"))
     parser.add_argument("--writer", type=Path)
     parser.add_argument("--worlds", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="world to begin with")
@@ -296,6 +362,8 @@ def main() -> None:
     worlds = range(chosen.first, chosen.first + chosen.worlds)
     if chosen.what == "enter":
         enter(chosen.writer, worlds, chosen.out, chosen.arms, chosen.runs)
+    elif chosen.what == "look":
+        look(chosen.writer, worlds, chosen.out)
     elif chosen.what == "seed":
         seed(chosen.writer, worlds, chosen.out)
     else:
