@@ -336,13 +336,12 @@ def _compared(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             "trained - lot": paired(until["trained"], until["lot"]),
         }
     for name in ("gap", "mean_gap", "gap_of_proposals"):
-        told[name] = {how: mean_interval([item[name] for item in own]) for how, own in by.items()}
-        told[name]["trained - alone"] = paired(
-            *([item[name] for item in by[how]] for how in ("trained", "alone"))
-        )
-        told[name]["trained - lot"] = paired(
-            *([item[name] for item in by[how]] for how in ("trained", "lot"))
-        )
+        values = {how: [item[name] for item in own] for how, own in by.items()}
+        if name == "gap_of_proposals":
+            del values["alone"]
+        told[name] = {how: mean_interval(own) for how, own in values.items()}
+        for other in sorted(values.keys() - {"trained"}):
+            told[name][f"trained - {other}"] = paired(values["trained"], values[other])
     return told
 
 
