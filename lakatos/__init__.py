@@ -9,6 +9,7 @@ From a notebook or a script, `import lakatos` is enough; each function is loaded
     fitted = lakatos.fit(answers, "hyperbolic")          # who its people are
     lakatos.predict(fitted, new_trials)                  # shares of choices in trials that nobody has answered
     lakatos.posterior(answers, "hyperbolic")             # Bayesian inference, as ArviZ has it
+    lakatos.fit_each(answers)                            # person by person: BIC, likelihood per choice
     outcome = lakatos.explain("answers.csv")             # search for a theory of the answers, up to a verdict
     outcome.verdict, outcome.leaderboard, outcome.answers.frame, outcome.theory()
     lakatos.transfer(outcome.theory(), other_answers)    # on other people
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lakatos.flows.notebook.answers import DataDescription, PeoplesAnswers, adopt, describe
     from lakatos.flows.notebook.autora import TheorySearch, sample
+    from lakatos.flows.notebook.each import fit_each
     from lakatos.flows.notebook.groups import GroupComparison, by_group
     from lakatos.flows.notebook.study import StudyOutcome, explain, read_run, run
     from lakatos.flows.notebook.theory import (
@@ -46,6 +48,7 @@ IMPORT_ROOT = Path(__file__).resolve().parent.parent
 _PLACES = {
     "answers": ("DataDescription", "PeoplesAnswers", "adopt", "describe"),
     "autora": ("TheorySearch", "sample"),
+    "each": ("fit_each",),
     "groups": ("GroupComparison", "by_group"),
     "study": ("StudyOutcome", "explain", "read_run", "run"),
     "theory": (
@@ -56,7 +59,7 @@ _PLACES = {
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 __all__ = [  # noqa: RUF022  # in the order in which people need them
     "describe", "adopt", "explain", "run", "read_run", "published", "score", "fit", "predict", "posterior",
-    "transfer", "by_group", "DataDescription", "PeoplesAnswers", "StudyOutcome", "FittedTheory",
+    "fit_each", "transfer", "by_group", "DataDescription", "PeoplesAnswers", "StudyOutcome", "FittedTheory",
     "GroupComparison", "TheorySearch", "sample",
 ]  # fmt: skip
 

@@ -163,6 +163,28 @@ def groups(
 
 
 @app.command()
+def each(
+    answers: AnswerFile,
+    theories: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of published theories, or files; all published by default."),
+    ] = None,
+    halves: Annotated[
+        bool, typer.Option(help="Fit the first half of everybody's answers, and score the second.")
+    ] = False,
+    domain: GuessedDomain = "",
+    out: Out = None,
+) -> None:
+    """Fit theories to each person alone: mean BIC, and likelihood per choice.
+
+    In Python: `lakatos.fit_each(answers, theories)`.
+    """
+    from lakatos.flows.notebook.each import fit_each
+
+    _show(fit_each(str(answers), theories or None, halves=halves, domain=domain), out)
+
+
+@app.command()
 def predict(
     theory: Annotated[str, typer.Argument(help="Name of a published theory, or its file.")],
     trials: Annotated[Path, typer.Argument(help="Table of trials; nobody has to have answered.")],

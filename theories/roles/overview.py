@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 
 from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.record import TheoryChecked, TheoryScored
@@ -73,6 +74,12 @@ def _table_part(
         )
         facts.append(ClaimFact("score", mean, theory, experiment=name))
         facts.append(ClaimFact("squared_error", error, theory, experiment=name))
+    if trials.pooled and part[0] == 1:
+        lines.append(f"answers are counts over {trials.n_people} people, who cannot be told apart")
+    if part[0] == 1:
+        lines.append(
+            f"who knew these shares, and nothing of single people, would score {rounded(_best_of_shares(trials))}"
+        )
     if part[1] > 1:
         lines.append(f"{len(rows)} of {len(counts)} trials; part 1 holds those missed most")
     lines += [f"in every trial: {always}"] if always else []
@@ -96,6 +103,14 @@ def _table_part(
             ]
     title = f"experiment {name}" + (f", part {part[0]} of {part[1]}" if part[1] > 1 else "")
     return Exhibit(title, lines, digest, tuple(facts))
+
+
+def _best_of_shares(trials: Trials) -> float:
+    """Nats per choice of people's own shares: what nothing that says the same of everybody can exceed."""
+    totals = trials.totals
+    return float(
+        -entr(totals / totals.sum(axis=1, keepdims=True).clip(1)).sum(axis=1) @ totals.sum(axis=1)
+    ) / float(totals.sum())
 
 
 def _people_by_trial(trials: Trials) -> NDArray[np.intp]:

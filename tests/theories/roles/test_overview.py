@@ -132,6 +132,17 @@ def test_a_trial_that_few_people_answered_often_says_so() -> None:
         assert words in "\n".join(table.value)
 
 
+def test_a_table_says_what_shares_alone_would_score_and_whether_people_can_be_told_apart() -> None:
+    trials = trials_of(np.array([[0, 1], [0, 1], [0, 0], [0, 0]]))  # one trial certain, one even
+    for table, told in ((trials, False), (replace(trials, pooled=True, n_people=4), True)):
+        (part,) = table_exhibits(
+            DOMAIN, table, DIGEST, {"Tallying": scored(np.full(2, 0.5), 4, 0.0)}, "2.1"
+        )
+        text = "\n".join(part.value)
+        assert f"would score {-np.log(2) / 2:.3g}" in text
+        assert ("counts over 4 people, who cannot be told apart" in text) is told
+
+
 def test_of_pooled_answers_nothing_is_said_about_people() -> None:
     trials = trials_of(np.zeros((2, 4), dtype=np.int64))
     pooled = replace(trials, pooled=True)
