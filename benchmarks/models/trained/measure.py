@@ -1,10 +1,12 @@
 """What the trained writer is worth: whether its proposals enter, and whether they shorten a search.
 
+    python -m benchmarks.models.trained.measure reads --writer DATA/writer.pt --data DATA
     python -m benchmarks.models.trained.measure look --writer DATA/writer.pt --worlds 60
     python -m benchmarks.models.trained.measure enter --writer DATA/writer.pt --worlds 20
     python -m benchmarks.models.trained.measure seed --writer DATA/writer.pt --worlds 30
     python -m benchmarks.models.trained.measure table
 
+``reads``: what the writer makes of answers: how much dearer a source is with the answers of another world.
 ``look``: whether sources that are written for answers are theories at all, and how much of the truth they name.
 ``enter``: campaigns in which a reviser alone writes theories, paired by world: the trained writer, the same network
 with random weights, and compositions drawn by lot without a look at the answers, as often as they occur in training.
@@ -270,6 +272,37 @@ def look(path: Path, worlds: Sequence[int], out: Path) -> None:
         write_result(out, kept)
 
 
+def reads(path: Path, data: Path, out: Path, *, n_batches: int = 4, size: int = 100) -> None:
+    """Nats that a source costs more with the answers of another world in place of its own, on worlds left out."""
+    import torch
+
+    from benchmarks.models.trained.network import load_writer
+    from benchmarks.models.trained.train import read_worlds
+
+    torch.set_num_threads(1)
+    writer, rng = load_writer(path), np.random.default_rng(3)
+    kept = read_result(out)
+    kept["reads"] = {}
+    for domain, worlds in read_worlds(data, writer.vocabulary).items():
+        costs = []
+        for _ in range(n_batches):
+            rows, tokens = worlds.parts()[1].batch(rng, size)
+            table, length = (
+                torch.tensor(rows, dtype=torch.float32),
+                (tokens != 0).sum() / len(tokens),
+            )
+            asked = (TASKS.index(domain), torch.tensor(tokens))
+            with torch.no_grad():
+                both = [
+                    float(writer.loss(asked[0], item, asked[1]))
+                    for item in (table, table.roll(1, 0))
+                ]
+            costs.append([cost * float(length) for cost in both])
+        own, other = np.array(costs).T
+        kept["reads"][domain] = {"own": mean_interval(own), "more": paired(other, own)}
+    write_result(out, kept)
+
+
 def _sources(writer: Any, shown: ShownAnswers, rng: np.random.Generator) -> list[str]:
     drafts = writer.write(shown, rng, n=N_LOOKED, temperature=TEMPERATURE)
     return [item.source for item in drafts]
@@ -350,16 +383,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("look", "enter", "seed", "table"))
+    parser.add_argument("what", choices=("reads", "look", "enter", "seed", "table"))
     parser.add_argument("--writer", type=Path)
     parser.add_argument("--worlds", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="world to begin with")
     parser.add_argument("--arms", nargs="+", default=list(ARMS))
+    parser.add_argument("--data", type=Path, help="folder of the worlds of training")
     parser.add_argument("--runs", type=Path, help="folder in which the campaigns are kept")
     parser.add_argument("--out", type=Path, default=RESULT)
     chosen = parser.parse_args()
     worlds = range(chosen.first, chosen.first + chosen.worlds)
-    if chosen.what == "enter":
+    if chosen.what == "reads":
+        reads(chosen.writer, chosen.data, chosen.out)
+    elif chosen.what == "enter":
         enter(chosen.writer, worlds, chosen.out, chosen.arms, chosen.runs)
     elif chosen.what == "look":
         look(chosen.writer, worlds, chosen.out)
