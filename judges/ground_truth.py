@@ -110,7 +110,7 @@ def simulated_items(
         if len(items) == n_items:
             return items
         n_seen = int(rng.choice(n_trials))
-        seen, settling = _halves(domain, settings, rng, n_seen, max(n_trials))
+        seen, settling = halves(domain, settings, rng, n_seen, max(n_trials))
         candidate, incumbent, third = _authors(family, rng)
         if candidate.theory.digest == incumbent.theory.digest:
             continue
@@ -151,7 +151,7 @@ def _authors(
 
 
 @dataclass(frozen=True)
-class _SettledComparison:
+class ComparedTheories:
     """Two theories, how they did so far, and by how many standard errors the candidate is ahead on later answers."""
 
     candidate: TheoryAuthor
@@ -164,6 +164,13 @@ class _SettledComparison:
     def label(self) -> bool:
         """Whether the candidate is ahead."""
         return self.in_errors > 0
+
+    @property
+    def turned(self) -> ComparedTheories:
+        """The same with candidate and incumbent exchanged."""
+        return ComparedTheories(
+            self.incumbent, self.candidate, (self.so_far[1], self.so_far[0]), -self.in_errors
+        )
 
     def item(
         self, domain: str, problems: tuple[str, ...], people: tuple[str, ...], provenance: str
@@ -193,18 +200,18 @@ def _compared(
     so_far: Trials,
     later: Trials,
     n_draws: int,
-) -> _SettledComparison:
+) -> ComparedTheories:
     """Score both theories on what judges see and on what settles.
 
     Raises:
         TheoryError: One of them cannot run.
     """
     own, other = (
-        [_score(laboratory, author.theory, part, n_draws) for part in (so_far, later)]
+        [scored_on(laboratory, author.theory, part, n_draws) for part in (so_far, later)]
         for author in (candidate, incumbent)
     )
     _, in_errors = favoured([own[1]], [other[1]])
-    return _SettledComparison(candidate, incumbent, (own[0], other[0]), in_errors)
+    return ComparedTheories(candidate, incumbent, (own[0], other[0]), in_errors)
 
 
 def archived_items(
@@ -267,22 +274,24 @@ def _author(family: Family, rng: np.random.Generator, *, machine: bool) -> Theor
     return TheoryAuthor(read_program(family.program(str(rng.choice(sorted(family.seeds))))), False)
 
 
-def _score(
+def scored_on(
     laboratory: Laboratory, theory: Theory, trials: Trials, n_draws: int
 ) -> ScoredExperiment:
+    """What a theory with its declared people makes of some answers."""
     evidence = laboratory.evidence(theory, [trials], n_draws)[0]
     return ScoredExperiment(
         log_predictive(evidence), evidence.probabilities.mean(axis=0), trials.proportions
     )
 
 
-def _halves(
+def halves(
     domain: Domain,
     settings: Mapping[str, Any],
     rng: np.random.Generator,
     n_seen: int,
     n_settling: int,
 ) -> tuple[Stimuli, Stimuli]:
+    """Trials that judges see, and others that settle; schedules where trials are steps of one."""
     if domain.sequential:
         first, second = (domain.candidates(settings, rng, n_seen) for _ in range(2))
         return first, second

@@ -37,6 +37,7 @@ from lakatos.theories.fitting.fit import (
     learn_people,
     score_experiments,
 )
+from lakatos.theories.fitting.screen import SCREEN_DRAWS, score_before_fit
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.prior import Prior
 from lakatos.theories.running.behave import behave
@@ -393,6 +394,20 @@ class Laboratory:
             return evaluate_program(item, trials, self.domain, self._sandbox(), n_draws=n_draws)
 
         return self._map(_or_error(one), [program])[0]
+
+    def scores_before_fit(
+        self, programs: Sequence[TheoryProgram], trials: Sequence[Trials]
+    ) -> list[float | TheoryError]:
+        """What each program says of the answers with its declared people; one that cannot be run yields its error."""
+        check_unmixed(trials)
+        stimuli = [item.stimuli for item in trials]
+
+        def one(program: TheoryProgram) -> float:
+            theory = read_program(program)
+            with TheoryView(theory, self.domain, self._sandbox(), stimuli) as view:
+                return score_before_fit(view.evidence(theory.population(SCREEN_DRAWS), trials))
+
+        return self._map(_or_error(one), programs)
 
     def close(self) -> None:
         """End all sandboxes and the threads that ask them."""

@@ -260,8 +260,13 @@ def _attempt(known: _TrainingRecords, digest: Digest, record: RoleAnswered, befo
         "feedback": tried.reason if tried else record.reason,
         "from": before,
         "to": after,
-        "recovery": before not in ("asked", "cut off") and after == "submitted",
+        "recovery": is_recovery(before, after),
     }
+
+
+def is_recovery(before: str, after: str) -> bool:
+    """Whether a step leads from a draft that was refused, there already or unreadable to one that is fitted."""
+    return after == "submitted" and before.startswith(("refused", "duplicate", "unreadable"))
 
 
 def _tested(known: _TrainingRecords, source: Digest | None) -> tuple[list[Line], float | None]:

@@ -14,8 +14,8 @@ from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.frames import in_kind
 from lakatos.flows.notebook.theory import TheoryLike, adopted, forms_of, left_out
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.fitting.person_fits import PersonFits, fit_each_person
 from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.person_fits import PersonFits, fit_each_person
 from lakatos.theories.transfer import first_half
 
 Array = NDArray[np.float64]

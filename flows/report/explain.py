@@ -24,6 +24,7 @@ from lakatos.judges.gate import GateDecided, GateRegistered, refusal_of, replay
 from lakatos.judges.ground_truth import archived_items, simulated_items
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.record import AnchorTaken
+from lakatos.judges.searched import searched_items
 from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, why_ended
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
@@ -224,6 +225,7 @@ def build_anchor(
     *,
     data: Path | None = None,
     n_workers: int = 1,
+    n_fits: int = 0,
     n_blocks: int = 4,
     n_pairs: int = 3,
     most_experiments: int = 10,
@@ -236,6 +238,8 @@ def build_anchor(
         seed: Of everything.
         data: Folder of the published data sets; None for none.
         n_workers: Theories that run at the same time.
+        n_fits: Of simulated comparisons, elaborations that are fitted and of which the best is compared with the theory
+            that it would replace; 0 compares random edits that nobody fitted.
         n_blocks, n_pairs: As in `judges.ground_truth.archived_items`.
         most_experiments: Of each archive.
 
@@ -246,10 +250,9 @@ def build_anchor(
     for domain in domains:
         rng = np.random.default_rng([seed, *domain.encode()])
         with Laboratory(DOMAINS[domain], n_workers) as laboratory:
+            made = (DOMAINS[domain], FAMILIES[domain], laboratory, rng, n_items)
             if n_items:
-                items += simulated_items(
-                    DOMAINS[domain], FAMILIES[domain], laboratory, rng, n_items
-                )
+                items += searched_items(*made, n_fits) if n_fits else simulated_items(*made)
             for reader in ARCHIVES.values() if data is not None else ():
                 if reader.domain == domain:
                     experiments = load_archive(reader.name, data or Path())[:most_experiments]

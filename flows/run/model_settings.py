@@ -6,7 +6,15 @@ import difflib
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from lakatos.language_models.client import FrozenPart, TokenSampling
 from lakatos.language_models.clients import CLIENTS
@@ -52,6 +60,9 @@ class RolesConfig(FrozenPart):
     """Under which successors are written."""
     drafts: int = Field(6, ge=1, le=16)
     """Rounds of a reviser under each lens in a cycle, to try drafts and look at the answers; the best is submitted."""
+    further: int = Field(0, ge=0, le=19)
+    """Drafts that a reviser may send beside one in a round; a fifth of them all is fitted, the best by a score before
+    any fit. For models that write cheaply what is dear to fit."""
     successors: int = Field(3, ge=0, le=20)
     """Theories of language models that are submitted in a cycle, at most."""
     temperature: float = Field(0.7, ge=0, le=2)
@@ -71,6 +82,12 @@ class RolesConfig(FrozenPart):
     """When a server gives no answer in all tries: stop the run, to be resumed, or go on without that answer."""
     rules: tuple[str, ...] = ()
     """Rules of the study, pinned to every request beside the laboratory's own; a plain paragraph each."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A key that came later is left out where it says nothing, so that earlier runs stay what they were."""
+        value: dict[str, Any] = write(self)
+        return {name: item for name, item in value.items() if name != "further" or item}
 
     @field_validator("lenses", "tools")
     @classmethod

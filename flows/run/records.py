@@ -28,6 +28,7 @@ from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.ledger import LevelDrawn
+from lakatos.judges.preference import PairPreferred
 from lakatos.judges.record import (
     AnchorTaken,
     JudgeBred,
@@ -352,6 +353,7 @@ RECORD_TYPES: RecordTypes = {
         TrialsCollected,
         SealedOpened,
         PairRead,
+        PairPreferred,
         AnchorTaken,
         LabelsExposed,
         JudgeBred,

@@ -110,7 +110,8 @@ class RunState:
     def n_tried(self) -> int:
         """Theories among which the rivals were picked: candidates of searches, and drafts of language models."""
         searched = sum(item.record.n_attempts for item in self.theories.searches)
-        return searched + len(self.roles.tried)
+        passed_over = sum(item.record.n_passed_over for item in self.roles.screened)
+        return searched + len(self.roles.tried) + passed_over
 
     def frozen_advantage(self, first: Digest, second: Digest) -> tuple[ScoreEstimate, int] | None:
         """`prequential_advantage` of one theory over another on all experiments so far."""

@@ -16,6 +16,7 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.fitting.screen import worth_fitting
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.roles.analysis import (
     LIMITS,
@@ -23,14 +24,14 @@ from lakatos.theories.roles.analysis import (
     analysis_tables,
     run_analysis,
 )
-from lakatos.theories.roles.answer import Successor
+from lakatos.theories.roles.answer import SeveralSuccessors, Successor
 from lakatos.theories.roles.draft_report import draft_report
 from lakatos.theories.roles.exhibit import Exhibit
 from lakatos.theories.roles.lens import LENSES
 from lakatos.theories.roles.overview import predicted_shares
 from lakatos.theories.roles.prompt import read_prompt
 from lakatos.theories.roles.question import RoleQuestion
-from lakatos.theories.roles.record import AnalysisMade, SuccessorTried
+from lakatos.theories.roles.record import AnalysisMade, DraftsScreened, SuccessorTried
 from lakatos.theories.roles.tryout import TriedProgram, program_of, try_program
 from lakatos.theories.sandbox.programs import ProgramSandbox
 from lakatos.theories.theory import Theory
@@ -51,6 +52,7 @@ class WorkbenchState:
 
     first: RoleQuestion[Successor]
     tried: tuple[Recorded[SuccessorTried], ...] = ()
+    screened: tuple[Recorded[DraftsScreened], ...] = ()
     analyses: tuple[Recorded[AnalysisMade], ...] = ()
     is_over: bool = False
 
@@ -102,6 +104,12 @@ def _question(
     rounds = f"This is your last round of {config.roles.drafts}."
     if left > 1:
         rounds = f"You have {left} rounds, this one included."
+    if config.roles.further:
+        rounds += (
+            f' Beside "source" you may send up to {config.roles.further} further drafts in "further", each a whole '
+            "theory of another kind: a score with the people that each declares, before any fit, says which fifth of "
+            "them all is fitted."
+        )
     if number == 0:
         return replace(item.first, task=f"{item.first.task} {rounds}")
     return replace(
@@ -112,6 +120,7 @@ def _question(
         inputs=(
             *item.first.inputs,
             *(tried.digest for tried in item.tried),
+            *(found.digest for found in item.screened),
             *(made.digest for made in item.analyses),
         ),
         tools=False,
@@ -128,6 +137,8 @@ def _own_work(artifacts: ArtifactStore, item: WorkbenchState) -> tuple[Exhibit, 
         if best is not None and best.digest != last.digest:
             shown += _told(artifacts, best.record, "your best draft")
         shown += _told(artifacts, last.record, "your last draft")
+    if lines := [line for found in item.screened for line in _passed_over(found.record)]:
+        shown.append(Exhibit("your drafts that were not fitted", lines))
     if len(item.analyses) > 1:
         lines = [
             f"round {made.record.attempt + 1}: {made.record.told}" for made in item.analyses[:-1]
@@ -153,6 +164,20 @@ def _line(record: SuccessorTried) -> str:
     return f"round {record.attempt + 1}, {record.name or 'no name'} ({record.change}): {what}"
 
 
+def _passed_over(record: DraftsScreened) -> list[str]:
+    """What became of the drafts of an answer that were not fitted, the first of them being draft 1."""
+    return [
+        f"round {record.attempt + 1}, draft {place + 1}: "
+        + (
+            f"cannot be run: {reason}"
+            if score is None
+            else f"before any fit {score:.4f} nats per choice"
+        )
+        for place, (score, reason) in enumerate(zip(record.scores, record.reasons, strict=True))
+        if place not in record.fitted
+    ]
+
+
 def _told(artifacts: ArtifactStore, record: SuccessorTried, title: str) -> list[Exhibit]:
     shown = [Exhibit(title, artifacts.get(record.source).decode())]
     if record.report is not None:
@@ -171,24 +196,84 @@ async def _work(
 ) -> WorkbenchState:
     """Try the draft of an answer and make its analysis."""
     answer = reply.value
-    if answer is None or not (answer.source.strip() or answer.analysis.strip()):
+    drafts = [] if answer is None else drafts_of(answer, run.config.roles.further)
+    if answer is None or not (drafts or answer.analysis.strip()):
         return replace(item, is_over=True)
-    tried, analyses = item.tried, item.analyses
-    if answer.source.strip():
-        tried = (*tried, await _try_one(run, cycle, reply, number))
+    tried, screened, analyses = item.tried, item.screened, item.analyses
+    if len(drafts) == 1:
+        tried = (*tried, await _try_one(run, cycle, reply, number, drafts[0]))
+    elif drafts:
+        found = await _screen(run, cycle, reply, number, drafts)
+        screened = (*screened, found)
+        for place in found.record.fitted:
+            own = (found.digest, place)
+            tried = (*tried, await _try_one(run, cycle, reply, number, drafts[place], own))
     if answer.analysis.strip():
         analyses = (*analyses, await _analyse(run, cycle, item, reply, number))
     repeated = sum(found.record.outcome == "duplicate" for found in tried)
     over = answer.done or repeated >= MOST_DUPLICATES
-    return replace(item, tried=tried, analyses=analyses, is_over=over)
+    return replace(item, tried=tried, screened=screened, analyses=analyses, is_over=over)
+
+
+def drafts_of(answer: Successor, most: int) -> list[Successor]:
+    """The drafts that an answer holds, each as an answer with one; ``most`` beside the first."""
+    if isinstance(answer, SeveralSuccessors):
+        return answer.each(most)
+    return [answer] if answer.source.strip() else []
+
+
+async def _screen(
+    run: Run,
+    cycle: int,
+    heard: RoleReply[Successor],
+    attempt: int,
+    drafts: Sequence[Successor],
+) -> Recorded[DraftsScreened]:
+    """Score several drafts before any fit, and say which fifth of them is fitted."""
+    experiments = list(run.state.experiments.collected)
+    programs = [program_of(item, "", ()) for item in drafts]
+
+    def work(context: StepContext) -> DraftsScreened:
+        trials = [run.trials(name) for name in experiments]
+        found = run.laboratory.scores_before_fit(programs, trials)
+        scores = [None if isinstance(item, TheoryError) else round(item, 6) for item in found]
+        return DraftsScreened(
+            cycle=cycle,
+            lens=heard.question.subject,
+            attempt=attempt,
+            answer=heard.answered.digest,
+            sources=tuple(context.artifacts.put(item.source.encode()) for item in programs),
+            scores=tuple(scores),
+            reasons=tuple(str(item) if isinstance(item, TheoryError) else "" for item in found),
+            fitted=worth_fitting(scores),
+        )
+
+    collected = [run.state.experiments.collected[name].digest for name in experiments]
+    return await run.step(
+        "screen",
+        work,
+        returns=DraftsScreened,
+        inputs=[heard.answered.digest, *collected],
+        position={"cycle": cycle, "lens": heard.question.subject, "attempt": attempt},
+    )
 
 
 async def _try_one(
-    run: Run, cycle: int, heard: RoleReply[Successor], attempt: int
+    run: Run,
+    cycle: int,
+    heard: RoleReply[Successor],
+    attempt: int,
+    answer: Successor,
+    screened: tuple[Digest, int] | None = None,
 ) -> Recorded[SuccessorTried]:
-    """Check and fit what was written, one after another, so that the second of two equal sources is a duplicate."""
-    answer, answered = heard.value, heard.answered
-    assert answer is not None
+    """Check and fit a draft, one after another, so that the second of two equal sources is a duplicate.
+
+    Args:
+        run, cycle, heard, attempt: Of the answer.
+        answer: The draft, as an answer with one.
+        screened: Record of the choice among several drafts, and the place of this one.
+    """
+    answered = heard.answered
     lens = heard.question.subject
     program = program_of(
         answer, f"language model {answered.record.model}", _parents(run.state, lens)
@@ -215,16 +300,14 @@ async def _try_one(
         report = None if found.theory is None else _report(run.evidence, found.theory, experiments)
         return _tried_record(context, found, heard, cycle, attempt, report)
 
-    return await run.step(
-        "try",
-        work,
-        returns=SuccessorTried,
-        inputs=[
-            answered.digest,
-            *(run.state.experiments.collected[name].digest for name in experiments),
-        ],
-        position={"cycle": cycle, "lens": lens, "attempt": attempt},
-    )
+    position: dict[str, int | str] = {"cycle": cycle, "lens": lens, "attempt": attempt}
+    inputs = [
+        answered.digest,
+        *(run.state.experiments.collected[name].digest for name in experiments),
+    ]
+    if screened is not None:
+        inputs, position = [*inputs, screened[0]], {**position, "draft": screened[1]}
+    return await run.step("try", work, returns=SuccessorTried, inputs=inputs, position=position)
 
 
 def _report(

@@ -27,7 +27,14 @@ from lakatos.memory.recall import MOST
 from lakatos.memory.record import LessonsRecalled
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.record import Diagnosis, SuccessorSubmitted
-from lakatos.theories.roles.answer import Audit, CaseReading, Statement, Steelman, Successor
+from lakatos.theories.roles.answer import (
+    Audit,
+    CaseReading,
+    SeveralSuccessors,
+    Statement,
+    Steelman,
+    Successor,
+)
 from lakatos.theories.roles.exhibit import (
     Exhibit,
     rounded,
@@ -287,7 +294,7 @@ def _writing(
                 subject=name,
                 task=lens.task,
                 exhibits=(*common, *own, *evidence),
-                answer=Successor,
+                answer=SeveralSuccessors if known.config.roles.further else Successor,
                 inputs=(
                     *case.inputs,
                     *(

@@ -42,8 +42,8 @@ STEPS: Final[Mapping[str, str]] = {
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "theory": (
         "theory_checked", "theory_admitted", "theory_failed", "theory_compared", "theory_scored", "search_finished",
-        "successor_tried", "analysis_made", "successors_proposed", "strategy_chosen", "theories_mapped",
-        "claim_audited", "completeness_measured",
+        "successor_tried", "drafts_screened", "analysis_made", "successors_proposed", "strategy_chosen",
+        "theories_mapped", "claim_audited", "completeness_measured",
     ),
     "experiment": (
         "design_chosen", "preregistration", "recruited", "more_asked", "consent_asked", "answers_arrived",
@@ -53,7 +53,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "diagnosis": ("diagnosis", "case_read", "exactness_weighed"),
     "judge": (
         "epoch_opened", "verdict", "verdict_resolved", "critic_answered", "candidate_decided", "anchor_taken",
-        "anchor_exposed", "judge_bred", "judge_seated", "pair_described", "pair_read",
+        "anchor_exposed", "judge_bred", "judge_seated", "pair_described", "pair_read", "pair_preferred",
         "measured", "epoch_frozen", "gate_registered", "gate_decided", "epoch_committed",
         "epoch_refilled",
     ),

@@ -10,8 +10,8 @@ from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.families import find_family
-from lakatos.theories.fitting.person_fits import fit_each_person
 from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.person_fits import fit_each_person
 from lakatos.theories.theory import read_program
 from lakatos.theories.transfer import first_half
 

@@ -115,6 +115,25 @@ class Successor(Answer):
     """Whether it wants no further round."""
 
 
+class SeveralSuccessors(Successor):
+    """The same with further drafts, of which few are fitted."""
+
+    further: Annotated[
+        tuple[Annotated[str, Field(max_length=6000)], ...], Field(max_length=19)
+    ] = ()
+    """More sources, each whole and another theory; a score before any fit chooses which of all are fitted."""
+
+    def each(self, most: int) -> list[Successor]:
+        """The first draft and so many further ones at most, each once."""
+        sources = dict.fromkeys(item for item in self.further[:most] if item.strip())
+        own = [self] if self.source.strip() else []
+        others = [item for item in sources if item != self.source]
+        return [
+            *own,
+            *(self.model_copy(update={"source": item, "predictions": ()}) for item in others),
+        ]
+
+
 class Audit(Answer):
     """The claim auditor's: what a claim, read by itself, predicts."""
 

@@ -166,6 +166,30 @@ class SuccessorTried(Record):
     """Artifact with what its author is told of it: scores beside other theories', what was learned, what it misses."""
 
 
+class DraftsScreened(Record):
+    """Of several drafts in one answer few are fitted: the best by a score before any fit."""
+
+    kind: Literal["drafts_screened"] = "drafts_screened"
+    version: Literal[1] = 1
+    cycle: int
+    lens: str
+    attempt: int
+    answer: Digest
+    """Record of the answer that holds them."""
+    sources: tuple[Digest, ...]
+    scores: tuple[float | None, ...]
+    """Nats per choice, with the people that each declares; None for a draft that cannot be run."""
+    reasons: tuple[str, ...]
+    """Why a draft cannot be run."""
+    fitted: tuple[int, ...]
+    """Places of those that are fitted."""
+
+    @property
+    def n_passed_over(self) -> int:
+        """Drafts that were looked at and not fitted."""
+        return len(self.sources) - len(self.fitted)
+
+
 def best_drafts(tried: Sequence[SuccessorTried]) -> list[SuccessorTried]:
     """Of each lens and cycle the draft with the best criterion among those that passed, the best first."""
     best: dict[tuple[int, str], SuccessorTried] = {}
@@ -278,6 +302,7 @@ ROLE_RECORDS: RecordTypes = {
         CaseRead,
         SuccessorTried,
         AnalysisMade,
+        DraftsScreened,
         ClaimAudited,
         SuccessorsProposed,
         TrialsProposed,

@@ -10,6 +10,7 @@ from lakatos.theories.roles.record import (
     AnalysisMade,
     CaseRead,
     ClaimAudited,
+    DraftsScreened,
     MatterInvestigated,
     RoleAnswered,
     SuccessorTried,
@@ -31,6 +32,8 @@ class RolesState:
     audited: tuple[Recorded[ClaimAudited], ...] = ()
     tried: tuple[Recorded[SuccessorTried], ...] = ()
     """Drafts of theories."""
+    screened: tuple[Recorded[DraftsScreened], ...] = ()
+    """Drafts that were sent together, before any fit."""
     analyses: tuple[Recorded[AnalysisMade], ...] = ()
     """Of people's answers, by code that language models wrote."""
     trials_proposed: tuple[Recorded[TrialsProposed], ...] = ()
@@ -53,6 +56,7 @@ RULES: Final[StateRules] = {
     CaseRead: keep_all("cases"),
     ClaimAudited: keep_all("audited"),
     SuccessorTried: keep_all("tried"),
+    DraftsScreened: keep_all("screened"),
     AnalysisMade: keep_all("analyses"),
     TrialsProposed: keep_all("trials_proposed"),
     MatterInvestigated: keep_all("investigated"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lakatos.experiments.task import identities
+from lakatos.experiments.task import Trials, identities
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.judging.seats import (
@@ -21,6 +21,7 @@ from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.ground_truth import SETTLED, strata
 from lakatos.judges.judge import JudgeSubmission
 from lakatos.judges.record import PairDescribed
+from lakatos.theories.record import TheoryScored
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.step import Recorded
@@ -53,11 +54,16 @@ def submission_of(evidence: RunEvidence, candidate: Digest, incumbent: Digest) -
 def scored(evidence: RunEvidence, theory: Digest, experiment: str) -> ScoredExperiment:
     """What a theory made of an experiment, from its record."""
     record = evidence.state.theories.scores[theory, experiment].record
+    return scored_from(record, evidence.trials(experiment))
+
+
+def scored_from(record: TheoryScored, trials: Trials) -> ScoredExperiment:
+    """The same from the record itself and the answers."""
     shares = np.asarray(record.proportions).reshape(
         -1, 1 if record.n_options == 2 else record.n_options
     )
     whole = np.hstack([1 - shares, shares]) if record.n_options == 2 else shares
-    return ScoredExperiment(record.left_out.scores, whole, evidence.trials(experiment).proportions)
+    return ScoredExperiment(record.left_out.scores, whole, trials.proportions)
 
 
 def measure(

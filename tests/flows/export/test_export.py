@@ -21,7 +21,7 @@ from lakatos.flows.export.crate import write_crate
 from lakatos.flows.export.evaluation_log import write_logs
 from lakatos.flows.export.markdown import as_markdown
 from lakatos.flows.export.spans import send_spans
-from lakatos.flows.export.training import _credited, write_training
+from lakatos.flows.export.training import _credited, is_recovery, write_training
 from lakatos.flows.report.why import why
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -321,6 +321,17 @@ def test_calls_are_spans_by_the_conventions_and_contents_stay_unless_asked_for()
     with collector() as (endpoint, bodies):
         send_spans(run_of_a_model(), endpoint, contents=True)
     assert any("gen_ai.input.messages" in attributes(span) for span in spans_in(bodies))
+
+
+@pytest.mark.parametrize("before", ["asked", "looked", "submitted", "cut off"])
+def test_a_draft_after_one_that_was_not_refused_is_no_recovery(before: str) -> None:
+    assert not is_recovery(before, "submitted")
+
+
+@pytest.mark.parametrize("before", ["refused: TheoryLintError", "duplicate: this", "unreadable: x"])
+def test_a_draft_after_a_refused_one_is_a_recovery_once_it_is_fitted(before: str) -> None:
+    assert is_recovery(before, "submitted")
+    assert not is_recovery(before, "refused: TheoryLintError")
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ from lakatos.language_models.rehearsal.app import RehearsalSettings
 from lakatos.language_models.rehearsal.serve import running
 from lakatos.theories.roles.record import (
     AnalysisMade,
+    DraftsScreened,
     SuccessorsProposed,
     SuccessorTried,
     TrialsProposed,
@@ -165,3 +166,37 @@ def test_of_proposed_trials_the_bad_are_named_and_the_others_tried(worked: Any) 
 @pytest.mark.long
 def test_the_audit_computes_drafts_and_analyses_anew(worked: Any) -> None:
     assert audit(worked[0], n_workers=1).passed
+
+
+WRONG = FOUND.replace("Odd totals", "Even totals").replace("0.5 + (0.5", "0.5 - (0.5")
+
+
+def sends_several(body: Mapping[str, Any], rng: np.random.Generator) -> str:
+    """Five drafts at once: two guess, one cannot be run, one is the opposite of the rule, the last is the rule."""
+    if task_of(body) == "repair":
+        return json.dumps({"change": "none", "source": "", "predictions": [], "done": True})
+    guesses = [FOUND.replace("% 2", f"% 2 * {scale}") for scale in ("0.0", "0.05")]
+    further = [guesses[1], MISTAKEN, WRONG, FOUND, FOUND.replace("Odd", "Too many")]
+    return json.dumps(
+        {"change": "odd totals", "source": guesses[0], "predictions": [], "further": further}
+    )
+
+
+def test_of_several_drafts_in_one_answer_the_best_fifth_is_fitted(tmp_path: Path) -> None:
+    with running(RehearsalSettings(context_tokens=32768), sends_several) as served:
+        config = small_study(
+            **QUICK,
+            models={"writer": {"base_url": served.base_url, "model": served.model}},
+            roles={"reviser": "writer", "lenses": ["leap"], "max_tokens": 3000, "further": 4},
+            participants={"source": "simulated", "program": HIDDEN},
+        )
+        run_study(config, tmp_path / "bench", n_workers=1)
+    (screened,) = records(tmp_path / "bench", DraftsScreened)
+    assert (len(screened.sources), screened.fitted, screened.scores[2]) == (5, (4,), None)
+    assert "parametres" in screened.reasons[2]
+    (tried,) = records(tmp_path / "bench", SuccessorTried)
+    assert (tried.outcome, tried.source) == ("submitted", screened.sources[4])
+    state, trace = read_state(tmp_path / "bench")
+    trace.close()
+    searched = sum(item.record.n_attempts for item in state.theories.searches)
+    assert state.n_tried == searched + 5

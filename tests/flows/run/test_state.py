@@ -43,6 +43,7 @@ from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.ledger import LevelDrawn
+from lakatos.judges.preference import PairPreferred
 from lakatos.judges.record import (
     AnchorTaken,
     JudgeBred,
@@ -93,6 +94,7 @@ from lakatos.theories.roles.record import (
     BudgetRaised,
     CaseRead,
     ClaimAudited,
+    DraftsScreened,
     MatterInvestigated,
     ModelsChosen,
     RoleAnswered,
@@ -203,6 +205,10 @@ ONE_OF_EACH = {
         outcome="returned",
         told="odd 0.9",
     ),
+    "roles.screened": DraftsScreened(
+        cycle=1, lens="leap", attempt=0, answer=ANY, sources=(ANY, A), scores=(-0.5, None), reasons=("", "no"),
+        fitted=(0,),
+    ),
     "roles.tried": SuccessorTried(
         cycle=1, lens="leap", attempt=0, answer=ANY, model="m", outcome="refused",
         reason="no claim", name="", source=ANY, fitted=None, parents=(), change="", criterion=None, error=None,
@@ -285,7 +291,7 @@ ONE_OF_EACH = {
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
     CodeAccepted,
-    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered,
+    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, PairPreferred,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {

@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from copy import deepcopy
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -421,3 +422,16 @@ class TestPooled:
 
     def test_a_study_that_does_not_pool_is_written_as_before(self):
         assert "pooled" not in parse_study(changed(), "s").model_dump()["participants"]
+
+
+def test_a_later_key_of_roles_changes_no_earlier_study() -> None:
+    models = {"writer": {"base_url": "http://127.0.0.1:1/v1", "model": "m"}}
+    roles = {"reviser": "writer"}
+
+    def study(**sections: Any) -> CampaignConfig:
+        return parse_study(changed(**sections), "s")
+
+    before = study(models=models, roles=roles)
+    assert "further" not in before.model_dump(mode="json")["roles"]
+    assert study(models=models, roles={**roles, "further": 0}).digest == before.digest
+    assert study(models=models, roles={**roles, "further": 4}).digest != before.digest
