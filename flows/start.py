@@ -118,7 +118,7 @@ def _close(run: Run) -> None:
             f"compared on fewer than 2; `lakatos data list {run.folder}` shows the others. Collection goes on, nothing "
             "was ended."
         )
-    close_collection(run, waiting, "the researcher went on with fewer people than planned")
+    close_collection(run.trace, waiting, "the researcher went on with fewer people than planned")
 
 
 def _result(

@@ -31,7 +31,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.power import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem  # noqa: E402
 from lakatos.judges.feature import table  # noqa: E402
-from lakatos.judges.ground_truth import machine_theory  # noqa: E402
+from lakatos.judges.items.ground_truth import machine_theory  # noqa: E402
 from lakatos.judges.judge import JudgeSubmission  # noqa: E402
 from lakatos.judges.preference import SCALES, learn_taste, scaled_features  # noqa: E402
 from lakatos.theories.checks.prediction import read_predictions  # noqa: E402

@@ -4,8 +4,8 @@
     python benchmarks/judges/submitted.py --table    # only sums up what is there
 
 Items of both kinds in four domains: published theories and random edits of them with declared people
-(`judges.ground_truth`), and the best of eight fitted elaborations against the fitted theory that it would replace
-(`judges.searched`); in both as many good as bad, of either origin. A logistic regression of what judges see of the
+(`judges.items.ground_truth`), and the best of eight fitted elaborations against the fitted theory that it would replace
+(`judges.items.searched`); in both as many good as bad, of either origin. A logistic regression of what judges see of the
 evidence (`SEEN`) is learned on the one kind or the other in three domains, and says of the searched items of the fourth
 how likely the candidate is favoured. The parsimony rule learns nothing. Less is better: Brier scores, paired by item.
 """
@@ -34,9 +34,9 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.judges.anchor import AnchorItem  # noqa: E402
 from lakatos.judges.feature import table  # noqa: E402
-from lakatos.judges.ground_truth import simulated_items  # noqa: E402
+from lakatos.judges.items.ground_truth import simulated_items  # noqa: E402
+from lakatos.judges.items.searched import searched_items  # noqa: E402
 from lakatos.judges.rubrics.parsimony import ParsimonyJudge  # noqa: E402
-from lakatos.judges.searched import searched_items  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 

@@ -113,12 +113,12 @@ def shown_pairs(folder: Path, most: int) -> list[ShownPair]:
     known = {frozenset((item.candidate, item.incumbent)) for item, _ in preferences(folder.parent)}
     state, trace = read_state(folder)
     with trace:
-        run = _theories(state, trace)
-        answers, tied = run.answers(), set(run.tied())
-        pairs = [pair for pair in combinations(run.ranked(), 2) if frozenset(pair) not in known]
+        rivals = _theories(state, trace)
+        answers, tied = rivals.answers(), set(rivals.tied())
+        pairs = [pair for pair in combinations(rivals.ranked(), 2) if frozenset(pair) not in known]
         pairs.sort(key=lambda pair: not tied.issuperset(pair))
         return [
-            _shown(run, candidate, incumbent, answers, len(known) + place)
+            _shown(rivals, candidate, incumbent, answers, len(known) + place)
             for place, (incumbent, candidate) in enumerate(pairs[:most])
         ]
 
@@ -130,13 +130,17 @@ def _theories(state: RunState, trace: Trace) -> RunTheories:
 
 
 def _shown(
-    run: RunTheories, candidate: Digest, incumbent: Digest, answers: dict[str, Trials], number: int
+    rivals: RunTheories,
+    candidate: Digest,
+    incumbent: Digest,
+    answers: dict[str, Trials],
+    number: int,
 ) -> ShownPair:
     """A pair, its order decided by lot."""
     lot = int(digest_of([candidate, incumbent, number])[:8], 16) % 2
     order = (candidate, incumbent) if lot else (incumbent, candidate)
-    domain = domain_of(run.config)
-    checked = run.state.theories.checked
+    domain = domain_of(rivals.config)
+    checked = rivals.state.theories.checked
     machine = checked[candidate].record.cycle > 0
     problems = {
         digest_bytes(key)[:16]
@@ -147,22 +151,22 @@ def _shown(
     return ShownPair(
         claims=(checked[order[0]].record.claim, checked[order[1]].record.claim),
         option=last_option(domain, n_options),
-        trials=_foretold(run, order, answers),
+        trials=_foretold(rivals, order, answers),
         first="candidate" if lot else "incumbent",
-        submission=run.submission(candidate, incumbent, answers),
-        strata={"domain": run.config.domain, "origin": "machine" if machine else "human"},
+        submission=rivals.submission(candidate, incumbent, answers),
+        strata={"domain": rivals.config.domain, "origin": "machine" if machine else "human"},
         problems=tuple(sorted(problems)) or tuple(answers),
     )
 
 
 def _foretold(
-    run: RunTheories, order: tuple[Digest, Digest], answers: dict[str, Trials]
+    rivals: RunTheories, order: tuple[Digest, Digest], answers: dict[str, Trials]
 ) -> tuple[ForetoldTrial, ...]:
     """Trials on which two theories differ most."""
-    domain, found = domain_of(run.config), []
+    domain, found = domain_of(rivals.config), []
     for name, trials in answers.items():
         first, second = (
-            predicted_shares(run.state.theories.scores[theory, name].record)[:, -1]
+            predicted_shares(rivals.state.theories.scores[theory, name].record)[:, -1]
             for theory in order
         )
         for row in np.argsort(-np.abs(first - second), kind="stable")[:MOST_TRIALS]:
@@ -215,13 +219,13 @@ def tied_by_taste(folder: Path, taste: PersonalTaste) -> list[TiedTheory]:
     """The leader of a run and what data do not tell from it, the most plausible first; none where nothing is tied."""
     state, trace = read_state(folder)
     with trace:
-        run = _theories(state, trace)
-        answers, tied = run.answers(), run.tied()
+        rivals = _theories(state, trace)
+        answers, tied = rivals.answers(), rivals.tied()
         found = [
             TiedTheory(
                 state.theories.name(name),
                 name == tied[0],
-                _mean_taste(run, taste, name, tied, answers),
+                _mean_taste(rivals, taste, name, tied, answers),
             )
             for name in (tied if len(tied) > 1 else [])
         ]
@@ -229,7 +233,7 @@ def tied_by_taste(folder: Path, taste: PersonalTaste) -> list[TiedTheory]:
 
 
 def _mean_taste(
-    run: RunTheories,
+    rivals: RunTheories,
     taste: PersonalTaste,
     name: Digest,
     tied: Sequence[Digest],
@@ -237,5 +241,5 @@ def _mean_taste(
 ) -> float:
     others = [other for other in tied if other != name]
     return float(
-        np.mean([taste.plausibility(run.submission(name, other, answers)) for other in others])
+        np.mean([taste.plausibility(rivals.submission(name, other, answers)) for other in others])
     )

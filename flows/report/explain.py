@@ -21,10 +21,10 @@ from lakatos.judges.calibration import JudgeCalibration, calibration
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered, refusal_of, replay
-from lakatos.judges.ground_truth import archived_items, simulated_items
+from lakatos.judges.items.ground_truth import archived_items, simulated_items
+from lakatos.judges.items.searched import searched_items
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.record import AnchorTaken
-from lakatos.judges.searched import searched_items
 from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, why_ended
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
@@ -240,7 +240,7 @@ def build_anchor(
         n_workers: Theories that run at the same time.
         n_fits: Of simulated comparisons, elaborations that are fitted and of which the best is compared with the theory
             that it would replace; 0 compares random edits that nobody fitted.
-        n_blocks, n_pairs: As in `judges.ground_truth.archived_items`.
+        n_blocks, n_pairs: As in `judges.items.ground_truth.archived_items`.
         most_experiments: Of each archive.
 
     Raises:

@@ -203,7 +203,7 @@ async def collect_people(
 
     A table that exists already is made anew where people withdrew or joined; all that rested on it is then stale.
     """
-    collection = _collection(run, plan, asked)
+    collection = _collection(run.trace, plan, asked)
     if collection.is_over:
         people = _take_people(run, collection, wanted_in(run, collection.name, collection.design))
     else:
@@ -222,7 +222,8 @@ async def collect_people(
         asked_people = {item.digest for item in before}
         kept = [item for item in kept if item.digest in asked_people]
     if len(kept) < 2:
-        _check_sessions_count(run, collection.name, len(kept), len(people.everybody))
+        if run.config.participants.source == LANGUAGE_MODEL:
+            raise _too_few_sessions(run.folder, collection.name, len(kept), len(people.everybody))
         return people.waiting
     found = await _make_table(run, cycle, collection, people.everybody, kept)
     # Nobody new: a place that becomes free now, because somebody's session is erased, is not given away.
@@ -235,15 +236,13 @@ async def collect_people(
 
 
 def _collection(
-    run: Run, plan: Recorded[Preregistration], asked: Recorded[PeopleRecruited]
+    trace: Trace, plan: Recorded[Preregistration], asked: Recorded[PeopleRecruited]
 ) -> _Collection:
     name = plan.record.experiment
-    tables = [item for item in run.trace.records(TrialsCollected) if item.record.experiment == name]
-    closed = (
-        item for item in run.trace.records(CollectionClosed) if item.record.experiment == name
-    )
-    design = _design(run.trace.artifacts, plan.record)
-    key = key_of(run.trace, asked)
+    tables = [item for item in trace.records(TrialsCollected) if item.record.experiment == name]
+    closed = (item for item in trace.records(CollectionClosed) if item.record.experiment == name)
+    design = _design(trace.artifacts, plan.record)
+    key = key_of(trace, asked)
     return _Collection(plan, asked, key, design, tuple(tables), next(closed, None))
 
 
@@ -288,18 +287,13 @@ def _take_people(run: Run, collection: _Collection, wanted: int) -> _People:
     return _People(people, _kept(run, collection.plan, people), waiting)
 
 
-def _check_sessions_count(run: Run, name: str, n_kept: int, n_people: int) -> None:
-    """Fewer than two people cannot be compared; where a language model answers, nobody else will come.
-
-    Raises:
-        FlowError: A language model answers.
-    """
-    if run.config.participants.source == LANGUAGE_MODEL:
-        raise FlowError(
-            f"{n_kept} of {n_people} sessions of the language model in experiment {name} count, and theories "
-            f"cannot be compared on fewer than 2; `lakatos data list {run.folder}` shows how the others ended. Use a "
-            "model that answers, or other exclusions, in a new run."
-        )
+def _too_few_sessions(folder: Path, name: str, n_kept: int, n_people: int) -> FlowError:
+    """Fewer than two people cannot be compared, and where a language model answers nobody else will come."""
+    return FlowError(
+        f"{n_kept} of {n_people} sessions of the language model in experiment {name} count, and theories "
+        f"cannot be compared on fewer than 2; `lakatos data list {folder}` shows how the others ended. Use a "
+        "model that answers, or other exclusions, in a new run."
+    )
 
 
 async def _make_table(
@@ -314,7 +308,7 @@ async def _make_table(
     kept = sorted(kept, key=lambda item: (item.record.person, item.digest))
     inputs = [plan.digest, collection.asked.digest, *(item.digest for item in kept)]
     position: dict[str, int | str] = {"cycle": cycle, "experiment": collection.name}
-    if n_displaced := _displace(run, collection.tables, inputs, people):
+    if n_displaced := _displace(run.trace, collection.tables, inputs, people):
         position["displaced"] = n_displaced
 
     def take(context: StepContext) -> TrialsCollected:
@@ -451,7 +445,7 @@ def deliver(run: Run, plan: Preregistration, key: Digest) -> int:
 
 
 def _displace(
-    run: Run,
+    trace: Trace,
     tables: Sequence[Recorded[TrialsCollected]],
     inputs: Sequence[Digest],
     people: Sequence[Recorded[AnswersArrived]],
@@ -460,16 +454,16 @@ def _displace(
 
     A table that holds somebody who withdrew is stale already, with all that rests on it.
     """
-    gone = erased(run.trace)
+    gone = erased(trace)
     n_displaced = 0
     for table in tables:
-        event = run.trace.journal.find_record(table.digest)
+        event = trace.journal.find_record(table.digest)
         assert event is not None
         if table.digest in gone:
             n_displaced += 1
         elif not gone.intersection(event.inputs) and list(event.inputs) != list(inputs):
             new = [item.digest for item in people if item.digest not in event.inputs]
-            run.trace.record(
+            trace.record(
                 Tombstone(
                     target=table.digest,
                     reason=f"the people of experiment {table.record.experiment} changed",

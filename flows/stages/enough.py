@@ -101,10 +101,10 @@ def command_to_stop(folder: Path, experiment: str) -> str:
 
 
 def close_collection(
-    run: Run, waiting: AnswersAwaited, reason: str, *, n_decided: int = 0
+    trace: Trace, waiting: AnswersAwaited, reason: str, *, n_decided: int = 0
 ) -> Recorded[CollectionClosed]:
     """Go on with the people who have answered; ``n_decided`` of them by a preregistered rule, 0 without one."""
-    return run.trace.record(
+    return trace.record(
         CollectionClosed(
             experiment=waiting.experiment,
             n_completed=waiting.n_completed,
@@ -160,7 +160,7 @@ def stop_early(
         f"{run.state.theories.name(rivals[found.winner])} had a Bayes factor of at least "
         f"{chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
     )
-    return close_collection(run, waiting, reason, n_decided=found.n_participants)
+    return close_collection(run.trace, waiting, reason, n_decided=found.n_participants)
 
 
 def before_stop(

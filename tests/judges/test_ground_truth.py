@@ -12,8 +12,8 @@ from lakatos.judges.anchor import AnchorItem, components
 from lakatos.judges.description import ScoredExperiment, describe, favoured
 from lakatos.judges.errors import AnchorError
 from lakatos.judges.feature import FEATURES, features_of
-from lakatos.judges.ground_truth import archived_items, machine_theory, simulated_items
-from lakatos.judges.searched import searched_items
+from lakatos.judges.items.ground_truth import archived_items, machine_theory, simulated_items
+from lakatos.judges.items.searched import searched_items
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.scoring.score import UnitScores

@@ -26,7 +26,7 @@ from lakatos.judges.anchor import (
 )
 from lakatos.judges.errors import AnchorError
 from lakatos.judges.feature import FEATURES, features_of
-from lakatos.judges.ground_truth import simulated_items
+from lakatos.judges.items.ground_truth import simulated_items
 from lakatos.judges.ledger import level_of
 from lakatos.judges.paired import fewest_units
 from lakatos.judges.record import AnchorTaken

@@ -18,7 +18,7 @@ from lakatos.flows.stages.judging.seats import (
 from lakatos.judges.anchor import AnchorItem
 from lakatos.judges.description import ScoredExperiment, describe, favoured
 from lakatos.judges.erasure import JudgeMeasured
-from lakatos.judges.ground_truth import SETTLED, strata
+from lakatos.judges.items.ground_truth import SETTLED, strata
 from lakatos.judges.judge import JudgeSubmission
 from lakatos.judges.record import PairDescribed
 from lakatos.theories.record import TheoryScored

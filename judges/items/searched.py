@@ -1,7 +1,7 @@
 """Anchor items of what searches submit: the best of several fitted candidates against the theory it would replace.
 
 A theory that was chosen among many because it fits looks better than it is, which one made by lot does not; and a
-campaign's theories have learned who their people are. Other items of simulated people: `judges.ground_truth`.
+campaign's theories have learned who their people are. Other items of simulated people: `judges.items.ground_truth`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lakatos.experiments.task import Domain, Trials
 from lakatos.judges.anchor import AnchorItem
 from lakatos.judges.description import ScoredExperiment
 from lakatos.judges.errors import AnchorError
-from lakatos.judges.ground_truth import (
+from lakatos.judges.items.ground_truth import (
     N_DRAWS,
     SETTINGS,
     SETTLED,
@@ -59,7 +59,7 @@ def searched_items(
     best of these is compared with the published one on other trials and other people. Either is the candidate.
 
     Args:
-        domain, family, laboratory, rng, n_items: As in `judges.ground_truth.simulated_items`.
+        domain, family, laboratory, rng, n_items: As in `judges.items.ground_truth.simulated_items`.
         n_fits: Elaborations of which the best is submitted.
         n_trials, n_people: Of what judges see, drawn from these.
         n_settling: People behind the label.

@@ -1,0 +1,1 @@
+"""Items of anchor sets whose outcome is known: simulated people, edits by lot, and what searches submit."""
