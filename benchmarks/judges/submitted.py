@@ -4,10 +4,11 @@
     python benchmarks/judges/submitted.py --table    # only sums up what is there
 
 Items of both kinds in four domains: published theories and random edits of them with declared people
-(`judges.items.ground_truth`), and the best of eight fitted elaborations against the fitted theory that it would replace
-(`judges.items.searched`); in both as many good as bad, of either origin. A logistic regression of what judges see of the
-evidence (`SEEN`) is learned on the one kind or the other in three domains, and says of the searched items of the fourth
-how likely the candidate is favoured. The parsimony rule learns nothing. Less is better: Brier scores, paired by item.
+(`judges.items.ground_truth`), and the best of eight fitted elaborations against the theory that it would replace
+(`judges.items.searched`); in both as many good as bad, of either origin. A logistic regression of what judges see of
+the evidence (`SEEN`) is learned on the one kind or the other in three domains, and says of the searched items of
+the fourth how likely the candidate is favoured. The parsimony rule learns nothing. Less is better: Brier
+scores, paired by item.
 """
 
 from __future__ import annotations
