@@ -22,6 +22,7 @@ from lakatos.theories.checks.exam import ExamStep
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
+from lakatos.theories.prior import draw_population
 from lakatos.theories.running.behave import behave
 from lakatos.theories.running.sequence import log_likelihood_of_all
 from lakatos.theories.sandbox.client import Sandbox
@@ -389,7 +390,9 @@ def experiment(name: str, sandbox: Sandbox) -> Trials:
     rng = np.random.default_rng(3)
     rows = np.tile(np.arange(len(stimuli)), (N_PEOPLE, 1))
     order = rows if domain.sequential else rng.permuted(rows, axis=1)[:, :30]
-    people = {key: values[:N_PEOPLE] for key, values in truth.population(16).items()}
+    # People with whom pooling others' lessons gains; with most it does not, and is refused all the same.
+    drawn = draw_population(truth.priors, 16, np.random.default_rng(1))
+    people = {key: values[:N_PEOPLE] for key, values in drawn.items()} or {"": np.zeros(N_PEOPLE)}
     behaviour = behave(truth, domain, sandbox, people, stimuli, order, rng)
     return as_trials("the study's", stimuli, order, behaviour, domain.n_options(stimuli))
 

@@ -190,7 +190,9 @@ class TestAttributes:
     @pytest.mark.parametrize("ages", [[5.0, 30.0], [5.0, np.nan, 8.0]])
     def test_are_one_finite_number_for_each_person(self, ages):
         columns = self.TRIALS.to_json() | {"attributes": {"age_years": ages}}
-        with pytest.raises(TrialsError, match="'age_years' must be a finite number for each of 3"):
+        with pytest.raises(
+            TrialsError, match="'age_years' must be a finite number, or a word, for each of 3"
+        ):
             Trials.from_json(columns)
 
 
