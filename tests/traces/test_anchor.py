@@ -15,8 +15,14 @@ from lakatos.traces.errors import HeadError
 from lakatos.traces.head import write_head
 from lakatos.traces.verify import verify
 
-TODAY = datetime.now(UTC)
-TOMORROW = TODAY + timedelta(days=1)
+
+def days_of_last_head() -> tuple[datetime, datetime]:
+    """The moment at which the newest head was signed, and the same a day later; tests may run over midnight."""
+    kept = (
+        item for path in heads.second_place().glob("*.jsonl") for item in heads.kept_heads(path)
+    )
+    signed = max(datetime.fromisoformat(item.time_utc) for item in kept)
+    return signed, signed + timedelta(days=1)
 
 
 @pytest.fixture(autouse=True)
@@ -32,27 +38,29 @@ def times_of(folder, types):
 def test_a_day_that_is_over_is_anchored_once_and_its_heads_pass(filled, types) -> None:
     folder = filled("run", 3)
     write_head(folder, begins=True)
+    today, tomorrow = days_of_last_head()
     with pytest.raises(HeadError, match="is not over"):
-        write_anchor(TODAY.date(), now=TODAY)
-    path = write_anchor(TODAY.date(), now=TOMORROW)
+        write_anchor(today.date(), now=today)
+    path = write_anchor(today.date(), now=tomorrow)
     told = json.loads(path.read_text())
     assert len(told["heads"]) == 1
     assert path.name.removesuffix(".json") == told["day"]
-    assert write_anchor(TODAY.date(), now=TOMORROW) == path
+    assert write_anchor(today.date(), now=tomorrow) == path
     assert times_of(folder, types).ok
 
 
 def test_a_head_that_says_a_day_whose_anchor_does_not_name_it_was_backdated(filled, types) -> None:
     """The laboratory itself sets its clock back and makes a whole run anew, with its own key."""
     write_head(filled("honest", 3), begins=True)
-    published = write_anchor(TODAY.date(), now=TOMORROW)
+    today, tomorrow = days_of_last_head()
+    published = write_anchor(today.date(), now=tomorrow)
     late = filled("late", 3)
     write_head(late, begins=True)
     found = times_of(late, types)
     assert not found.ok
     assert "it was made later and backdated" in found.detail
     with pytest.raises(HeadError, match="may have been published and is left as it is"):
-        write_anchor(TODAY.date(), now=TOMORROW)
+        write_anchor(today.date(), now=tomorrow)
     assert len(json.loads(published.read_text())["heads"]) == 1
 
 
