@@ -3,6 +3,9 @@
     python benchmarks/theories/transfer.py      # resumes where it stopped; benchmarks/results/theories/transfer.json
     python benchmarks/theories/transfer.py --only multiattribute
 
+Games are divided by whether either player has a row or column that pays more whatever the other does; people who learn
+by age. Of each experiment of the two-step and probability data some people are drawn by a fixed seed (`N_PEOPLE`).
+
 Each cell is a pair of sources and a target: answers that had no part in anything. On the sources a search of the
 grammar, from all published theories of the domain, names a theory; the published theories are fitted to the same
 answers, and the one that is best there (experiments left out in turn) is the textbook's; generic learners learn from
@@ -19,6 +22,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +35,7 @@ from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.archives.fetch import find_reader, load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.domains.games import dominant_row  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
@@ -49,11 +54,18 @@ from lakatos.theories.transfer import relearned  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "transfer.json"
 N_CANDIDATES, N_DRAWS = 40, 256
+N_CANDIDATES_LEARNING = 16
+"""Of people who learn, whose answers must be walked through."""
+N_PEOPLE = 24
+"""Drawn of each experiment in which people learn."""
 FIELDS = ("group", "source", "target")
 
 
 def pairs() -> Iterator[tuple[str, str, str]]:
-    """Group, source and target, each ``data set`` or ``data set/experiment``; ``-name`` is all but that experiment."""
+    """Group, source and target, each ``data set``, or ``data set/experiment`` with ``*`` for any.
+
+    ``data set/kind/-name`` is all of a kind but that experiment; of games, "dominance" and "no dominance" are kinds.
+    """
     autocog = "multiattribute_autocog"
     for kind, n_parts in (("cardinal", 5), ("binary", 5)):
         for part in range(1, n_parts + 1):
@@ -66,16 +78,28 @@ def pairs() -> Iterator[tuple[str, str, str]]:
     for number in range(1, 6):
         name, data = f"framing-{number}", "intertemporal_ericson2015"
         yield "intertemporal", f"{data}/framing/-{name}", f"{data}/{name}"
+    yield "games", "games_zhu2024/dominance", "games_zhu2024/no dominance"
+    yield "games", "games_zhu2024/no dominance", "games_zhu2024/dominance"
+    ages = "learning_probability_thoma2025"
+    yield "learning, ages", f"{ages}/*-children", f"{ages}/*-adults"
+    yield "learning, ages", f"{ages}/*-adults", f"{ages}/*-children"
+    later, by_age = "learning_two_step_shahar2019", "learning_two_step_nussenbaum2020"
+    yield "learning, two steps", later, by_age
+    yield "learning, two steps", by_age, later
 
 
 def read(place: str, data: Path) -> list[Trials]:
     """The experiments that a place of `pairs` stands for."""
     name, *rest = place.split("/")
     trials = load_archive(name, data)
+    if name.startswith("games"):
+        return [games_of_kind(trials[0].in_counts(), solvable=rest == ["dominance"])]
+    if name.startswith("learning"):
+        trials = [some_people(item) for item in trials]
     if not rest:
         return list(trials)
     if len(rest) == 1:
-        return [item for item in trials if item.experiment == rest[0]]
+        return [item for item in trials if fnmatch(item.experiment, rest[0])]
     kind, left_out = rest
     return [
         item
@@ -84,11 +108,38 @@ def read(place: str, data: Path) -> list[Trials]:
     ]
 
 
+def games_of_kind(trials: Trials, *, solvable: bool) -> Trials:
+    """Counts of the games in which either player has a dominant choice, or of all others."""
+    seen = trials.stimuli
+    own, others = dominant_row(seen["own"]), dominant_row(seen["other"].swapaxes(1, 2))
+    chosen = ((own != 0) | (others != 0)) == solvable
+    kept = chosen[trials.trial]
+    return replace(
+        trials,
+        experiment="dominance" if solvable else "no dominance",
+        stimuli=seen.take(np.flatnonzero(chosen)),
+        participant=trials.participant[kept],
+        trial=(np.cumsum(chosen) - 1)[trials.trial[kept]],
+        response=trials.response[kept],
+        count=trials.count[kept],
+    )
+
+
+def some_people(trials: Trials) -> Trials:
+    """At most `N_PEOPLE` of them, drawn by a fixed seed."""
+    rng = np.random.default_rng(1)
+    chosen = np.zeros(trials.n_participants, dtype=bool)
+    chosen[rng.permutation(trials.n_participants)[:N_PEOPLE]] = True
+    return trials.of_people(chosen)
+
+
 def named_theory(laboratory: Laboratory, trials: Sequence[Trials]) -> Theory:
     """What a search of the grammar submits, pruned, with the people that the answers taught."""
     family = FAMILIES[laboratory.domain.name]
     starts = tuple(SearchStart(None, composition) for _, composition in family.seeds.values())
-    brief = AdvocateBrief(starts, n_candidates=len(starts) + N_CANDIDATES, n_successors=1)
+    learns = laboratory.domain.sequential
+    n_candidates = len(starts) + (N_CANDIDATES_LEARNING if learns else N_CANDIDATES)
+    brief = AdvocateBrief(starts, n_candidates=n_candidates, n_successors=1)
     advocate, rng = GrammarAdvocate(family.grammar), np.random.default_rng(0)
     fits = FittedCompositions(laboratory, family.grammar, trials, n_draws=128)
     proposal = advocate.revise(brief, fits.evaluate, rng)
@@ -165,7 +216,6 @@ def summary(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         own = [item for item in cells if item["group"] == group]
         line: dict[str, Any] = {"n": len(own)}
         for key in (
-            "ahead_of_within",
             "ahead_of_textbook",
             "ahead_of_best_there",
             "ahead_of_learner",
