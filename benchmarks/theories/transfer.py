@@ -91,7 +91,7 @@ def pairs() -> Iterator[tuple[str, str, str]]:
 def read(place: str, data: Path) -> list[Trials]:
     """The experiments that a place of `pairs` stands for."""
     name, *rest = place.split("/")
-    trials = load_archive(name, data)
+    trials: Sequence[Trials] = load_archive(name, data)
     if name.startswith("games"):
         return [games_of_kind(trials[0].in_counts(), solvable=rest == ["dominance"])]
     if name.startswith("learning"):
