@@ -24,6 +24,7 @@ from lakatos.theories.checks.check import load_theory
 from lakatos.theories.checks.claim import check_claim
 from lakatos.theories.checks.claim_exam import check_clauses
 from lakatos.theories.checks.clause_check import TriedClause
+from lakatos.theories.checks.exchange_check import try_exchanges
 from lakatos.theories.checks.prediction import ClaimPrediction, ClaimReport
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fitting.evaluate import EvaluatedComposition, evaluate, evaluate_program
@@ -120,6 +121,14 @@ class Laboratory:
         """Try what a theory says at its learned numbers on trials; see `theories.checks.claim_exam.check_clauses`."""
         return self._pool.submit(
             lambda: check_clauses(theory, self.domain, self._sandbox(), trials=trials, numbers=True)
+        ).result()
+
+    def try_exchanges(
+        self, theory: Theory, grammar: Grammar, trials: Sequence[Stimuli]
+    ) -> list[TriedClause]:
+        """Try what a theory says without a number; see `theories.checks.exchange_check.try_exchanges`."""
+        return self._pool.submit(
+            lambda: try_exchanges(theory, grammar, self.domain, self._sandbox(), trials)
         ).result()
 
     def duplicate(

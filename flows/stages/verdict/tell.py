@@ -108,7 +108,11 @@ def _try_clauses(
     if not evidence.domain.sequential:
         some = [item.take(rng.permutation(len(item))[:MOST_TRIALS]) for item in asked]
     try:
-        return evidence.laboratory.check_clauses(theory, some)
+        tried = evidence.laboratory.check_clauses(theory, some)
+        return [
+            *tried,
+            *evidence.laboratory.try_exchanges(theory, evidence.family.grammar, some),
+        ]
     except TheoryError:
         return []
 
