@@ -37,6 +37,7 @@ from benchmarks.theories import (  # noqa: E402
     fourth_blind_rules,
     outside_rules,
     second_blind_rules,
+    seventh_blind_rules,
     sixth_blind_rules,
     third_blind_rules,
 )
@@ -52,6 +53,7 @@ SEEDS = {
     "risky": ("expected_value", "cumulative_prospect_theory"),
     "intertemporal": ("exponential", "hyperbolic"),
     "learning": ("rescorla_wagner", "win_stay_lose_shift"),
+    "offers": ("logit", "lexicographic"),
 }
 """First rivals; the search may use all of the domain's mechanisms."""
 SPACES = {
@@ -59,6 +61,7 @@ SPACES = {
     "risky": {},
     "intertemporal": {},
     "learning": {"task": "reversal", "n_steps": 60},
+    "offers": {},
 }
 
 
@@ -199,6 +202,7 @@ ALL = {
     **fourth_blind_rules.FOURTH_BLIND,
     **fifth_blind_rules.FIFTH_BLIND,
     **sixth_blind_rules.SIXTH_BLIND,
+    **seventh_blind_rules.SEVENTH_BLIND,
 }
 SETS = {
     "unnamed": tuple(RULES),
@@ -210,6 +214,7 @@ SETS = {
     "fourth blind": tuple(fourth_blind_rules.FOURTH_BLIND),
     "fifth blind": tuple(fifth_blind_rules.FIFTH_BLIND),
     "sixth blind": tuple(sixth_blind_rules.SIXTH_BLIND),
+    "seventh blind": tuple(seventh_blind_rules.SEVENTH_BLIND),
 }
 
 
