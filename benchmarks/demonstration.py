@@ -1,7 +1,7 @@
 """The demonstration as a user starts it: time on the clock, processor seconds by part, memory, and what it found.
 
     python benchmarks/demonstration.py                # benchmarks/results/demonstration.json
-    python benchmarks/demonstration.py --study FILE
+    python benchmarks/demonstration.py --study FILE   # with `--engine none --workers 1`; also of published data
 
 Processor seconds are those of a control group (`cpuacct`, or version 2) that the command is started in, so that
 every process counts: the children of sandboxes live for milliseconds, and those that are killed are missed by `time`.
@@ -37,6 +37,7 @@ from benchmarks.memory_use import memory_mib  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
+from lakatos.theories.record import SearchFinished  # noqa: E402
 from lakatos.traces.journal import INTENT  # noqa: E402
 from lakatos.traces.step import Trace  # noqa: E402
 
@@ -191,18 +192,29 @@ def outcome_of(run: Path) -> dict[str, Any]:
     state, trace = read_state(run)
     trace.close()
     assert state.campaign.concluded is not None
-    assert state.campaign.truth is not None
-    verdict, truth = state.campaign.concluded.record, state.campaign.truth.record
+    verdict = state.campaign.concluded.record
     leader = state.theories.checked[verdict.leader].record
-    return {
+    told = {
         "leader": leader.name,
         "author": leader.author,
         "holds": verdict.holds,
+        "errors_on_trials": [item.model_dump(mode="json") for item in verdict.errors],
+        "searches": [searched(item.record) for item in state.theories.searches],
+    }
+    if state.campaign.truth is None:
+        return told
+    truth = state.campaign.truth.record
+    return told | {
         "error": truth.corrected[verdict.leader],
         "error_with_lapses": truth.uncorrected[verdict.leader],
         "best_in_pool": min(truth.pool.values()),
-        "errors_on_trials": [item.model_dump(mode="json") for item in verdict.errors],
     }
+
+
+def searched(record: SearchFinished) -> dict[str, Any]:
+    """What a cycle's search tried, and by which score what it submits was chosen (nats per choice)."""
+    criteria = [item.criterion for item in record.submissions]
+    return {"cycle": record.cycle, "n_attempts": record.n_attempts, "criteria": criteria}
 
 
 def main() -> None:
@@ -219,6 +231,7 @@ def main() -> None:
     chosen = options.parse_args()
     lakatos = [sys.executable, str(ROOT / "start.py")]
     words = [*lakatos, "lakatos", "run", str(chosen.study)] if chosen.study else [*lakatos, "demo"]
+    words += ["--engine", "none", "--workers", "1"] if chosen.study else []
     words += ["--seed", str(chosen.seed)] if chosen.seed is not None else []
     with tempfile.TemporaryDirectory() as folder:
         found = measure(words, chosen.save or Path(folder))
