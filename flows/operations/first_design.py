@@ -51,6 +51,7 @@ class DesignPreview:
             "information_error_nats": chosen.total_information_error,
             "stopping": chosen.stopping or f"fixed sample: {chosen.n_participants} participants",
             "looks": list(chosen.looks),
+            "groups": chosen.groups,
             "pairs": [
                 {
                     "first": self.names[pair.first],
@@ -203,6 +204,8 @@ def _show(found: DesignPreview) -> None:
     if len(told["trials"]) > MOST_SHOWN:
         console.print(f"and {len(told['trials']) - MOST_SHOWN} more; --json lists all")
     console.print(f"stopping rule: {escape(told['stopping'])}")
+    if told["groups"]:
+        console.print(escape(told["groups"]))
     console.print(
         f"[{'green' if found.chosen.accepted else 'red'}]{escape(found.chosen.reason)}[/]"
     )

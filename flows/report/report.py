@@ -49,8 +49,11 @@ from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.utterances import utterance_facts
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import archive_reader, hidden_theory
+from lakatos.flows.run.state import RunState
+from lakatos.flows.stages.verdict.conclude import in_new_names
 from lakatos.theories.account import at_limit
 from lakatos.theories.prior import Prior
+from lakatos.theories.record import GroupsCompared
 from lakatos.theories.scoreboard import prequential_advantage
 from lakatos.theories.scoring.score import UNKNOWN, ScoreEstimate, is_tie
 from lakatos.traces.artifact import write_whole
@@ -126,7 +129,7 @@ def render(reading: RunReading) -> str:
         "ceiling": mean_ceiling(reading, list(reading.state.experiments.collected)),
         "by_experiment": leader_by_experiment(reading),
         "company": company,
-        "groups": reading.state.theories.groups.record if reading.state.theories.groups else None,
+        "groups": _groups(reading.state),
         "complete": {line.theory: line for line in company.theories} if company else {},
         "experiments": [
             experiment_facts(reading, figures, name) for name in reading.state.experiments.designs
@@ -140,6 +143,14 @@ def render(reading: RunReading) -> str:
         "style": Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
     }
     return environment.get_template("report.html").render(context)
+
+
+def _groups(state: RunState) -> GroupsCompared | None:
+    """The comparison of groups, told in the names that theories have since."""
+    if state.theories.groups is None:
+        return None
+    found = state.theories.groups.record
+    return found.model_copy(update={"text": in_new_names(state, found.text)})
 
 
 def fixed(value: float | None, digits: int = 4) -> str:

@@ -37,6 +37,8 @@ OWN = "study"
 """Author of theories that a study brings along."""
 
 
+SHIFT: Final = 0.5
+"""Standard deviations of people: a medium difference between two groups."""
 ADVOCATES: Final = ("grammar", "induction", "language_model")
 
 
@@ -357,18 +359,25 @@ class ValidationConfig(ConfigSection):
     group_cuts: tuple[float, ...] = ()
     """Where ranges of a number that divides people begin; by default the halves around the median are compared where
     there are more than six values."""
+    group_shift: float = Field(SHIFT, gt=0)
+    """By how many standard deviations of people a parameter is taken to differ between two groups, where the power of
+    a design to show that is simulated."""
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
         value: dict[str, Any] = write(self)
         unused = () if self.groups else ("groups", "group_cuts")
+        if self.group_shift == SHIFT:
+            unused = (*unused, "group_shift")
         return {key: value[key] for key in value if key not in unused}
 
     @model_validator(mode="after")
     def _cuts_of_something(self) -> Self:
         if self.group_cuts and not self.groups:
             raise ValueError("group_cuts means nothing without groups; say what divides people")
+        if self.group_shift != SHIFT and not self.groups:
+            raise ValueError("group_shift means nothing without groups; say what divides people")
         return self
 
     @model_validator(mode="before")

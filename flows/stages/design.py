@@ -28,7 +28,7 @@ from lakatos.experiments.planning.trials import asked_whole, choose_from
 from lakatos.experiments.planning.weigh import DesignProposal, weigh_proposals
 from lakatos.experiments.proposal import are_forbidden
 from lakatos.experiments.record import DesignChosen, ProposalWeighed
-from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, with_random_sides
+from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, with_random_sides
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
@@ -36,6 +36,7 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.design_rivals import DESIGN_DRAWS, RivalTheories
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.group_power import power_by_parameter, text_of_powers
 from lakatos.theories.scoring.apart import answers_apart, apart_along_sequences
 from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
@@ -218,7 +219,32 @@ def search_design(
     best, weighed = weigh_proposals(
         question, [offer for offer, _ in searched], own, proposals, context.rng
     )
-    return _chosen(evidence.config, context, best, weighed, (cycle, number), names)
+    groups = (
+        "" if best.offer.pooled else power_for_groups(evidence, names[0], best.design, context.rng)
+    )
+    return _chosen(evidence.config, context, best, weighed, (cycle, number), names, groups)
+
+
+def power_for_groups(
+    evidence: RunEvidence, name: Digest, plan: Design, rng: np.random.Generator
+) -> str:
+    """How often the comparison of groups that a study asks for would show a difference; empty if it asks none.
+
+    Two groups are taken to be of the same size, and all to be followed by the leading theory with the people so far.
+    """
+    by, theory = evidence.config.validation.groups, evidence.theory(name)
+    if not by:
+        return ""
+    powers = power_by_parameter(
+        theory,
+        plan.stimuli,
+        plan.n_participants // 2,
+        evidence.laboratory,
+        rng,
+        shift=evidence.config.validation.group_shift,
+        repetitions=plan.repetitions,
+    )
+    return text_of_powers(by, powers)
 
 
 def _planned(
@@ -251,6 +277,7 @@ def _chosen(
     weighed: tuple[ProposalWeighed, ...],
     position: tuple[int, int],
     names: Sequence[Digest],
+    groups: str,
 ) -> DesignChosen:
     """The record of a design."""
     accepted, reason = best.accepted, best.reason
@@ -280,6 +307,7 @@ def _chosen(
         bayes_factor=0.0 if best.stopping is None else best.stopping.bayes_factor,
         stopping=best.stopping_text,
         weighed=weighed,
+        groups=groups,
     )
 
 

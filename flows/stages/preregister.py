@@ -72,6 +72,7 @@ def freeze_predictions(
         + (evidence.config.exclusions.words if evidence.config.by_person else ()),
         powers=chosen.powers,
         analysis=ANALYSIS
+        + (f" {GROUPS} {chosen.groups}" if chosen.groups else "")
         + (
             confirmation_text(*map(evidence.state.theories.name, chosen.rivals))
             if chosen.experiment == CONFIRMATION
@@ -109,6 +110,13 @@ ANALYSIS = (
     "two paired standard errors, clustered by participant, are tied."
 )
 """How answers decide between theories."""
+
+
+GROUPS = (
+    "Groups of people are compared at the end: they differ in their numbers if populations learned from each group "
+    "alone predict people, by others, better than one population for all, by more than two standard errors."
+)
+"""How answers decide between groups, where a study compares some."""
 
 
 def confirmation_text(winner: str, rival: str) -> str:

@@ -163,7 +163,7 @@ def score_left_out(
     experiment = np.repeat(
         np.arange(len(evidence)), [item.log_likelihood.shape[1] for item in evidence]
     )
-    groups = experiment if by_experiment else _folds_of_people(log_p)
+    groups = experiment if by_experiment else folds_of_people(log_p)
     log_weights = leave_groups_out(people, population, log_p, groups)
     found = []
     for place, item in enumerate(evidence):
@@ -172,7 +172,7 @@ def score_left_out(
     return found
 
 
-def _folds_of_people(log_p: Array) -> NDArray[np.intp]:
+def folds_of_people(log_p: Array) -> NDArray[np.intp]:
     """``(n_people,)`` number of a fold, so that each holds easy and hard people, in whatever order they came."""
     rank = np.argsort(np.argsort(log_p.mean(axis=0), kind="stable"))
     return np.asarray(rank % N_FOLDS)

@@ -91,9 +91,9 @@ def _compared(
             continue  # it does not run on a group's answers alone
     n_people = {name: sum(int(who.sum()) for who in chosen) for name, chosen in members.items()}
     told = {evidence.state.theories.name(name): item for name, item in found.items()}
-    people = ", ".join(f"{name} ({n})" for name, n in n_people.items())
+    people = ", ".join(f"{n} {name}" for name, n in n_people.items())
     text = (
-        f"By {by} ({people} people): {said_of_groups(by, told)}"
+        f"By {by} (people: {people}): {said_of_groups(by, told)}"
         if told
         else f"Groups by {by} could not be compared: no leading theory runs on a group's answers alone."
     )

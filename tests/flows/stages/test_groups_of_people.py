@@ -106,3 +106,21 @@ def test_a_page_with_conditions_divides_people_by_them() -> None:
     study["validation"] = {"groups": "handedness"}
     with pytest.raises(StudyError, match="known is condition"):
         parse_study(study, "a study")
+
+
+@pytest.mark.slow
+def test_a_design_and_its_preregistration_say_how_often_groups_would_be_told_apart(
+    tmp_path: Path,
+) -> None:
+    two_groups(0.1).to_csv(tmp_path / "answers.csv", index=False)
+    text = STUDY.replace('groups = "GROUPS"', 'groups = "group"\ngroup_shift = 1.0')
+    (tmp_path / "study.toml").write_text(text)
+    run_study(load_study(tmp_path / "study.toml"), tmp_path / "run", n_workers=1)
+    state, trace = read_state(tmp_path / "run")
+    trace.close()
+    (chosen,) = [item.record for item in state.experiments.designs.values()]
+    assert chosen.groups.startswith(f"Groups by group: with {N_EACH} people in each of two groups")
+    assert "by 1 standard deviations of people" in chosen.groups
+    (frozen,) = [item.record for item in state.experiments.preregistrations.values()]
+    assert chosen.groups in frozen.analysis
+    assert "by more than two standard errors" in frozen.to_markdown()

@@ -1,0 +1,151 @@
+"""Power of a comparison of groups: it is what the comparison itself does to simulated people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.power import exact_interval
+from lakatos.experiments.task import Stimuli
+from lakatos.theories.families import find_family
+from lakatos.theories.group_power import (
+    GroupPower,
+    power_by_parameter,
+    power_of_groups,
+    shifted,
+    text_of_powers,
+)
+from lakatos.theories.groups import compare_groups
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.prior import Prior
+from lakatos.theories.theory import Theory, read_program
+
+DOMAIN = DOMAINS["intertemporal"]
+SHOWN = [
+    (soon, soon * more, days)
+    for soon in (5.0, 20.0)
+    for more in (1.1, 1.5, 2.2)
+    for days in (7.0, 90.0)
+]
+STIMULI = Stimuli(
+    {
+        "amounts": np.array([(soon, late) for soon, late, _ in SHOWN]),
+        "delays_days": np.array([(0.0, days) for *_, days in SHOWN]),
+    }
+)
+N_EACH, REPETITIONS = 20, 2
+
+
+@pytest.fixture(scope="module")
+def laboratory() -> Iterator[Laboratory]:
+    with Laboratory(DOMAIN, 1) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def theory() -> Theory:
+    form = read_program(find_family(DOMAIN).program("hyperbolic"))
+    people = {
+        "discount_rate": form.priors["discount_rate"].narrowed(np.log(0.01), 0.6),
+        "sensitivity": form.priors["sensitivity"].narrowed(np.log(1.0), 0.5),
+        "lapse": form.priors["lapse"].narrowed(0.05, 0.03),
+    }
+    return form.with_people(people)
+
+
+def test_a_population_is_moved_by_standard_deviations_of_its_people() -> None:
+    u = (np.arange(2000) + 0.5) / 2000
+    for prior in (
+        Prior("normal", -5.0, 5.0, 0.3, 1.0),
+        Prior("log_normal", 1e-4, 1.0, np.log(0.01), 0.6),
+    ):
+        moved = shifted(prior, 0.5)
+        before, after = (item.latent(item.quantile(u)) for item in (prior, moved))
+        assert after.mean() - before.mean() == pytest.approx(0.5 * before.std(), rel=0.03)
+
+
+def test_an_even_population_moves_as_far_as_its_range_allows() -> None:
+    u = (np.arange(2000) + 0.5) / 2000
+    moved = shifted(Prior("uniform", 0.0, 1.0), 0.5)
+    assert 0.5 + 0.35 * np.sqrt(1 / 12) < moved.quantile(u).mean() <= 0.5 + 0.5 * np.sqrt(1 / 12)
+    assert moved.center == pytest.approx(1.0)
+
+
+def test_where_the_range_ends_the_population_is_moved_the_other_way() -> None:
+    u = (np.arange(2000) + 0.5) / 2000
+    prior = Prior("normal", 0.0, 1.0, 0.97, 0.3)
+    moved = shifted(prior, 2.0)
+    assert moved.quantile(u).mean() < prior.quantile(u).mean() - prior.quantile(u).std()
+
+
+def test_other_numbers_are_shown_the_oftener_the_more_they_differ(
+    theory: Theory, laboratory: Laboratory
+) -> None:
+    def power(shift: float) -> GroupPower:
+        other = dict(theory.priors) | {
+            "discount_rate": shifted(theory.priors["discount_rate"], shift)
+        }
+        rng = np.random.default_rng(0)
+        groups = (theory.priors, other)
+        return power_of_groups(theory, groups, STIMULI, N_EACH, laboratory, rng, n_simulations=60)
+
+    small, large = power(0.5), power(3.0)
+    assert large.power > 0.9 > small.power
+    assert large.n_needed is not None
+    assert small.n_needed is None or small.n_needed > N_EACH > large.n_needed
+
+
+def test_each_parameter_is_told_but_those_that_no_trial_depends_on(
+    theory: Theory, laboratory: Laboratory
+) -> None:
+    idle = theory.with_people(
+        dict(theory.priors) | {"lapse": replace(theory.priors["lapse"], idle=True)}
+    )
+    found = power_by_parameter(
+        idle, STIMULI, N_EACH, laboratory, np.random.default_rng(0), n_simulations=10
+    )
+    assert [item.differs.partition(" ")[0] for item in found] == ["discount_rate", "sensitivity"]
+    text = text_of_powers("age", found)
+    assert "20 people in each of two groups" in text
+    assert "discount_rate by 0.5 standard deviations of people (median 0.01 and 0.0135)" in text
+
+
+@pytest.mark.long
+def test_the_promised_power_is_that_of_the_comparison_itself(
+    theory: Theory, laboratory: Laboratory
+) -> None:
+    """The comparison of groups as a verdict makes it, on 60 studies with a difference and 60 without."""
+    rate = shifted(theory.priors["discount_rate"], 1.5)
+    groups = (theory.priors, dict(theory.priors) | {"discount_rate": rate})
+    rng = np.random.default_rng(1)
+    promised = power_of_groups(
+        theory, groups, STIMULI, N_EACH, laboratory, rng, repetitions=REPETITIONS, n_simulations=400
+    )
+    shown = [_shows(theory, groups, laboratory, rng) for _ in range(60)]
+    false = [_shows(theory, (groups[0], groups[0]), laboratory, rng) for _ in range(60)]
+    print(promised, sum(shown), sum(false))
+    low, high = exact_interval(sum(shown), len(shown), confidence=0.99)
+    assert low <= promised.power <= high
+    low, high = exact_interval(sum(false), len(false), confidence=0.99)
+    assert low <= promised.false_alarms <= high
+
+
+def _shows(
+    theory: Theory,
+    groups: tuple[dict[str, Prior], dict[str, Prior]],
+    laboratory: Laboratory,
+    rng: np.random.Generator,
+) -> bool:
+    people = [theory.with_people(own) for own in groups]
+    answered = laboratory.simulate(
+        people, STIMULI, N_EACH, rng, n_draws=1024, repetitions=REPETITIONS
+    )
+    trials = [replace(item, experiment=str(place)) for place, item in enumerate(answered)]
+    everybody, nobody = np.ones(N_EACH, dtype=bool), np.zeros(N_EACH, dtype=bool)
+    members = {"first": [everybody, nobody], "second": [nobody, everybody]}
+    form = read_program(theory.program)
+    return compare_groups(form, trials, members, laboratory, 256).gain().interval[0] > 0
