@@ -6,7 +6,7 @@ In each domain people follow three rules that the grammar can say, none of them 
 cannot say (`RULES`; outside rules have no composition). Parameters of people are drawn from narrow ranges around a
 value that is told. Campaigns are small: two experiments of 30 people at most, 30 compositions tried in each cycle.
 
-What is reported, on 200 new people and 40 random trials:
+What is reported, on 256 new people and 40 random trials:
 
 - *form*: which of the rule's mechanisms the leader has, and which others it has;
 - *behind the rule*: nats for each answer by which the rule itself (its own people) predicts new people better; standard
@@ -64,7 +64,7 @@ SPACES: dict[str, dict[str, Any]] = {
     "public_goods": {"n_trials": 300}, "estimation": {}, "attention": {}, "games": {"n_games": 400},
 }  # fmt: skip
 DRAWS = 1024
-N_NEW_PEOPLE, N_NEW_TRIALS = 200, 40
+N_NEW_PEOPLE, N_NEW_TRIALS = 256, 40
 
 
 def study(name: str, seed: int) -> dict[str, Any]:
