@@ -98,7 +98,7 @@ def described_bins(edges, odds, mean, sd, tail, wrong_tail, span, remaining, xp)
 
 def three_leans(span):
     """Log odds of starts that vary evenly over a share of the bounds' distance, and their weights (Gauss-Legendre)."""
-    away = 4 * 0.5 * 0.7745966692414834 * span
+    away = 2 * 0.6**0.5 * span
     return ((-away, 5 / 18), (0.0, 4 / 9), (away, 5 / 18))
 
 
@@ -113,7 +113,7 @@ def arrivals(times, drift, distance, span, unevenness, remaining, xp):
     Distances and drifts of trials vary by three points each. A distance that shrinks is followed by its tangents
     (Ferebee, 1982, Zeitschrift für Wahrscheinlichkeitstheorie 61, 309-326).
     """
-    even, normal = 0.7745966692414834, 1.7320508075688772
+    even, normal = 0.6**0.5, 3**0.5
     starts = ((0.0, 1.0),) if span is None else ((-even, 5 / 18), (0.0, 4 / 9), (even, 5 / 18))
     drifts = ((0.0, 1.0),) if unevenness is None else ((-normal, 1 / 6), (0.0, 2 / 3), (normal, 1 / 6))
     below = 0.0
@@ -132,7 +132,7 @@ def arrivals(times, drift, distance, span, unevenness, remaining, xp):
 def arrivals_by_tangents(times, drift, distance, remaining, xp):
     """Distribution function at times of reaching a distance that shrinks, from three points within each step."""
     half = 0.5 * (times[1:] - times[:-1])[:, None]
-    t = times[:-1, None] + half * xp.array([0.2254033307585166, 1.0, 1.7745966692414834])
+    t = times[:-1, None] + half * xp.array([1 - 0.6**0.5, 1.0, 1 + 0.6**0.5])
     weights = half * xp.array([5 / 9, 8 / 9, 5 / 9])
 
     def left(at):
@@ -143,7 +143,7 @@ def arrivals_by_tangents(times, drift, distance, remaining, xp):
 
     share, slope = left(t), (left(1.001 * t) - left(0.999 * t)) / (0.002 * t)
     density = distance * (share - t * slope) * xp.exp(-((distance * share - drift * t) ** 2) / (2 * t))
-    passed = (density / (6.283185307179586 * t**3) ** 0.5 * weights).sum(axis=-1).cumsum(axis=-1)
+    passed = (density / (6.2831853 * t**3) ** 0.5 * weights).sum(axis=-1).cumsum(axis=-1)
     return xp.concatenate([0.0 * passed[..., :1], xp.minimum(passed, 1.0)], axis=-1)
 
 

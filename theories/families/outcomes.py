@@ -56,11 +56,9 @@ def starts_of(start, span, xp):
     if span is None:
         return ((start, 1.0),)
     half = xp.minimum(0.5 * span, xp.minimum(start, 1 - start) - 0.005)
-    nodes = (
-        (0.1834346424956498, 0.1813418916891810), (0.5255324099163290, 0.1568533229389436),
-        (0.7966664774136267, 0.1111905172266872), (0.9602898564975363, 0.0506142681451881),
-    )
-    return tuple((start + side * node * half, weight) for node, weight in nodes for side in (-1, 1))
+    # three points of Gauss and Legendre in each third
+    nodes = ((-(0.6**0.5), 5 / 54), (0.0, 4 / 27), (0.6**0.5, 5 / 54))
+    return tuple((start + (third + node) / 3 * half, weight) for third in (-2, 0, 2) for node, weight in nodes)
 '''
 WIENER = (
     STARTS
@@ -212,7 +210,7 @@ def changing_drift_bins(
     if unevenness is None:
         ended = passages(drift, bound, start, xp, span, remaining)
     else:
-        away = 1.7320508075688772 * unevenness[..., None]
+        away = 3**0.5 * unevenness[..., None]
         ended = sum(
             share * passages(drift + point * away, bound, start, xp, span, remaining)
             for point, share in ((-1, 1 / 6), (0, 2 / 3), (1, 1 / 6))
@@ -248,7 +246,7 @@ def ballistic(t, drift, sd, distance, span, xp):
     away = xp.maximum(span, 1e-3) * distance
 
     def mean_part(z):
-        return z * special.ndtr(z) + xp.exp(-0.5 * z**2) / 2.5066282746310002
+        return z * special.ndtr(z) + 0.39894228 * xp.exp(-0.5 * z**2)
 
     noise = t * sd
     near, far = ((drift * t - distance + side * away) / noise for side in (1, -1))
