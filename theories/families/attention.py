@@ -124,13 +124,18 @@ def arrivals(times, drift, distance, span, unevenness, remaining, xp):
             if remaining is None:
                 own = shifted_wald(times, fast[..., None], far[..., None], 0.0, xp)
             else:
-                own = arrivals_by_tangents(times, fast[..., None, None], far[..., None, None], remaining, xp)
+                nearer = 0.0 if span is None else -(at * span)[..., None, None]
+                numbers = fast[..., None, None], distance[..., None, None], nearer
+                own = arrivals_by_tangents(times, *numbers, remaining, xp)
             below = below + share * weight * own
     return below
 
 
-def arrivals_by_tangents(times, drift, distance, remaining, xp):
-    """Distribution function at times of reaching a distance that shrinks, from three points within each step."""
+def arrivals_by_tangents(times, drift, distance, nearer, remaining, xp):
+    """Distribution function at times of reaching a distance that shrinks, from three points within each step.
+
+    Who starts ``nearer`` by a share of the first distance has that much less to go; 5% of it are left in any case.
+    """
     half = 0.5 * (times[1:] - times[:-1])[:, None]
     t = times[:-1, None] + half * xp.array([1 - 0.6**0.5, 1.0, 1 + 0.6**0.5])
     weights = half * xp.array([5 / 9, 8 / 9, 5 / 9])
@@ -139,7 +144,7 @@ def arrivals_by_tangents(times, drift, distance, remaining, xp):
         # remaining is of an axis of times
         shape = at.shape
         found = xp.clip(remaining(at.reshape(-1)), 0.05, 1.0)
-        return found.reshape((*found.shape[:-1], *shape))
+        return xp.maximum(found.reshape((*found.shape[:-1], *shape)) - nearer, 0.05)
 
     share, slope = left(t), (left(1.001 * t) - left(0.999 * t)) / (0.002 * t)
     density = distance * (share - t * slope) * xp.exp(-((distance * share - drift * t) ** 2) / (2 * t))
@@ -502,7 +507,8 @@ PROCESS = (
         started = 0.0 if span is None else span[..., None]
         left = 1.0 if remaining is None else xp.clip(remaining(times), 0.05, 1.0)
         wanted = distance[..., None] * left + 0.0 * times
-        return ballistic(times, drift[..., None], varied, wanted, started, xp)
+        # bounds fall by as much for every start
+        return ballistic(times, drift[..., None], varied, wanted, started / left, xp)
         """,
         "standard deviation of the pace between trials",
         BROWN,
