@@ -33,7 +33,6 @@ from numpy.typing import NDArray  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains.attention import EDGES  # noqa: E402
 from lakatos.theories.families import outcomes  # noqa: E402
-from lakatos.theories.families.attention import HELPERS  # noqa: E402
 from lakatos.theories.families.outcomes import outcome_helpers  # noqa: E402
 from tests.theories.families.diffusion_equation import solved  # noqa: E402
 
@@ -44,9 +43,7 @@ N_WALKS, STEP_S, SEED, DELAY, SPREAD = 200_000, 0.0002, 5, 0.25, 0.02
 FURTHER = 0.5826 * STEP_S**0.5
 BLOCKS: dict[str, Any] = {}
 exec(
-    outcome_helpers(
-        outcomes.CHANGING_DRIFT, outcomes.SHIFTED_WALD, outcomes.EX_GAUSSIAN, outcomes.RACE, HELPERS
-    ),
+    outcome_helpers(outcomes.CHANGING_DRIFT, outcomes.SHIFTED_WALD, outcomes.RACE),
     BLOCKS,
 )
 

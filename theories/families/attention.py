@@ -102,68 +102,6 @@ def three_leans(span):
     return ((-away, 5 / 18), (0.0, 4 / 9), (away, 5 / 18))
 
 
-def race_times(xp):
-    """Ends of the steps in which a race is followed, in seconds: 0.02 at first and 0.1 at last."""
-    return xp.concatenate([0.02 * xp.arange(31), 0.6 + 0.04 * xp.arange(1, 11), 1.0 + 0.1 * xp.arange(1, 21)])
-
-
-def arrivals(times, drift, distance, span, unevenness, remaining, xp):
-    """Distribution function of the time at which one accumulator with noise has gone a distance.
-
-    Distances and drifts of trials vary by three points each. A distance that shrinks is followed by its tangents
-    (Ferebee, 1982, Zeitschrift für Wahrscheinlichkeitstheorie 61, 309-326).
-    """
-    even, normal = 0.6**0.5, 3**0.5
-    starts = ((0.0, 1.0),) if span is None else ((-even, 5 / 18), (0.0, 4 / 9), (even, 5 / 18))
-    drifts = ((0.0, 1.0),) if unevenness is None else ((-normal, 1 / 6), (0.0, 2 / 3), (normal, 1 / 6))
-    below = 0.0
-    for at, share in starts:
-        far = distance if span is None else distance * (1 + at * span)
-        for point, weight in drifts:
-            fast = drift if unevenness is None else drift + point * unevenness
-            if remaining is None:
-                own = shifted_wald(times, fast[..., None], far[..., None], 0.0, xp)
-            else:
-                nearer = 0.0 if span is None else -(at * span)[..., None, None]
-                numbers = fast[..., None, None], distance[..., None, None], nearer
-                own = arrivals_by_tangents(times, *numbers, remaining, xp)
-            below = below + share * weight * own
-    return below
-
-
-def arrivals_by_tangents(times, drift, distance, nearer, remaining, xp):
-    """Distribution function at times of reaching a distance that shrinks, from three points within each step.
-
-    Who starts ``nearer`` by a share of the first distance has that much less to go; 5% of it are left in any case.
-    """
-    half = 0.5 * (times[1:] - times[:-1])[:, None]
-    t = times[:-1, None] + half * xp.array([1 - 0.6**0.5, 1.0, 1 + 0.6**0.5])
-    weights = half * xp.array([5 / 9, 8 / 9, 5 / 9])
-
-    def left(at):
-        # remaining is of an axis of times
-        shape = at.shape
-        found = xp.clip(remaining(at.reshape(-1)), 0.05, 1.0)
-        return xp.maximum(found.reshape((*found.shape[:-1], *shape)) - nearer, 0.05)
-
-    share, slope = left(t), (left(1.001 * t) - left(0.999 * t)) / (0.002 * t)
-    density = distance * (share - t * slope) * xp.exp(-((distance * share - drift * t) ** 2) / (2 * t))
-    passed = (density / (6.2831853 * t**3) ** 0.5 * weights).sum(axis=-1).cumsum(axis=-1)
-    return xp.concatenate([0.0 * passed[..., :1], xp.minimum(passed, 1.0)], axis=-1)
-
-
-def race_bins(edges, times, below, delay, spread, xp):
-    """Right and wrong answers by bins of time, of races that are answered between the first and the last edge.
-
-    ``below`` are distribution functions of when the right accumulator and the wrong ones arrive.
-    """
-    right, *wrong = race(below, xp)
-    ended = xp.stack([right, sum(wrong)], axis=-2)
-    p = xp.maximum(xp.matmul(ended, delayed(times, delay, spread, edges, xp)), 0.0)
-    p = xp.concatenate([p[..., 0, :], p[..., 1, :]], axis=-1) + 1e-300
-    return p / p.sum(axis=-1)[..., None]
-
-
 def guesses(n_answers, widths, xp):
     """Bins of answers that have nothing to do with the trial: any key at any time."""
     at_any_time = widths / widths.sum() + 0.0 * n_answers[..., None]

@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from lakatos.experiments.domains.attention import EDGES, AttentionDomain, conflict_trials
 from lakatos.theories.checks.exam import MOST_NUMBERS, table_size
 from lakatos.theories.families import outcomes
-from lakatos.theories.families.attention import GRAMMAR, HELPERS, SEEDS
+from lakatos.theories.families.attention import GRAMMAR, SEEDS
 from lakatos.theories.families.outcomes import outcome_helpers
 from lakatos.theories.grammar import Composition
 from tests.theories.families.diffusion_equation import solved
@@ -19,9 +19,7 @@ from tests.theories.families.mechanisms import choose_of
 TIMES = np.array(EDGES)
 BLOCKS = {}
 exec(
-    outcome_helpers(
-        outcomes.CHANGING_DRIFT, outcomes.SHIFTED_WALD, outcomes.EX_GAUSSIAN, outcomes.RACE, HELPERS
-    ),
+    outcome_helpers(outcomes.CHANGING_DRIFT, outcomes.SHIFTED_WALD, outcomes.RACE),
     BLOCKS,
 )
 FINE = np.linspace(0.02, 1.2, 25)
