@@ -52,6 +52,8 @@ CALIBRATED = (
     ("intertemporal", "hyperbolic", False),
     ("intertemporal", "similarity", True),
     ("learning", "rescorla_wagner", True),
+    ("attention", "ex_gaussian", True),
+    ("attention", "impatient", True),
 )
 """Domain, theory, and whether it is sampled without gradients on purpose."""
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -198,6 +200,11 @@ def main() -> None:
     )
     options.add_argument("--only", choices=("rates", "calibration"))
     options.add_argument("--simulations", type=int, default=40)
+    options.add_argument(
+        "--theories",
+        nargs="*",
+        help="of which calibration is looked at; others keep their last result",
+    )
     options.add_argument("--out", type=Path, default=OUT)
     chosen = options.parse_args()
     result: dict[str, Any] = json.loads(chosen.out.read_text()) if chosen.out.exists() else {}
@@ -228,8 +235,14 @@ def main() -> None:
                     )
                     keep(rates=rates)
         if chosen.only != "rates":
-            checks: list[dict[str, Any]] = []
-            for domain, name, free in CALIBRATED:
+            wanted = [item for item in CALIBRATED if item[1] in (chosen.theories or [item[1]])]
+            done = {item[:2] for item in wanted}
+            checks: list[dict[str, Any]] = [
+                item
+                for item in result.get("calibration", [])
+                if chosen.theories and (item["domain"], item["theory"]) not in done
+            ]
+            for domain, name, free in wanted:
                 # every step of a learner's sequence is a call of its own
                 n_simulations = chosen.simulations // (4 if DOMAINS[domain].sequential else 1)
                 checks.append(calibration(domain, name, free, sandbox, tracer, n_simulations))

@@ -1,18 +1,24 @@
 """Theories of answers in conflict: evidence for the right answer gathers while a distractor pulls elsewhere.
 
 The skeleton: *habit* is what keys and repetitions do before anything is seen; *control* is what a conflict or an error
-in the trial before changes; *clearness* says whether evidence is as clear in all trials. A *process* turns this into
-right and wrong answers by bins of time, and some answers are *lapses*.
+in the trial before changes; *clearness* says whether evidence is as clear in all trials; *patience* says how the
+evidence that is asked for falls while somebody waits. A *process* turns this into right and wrong answers by bins of
+time, and some answers are *lapses*.
 
 ``conflict`` is 1 where the distractor suggests the right answer, -1 where it suggests another, ``(n_draws or 1,
 n_trials)``. ``lean`` is the start of the evidence, from -1 (at the wrong bound) to 1; ``caution`` multiplies the
 distance of bounds, ``clarity`` the evidence; ``late`` is added to the delay, in seconds. Evidence is in units of the
-noise of one second; the delay is what seeing and pressing take, with a logistic distribution.
+noise of one second; the delay is what seeing and pressing take, with a logistic distribution. ``span`` is the share of
+the bounds' distance over which the start varies between trials, ``remaining`` a function of time, the share of that
+distance which is left then; None where nothing varies.
 
 References:
     Ulrich, Schröter, Leuthold & Birngruber (2015), Cognitive Psychology 78, 148-174;
     White, Ratcliff & Starns (2011), Cognitive Psychology 63, 210-238;
-    Hübner, Steinhauser & Lehle (2010), Psychological Review 117, 759-784.
+    Hübner, Steinhauser & Lehle (2010), Psychological Review 117, 759-784;
+    Brown & Heathcote (2008), Cognitive Psychology 57, 153-178;
+    Tillman, Van Zandt & Logan (2020), Psychonomic Bulletin & Review 27, 911-936;
+    Hawkins, Forstmann, Wagenmakers, Ratcliff & Brown (2015), Journal of Neuroscience 35, 2476-2484.
 """
 
 from __future__ import annotations
@@ -22,7 +28,13 @@ from typing import Any
 
 from lakatos.experiments.domains.attention import EDGES
 from lakatos.theories.families.family import Family
-from lakatos.theories.families.outcomes import CHANGING_DRIFT, EX_GAUSSIAN, outcome_helpers
+from lakatos.theories.families.outcomes import (
+    CHANGING_DRIFT,
+    EX_GAUSSIAN,
+    RACE,
+    SHIFTED_WALD,
+    outcome_helpers,
+)
 from lakatos.theories.families.parameter import log_uniform, normal, uniform
 from lakatos.theories.families.wording.attention import HEADS, SENTENCES, WORDS
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
@@ -47,6 +59,10 @@ DUTILH = (
 )
 NOTEBAERT = "Notebaert, Houtman, Van Opstal, Gevers, Fias & Verguts (2009), Cognition 111, 275-279"
 TUERLINCKX = "Ratcliff & Tuerlinckx (2002), Psychonomic Bulletin & Review 9, 438-481"
+HAWKINS = "Hawkins, Forstmann, Wagenmakers, Ratcliff & Brown (2015), Journal of Neuroscience 35, 2476-2484"
+CHURCHLAND = "Churchland, Kiani & Shadlen (2008), Nature Neuroscience 11, 693-702 (urgency)"
+TILLMAN = "Tillman, Van Zandt & Logan (2020), Psychonomic Bulletin & Review 27, 911-936"
+BROWN = "Brown & Heathcote (2008), Cognitive Psychology 57, 153-178"
 
 HELPERS = '''
 def distinct(seen, xp):
@@ -61,13 +77,29 @@ def mean_between(moved, begin, end):
     return (moved(end) - moved(begin)) / (end - begin)
 
 
-def described_bins(edges, right, mean, sd, tail, wrong_tail, xp):
-    """Right and wrong answers, times of both ex-Gaussian, of answers between the first and the last edge."""
+def described_bins(edges, odds, mean, sd, tail, wrong_tail, span, remaining, xp):
+    """Right and wrong answers, times of both ex-Gaussian, of answers between the first and the last edge.
+
+    ``odds`` are the log odds of being right; a start that varies adds to them, and they fall with what remains.
+    """
+    odds = odds[..., None]
+    if remaining is not None:
+        odds = odds * xp.clip(remaining(0.5 * (edges[1:] + edges[:-1])), 0.05, 1.0)
+    right = sum(
+        share * 0.5 * (1 + xp.tanh(0.5 * (odds + at)))
+        for at, share in (((0.0, 1.0),) if span is None else three_leans(span[..., None]))
+    )
     def bins(slow):
         below = ex_gaussian(edges, mean[..., None], sd[..., None], slow[..., None], xp)
         return xp.maximum(below[..., 1:] - below[..., :-1], 0.0)
-    p = xp.concatenate([right[..., None] * bins(tail), (1 - right)[..., None] * bins(wrong_tail)], axis=-1) + 1e-300
+    p = xp.concatenate([right * bins(tail), (1 - right) * bins(wrong_tail)], axis=-1) + 1e-300
     return p / p.sum(axis=-1)[..., None]
+
+
+def three_leans(span):
+    """Log odds of starts that vary evenly over a share of the bounds' distance, and their weights (Gauss-Legendre)."""
+    away = 2 * 0.6**0.5 * span
+    return ((-away, 5 / 18), (0.0, 4 / 9), (away, 5 / 18))
 
 
 def guesses(n_answers, widths, xp):
@@ -94,8 +126,23 @@ rows, place = distinct(seen, xp)
 conflict, lean, caution, clarity, late = (item[..., rows] for item in (conflict, lean, caution, clarity, late))
 p = changing_drift_bins(
     edges, evidence, parameters["bound"] * caution, 0.5 + 0.5 * xp.clip(lean, -0.9, 0.9),
-    parameters["delay"] + late, parameters["delay_spread"], unevenness, xp
+    parameters["delay"] + late, parameters["delay_spread"], unevenness, xp, span, remaining
 )[..., place, :]
+"""
+RIVALS = """
+rows, place = distinct(seen, xp)
+conflict, lean, caution, clarity, late = (item[..., rows] for item in (conflict, lean, caution, clarity, late))
+times, lean, keys = race_times(xp), xp.clip(lean, -0.9, 0.9), n_answers[..., rows]
+gap, pull = parameters["bound"] * caution, parameters["interference"]
+runners = (
+    (clarity * (parameters["rate"] + pull * xp.maximum(conflict, 0.0)), gap * (1 - lean)),
+    (clarity * (parameters["wrong_rate"] + pull * xp.maximum(-conflict, 0.0)), gap * (1 + lean)),
+    (clarity * parameters["wrong_rate"] + 0.0 * conflict, gap * (1 + lean)),
+)
+below = [arrive(drift, distance) for drift, distance in runners]
+# of two keys there is one wrong one: the third never arrives
+below[2] = below[2] * (keys - 2)[..., None]
+p = race_bins(edges, times, below, parameters["delay"] + late, parameters["delay_spread"], xp)[..., place, :]
 """
 CONFLICT = ("congruence",)
 
@@ -151,6 +198,15 @@ HABIT = (
         ("repeats",),
         BERTELSON,
         breaks=("repeats",),
+    ),
+    Mechanism(
+        "habit",
+        "now this, now that",
+        "lean now to one answer and now to another before they have seen anything",
+        'span = parameters["start_range"]',
+        {"start_range": uniform(0.0, 0.9, "share of the bounds' distance", "over which the start varies")},
+        (),
+        f"{TUERLINCKX}; {BROWN}",
     ),
 )  # fmt: skip
 CONTROL = (
@@ -215,6 +271,60 @@ CLEARNESS = (
         f"{RATCLIFF}; {TUERLINCKX}",
     ),
 )  # fmt: skip
+PATIENCE = (
+    Mechanism(
+        "patience",
+        "falling evenly",
+        "settle for less evidence the longer they have waited",
+        """
+        def remaining(t):
+            return 1 - t / parameters["meeting"][..., None]
+        """,
+        {"meeting": log_uniform(0.3, 20.0, SECONDS, "when the bounds meet")},
+        (),
+        HAWKINS,
+    ),
+    Mechanism(
+        "patience",
+        "falling at first",
+        "settle for less evidence the longer they have waited, most of all at first",
+        """
+        def remaining(t):
+            return 1 / (1 + t / parameters["halving"][..., None])
+        """,
+        {"halving": log_uniform(0.1, 20.0, SECONDS, "when the bounds are half as far apart")},
+        (),
+        CHURCHLAND,
+    ),
+    Mechanism(
+        "patience",
+        "a deadline",
+        "settle for little evidence when a deadline of their own is near",
+        """
+        def remaining(t):
+            return xp.exp(-((t / parameters["deadline"][..., None]) ** 3))
+        """,
+        {"deadline": log_uniform(0.2, 10.0, SECONDS, "when a third (1/e) of the bounds' distance is left")},
+        (),
+        f"{HAWKINS} (a Weibull distribution of shape 3)",
+    ),
+)  # fmt: skip
+
+
+def _race(name: str, claim: str, arrive: str, unit: str, citation: str) -> Mechanism:
+    """Accumulators of their own for each key; ``arrive`` gives one's distribution function of time."""
+    lines = "\n".join(f"    {line.strip()}" for line in arrive.strip().splitlines())
+    own = {
+        "rate": log_uniform(0.2, 8.0, unit, "evidence for the right answer"),
+        "wrong_rate": log_uniform(0.05, 8.0, unit, "evidence for each wrong answer"),
+        "interference": normal(0.0, 0.5, 4.0, unit, "what the distractor adds to the answer that it suggests"),
+    }  # fmt: skip
+    code = f"\ndef arrive(drift, distance):\n{lines}\n{RIVALS}"
+    return Mechanism(
+        "process", name, claim, code, {**own, **SHARED}, CONFLICT, citation, breaks=("congruence",)
+    )
+
+
 PROCESS = (
     _process(
         "without conflict",
@@ -306,7 +416,7 @@ PROCESS = (
         mean = parameters["time"] * caution + late - parameters["slowing"] * conflict
         sd, tail = parameters["time_sd"] + 0.0 * mean, parameters["tail"] + 0.0 * mean
         wrong_tail = tail if unevenness is None else tail * (1 + unevenness)
-        p = described_bins(edges, 0.5 * (1 + xp.tanh(0.5 * odds)), mean, sd, tail, wrong_tail, xp)
+        p = described_bins(edges, odds, mean, sd, tail, wrong_tail, span, remaining, xp)
         """,
         {
             "accuracy": uniform(0.0, 8.0, "log odds", "of being right"),
@@ -319,6 +429,27 @@ PROCESS = (
         CONFLICT,
         HEATHCOTE,
         breaks=("congruence",),
+    ),
+    _race(
+        "a race",
+        "gather evidence for each answer by itself and press the key of the first that suffices",
+        "return arrivals(times, drift, distance, span, unevenness, remaining, xp)",
+        EVIDENCE,
+        TILLMAN,
+    ),
+    _race(
+        "a race without noise",
+        "let each answer grow at a pace that differs between trials and press the key of the first that suffices",
+        """
+        varied = 1.0 if unevenness is None else (1 + unevenness[..., None] ** 2) ** 0.5
+        started = 0.0 if span is None else span[..., None]
+        left = 1.0 if remaining is None else xp.clip(remaining(times), 0.05, 1.0)
+        wanted = distance[..., None] * left + 0.0 * times
+        # bounds fall by as much for every start
+        return ballistic(times, drift[..., None], varied, wanted, started / left, xp)
+        """,
+        "standard deviation of the pace between trials",
+        BROWN,
     ),
 )  # fmt: skip
 LAPSE = (
@@ -353,10 +484,11 @@ GRAMMAR = Grammar(
         SkeletonSlot("habit", least=0, most=2),
         SkeletonSlot("control", least=0, most=3),
         SkeletonSlot("clearness", least=0),
+        SkeletonSlot("patience", least=0),
         SkeletonSlot("process"),
         SkeletonSlot("lapse", least=0, most=2),
     ),
-    mechanisms=worded((*HABIT, *CONTROL, *CLEARNESS, *PROCESS, *LAPSE), WORDS),
+    mechanisms=worded((*HABIT, *CONTROL, *CLEARNESS, *PROCESS, *LAPSE, *PATIENCE), WORDS),
     heads=HEADS,
     sentences=SENTENCES,
     before=f"""
@@ -366,12 +498,12 @@ GRAMMAR = Grammar(
         after_conflict = 1.0 * (trials["previous_congruence"][None] == -1)
         edges = xp.array({list(EDGES)})
         widths = edges[1:] - edges[:-1]
-        conflict, none, unevenness = 1.0 * congruence, 0.0 * congruence, None
+        conflict, none, unevenness, span, remaining = 1.0 * congruence, 0.0 * congruence, None, None, None
         lean, caution, clarity, late = none, 1.0 + none, 1.0 + none, none
         seen = [congruence, n_answers]
         """,
     after="return p",
-    helpers=outcome_helpers(CHANGING_DRIFT, EX_GAUSSIAN, HELPERS),
+    helpers=outcome_helpers(CHANGING_DRIFT, EX_GAUSSIAN, SHIFTED_WALD, RACE, HELPERS),
     predictions=(
         {"property": "ignores", "in": "sides"},
         {"property": "ignores", "in": "congruence"},
@@ -404,6 +536,22 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         _composition("evidence from both", lapse=("the distractor's answer", "anything")),
     ),
     "ex_gaussian": ("Ex-Gaussian times", _composition("description")),
+    "full_diffusion": (
+        "Diffusion of varying drift and start",
+        _composition("evidence from both", clearness="varying", habit="now this, now that"),
+    ),
+    "impatient": (
+        "Diffusion of falling bounds",
+        _composition("evidence from both", patience="falling evenly"),
+    ),
+    "racing_diffusion": (
+        "Racing diffusion",
+        _composition("a race", habit="now this, now that"),
+    ),
+    "ballistic": (
+        "Linear ballistic accumulators",
+        _composition("a race without noise", habit="now this, now that"),
+    ),
 }
 
 FAMILY = Family("attention", GRAMMAR, SEEDS)

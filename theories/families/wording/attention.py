@@ -11,6 +11,18 @@ GATHERS = (
      "units of its noise in a second)", "plain": True},
     {"says": "need time for seeing and pressing besides (about {delay} s)", "plain": True},
 )  # fmt: skip
+RACED = (
+    {
+        "says": "add {far}more evidence to the answer that the distractor suggests",
+        "opposite": "add {far}less evidence to the answer that the distractor suggests",
+        "rest": "less",
+        "opposite_rest": "more",
+        "by": "interference",
+        "unit": 0.4,
+        "label": "interference",
+        "opposite_label": "contrast",
+    },
+)
 FROM_BOTH = {
     "says": "gather {far}more evidence where the distractor suggests the right answer",
     "opposite": "gather {far}less evidence where the distractor suggests the right answer",
@@ -42,6 +54,10 @@ WORDS: Words = {
         "are {far}quicker at seeing and pressing what they have just pressed",
         "are {far}slower at seeing and pressing what they have just pressed",
         "saving", 0.03, "quick repetitions", "slow repetitions",
+    ),
+    "habit:now this, now that": (
+        {"says": "{much}lean now to one answer and now to another before they have seen anything (their start varies "
+         "over {start_range%} of the bounds' distance)", "by": "start_range", "unit": 0.3, "label": "varying start"},
     ),
     "control:after conflict": _told(
         "heed the distractor {far}less after a conflict",
@@ -96,6 +112,29 @@ WORDS: Words = {
          "unit": 0.4, "label": "errors", "opposite_label": "fewer errors"},
         {"says": "need a normal time (about {time} s) and an exponential one (about {tail} s)"},
     ),
+    "process:a race": (
+        {"says": "gather evidence for each answer by itself ({rate} a second for the right one, {wrong_rate} for a "
+         "wrong one) and press the key of the first that suffices ({bound}, in units of its noise in a second)"},
+        *RACED, GATHERS[1],
+    ),
+    "process:a race without noise": (
+        {"says": "let each answer grow at a pace that differs between trials ({rate} a second for the right one, "
+         "{wrong_rate} for a wrong one) and press the key of the first that suffices ({bound}, in units of how much "
+         "the pace differs)"},
+        *RACED, GATHERS[1],
+    ),
+    "patience:falling evenly": (
+        {"says": "settle for less evidence the longer they have waited (for none after {meeting} s)",
+         "label": "falling bounds"},
+    ),
+    "patience:falling at first": (
+        {"says": "settle for less evidence the longer they have waited, most of all at first (for half as much after "
+         "{halving} s)", "label": "early falling bounds"},
+    ),
+    "patience:a deadline": (
+        {"says": "settle for little evidence when a deadline of their own is near (about {deadline} s)",
+         "label": "deadline"},
+    ),
     "lapse:the distractor's answer": (
         {"says": "{neglect~} answer to the distractor in place of the target ({neglect%} of the time)",
          "label": "goal neglect"},
@@ -103,7 +142,7 @@ WORDS: Words = {
     "lapse:anything": ({"says": "{lapse~} press any key at any time ({lapse%} of the time)"},),
 }  # fmt: skip
 
-SENTENCES = {"control": 2, "clearness": 3, "lapse": 3}
+SENTENCES = {"control": 2, "clearness": 3, "patience": 3, "lapse": 3}
 
 HEADS = (
     (("process:evidence from both", "lapse:the distractor's answer"), "Goal neglect"),
@@ -112,5 +151,7 @@ HEADS = (
     (("process:a narrowing spotlight",), "Narrowing spotlight"),
     (("process:a late selection",), "Late selection"),
     (("process:description",), "Ex-Gaussian times"),
+    (("process:a race",), "Racing diffusion"),
+    (("process:a race without noise",), "Ballistic race"),
     ((), "Diffusion without conflict"),
 )
