@@ -33,7 +33,7 @@ from lakatos.memory.record import (
 )
 from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
-from lakatos.memory.winner import TheoryWon, rank_winners, starts_of_winners
+from lakatos.memory.winner import TheoryWon, rank_winners, shared_mechanisms, starts_of_winners
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.grammar_search.advocate import SearchStart
 from lakatos.theories.record import Diagnosis
@@ -54,8 +54,8 @@ MEMORY_FOLDER = ".memory"
 LIBRARY_FILE = "library.json"
 DESK = "desk"
 """Trace of what people decided about learned tools, and of the calls they made themselves."""
-MOST_SCREENED = 12
-"""Theories that won elsewhere and are looked at before a search; which of them it begins with, the answers say."""
+START_SHARE = 3
+"""One candidate of a search in so many may be a theory that won elsewhere."""
 
 
 # --- across campaigns -----------------------------------------------------------------------------------------------
@@ -306,7 +306,9 @@ class RevisionAdvice:
     warnings: tuple[str, ...] = ()
     """Changes that failed in situations like this one."""
     starts: tuple[SearchStart, ...] = ()
-    """Theories that won in earlier campaigns, as far as the search could begin with them."""
+    """Theories that won in earlier campaigns."""
+    remedies: tuple[str, ...] = ()
+    """Mechanisms that these have in common."""
     inputs: tuple[Digest, ...] = ()
     """Records behind it."""
 
@@ -320,9 +322,11 @@ async def advise(run: Run, diagnosis: Diagnosis) -> RevisionAdvice:
     leader = run.theory(diagnosis.leader).composition or {}
     known = {composition_of(leader, {}).key} if leader else set()
     winners = winners_in(run.evidence) if library_fits(run.state) else []
+    starts = starts_of_winners(winners, run.family.grammar, known)
     return RevisionAdvice(
         warnings=tuple(item.mistake.split("; ")[-1] for item in pitfalls),
-        starts=starts_of_winners(winners, run.family.grammar, known)[:MOST_SCREENED],
+        starts=starts[: max(run.config.theories.candidates // START_SHARE, 1)],
+        remedies=shared_mechanisms(starts, leader),
         inputs=tuple(cited(run.state)),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from lakatos.experiments.task import Domain, Trials
@@ -17,12 +17,11 @@ from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.flows.stages.judging.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
 from lakatos.memory.record import InquiryMade
-from lakatos.memory.winner import shared_mechanisms
 from lakatos.theories.checks.complexity import code_length, why_unreadable
 from lakatos.theories.checks.naming import name_in_company
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families.family import Family
-from lakatos.theories.grammar import Composition, Grammar, composition_of
+from lakatos.theories.grammar import composition_of
 from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchProposal, SearchStart
 from lakatos.theories.grammar_search.composition_search import search_compositions
 from lakatos.theories.grammar_search.search_tree import ArchiveMap
@@ -45,10 +44,6 @@ INDUCTION = "induction"
 """Author of rules found in the answers."""
 LEFT_OUT = 0.02
 """Nats per choice that predicting left-out trials may cost against fitting all."""
-BEFORE_FIT = 0.02
-"""Nats per choice that a theory of an earlier campaign may be behind the best rival before a fit, to begin a search."""
-START_SHARE = 3
-"""One candidate of a search in so many may be a theory that won elsewhere."""
 KEPT = 4
 """Compositions that a search takes over from the one before."""
 MOST_INDUCED = 60_000
@@ -77,10 +72,11 @@ async def revise(
     remedies = (
         *diagnosis.record.remedies,
         *(examined.record.remedies if examined else ()),
+        *advice.remedies,
     )
     strategy = await choose_strategy(run, cycle)
     brief = AdvocateBrief(
-        starts=_starts(run.evidence, diagnosis.record),
+        starts=(*_starts(run.evidence, diagnosis.record), *advice.starts),
         remedies=tuple(dict.fromkeys(remedies)),
         warnings=advice.warnings,
         published=tuple(composition for _, composition in run.family.seeds.values()),
@@ -95,25 +91,19 @@ async def revise(
     inputs += [proposed.digest] if proposed else []
     inputs += [strategy.digest] if strategy else []
     written = proposed.record.submissions if proposed else ()
-    leader, grammar = run.form(diagnosis.record.leader), run.family.grammar
-    rivals = list(
-        dict.fromkeys((leader.program, *(run.form(item).program for item in run.state.seeds)))
-    )
 
     def work(context: StepContext) -> SearchFinished:
         (shuffles,) = context.rng.spawn(1)
         few = some_people(trials, MOST_INDUCED, context.rng)
         past = looks_back(run.domain, few, shuffles)
-        won = winners_that_fit(run.laboratory, grammar, advice.starts, rivals, few)
-        begun = with_winners(brief, won, leader.composition or {})
-        has_memory = ArchiveMap(grammar).has_memory
-        remembers = past or any(has_memory(start.composition) for start in begun.starts)
+        has_memory = ArchiveMap(run.family.grammar).has_memory
+        remembers = past or any(has_memory(start.composition) for start in brief.starts)
         if not remembers:
             run.progress.note("answers do not depend on what came before: no memory is searched")
         proposal = SearchProposal(())
         if "grammar" in settings.advocates:
             chosen = strategy.record if strategy else None
-            looking = replace(begun, looks_back=remembers)
+            looking = replace(brief, looks_back=remembers)
             proposal = search(run.family, run.laboratory, looking, trials, context, chosen)
         if proposal.unspent:
             tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
@@ -128,49 +118,6 @@ async def revise(
     return await run.step(
         "revise", work, returns=SearchFinished, inputs=inputs, position={"cycle": cycle}
     )
-
-
-def winners_that_fit(
-    laboratory: Laboratory,
-    grammar: Grammar,
-    winners: Sequence[SearchStart],
-    rivals: Sequence[TheoryProgram],
-    trials: Sequence[Trials],
-) -> tuple[SearchStart, ...]:
-    """Theories of earlier campaigns that say nearly as much of the answers before a fit as the best rival, best first.
-
-    A small first experiment cannot tell after a fit which of many is wrong, but what is wrong before one seldom leads
-    to what is right, and takes the place of candidates that could.
-
-    Args:
-        laboratory: Where they run.
-        grammar: Of the winners.
-        winners: With the people that their mechanisms declare.
-        rivals: The leader and the first rivals, whose declared people score likewise.
-        trials: All answers so far.
-    """
-    if not winners:
-        return ()
-    programs = [
-        TheoryProgram(grammar.write(Composition(start.composition.slots)), "grammar")
-        for start in winners
-    ]
-    scores = [
-        -math.inf if isinstance(score, TheoryError) else score
-        for score in laboratory.scores_before_fit([*programs, *rivals], trials)
-    ]
-    least = max(scores[len(winners) :], default=-math.inf) - BEFORE_FIT
-    fitting = [place for place in range(len(winners)) if scores[place] >= least]
-    return tuple(winners[place] for place in sorted(fitting, key=lambda place: -scores[place]))
-
-
-def with_winners(
-    brief: AdvocateBrief, winners: Sequence[SearchStart], leader: Mapping[str, Sequence[str]]
-) -> AdvocateBrief:
-    """A brief whose search also begins with theories of earlier campaigns, and tries early what several share."""
-    most = max(brief.n_candidates // START_SHARE, 1)
-    remedies = dict.fromkeys((*brief.remedies, *shared_mechanisms(winners, leader)))
-    return replace(brief, starts=(*brief.starts, *winners[:most]), remedies=tuple(remedies))
 
 
 def search(

@@ -8,18 +8,13 @@ import shutil
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import create_run, started
-from lakatos.flows.stages.revise import seed_pool, winners_that_fit, with_winners
+from lakatos.flows.stages.revise import seed_pool
 from lakatos.theories.families import FAMILIES
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchStart
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.theory import read_program
 from lakatos.traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -63,30 +58,3 @@ def test_two_theories_of_a_run_are_never_called_alike(tmp_path: Path) -> None:
         names = [item.record.name for item in run.state.theories.checked.values()]
         assert [run.form(digest).name for digest in run.state.theories.checked] == names
     assert names[2:] == ["Adding", "Adding with equal weight"]
-
-
-def test_searches_begin_with_winners_that_say_what_people_do_and_without_the_others() -> None:
-    family, domain = FAMILIES["multiattribute"], DOMAINS["multiattribute"]
-    winners = [
-        SearchStart(None, family.seeds[name][1], f"won in {name}")
-        for name in ("random", "minimalist", "weighted_additive")
-    ]
-    rivals = [family.program("tallying"), family.program("satisficing")]
-    with Laboratory(domain, n_workers=1) as laboratory:
-        stimuli = domain.space({"validities": [0.95, 0.75, 0.6], "levels": [0, 1, 2]})
-        people = read_program(family.program("weighted_additive"))
-        trials = laboratory.simulate([people], stimuli, 32, np.random.default_rng(5))
-        found = winners_that_fit(laboratory, family.grammar, winners, rivals, trials)
-        assert winners_that_fit(laboratory, family.grammar, (), rivals, trials) == ()
-    assert found[0].change == "won in weighted_additive"
-    assert "won in random" not in [start.change for start in found]
-
-
-def test_winners_take_a_third_of_the_candidates_at_most() -> None:
-    family = FAMILIES["multiattribute"]
-    starts = tuple(SearchStart(None, form) for _, form in family.seeds.values())
-    brief = AdvocateBrief(starts[:2], remedies=("value:root",), n_candidates=12)
-    begun = with_winners(brief, starts[2:], {})
-    assert begun.starts == starts[:6]
-    assert begun.remedies[0] == "value:root"
-    assert with_winners(brief, (), {}) == brief
