@@ -237,8 +237,9 @@ def main() -> None:
 
 
 def _ran(item: dict[str, Any]) -> list[dict[str, Any]]:
-    """Drafts of a world that could be run."""
-    return [draft for draft in item["drafts"] if "error" not in draft]
+    """Scores of a world's drafts that could be run."""
+    names = ("declared", "before fit", "fitted")
+    return [{name: line[name] for name in names} for line in item["drafts"] if "error" not in line]
 
 
 if __name__ == "__main__":
