@@ -312,6 +312,7 @@ def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--campaigns", type=int, default=10, help="of each domain")
+    arguments.add_argument("--arms", nargs="*", default=list(ARMS), choices=list(ARMS))
     arguments.add_argument("--runs", type=Path, default=ROOT / "runs" / "memory-winners")
     arguments.add_argument("--out", type=Path, default=RESULT)
     arguments.add_argument("--table", action="store_true", help="only the tables of what is there")
@@ -320,7 +321,7 @@ def main() -> None:
         (domain, number, arm)
         for number in range(given.campaigns)
         for domain in SPACES
-        for arm in ARMS
+        for arm in given.arms
     ]
     rows = complete(
         given.out,

@@ -105,6 +105,23 @@ def test_a_clearly_better_challenger_replaces_and_the_record_says_why():
     assert parse_record("gate_decided", body_of(decided), {"gate_decided": GateDecided}) == decided
 
 
+def by_length(name, sign):
+    """A judge that answers by which claim has more words, 0.9 sure."""
+    words = np.random.default_rng(7).integers(5, 60, size=(len(LABELS), 2))
+    side = sign * np.where(words[:, 0] > words[:, 1], 1, -1)
+    return answers(name, 0.5 + 0.4 * side)
+
+
+@pytest.mark.parametrize("settings", [EXACT, LOSS])
+@pytest.mark.parametrize(
+    "challenger",
+    [by_length("longest", 1), by_length("shortest", -1), answers("first", np.full(400, 0.9))],
+)
+def test_a_judge_that_answers_by_length_or_position_takes_nobodys_seat(settings, challenger):
+    incumbent = judged("incumbent", np.arange(400) % 3 > 0, 0.7)
+    assert run(settings, JudgePair(incumbent, challenger)).verdict != "replace"
+
+
 def test_an_equal_challenger_is_kept_out():
     decided = run(found=pair(20, 20))
     assert decided.verdict == "keep"

@@ -8,6 +8,7 @@ from lakatos.flows.roles.remember import (
     answers_of,
     is_news,
     keep_library,
+    library_fits,
     library_in,
     look_at_library,
     rebuild_library,
@@ -168,3 +169,19 @@ def test_a_campaign_leaves_its_winners_and_the_next_one_begins_with_them(tmp_pat
         set(list(state.theories.pool)[2:4]) & state.memory.theories
     )  # before anything was searched
     assert "earlier campaigns" in verdict.text or "It won in first" in verdict.text
+
+
+@pytest.mark.long
+def test_a_library_full_of_a_rival_laboratorys_bad_theories_begins_no_search(tmp_path):
+    turned = GOOD.replace("    return p\n", "    return 1 - p\n")
+    worst = FAMILY.program("random").source
+    assert turned != GOOD
+    leave(tmp_path, "rival 1", turned)
+    leave(tmp_path, "rival 2", worst)
+    study = small_study(**{**SHORT, "design__participants": 30}, memory=TAKES, name="own")
+    run_study(study, tmp_path / "own", n_workers=1)
+    state, trace = read_state(tmp_path / "own")
+    trace.close()
+    assert state.memory.theories
+    assert not library_fits(state)
+    assert state.campaign.concluded.record.leader not in state.memory.theories
