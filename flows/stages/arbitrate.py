@@ -51,11 +51,7 @@ async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
 
 def scores_behind(state: RunState, names: Sequence[Digest]) -> list[Digest]:
     """Records of the scores of some theories on all experiments."""
-    return [
-        state.theories.scores[name, item].digest
-        for name in names
-        for item in state.experiments.collected
-    ]
+    return state.theories.score_records(names, state.experiments.collected)
 
 
 def predictions_of(evidence: RunEvidence, names: Sequence[Digest]) -> list[TheoryPredictions]:

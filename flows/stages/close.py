@@ -9,7 +9,7 @@ from lakatos.flows.run.records import CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.design import DISTINCT, distance
-from lakatos.theories.scoreboard import Scoreboard, TheoryStanding
+from lakatos.theories.scoreboard import Scoreboard, TheoryStanding, frozen_advantage
 from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
@@ -106,7 +106,7 @@ def holds(evidence: RunEvidence, board: Scoreboard) -> bool:
     ]
 
     def beaten(other: Digest) -> bool:
-        found = evidence.state.frozen_advantage(leader, other)
+        found = frozen_advantage(evidence.state.theories, evidence.state.experiments, leader, other)
         return found is not None and found[0].value > 0 and not is_tie(found[0])
 
     return bool(others) and all(beaten(other) for other in others)

@@ -36,6 +36,7 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.design_rivals import DESIGN_DRAWS, RivalTheories
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.scoreboard import frozen_advantage
 from lakatos.theories.scoring.apart import answers_apart, apart_along_sequences
 from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
@@ -56,11 +57,7 @@ async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
     run.progress.rivals([run.state.theories.name(name) for name in names])
     inputs = [run.state.theories.pool[name].digest for name in names]
     inputs += [item.digest for item in run.state.experiments.collected.values()]
-    inputs += [
-        run.state.theories.scores[name, item].digest
-        for name in names
-        for item in run.state.experiments.collected
-    ]
+    inputs += run.state.theories.score_records(names, run.state.experiments.collected)
     inputs += [item.digest for item in run.state.roles.proposals(cycle, number)]
     return await run.step(
         "design",
@@ -356,5 +353,5 @@ def _proposals_of_roles(
 
 def _decided(state: RunState, first: Digest, second: Digest) -> bool:
     """Whether frozen predictions have already told two theories apart."""
-    found = state.frozen_advantage(first, second)
+    found = frozen_advantage(state.theories, state.experiments, first, second)
     return found is not None and not is_tie(found[0])

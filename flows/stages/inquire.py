@@ -113,11 +113,7 @@ async def sound_out(run: Run, cycle: int, number: int) -> None:
         return
     run.progress.stage(cycle, "sound out", f"experiment {number}")
     inputs = [run.state.theories.pool[name].digest for name in names]
-    inputs += [
-        run.state.theories.scores[name, item].digest
-        for name in names
-        for item in run.state.experiments.collected
-    ]
+    inputs += run.state.theories.score_records(names, run.state.experiments.collected)
     found = await inquire(run, cycle, number, SOUND_OUT, sounding(run.config, names), inputs)
     if found is None:
         return

@@ -159,11 +159,7 @@ def _question(
         if name != own
     ]
     inputs = [evidence.state.theories.pool[name].digest for name in names]
-    inputs += [
-        evidence.state.theories.scores[name, item].digest
-        for name in names
-        for item in evidence.state.experiments.collected
-    ]
+    inputs += evidence.state.theories.score_records(names, evidence.state.experiments.collected)
     return RoleQuestion(
         role="advocate",
         prompt=read_prompt("experiment"),

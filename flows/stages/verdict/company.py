@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import RunEvidence, fits_of
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
@@ -105,17 +105,13 @@ async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | Non
         return None
     names = [line.theory for line in run.state.board().standings]
     inputs = [item.digest for item in run.state.experiments.collected.values()]
-    inputs += [
-        run.state.theories.scores[name, item].digest
-        for name in names
-        for item in run.state.experiments.collected
-    ]
+    inputs += run.state.theories.score_records(names, run.state.experiments.collected)
     inputs += [
         run.state.theories.sealed_scores[name].digest
         for name in names
         if name in run.state.theories.sealed_scores
     ]
-    inputs += fits_of(run.state, names)
+    inputs += run.state.theories.fit_records(names)
 
     def work(context: StepContext) -> CompletenessMeasured:
         answers = answers_of_company(run.evidence)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.errors import ExperimentError
 from lakatos.experiments.task import Domain, Stimuli, Trials, with_random_sides
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import RunEvidence, fits_of
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import TheoriesMapped, TruthCompared
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
@@ -64,7 +64,7 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
         "compare_truth",
         work,
         returns=TruthCompared,
-        inputs=[run.state.campaign.cycles[-1].digest, *fits_of(run.state, names)],
+        inputs=[run.state.campaign.cycles[-1].digest, *run.state.theories.fit_records(names)],
     )
 
 
@@ -171,5 +171,5 @@ async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
             n_trials=len(stimuli),
         )
 
-    inputs = [run.state.campaign.cycles[-1].digest, *fits_of(run.state, names)]
+    inputs = [run.state.campaign.cycles[-1].digest, *run.state.theories.fit_records(names)]
     return await run.step("map", work, returns=TheoriesMapped, inputs=inputs)

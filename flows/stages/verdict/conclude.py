@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import RunEvidence, fits_of
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded, CrossValidated, ErrorOnTrials
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
@@ -24,6 +24,7 @@ from lakatos.flows.stages.verdict.compare import compare_truth, map_theories
 from lakatos.flows.stages.verdict.tell import tell_theories
 from lakatos.theories.account import names_held_back
 from lakatos.theories.record import SealedScored, UnitLogPredictives
+from lakatos.theories.scoreboard import frozen_advantage
 from lakatos.theories.scoring.score import (
     ScoreEstimate,
     log_predictive,
@@ -89,7 +90,7 @@ async def score_sealed(run: Run) -> None:
         inputs = [
             opened.digest,
             run.state.theories.checked[name].digest,
-            *fits_of(run.state, [name]),
+            *run.state.theories.fit_records([name]),
         ]
         await run.step("score_sealed", partial(score, name), returns=SealedScored, inputs=inputs)
 
@@ -110,11 +111,9 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     inputs += [item.digest for item in (opened, named, truth, *further) if item is not None]
     inputs += [item.digest for item in run.state.theories.sealed_scores.values()]
     inputs += [fold.digest for fold in run.state.campaign.folds]
-    inputs += [
-        run.state.theories.scores[name, item].digest
-        for name in run.state.theories.pool
-        for item in run.state.experiments.collected
-    ]
+    inputs += run.state.theories.score_records(
+        run.state.theories.pool, run.state.experiments.collected
+    )
 
     told = [in_new_names(run.state, item.record.text) for item in further if item is not None]
 
@@ -272,7 +271,9 @@ def _on_all_data(state: RunState, rivals: Sequence[Digest]) -> RivalAdvantages:
 
 def _on_frozen(state: RunState, leader: Digest, rivals: Sequence[Digest]) -> RivalAdvantages | None:
     """On predictions that were frozen before the answers; None where a rival has none."""
-    advantages = {name: state.frozen_advantage(leader, name) for name in rivals}
+    advantages = {
+        name: frozen_advantage(state.theories, state.experiments, leader, name) for name in rivals
+    }
     frozen = {name: item for name, item in advantages.items() if item is not None}
     if len(frozen) < len(rivals):
         return None

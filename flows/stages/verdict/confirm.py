@@ -79,11 +79,7 @@ async def choose(run: Run, cycle: int) -> Recorded[DesignChosen]:
     leader, rivals = winner_and_rivals(run.evidence)
     run.progress.stage(cycle, "confirm", run.state.theories.name(leader))
     inputs = [run.state.theories.pool[name].digest for name in (leader, *rivals)]
-    inputs += [
-        run.state.theories.scores[name, item].digest
-        for name in (leader, *rivals)
-        for item in run.state.experiments.collected
-    ]
+    inputs += run.state.theories.score_records((leader, *rivals), run.state.experiments.collected)
     return await run.step(
         "choose_confirmation",
         lambda context: choose_trials(run.evidence, run.source, context, cycle, leader, rivals),

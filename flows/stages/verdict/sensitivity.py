@@ -47,11 +47,7 @@ async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
         run.state.experiments.collected[name].digest for name in run.state.experiments.collected
     ]
     inputs += [item.digest for name in changed for item in everybody[name]]
-    inputs += [
-        run.state.theories.scores[theory, name].digest
-        for theory in names
-        for name in run.state.experiments.collected
-    ]
+    inputs += run.state.theories.score_records(names, run.state.experiments.collected)
 
     def work(context: StepContext) -> ExclusionSensitivity:
         tables = {}

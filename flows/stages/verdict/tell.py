@@ -10,7 +10,7 @@ import numpy as np
 
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import RunEvidence, fits_of
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.theories.account import ClauseWording
 from lakatos.theories.checks.clause_check import TriedClause
@@ -36,7 +36,7 @@ async def tell_theories(run: Run) -> Recorded[TheoriesTold]:
     inputs = [item.digest for item in collected.values()]
     inputs += [run.state.theories.checked[name].digest for name in names]
     inputs += [scores[name].digest for name in names if name in scores]
-    inputs += fits_of(run.state, names)
+    inputs += run.state.theories.fit_records(names)
 
     def work(context: StepContext) -> TheoriesTold:
         return _told(run.evidence, names)

@@ -4,9 +4,10 @@ import pytest
 
 from lakatos.experiments.record import SealedOpened
 from lakatos.experiments.state import ExperimentsState
-from lakatos.flows.run.state import LEAST_SEALED, RunState
+from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.verdict.conclude import _nearest_of_all
 from lakatos.theories.record import SealedScored, TheoryChecked, UnitLogPredictives
+from lakatos.theories.scoreboard import LEAST_SEALED
 from lakatos.theories.state import TheoriesState
 from lakatos.traces.step import Recorded
 
