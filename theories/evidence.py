@@ -35,6 +35,11 @@ class StudyTerms:
     n_rivals: int
     """Theories that an experiment is to tell apart, at most."""
 
+    @property
+    def n_people(self) -> int:
+        """As many people as are asked together, about, where the study leaves it to the power of a design."""
+        return self.design.participants or 25
+
 
 @dataclass(frozen=True)
 class TheoryEvidence:
@@ -47,6 +52,8 @@ class TheoryEvidence:
     artifacts: ArtifactStore
     experiments: ExperimentsState
     theories: TheoriesState
+    seeds: tuple[Digest, ...]
+    """Rivals with which the study began: published theories and its own, not those of earlier campaigns."""
     forms: dict[Digest, Theory]
     """Theories that were read already."""
     tables: dict[Digest, Trials]

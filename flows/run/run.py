@@ -129,6 +129,7 @@ class Run:
             artifacts=self.trace.artifacts,
             experiments=self.state.experiments,
             theories=self.state.theories,
+            seeds=tuple(self.state.seeds),
             forms=self._forms,
             tables=self._trials,
             config=self.config,

@@ -8,16 +8,7 @@ from typing import Any, Final
 
 from lakatos.experiments import state as experiments_state
 from lakatos.experiments.state import ExperimentsState
-from lakatos.flows.run.records import (
-    CampaignConcluded,
-    CampaignStarted,
-    ConfirmationFinished,
-    CycleClosed,
-    ExclusionSensitivity,
-    FoldFinished,
-    TheoriesMapped,
-    TruthCompared,
-)
+from lakatos.flows.run.records import CampaignStarted, CycleClosed
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.judges import seat_state
 from lakatos.judges import state as judging_state
@@ -31,6 +22,14 @@ from lakatos.theories.roles import state as roles_state
 from lakatos.theories.roles.state import RolesState
 from lakatos.theories.scoreboard import Scoreboard, board_of, decisive_sealed_of
 from lakatos.theories.state import TheoriesState
+from lakatos.theories.verdicts.record import (
+    CampaignConcluded,
+    ConfirmationFinished,
+    ExclusionSensitivity,
+    FoldFinished,
+    TheoriesMapped,
+    TruthCompared,
+)
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.state_rule import StateRule, StateRules, keep_all, keep_newest

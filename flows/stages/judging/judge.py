@@ -8,7 +8,6 @@ from lakatos.flows.roles.read_pairs import read_pairs
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.design import DISTINCT, distance, sample_of_space
 from lakatos.flows.stages.judging.epoch import rescore, turn_epoch
 from lakatos.flows.stages.judging.measures import lasting, measure, submission_of
 from lakatos.flows.stages.judging.seats import epoch_of, open_epoch
@@ -24,6 +23,7 @@ from lakatos.theories.record import (
     TheoryAdmitted,
     TheoryCompared,
 )
+from lakatos.theories.rivals import DISTINCT, distance, sample_of_space
 from lakatos.theories.scoreboard import left_out_advantage
 from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import TheoryProgram

@@ -16,16 +16,16 @@ from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, identities
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
-from lakatos.flows.run.records import ConfirmationFinished
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited, AskedPeople
 from lakatos.flows.stages.collect import collect, recruit, standing
-from lakatos.flows.stages.design import differing
 from lakatos.flows.stages.preregister import CONFIRMATION, preregister
 from lakatos.flows.stages.score import score
 from lakatos.theories.design_rivals import DESIGN_DRAWS
+from lakatos.theories.rivals import differing
 from lakatos.theories.scoring.score import paired_difference
+from lakatos.theories.verdicts.record import ConfirmationFinished
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
