@@ -14,7 +14,6 @@ from lakatos.flows.roles.interview import check_participant
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.remember import take_library
 from lakatos.flows.run.engine import flow, task
-from lakatos.flows.run.records import CampaignConcluded, FoldFinished
 from lakatos.flows.run.run import Run, begin, create_run, has_run, open_run
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig
@@ -28,6 +27,7 @@ from lakatos.flows.stages.verdict.confirm import confirm
 from lakatos.flows.stages.verdict.groups import compare_by_group
 from lakatos.flows.stages.verdict.sensitivity import compare_exclusions
 from lakatos.theories.scoring.score import telling
+from lakatos.theories.verdicts.record import CampaignConcluded, FoldFinished
 from lakatos.traces.digest import Digest
 from lakatos.traces.fold import canonical_digest
 from lakatos.traces.step import Recorded, StepContext

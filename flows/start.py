@@ -10,7 +10,6 @@ from lakatos.flows.run.engine import cool_down, execute, warm_up
 from lakatos.flows.run.engine_name import EngineName
 from lakatos.flows.run.next_pass import look, mark_pass
 from lakatos.flows.run.progress import CampaignProgress, SilentProgress
-from lakatos.flows.run.records import CampaignConcluded
 from lakatos.flows.run.run import Run, create_run, open_run, read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig, load_study
@@ -18,6 +17,7 @@ from lakatos.flows.run.summary import keep_summary, summary_of
 from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.stages.collect import n_counting, take_answers
 from lakatos.flows.stages.enough import close_collection
+from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.step import Recorded, Trace
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 
+from lakatos.experiments.state import ExperimentsState
 from lakatos.theories.record import SealedScored, TheoryChecked, TheoryScored
 from lakatos.theories.scoring.score import (
     ScoreEstimate,
@@ -23,8 +25,11 @@ from lakatos.theories.scoring.score import (
     mean_over_units,
     paired_difference,
 )
+from lakatos.theories.state import TheoriesState
 from lakatos.traces.digest import Digest
 
+LEAST_SEALED: Final = 5
+"""Distinct sealed trials on which a verdict may rest; fewer show nothing of others, whatever people's interval is."""
 Scores = Mapping[tuple[Digest, str], TheoryScored]
 
 
@@ -229,3 +234,43 @@ def prequential_advantage(
     """
     pairs = _frozen(first, second, experiments, scores)
     return None if pairs is None else (paired_difference(*pairs), len(pairs[0]))
+
+
+def board_of(theories: TheoriesState, experiments: ExperimentsState) -> Scoreboard:
+    """All rivals on all experiments."""
+    return scoreboard(
+        list(theories.pool),
+        list(experiments.collected),
+        {key: item.record for key, item in theories.scores.items()},
+        {name: item.record for name, item in theories.checked.items()},
+        decisive_sealed_of(theories, experiments),
+    )
+
+
+def decisive_sealed_of(
+    theories: TheoriesState, experiments: ExperimentsState
+) -> Mapping[Digest, SealedScored]:
+    """Scores on sealed answers; none where these are so few trials that no verdict can rest on them."""
+    opened = experiments.sealed
+    if opened is None or opened.record.n_trials < LEAST_SEALED:
+        return {}
+    return {name: item.record for name, item in theories.sealed_scores.items()}
+
+
+def frozen_advantage(
+    theories: TheoriesState, experiments: ExperimentsState, first: Digest, second: Digest
+) -> tuple[ScoreEstimate, int] | None:
+    """`prequential_advantage` of one theory over another on all experiments so far."""
+    scores = {key: item.record for key, item in theories.scores.items()}
+    return prequential_advantage(first, second, list(experiments.collected), scores)
+
+
+def left_out_advantage(
+    theories: TheoriesState, experiments: ExperimentsState, first: Digest, second: Digest
+) -> ScoreEstimate:
+    """Of one theory over another on all data so far, each experiment predicted from the others."""
+    own, other = (
+        [theories.scores[name, item].record.left_out.scores for item in experiments.collected]
+        for name in (first, second)
+    )
+    return paired_difference(own, other)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -61,6 +61,15 @@ class TheoriesState:
         """The name that the verdict gave a theory, and before a verdict the one that it entered with."""
         named = self.told.record.names if self.told else {}
         return named.get(theory) or self.checked[theory].record.name
+
+    def fit_records(self, names: Iterable[Digest]) -> list[Digest]:
+        """Records of the newest fits of theories, as inputs of what uses their people."""
+        return [self.fits[name].digest for name in names if name in self.fits]
+
+    def score_records(self, names: Iterable[Digest], experiments: Iterable[str]) -> list[Digest]:
+        """Records of the newest scores of theories, as inputs of what compares them on these experiments."""
+        asked = list(experiments)
+        return [self.scores[name, item].digest for name in names for item in asked]
 
 
 def _check(state: TheoriesState, item: Recorded[TheoryChecked]) -> TheoriesState:

@@ -29,10 +29,10 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.discovery import ALL, SETS  # noqa: E402
 from lakatos.flows.roles.answers import answers_in  # noqa: E402
-from lakatos.flows.run.records import CampaignConcluded  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
+from lakatos.theories.verdicts.record import CampaignConcluded  # noqa: E402
 
 DRAWN_FROM = ("second blind", "sixth blind")
 PEOPLE = 25

@@ -42,10 +42,10 @@ from benchmarks.theories import (  # noqa: E402
     third_blind_rules,
 )
 from benchmarks.theories.rule import BINARY, CARDINAL, Rule  # noqa: E402
-from lakatos.flows.run.records import CampaignConcluded  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
+from lakatos.theories.verdicts.record import CampaignConcluded  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "discovery.json"
 SEEDS = {

@@ -24,7 +24,7 @@ from lakatos.experiments.record import (
 from lakatos.flows.branches.branch import BranchOrigin
 from lakatos.flows.roles.models import budget_in
 from lakatos.flows.run.anchor_ledger import missing
-from lakatos.flows.run.records import ACTS, CampaignConcluded
+from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.judging.anchor import ledger_of
 from lakatos.judges.errors import JudgeError
@@ -37,6 +37,7 @@ from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.record import TheoryScored
 from lakatos.theories.roles.record import BudgetRaised, RoleAnswered
 from lakatos.theories.roles.rule import pins_of
+from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.errors import ArtifactMissingError, TraceError
 from lakatos.traces.journal import INTENT, Event

@@ -27,7 +27,7 @@ from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.engine import execute
-from lakatos.flows.run.records import CodeAccepted, FoldFinished
+from lakatos.flows.run.records import CodeAccepted
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.source import make_source
 from lakatos.flows.run.study import CampaignConfig
@@ -39,6 +39,7 @@ from lakatos.language_models.record import LanguageModelCalled
 from lakatos.memory.record import LibraryLookedAt, LibraryTaken
 from lakatos.theories.errors import SandboxUnavailableError
 from lakatos.theories.roles.record import MatterInvestigated, ModelsChosen
+from lakatos.theories.verdicts.record import FoldFinished
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.errors import ArtifactError

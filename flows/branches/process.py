@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from lakatos.flows.run.records import RECORD_TYPES, CampaignConcluded, CycleClosed
+from lakatos.flows.run.records import RECORD_TYPES, CycleClosed
 from lakatos.flows.run.run import check_run
 from lakatos.judges.judge import Verdict
 from lakatos.language_models.client import ModelRequest, ToolCall
@@ -27,6 +27,7 @@ from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.library import Pitfall
 from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
 from lakatos.theories.roles.record import RoleAnswered, SuccessorTried
+from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError
 from lakatos.traces.journal import INTENT, Event

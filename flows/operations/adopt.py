@@ -18,8 +18,8 @@ from lakatos.experiments.domains import DOMAINS, open_domain
 from lakatos.experiments.domains.task_file import task_file_of
 from lakatos.experiments.task import Domain
 from lakatos.flows.errors import StudyError
-from lakatos.flows.run.state import LEAST_SEALED
 from lakatos.theories.families import find_family
+from lakatos.theories.scoreboard import LEAST_SEALED
 from lakatos.traces.artifact import write_whole
 
 MOST_FIRST_RIVALS = 6

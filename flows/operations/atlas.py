@@ -26,12 +26,13 @@ from lakatos.flows.operations.transfer import (
     read_transfer,
     write_transfer,
 )
-from lakatos.flows.run.evidence import form_of, with_fit
-from lakatos.flows.run.records import CampaignConcluded
+from lakatos.flows.run.evidence import form_of
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.evidence import with_fit
 from lakatos.theories.record import CompletenessMeasured
+from lakatos.theories.verdicts.record import CampaignConcluded
 
 LONGEST_STEP_S = 3600.0
 """A longer time between two events of a journal is a pause of whoever ran it, not work."""
@@ -166,7 +167,7 @@ def read_entry(folder: Path, name: str) -> AtlasEntry | None:
         if state.campaign.concluded is None or state.campaign.config is None:
             return None
         verdict = state.campaign.concluded.record
-        theory = with_fit(form_of(trace.artifacts, state, str(verdict.leader)), state)
+        theory = with_fit(form_of(trace.artifacts, state, str(verdict.leader)), state.theories)
         times = [datetime.fromisoformat(event.time_utc) for event in trace.journal.events()]
     told, collected = (
         theory.account(),

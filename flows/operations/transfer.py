@@ -19,11 +19,12 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.audit.recompute import difference
 from lakatos.flows.errors import RunMissingError, TransferError
 from lakatos.flows.run.code import science
-from lakatos.flows.run.evidence import form_of, trials_in, with_fit
+from lakatos.flows.run.evidence import form_of, trials_in
 from lakatos.flows.run.places import find_run
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
+from lakatos.theories.evidence import with_fit
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.generic_learners.completeness import guessing
 from lakatos.theories.laboratory import Laboratory
@@ -362,7 +363,9 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
             f"{len(names)} experiments of {config.participants.archive or config.participants.file}"
         )
     origin = f"the run {folder.name}, study {config.name}, found on {where}"
-    return TravellingTheory(with_fit(form, state), form, origin, config.domain, found_on, answers)
+    return TravellingTheory(
+        with_fit(form, state.theories), form, origin, config.domain, found_on, answers
+    )
 
 
 def _leader(state: RunState) -> Digest | None:

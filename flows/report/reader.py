@@ -16,7 +16,6 @@ from lakatos.experiments.design import design_from_json
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.flows.run.evidence import theory_of, trials_in
-from lakatos.flows.run.records import EXPLORATORY, CampaignConcluded
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
@@ -24,6 +23,7 @@ from lakatos.theories.record import TheoryChecked, TheoryScored
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage
 from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import Theory
+from lakatos.theories.verdicts.record import EXPLORATORY, CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import INTENT
 from lakatos.traces.step import Recorded, Trace

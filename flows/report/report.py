@@ -50,12 +50,12 @@ from lakatos.flows.report.utterances import utterance_facts
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import archive_reader, hidden_theory
 from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.verdict.conclude import in_new_names
 from lakatos.theories.account import at_limit
 from lakatos.theories.prior import Prior
 from lakatos.theories.record import GroupsCompared
 from lakatos.theories.scoreboard import prequential_advantage
 from lakatos.theories.scoring.score import UNKNOWN, ScoreEstimate, is_tie
+from lakatos.theories.verdicts.conclude import in_new_names
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest
 from lakatos.traces.verify import verify
@@ -150,7 +150,7 @@ def _groups(state: RunState) -> GroupsCompared | None:
     if state.theories.groups is None:
         return None
     found = state.theories.groups.record
-    return found.model_copy(update={"text": in_new_names(state, found.text)})
+    return found.model_copy(update={"text": in_new_names(state.theories, found.text)})
 
 
 def fixed(value: float | None, digits: int = 4) -> str:

@@ -22,11 +22,12 @@ from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.reader import RunReading, shortened
 from lakatos.flows.run.evidence import theory_of
-from lakatos.flows.run.records import ACTS, CampaignConcluded, CycleClosed
+from lakatos.flows.run.records import ACTS, CycleClosed
 from lakatos.flows.run.run import read_state
 from lakatos.judges.judge import Verdict
 from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
 from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
+from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record

@@ -116,11 +116,7 @@ def _scores_behind(
     state: RunState, ranked: Sequence[Digest], pair: tuple[Digest, Digest]
 ) -> list[Digest]:
     """Records of the scores that a case rests on: of all ranked theories, and of the pair where it is not ranked."""
-    found = [
-        state.theories.scores[theory, name].digest
-        for theory in ranked
-        for name in state.experiments.collected
-    ]
+    found = state.theories.score_records(ranked, state.experiments.collected)
     unranked = set(pair).difference(ranked)
     return found + [
         item.digest for key, item in state.theories.scores.items() if key[0] in unranked

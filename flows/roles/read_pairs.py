@@ -67,11 +67,7 @@ async def read_pairs(
 
     def cited(submission: JudgeSubmission) -> tuple[Digest, ...]:
         pair = (submission.candidate, submission.incumbent)
-        scores = [
-            run.state.theories.scores[name, item].digest
-            for name in pair
-            for item in run.state.experiments.collected
-        ]
+        scores = run.state.theories.score_records(pair, run.state.experiments.collected)
         return (*scores, diagnosis.digest)
 
     heard = await _ask(run, cycle, submissions, further, cited)

@@ -37,6 +37,7 @@ from lakatos.memory.winner import TheoryWon, rank_winners, shared_mechanisms, st
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.grammar_search.advocate import SearchStart
 from lakatos.theories.record import Diagnosis
+from lakatos.theories.scoreboard import left_out_advantage
 from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError, TraceError
@@ -367,7 +368,7 @@ def library_fits(state: RunState) -> bool:
 
 def clearly_behind(state: RunState, theory: Digest, other: Digest) -> bool:
     """Whether another theory predicts all answers so far better by more than two standard errors."""
-    gap = state.left_out_advantage(other, theory)
+    gap = left_out_advantage(state.theories, state.experiments, other, theory)
     return gap.value > 0 and not is_tie(gap)
 
 

@@ -15,7 +15,7 @@ from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import FlowError, RunMissingError
 from lakatos.flows.run.cluster import laboratory_of
-from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.evidence import RunEvidence, terms_of
 from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress
 from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignStarted, CodeAccepted
 from lakatos.flows.run.source import keep_answers, make_source
@@ -122,15 +122,19 @@ class Run:
     def evidence(self) -> RunEvidence:
         """What the run knows now, for functions that only read."""
         return RunEvidence(
-            self.config,
-            self.domain,
-            self.family,
-            self.laboratory,
-            self.state,
-            self.trace.artifacts,
-            self._forms,
-            self._trials,
-            self.libraries,
+            terms=terms_of(self.config),
+            domain=self.domain,
+            family=self.family,
+            laboratory=self.laboratory,
+            artifacts=self.trace.artifacts,
+            experiments=self.state.experiments,
+            theories=self.state.theories,
+            seeds=tuple(self.state.seeds),
+            forms=self._forms,
+            tables=self._trials,
+            config=self.config,
+            state=self.state,
+            libraries=self.libraries,
         )
 
     def form(self, digest: Digest) -> Theory:

@@ -8,16 +8,7 @@ from typing import Any, Final
 
 from lakatos.experiments import state as experiments_state
 from lakatos.experiments.state import ExperimentsState
-from lakatos.flows.run.records import (
-    CampaignConcluded,
-    CampaignStarted,
-    ConfirmationFinished,
-    CycleClosed,
-    ExclusionSensitivity,
-    FoldFinished,
-    TheoriesMapped,
-    TruthCompared,
-)
+from lakatos.flows.run.records import CampaignStarted, CycleClosed
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.judges import seat_state
 from lakatos.judges import state as judging_state
@@ -29,9 +20,16 @@ from lakatos.theories import state as theories_state
 from lakatos.theories.record import SealedScored
 from lakatos.theories.roles import state as roles_state
 from lakatos.theories.roles.state import RolesState
-from lakatos.theories.scoreboard import Scoreboard, prequential_advantage, scoreboard
-from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
+from lakatos.theories.scoreboard import Scoreboard, board_of, decisive_sealed_of
 from lakatos.theories.state import TheoriesState
+from lakatos.theories.verdicts.record import (
+    CampaignConcluded,
+    ConfirmationFinished,
+    ExclusionSensitivity,
+    FoldFinished,
+    TheoriesMapped,
+    TruthCompared,
+)
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.state_rule import StateRule, StateRules, keep_all, keep_newest
@@ -59,8 +57,6 @@ def _start(state: CampaignState, item: Recorded[CampaignStarted]) -> CampaignSta
     return replace(state, started=item, config=config)
 
 
-LEAST_SEALED = 5
-"""Distinct sealed trials on which a verdict may rest; fewer show nothing of others, whatever people's interval is."""
 CAMPAIGN_RULES: Final[StateRules] = {
     CampaignStarted: _start,
     CycleClosed: keep_all("cycles"),
@@ -90,21 +86,12 @@ class RunState:
 
     def board(self) -> Scoreboard:
         """All rivals on all experiments."""
-        return scoreboard(
-            list(self.theories.pool),
-            list(self.experiments.collected),
-            {key: item.record for key, item in self.theories.scores.items()},
-            {name: item.record for name, item in self.theories.checked.items()},
-            self.decisive_sealed,
-        )
+        return board_of(self.theories, self.experiments)
 
     @property
     def decisive_sealed(self) -> Mapping[Digest, SealedScored]:
-        """Scores on sealed answers; none where these are so few trials that no verdict can rest on them."""
-        opened = self.experiments.sealed
-        if opened is None or opened.record.n_trials < LEAST_SEALED:
-            return {}
-        return {name: item.record for name, item in self.theories.sealed_scores.items()}
+        """Scores on sealed answers on which a verdict can rest."""
+        return decisive_sealed_of(self.theories, self.experiments)
 
     @property
     def n_tried(self) -> int:
@@ -112,20 +99,6 @@ class RunState:
         searched = sum(item.record.n_attempts for item in self.theories.searches)
         passed_over = sum(item.record.n_passed_over for item in self.roles.screened)
         return searched + len(self.roles.tried) + passed_over
-
-    def frozen_advantage(self, first: Digest, second: Digest) -> tuple[ScoreEstimate, int] | None:
-        """`prequential_advantage` of one theory over another on all experiments so far."""
-        scores = {key: item.record for key, item in self.theories.scores.items()}
-        return prequential_advantage(first, second, list(self.experiments.collected), scores)
-
-    def left_out_advantage(self, first: Digest, second: Digest) -> ScoreEstimate:
-        """Of one theory over another on all data so far, each experiment predicted from the others."""
-        scores, experiments = self.theories.scores, self.experiments.collected
-        own, other = (
-            [scores[name, item].record.left_out.scores for item in experiments]
-            for name in (first, second)
-        )
-        return paired_difference(own, other)
 
     @property
     def seeds(self) -> list[Digest]:

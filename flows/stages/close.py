@@ -8,10 +8,9 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.design import DISTINCT, distance
+from lakatos.theories.rivals import holds
 from lakatos.theories.scoreboard import Scoreboard, TheoryStanding
 from lakatos.theories.scoring.score import is_tie
-from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
 
 
@@ -94,19 +93,3 @@ def _stalled(state: RunState) -> int:
             break
         count += 1
     return count
-
-
-def holds(evidence: RunEvidence, board: Scoreboard) -> bool:
-    """Whether the leader beat every rival of other behaviour on predictions that were frozen before the data."""
-    leader = board.leader.theory
-    others = [
-        line.theory
-        for line in board.standings[1:]
-        if distance(evidence, leader, line.theory) >= DISTINCT
-    ]
-
-    def beaten(other: Digest) -> bool:
-        found = evidence.state.frozen_advantage(leader, other)
-        return found is not None and found[0].value > 0 and not is_tie(found[0])
-
-    return bool(others) and all(beaten(other) for other in others)

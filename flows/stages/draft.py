@@ -14,10 +14,10 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fitting.screen import worth_fitting
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.rivals import trials_of_study
 from lakatos.theories.roles.analysis import (
     LIMITS,
     AnalysisRefusedError,
@@ -291,7 +291,7 @@ async def _try_one(
         found = try_program(
             program,
             lambda item: run.laboratory.check(
-                item, trials_of_study(run.evidence, run.source), people_of_study(run.config)
+                item, trials_of_study(run.evidence, run.source), run.evidence.terms.n_people
             ),
             lambda item: run.laboratory.evaluate_program(item, trials, n_draws=FITTING_DRAWS),
             GrammarAdvocate(run.family.grammar),

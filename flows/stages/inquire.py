@@ -18,7 +18,6 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.design import leading_rivals
 from lakatos.language_models.errors import ToolError
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.errors import PlanError, ToolFailedError
@@ -30,6 +29,7 @@ from lakatos.memory.signature import PlanForm, canonical_form
 from lakatos.memory.tool import ToolDraft, run_tool
 from lakatos.memory.tools import TOOLS, caller_on
 from lakatos.theories.record import Diagnosis
+from lakatos.theories.rivals import leading_rivals
 from lakatos.theories.roles.record import TrialsProposed
 from lakatos.traces.digest import Digest, canonical_json
 from lakatos.traces.step import Recorded, StepContext
@@ -113,11 +113,7 @@ async def sound_out(run: Run, cycle: int, number: int) -> None:
         return
     run.progress.stage(cycle, "sound out", f"experiment {number}")
     inputs = [run.state.theories.pool[name].digest for name in names]
-    inputs += [
-        run.state.theories.scores[name, item].digest
-        for name in names
-        for item in run.state.experiments.collected
-    ]
+    inputs += run.state.theories.score_records(names, run.state.experiments.collected)
     found = await inquire(run, cycle, number, SOUND_OUT, sounding(run.config, names), inputs)
     if found is None:
         return

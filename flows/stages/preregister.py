@@ -13,7 +13,7 @@ from lakatos.experiments.preregistration import Preregistration, summarise_desig
 from lakatos.experiments.record import DesignChosen
 from lakatos.flows.roles.interview import words_of_missing_answers
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import RunEvidence, fits_of
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
@@ -32,7 +32,7 @@ async def preregister(
     run.progress.stage(cycle, "preregister", chosen.record.experiment)
     inputs = [chosen.digest, *(item.digest for item in run.state.theories.pool.values())]
     inputs += [item.digest for item in run.state.experiments.collected.values()]
-    inputs += fits_of(run.state, run.state.theories.pool)
+    inputs += run.state.theories.fit_records(run.state.theories.pool)
     return await run.step(
         "preregister",
         lambda context: freeze_predictions(run.evidence, context, chosen.record),

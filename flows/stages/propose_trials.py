@@ -18,7 +18,10 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.askable import (
+from lakatos.theories.design_rivals import DESIGN_DRAWS
+from lakatos.theories.rivals import leading_rivals
+from lakatos.theories.roles.answer import ProposedTrials, trials_type
+from lakatos.theories.roles.askable import (
     ALIKE,
     AskableTrials,
     askable_exhibits,
@@ -28,9 +31,6 @@ from lakatos.flows.stages.askable import (
     ranges_in_words,
     trials_in_words,
 )
-from lakatos.flows.stages.design import leading_rivals
-from lakatos.theories.design_rivals import DESIGN_DRAWS
-from lakatos.theories.roles.answer import ProposedTrials, trials_type
 from lakatos.theories.roles.exhibit import Exhibit, theory_exhibit
 from lakatos.theories.roles.prompt import read_prompt
 from lakatos.theories.roles.question import RoleQuestion
@@ -159,11 +159,7 @@ def _question(
         if name != own
     ]
     inputs = [evidence.state.theories.pool[name].digest for name in names]
-    inputs += [
-        evidence.state.theories.scores[name, item].digest
-        for name in names
-        for item in evidence.state.experiments.collected
-    ]
+    inputs += evidence.state.theories.score_records(names, evidence.state.experiments.collected)
     return RoleQuestion(
         role="advocate",
         prompt=read_prompt("experiment"),

@@ -13,7 +13,6 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study_sections import OWN
-from lakatos.flows.stages.design import people_of_study, trials_of_study
 from lakatos.flows.stages.judging.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
 from lakatos.memory.record import InquiryMade
@@ -35,6 +34,7 @@ from lakatos.theories.record import (
     TheoryAdmitted,
     TheoryChecked,
 )
+from lakatos.theories.rivals import trials_of_study
 from lakatos.theories.roles.record import SuccessorsProposed
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
@@ -232,7 +232,7 @@ async def check_program(
         reason = ""
         try:
             theory = run.laboratory.check(
-                program, trials_of_study(run.evidence, run.source), people_of_study(run.config)
+                program, trials_of_study(run.evidence, run.source), run.evidence.terms.n_people
             )
         except TheoryError as error:
             reason = f"{type(error).__name__}: {error}"

@@ -14,7 +14,7 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.audit.recompute import walk_again
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.places import find_run, new_folder
-from lakatos.flows.run.records import RECORD_TYPES, CampaignConcluded
+from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, create_run, read_state
 from lakatos.flows.run.source import hidden_theory
 from lakatos.flows.start import resume_run, run_study
@@ -22,6 +22,7 @@ from lakatos.memory.winner import TheoryWon
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import TheoryScored
 from lakatos.theories.theory import TheoryProgram
+from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import digest_bytes
 from lakatos.traces.errors import LockedError
 from lakatos.traces.journal import INTENT

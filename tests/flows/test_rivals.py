@@ -7,14 +7,9 @@ import numpy as np
 import pytest
 
 from lakatos.flows.run.run import open_run, read_state
-from lakatos.flows.stages.design import (
-    DISTINCT,
-    differing,
-    distance,
-    leading_rivals,
-)
 from lakatos.flows.stages.verdict.confirm import winner_and_rivals
 from lakatos.flows.start import run_study
+from lakatos.theories.rivals import DISTINCT, differing, distance, leading_rivals
 from lakatos.theories.scoring.apart import answers_apart
 
 sys.path.insert(0, str(Path(__file__).parent))

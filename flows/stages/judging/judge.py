@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from lakatos.flows.roles.read_pairs import read_pairs
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import fits_of
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.design import DISTINCT, distance, sample_of_space
 from lakatos.flows.stages.judging.epoch import rescore, turn_epoch
 from lakatos.flows.stages.judging.measures import lasting, measure, submission_of
 from lakatos.flows.stages.judging.seats import epoch_of, open_epoch
@@ -25,6 +23,8 @@ from lakatos.theories.record import (
     TheoryAdmitted,
     TheoryCompared,
 )
+from lakatos.theories.rivals import DISTINCT, distance, sample_of_space
+from lakatos.theories.scoreboard import left_out_advantage
 from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import Digest
@@ -57,7 +57,10 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
     await read_pairs(run, cycle, shown)
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
     by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
-    advantages = {name: run.state.left_out_advantage(name, incumbent) for name in by_digest}
+    advantages = {
+        name: left_out_advantage(run.state.theories, run.state.experiments, name, incumbent)
+        for name in by_digest
+    }
     placed = _placed(run.config, found.record.submissions, advantages)
     for verdict in rank(item.record for item in verdicts):
         name = verdict.candidate
@@ -141,7 +144,7 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
         for name in (line.theory for line in run.state.board().standings)
         if name != candidate
         and distance(run.evidence, candidate, name) < DISTINCT
-        and is_tie(run.state.left_out_advantage(candidate, name))
+        and is_tie(left_out_advantage(run.state.theories, run.state.experiments, candidate, name))
     ]
     if not near:
         return None
@@ -168,7 +171,7 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
         )
 
     inputs = [run.state.theories.checked[name].digest for name in (candidate, *near)]
-    inputs += fits_of(run.state, (candidate, *near))
+    inputs += run.state.theories.fit_records((candidate, *near))
     return await run.step(
         "compare", work, returns=TheoryCompared, inputs=inputs, position={"cycle": cycle}
     )
@@ -176,11 +179,9 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
 
 def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Recorded[Verdict]:
     submission = submission_of(run.evidence, candidate, incumbent)
-    scores = [
-        run.state.theories.scores[name, item].digest
-        for name in (candidate, incumbent)
-        for item in run.state.experiments.collected
-    ]
+    scores = run.state.theories.score_records(
+        (candidate, incumbent), run.state.experiments.collected
+    )
     behind = [
         *scores,
         *(

@@ -2,34 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
-
-from lakatos.experiments.errors import ExperimentError
-from lakatos.experiments.task import Domain, Stimuli, Trials, with_random_sides
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.evidence import RunEvidence, fits_of
-from lakatos.flows.run.records import TheoriesMapped, TruthCompared
 from lakatos.flows.run.run import Run
-from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.stages.design import sample_of_space
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.scoring.distance import theory_map
-from lakatos.theories.theory import LAPSE, Theory
-from lakatos.traces.digest import Digest
+from lakatos.theories.verdicts import truth
+from lakatos.theories.verdicts.record import TheoriesMapped, TruthCompared
 from lakatos.traces.step import Recorded, StepContext
-
-Array = NDArray[np.float64]
-TRUTH_DRAWS = 256
-SAMPLED = 20_000
-POOL_SAMPLED = 2_000
-SCHEDULES = 8
-MAPPED = 400
-"""Trials on which theories are mapped."""
-LONGEST = 400
-"""Steps of the sequences in which repetitions are counted."""
 
 
 @task(name="compare_truth")
@@ -38,116 +15,14 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
     hidden = run.hidden
     if hidden is None:
         return None
-    names = [run.state.board().leader.theory, *run.state.seeds]
-    names = list(dict.fromkeys([*names, *run.state.theories.pool]))
+    first = [run.state.board().leader.theory, *run.state.seeds]
+    names = list(dict.fromkeys([*first, *run.state.theories.pool]))
 
     def work(context: StepContext) -> TruthCompared:
-        parts = _space(run.config, run.domain, context.rng)
-        sample = [
-            part.take(np.sort(context.rng.permutation(len(part))[:POOL_SAMPLED]))
-            for part in parts[:1]
-        ]
-        if run.domain.sequential:
-            sample = parts
-        told = [name for name in names if name == names[0] or name in run.state.seeds]
-        everywhere, somewhere = (_proportions_on(run.laboratory, item) for item in (parts, sample))
-        return TruthCompared(
-            hidden=hidden.name,
-            n_trials=sum(map(len, parts)),
-            corrected=_distances(run.evidence, hidden, told, everywhere, lapse=False),
-            uncorrected=_distances(run.evidence, hidden, told, everywhere, lapse=True),
-            pool=_distances(run.evidence, hidden, names, somewhere, lapse=False),
-            sequence=_sequence_statistics(run.evidence, hidden, told[0], parts[0], context.rng),
-        )
+        return truth.compare_with_truth(run.evidence, hidden, names, context.rng)
 
-    return await run.step(
-        "compare_truth",
-        work,
-        returns=TruthCompared,
-        inputs=[run.state.campaign.cycles[-1].digest, *fits_of(run.state, names)],
-    )
-
-
-def _space(config: CampaignConfig, domain: Domain, rng: np.random.Generator) -> list[Stimuli]:
-    """All trials of the space, each with its sides by lot; a sample of one too large to list; or some schedules."""
-    if domain.sequential:
-        return [domain.candidates(config.space, rng, SAMPLED) for _ in range(SCHEDULES)]
-    try:
-        stimuli = domain.space(config.space)
-    except ExperimentError:
-        stimuli = domain.candidates(config.space, rng, SAMPLED)
-    return [with_random_sides(domain, stimuli, rng)]
-
-
-def _proportions_on(
-    laboratory: Laboratory, parts: Sequence[Stimuli]
-) -> Callable[[Theory, bool], Array]:
-    """What gives the choice proportions of a theory on all parts, with lapses or without; each is computed once."""
-    found: dict[tuple[Digest, str, bool], Array] = {}
-
-    def proportions(theory: Theory, lapse: bool) -> Array:
-        key = theory.digest, repr(theory.priors), lapse
-        if key not in found:
-            own = [laboratory.proportions(theory, part, TRUTH_DRAWS, lapse=lapse) for part in parts]
-            found[key] = np.concatenate(own)
-        return found[key]
-
-    return proportions
-
-
-def _distances(
-    evidence: RunEvidence,
-    hidden: Theory,
-    names: Sequence[Digest],
-    proportions: Callable[[Theory, bool], Array],
-    *,
-    lapse: bool,
-) -> dict[Digest, float]:
-    """Mean squared error of each theory's choice proportions against the rule's.
-
-    Like is compared with like: lapses are left out on both sides, and only where both declare some; errors that a rule
-    makes in other ways are people's behaviour, which a theory has to predict.
-    """
-    found = {}
-    for name in names:
-        theory = evidence.theory(name)
-        kept = lapse or not all(LAPSE in item.priors for item in (hidden, theory))
-        gap = proportions(theory, kept) - proportions(hidden, kept)
-        found[name] = float(np.mean(gap**2))
-    return found
-
-
-def _sequence_statistics(
-    evidence: RunEvidence,
-    hidden: Theory,
-    leader: Digest,
-    stimuli: Stimuli,
-    rng: np.random.Generator,
-) -> dict[str, dict[str, float]]:
-    """How often people repeat their last choice under the rule and under the leader; empty where neither learns."""
-    theories = {"hidden": hidden, leader: evidence.theory(leader)}
-    if not any(theory.learns for theory in theories.values()):
-        return {}
-    n_steps = len(stimuli) if evidence.domain.sequential else min(len(stimuli), LONGEST)
-    part = (
-        stimuli.take(range(n_steps))
-        if evidence.domain.sequential
-        else stimuli.take(rng.permutation(len(stimuli))[:n_steps])
-    )
-    people = evidence.laboratory.simulate(list(theories.values()), part, TRUTH_DRAWS, rng)
-    return {name: repetitions(trials) for name, trials in zip(theories, people, strict=True)}
-
-
-def repetitions(trials: Trials) -> dict[str, float]:
-    """Shares of steps at which people do the same as in the step before: in all, and by what that was followed by."""
-    sequences = trials.sequences
-    there = (sequences.trial[:, 1:] >= 0) & (sequences.trial[:, :-1] >= 0)
-    same = sequences.response[:, 1:] == sequences.response[:, :-1]
-    kinds = {"in all": there}
-    if "reward" in sequences.feedback:
-        won = sequences.feedback["reward"][:, :-1] > 0
-        kinds |= {"after a reward": there & won, "after none": there & ~won}
-    return {name: float(same[rows].mean()) for name, rows in kinds.items() if rows.any()}
+    inputs = [run.state.campaign.cycles[-1].digest, *run.state.theories.fit_records(names)]
+    return await run.step("compare_truth", work, returns=TruthCompared, inputs=inputs)
 
 
 @task(name="map_theories")
@@ -158,18 +33,7 @@ async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
         return None
 
     def work(context: StepContext) -> TheoriesMapped:
-        stimuli = sample_of_space(run.evidence, context.rng, MAPPED)
-        shares = np.stack(
-            [run.laboratory.proportions(run.theory(name), stimuli, TRUTH_DRAWS) for name in names]
-        )
-        gaps = np.sqrt(((shares[:, None] - shares[None]) ** 2).mean(axis=(2, 3)))
-        found = theory_map(gaps)
-        return TheoriesMapped(
-            theories=tuple(names),
-            positions=tuple((float(x), float(y)) for x, y in found.positions),
-            shown=found.shown,
-            n_trials=len(stimuli),
-        )
+        return truth.map_theories(run.evidence, names, context.rng)
 
-    inputs = [run.state.campaign.cycles[-1].digest, *fits_of(run.state, names)]
+    inputs = [run.state.campaign.cycles[-1].digest, *run.state.theories.fit_records(names)]
     return await run.step("map", work, returns=TheoriesMapped, inputs=inputs)

@@ -16,16 +16,16 @@ from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, identities
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
-from lakatos.flows.run.records import ConfirmationFinished
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited, AskedPeople
 from lakatos.flows.stages.collect import collect, recruit, standing
-from lakatos.flows.stages.design import differing
 from lakatos.flows.stages.preregister import CONFIRMATION, preregister
 from lakatos.flows.stages.score import score
 from lakatos.theories.design_rivals import DESIGN_DRAWS
+from lakatos.theories.rivals import differing
 from lakatos.theories.scoring.score import paired_difference
+from lakatos.theories.verdicts.record import ConfirmationFinished
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -79,11 +79,7 @@ async def choose(run: Run, cycle: int) -> Recorded[DesignChosen]:
     leader, rivals = winner_and_rivals(run.evidence)
     run.progress.stage(cycle, "confirm", run.state.theories.name(leader))
     inputs = [run.state.theories.pool[name].digest for name in (leader, *rivals)]
-    inputs += [
-        run.state.theories.scores[name, item].digest
-        for name in (leader, *rivals)
-        for item in run.state.experiments.collected
-    ]
+    inputs += run.state.theories.score_records((leader, *rivals), run.state.experiments.collected)
     return await run.step(
         "choose_confirmation",
         lambda context: choose_trials(run.evidence, run.source, context, cycle, leader, rivals),

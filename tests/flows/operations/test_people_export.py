@@ -18,9 +18,9 @@ from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import plan_of
 from lakatos.flows.notebook.study import StudyOutcome
 from lakatos.flows.operations.people_export import export
-from lakatos.flows.run.records import CampaignConcluded
 from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.flows.start import resume_run, run_study
+from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.inbox import Inbox
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -34,16 +34,7 @@ from lakatos.flows.report.reader import (
     wilson,
 )
 from lakatos.flows.report.report import coloured, guess, write_report
-from lakatos.flows.run.records import (
-    EXPLORATORY,
-    RECORD_TYPES,
-    CampaignConcluded,
-    CrossValidated,
-    CycleClosed,
-    ErrorOnTrials,
-    FoldFinished,
-    LeaderboardLine,
-)
+from lakatos.flows.run.records import RECORD_TYPES, CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import read_state, started
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig, parse_study
@@ -63,6 +54,13 @@ from lakatos.theories.record import (
 )
 from lakatos.theories.scoring.score import UnitScores, noise_ceiling, proportion_error
 from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.verdicts.record import (
+    EXPLORATORY,
+    CampaignConcluded,
+    CrossValidated,
+    ErrorOnTrials,
+    FoldFinished,
+)
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.step import Recorded, Trace

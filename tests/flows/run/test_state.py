@@ -21,19 +21,7 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
-from lakatos.flows.run.records import (
-    RECORD_TYPES,
-    CampaignConcluded,
-    CampaignStarted,
-    CodeAccepted,
-    ConfirmationFinished,
-    CycleClosed,
-    ExactnessWeighed,
-    ExclusionSensitivity,
-    FoldFinished,
-    TheoriesMapped,
-    TruthCompared,
-)
+from lakatos.flows.run.records import RECORD_TYPES, CampaignStarted, CodeAccepted, CycleClosed
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import parse_study
 from lakatos.judges.anchor import LabelsExposed
@@ -44,12 +32,7 @@ from lakatos.judges.gate import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.ledger import LevelDrawn
 from lakatos.judges.preference import PairPreferred
-from lakatos.judges.record import (
-    AnchorTaken,
-    JudgeBred,
-    PairDescribed,
-    StrategyChosen,
-)
+from lakatos.judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
 from lakatos.judges.rubrics.language_model import PairRead
 from lakatos.judges.transition import (
     EpochCommitted,
@@ -101,6 +84,15 @@ from lakatos.theories.roles.record import (
     SuccessorsProposed,
     SuccessorTried,
     TrialsProposed,
+)
+from lakatos.theories.verdicts.record import (
+    CampaignConcluded,
+    ConfirmationFinished,
+    ExactnessWeighed,
+    ExclusionSensitivity,
+    FoldFinished,
+    TheoriesMapped,
+    TruthCompared,
 )
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of, parse_record

@@ -50,12 +50,13 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.operations.people import expire, find_person, holdings, import_answers, withdraw
 from lakatos.flows.operations.people_export import export
 from lakatos.flows.report.report import write_report
-from lakatos.flows.run.records import RECORD_TYPES, CampaignConcluded
+from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, has_run, read_state
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.stages.collect import deliver
 from lakatos.flows.start import resume_run, run_study
+from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import InboxError, JournalError
 from lakatos.traces.fold import canonical_digest

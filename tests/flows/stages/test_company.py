@@ -10,10 +10,10 @@ from small import QUICK, small_study
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.run import read_state
-from lakatos.flows.stages.verdict.company import describe
 from lakatos.flows.start import run_study
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import CompletenessMeasured, TheoryCompleteness
+from lakatos.theories.verdicts.company import describe
 
 
 def line(name, share, *, score=-0.5) -> TheoryCompleteness:

@@ -4,10 +4,11 @@ import pytest
 
 from lakatos.experiments.record import SealedOpened
 from lakatos.experiments.state import ExperimentsState
-from lakatos.flows.run.state import LEAST_SEALED, RunState
-from lakatos.flows.stages.verdict.conclude import _nearest_of_all
+from lakatos.flows.run.state import RunState
 from lakatos.theories.record import SealedScored, TheoryChecked, UnitLogPredictives
+from lakatos.theories.scoreboard import LEAST_SEALED
 from lakatos.theories.state import TheoriesState
+from lakatos.theories.verdicts.conclude import _nearest_of_all
 from lakatos.traces.step import Recorded
 
 NAME = "a" * 64
@@ -62,12 +63,16 @@ class TestNearestOfAll:
 
     def test_a_rival_that_the_campaign_found_is_named_where_it_is_closer(self) -> None:
         state, name = sealed_state(**GAINS)
-        (sentence,) = _nearest_of_all(state, name["leader"], name["first"])
+        (sentence,) = _nearest_of_all(
+            state.theories, state.experiments, name["leader"], name["first"]
+        )
         assert sentence.startswith("Of all rivals found comes closest there: +0.0075 (95% interval")
 
     def test_the_rival_told_already_is_not_told_again(self) -> None:
         state, name = sealed_state(**GAINS)
-        assert _nearest_of_all(state, name["leader"], name["found"]) == []
+        assert (
+            _nearest_of_all(state.theories, state.experiments, name["leader"], name["found"]) == []
+        )
 
     def test_nothing_is_said_without_sealed_answers(self) -> None:
-        assert _nearest_of_all(RunState(), NAME, NAME) == []
+        assert _nearest_of_all(TheoriesState(), ExperimentsState(), NAME, NAME) == []

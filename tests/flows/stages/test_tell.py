@@ -6,9 +6,6 @@ import numpy as np
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Stimuli
-from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.verdict.conclude import in_new_names
-from lakatos.flows.stages.verdict.tell import lacking_trials, published_forms
 from lakatos.theories.account import ClauseWording, tell_clause
 from lakatos.theories.checks.clause_check import telling_numbers
 from lakatos.theories.families import FAMILIES
@@ -17,6 +14,8 @@ from lakatos.theories.prior import Prior
 from lakatos.theories.record import TheoriesTold, TheoryChecked
 from lakatos.theories.state import TheoriesState
 from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.verdicts.conclude import in_new_names
+from lakatos.theories.verdicts.tell import lacking_trials, published_forms
 from lakatos.traces.step import Recorded
 
 FAMILY = FAMILIES["multiattribute"]
@@ -80,7 +79,5 @@ def test_a_text_of_before_the_verdict_has_the_names_that_theories_have_since() -
         },
         told=Recorded(told, first),
     )
-    text = in_new_names(
-        replace(RunState(), theories=theories), "Adding with curved values is ahead of Adding."
-    )
+    text = in_new_names(theories, "Adding with curved values is ahead of Adding.")
     assert text == "Adding with diminishing returns is ahead of Adding."

@@ -16,10 +16,10 @@ from lakatos.experiments.information import pair_prior
 from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.proposal import are_forbidden, are_within, problems_of_trials
 from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, identities
-from lakatos.flows.run.evidence import RunEvidence
-from lakatos.flows.stages.design import sample_of_space
 from lakatos.theories.design_rivals import DESIGN_DRAWS
+from lakatos.theories.evidence import TheoryEvidence
 from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.rivals import sample_of_space
 from lakatos.theories.roles.answer import ProposedTrials, stimuli_of, varied
 from lakatos.theories.roles.exhibit import Exhibit, rounded
 from lakatos.theories.theory import Theory
@@ -70,13 +70,13 @@ class ProposedSet:
 
 
 def askable_trials(
-    evidence: RunEvidence,
+    evidence: TheoryEvidence,
     source: ParticipantSource,
     pair: Sequence[Theory],
     rng: np.random.Generator,
 ) -> AskableTrials | None:
     """What can be proposed for the next experiment to tell two theories apart; None where no answers are left."""
-    archival = evidence.config.participants.source == "archival"
+    archival = evidence.terms.archival
     if not (archival or evidence.domain.sequential):
         return AskableTrials(sample_of_space(evidence, rng, SAMPLED), ())
     offers = open_offers(evidence, source, rng)
@@ -100,15 +100,15 @@ def askable_trials(
 
 
 def open_offers(
-    evidence: RunEvidence, source: ParticipantSource, rng: np.random.Generator
+    evidence: TheoryEvidence, source: ParticipantSource, rng: np.random.Generator
 ) -> list[StimulusOffer]:
     """Everything that can be asked, without what the study forbids: candidates of a space, or all open answers."""
-    archival = evidence.config.participants.source == "archival"
+    archival = evidence.terms.archival
     offers = list(source.offers(rng, 10**9 if archival else SEARCHED))
     if not evidence.domain.sequential:
         allowed = [
             np.flatnonzero(
-                ~are_forbidden(evidence.domain, offer.stimuli, evidence.config.design.forbidden)
+                ~are_forbidden(evidence.domain, offer.stimuli, evidence.terms.design.forbidden)
             )
             for offer in offers
         ]
@@ -136,7 +136,7 @@ def differences(
 
 
 def proposed_set(
-    evidence: RunEvidence,
+    evidence: TheoryEvidence,
     source: ParticipantSource,
     value: ProposedTrials,
     askable: AskableTrials,
@@ -160,7 +160,7 @@ def proposed_set(
     elif value.made:
         named = stimuli_of(value, askable.sample)
         problems = problems_of_trials(
-            evidence.domain, evidence.config.space, named, evidence.config.design.forbidden
+            evidence.domain, evidence.terms.space, named, evidence.terms.design.forbidden
         )
         left_out = [f"trial {row + 1} {why}" for row, why in sorted(problems.items())]
         parts.append(named.take([row for row in range(len(named)) if row not in problems]))
@@ -196,7 +196,7 @@ def _picked(
 
 
 def _in_ranges(
-    evidence: RunEvidence,
+    evidence: TheoryEvidence,
     source: ParticipantSource,
     value: ProposedTrials,
     pair: Sequence[Theory],
