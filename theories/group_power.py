@@ -117,7 +117,7 @@ def shifted(prior: Prior, n_sds: float) -> Prior:
 
 
 def as_normal(prior: Prior) -> Prior:
-    """A population as a normal within its limits; an even one with the standard deviation that it has."""
+    """A population as a normal within its limits; an even one as that with its mean and variance before truncation."""
     if not np.isnan(prior.center):
         return prior
     low, high = prior.latent(np.array([prior.low, prior.high]))
