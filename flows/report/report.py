@@ -311,7 +311,7 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
         "experiment": name,
         "picture": Markup(reading.domain.picture(stimuli, row)),
         "words": reading.domain.describe(stimuli, row),
-        "option": last_option(reading.domain, len(own)),
+        "option": last_option(reading.domain, reading.trials(name).n_options),
         "predicted": f"{own[-1]:.0%}",
         "rival": rival,
         "by_rival": f"{other[-1]:.0%}",
