@@ -537,7 +537,7 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     ),
     "ex_gaussian": ("Ex-Gaussian times", _composition("description")),
     "full_diffusion": (
-        "Diffusion of varying drift and start",
+        "Diffusion with varying start",
         _composition("evidence from both", clearness="varying", habit="now this, now that"),
     ),
     "impatient": (

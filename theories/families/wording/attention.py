@@ -56,8 +56,8 @@ WORDS: Words = {
         "saving", 0.03, "quick repetitions", "slow repetitions",
     ),
     "habit:now this, now that": (
-        {"says": "{much}lean now to one answer and now to another before they have seen anything (their start varies "
-         "over {start_range%} of the bounds' distance)", "by": "start_range", "unit": 0.3, "label": "varying start"},
+        {"says": "{much}lean now to one answer and now to another before they see anything (over {start_range%} of the "
+         "way)", "by": "start_range", "unit": 0.3, "label": "varying start"},
     ),
     "control:after conflict": _told(
         "heed the distractor {far}less after a conflict",
@@ -114,13 +114,12 @@ WORDS: Words = {
     ),
     "process:a race": (
         {"says": "gather evidence for each answer by itself ({rate} a second for the right one, {wrong_rate} for a "
-         "wrong one) and press the key of the first that suffices ({bound}, in units of its noise in a second)"},
+         "wrong one) and press the key of the first that suffices ({bound})"},
         *RACED, GATHERS[1],
     ),
     "process:a race without noise": (
         {"says": "let each answer grow at a pace that differs between trials ({rate} a second for the right one, "
-         "{wrong_rate} for a wrong one) and press the key of the first that suffices ({bound}, in units of how much "
-         "the pace differs)"},
+         "{wrong_rate} for a wrong one) and press the key of the first that suffices ({bound})"},
         *RACED, GATHERS[1],
     ),
     "patience:falling evenly": (
