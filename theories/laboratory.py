@@ -343,12 +343,8 @@ class Laboratory:
         trials: Sequence[Trials],
         *,
         n_draws: int = 256,
-        spreads: bool = True,
     ) -> list[EvaluatedComposition | TheoryError]:
-        """Fit and score compositions, each given with its parent; a theory that fails yields its error.
-
-        With ``spreads`` False, pooled answers teach only the centers of parameters.
-        """
+        """Fit and score compositions, each given with its parent; a theory that fails yields its error."""
 
         def one(item: tuple[Composition, Digest | None]) -> EvaluatedComposition:
             composition, parent = item
@@ -361,7 +357,6 @@ class Laboratory:
                 parents=() if parent is None else (parent,),
                 n_draws=n_draws,
                 shared=self._composing([item.stimuli for item in trials]),
-                spreads=spreads,
             )
 
         return self._map(_or_error(one), items)
@@ -473,11 +468,7 @@ class Laboratory:
 
 
 class FittedCompositions:
-    """Compositions fitted to the same answers, each once, however often and by whom it is asked for.
-
-    They are compared by scores, which depend on no spread of a parameter where answers are pooled: there `whole` learns
-    these of the few that matter.
-    """
+    """Compositions fitted to the same answers, each once, however often and by whom it is asked for."""
 
     def __init__(
         self, laboratory: Laboratory, grammar: Grammar, trials: Sequence[Trials], n_draws: int
@@ -493,22 +484,10 @@ class FittedCompositions:
         """Fits of compositions, each given with its parent; see `theories.grammar_search.advocate.Evaluate`."""
         new = {item.key: (item, parent) for item, parent in items if item.key not in self._known}
         found = self._laboratory.evaluate(
-            self._grammar,
-            list(new.values()),
-            self._trials,
-            n_draws=self._n_draws,
-            spreads=False,
+            self._grammar, list(new.values()), self._trials, n_draws=self._n_draws
         )
         self._known.update(zip(new, found, strict=True))
         return [_made_from(self._known[item.key], parent) for item, parent in items]
-
-    def whole(
-        self, items: Sequence[tuple[Composition, Digest | None]]
-    ) -> list[EvaluatedComposition | TheoryError]:
-        """Fits with all that answers teach of people."""
-        if not all(item.pooled for item in self._trials):
-            return self.evaluate(items)
-        return self._laboratory.evaluate(self._grammar, items, self._trials, n_draws=self._n_draws)
 
     def same(self, whole: Composition, parts: Sequence[Composition]) -> list[bool]:
         """Parts that predict what the whole does; see `theories.grammar_search.prune.Same`."""

@@ -54,7 +54,6 @@ def calibrate(
     n_draws: int = 512,
     n_iterations: int = 8,
     n_new: int | None = None,
-    spreads: bool = True,
 ) -> dict[str, Prior]:
     """Priors whose population is the one that the answers show, within the declared limits.
 
@@ -68,8 +67,6 @@ def calibrate(
         n_iterations: Rounds, after which none follows but where the answers still become likelier; every round
             starts from the population of the last.
         n_new: People whom a round draws beside those before, a power of two; a quarter of ``n_draws`` by default.
-        spreads: With False, only the centers count for whoever asks, and pooled answers are not asked how far a
-            parameter could be from there, which takes a third of the calls.
 
     Returns:
         Normal (log-normal) priors with the limits of the given ones.
@@ -86,8 +83,7 @@ def calibrate(
         if start:
             before = _SharedRegression(start, trials, predict).point()
             points = np.concatenate([before[None], points])
-        point = shared.fit(points, n_rounds=n_iterations)
-        return shared.population(point) if spreads else shared.around(point)
+        return shared.population(shared.fit(points, n_rounds=n_iterations))
 
     def ask(drawn: Mapping[str, Array]) -> Array:
         return likelihood(drawn) if likelihood else _likelihood(trials, predict(drawn))
@@ -430,11 +426,6 @@ class _SharedRegression:
         centers = np.array([prior.center for prior in self.priors.values()])
         latent = np.where(np.isnan(centers), (self.low + self.high) / 2, centers)
         return np.asarray(np.clip((latent - self.low) / (self.high - self.low), 0.0, 1.0))
-
-    def around(self, point: Array) -> dict[str, Prior]:
-        """Priors around a point, as narrow as any."""
-        width = self.high - self.low
-        return _narrowed(self.priors, self.low + width * point, SMALLEST_SPREAD * width)
 
     def population(self, point: Array) -> dict[str, Prior]:
         """Priors around the fitted point.

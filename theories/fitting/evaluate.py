@@ -19,9 +19,6 @@ from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 
-FEW_NEAR = 4
-"""People drawn close to the centers, where pooled answers taught no spreads."""
-
 
 @dataclass(frozen=True)
 class EvaluatedComposition:
@@ -59,13 +56,11 @@ def evaluate(
     n_draws: int = 256,
     n_iterations: int = 24,
     shared: SharedProcess | None = None,
-    spreads: bool = True,
 ) -> EvaluatedComposition:
     """Fit and score one composition on all experiments.
 
     With ``shared``, a process with the stimuli of ``trials``, it is asked there; see
-    `theories.scoring.view.TheoryView`. With ``spreads`` False, pooled answers teach the centers of its parameters
-    only, which is all that scores depend on.
+    `theories.scoring.view.TheoryView`.
 
     Raises:
         TheoryError: The source cannot be run.
@@ -75,7 +70,7 @@ def evaluate(
     )
     n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
     with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials], shared) as view:
-        return _fitted(view, composition, n_mechanisms, trials, n_draws, n_iterations, spreads)
+        return _fitted(view, composition, n_mechanisms, trials, n_draws, n_iterations)
 
 
 def evaluate_program(
@@ -106,14 +101,13 @@ def _fitted(
     trials: Sequence[Trials],
     n_draws: int,
     n_iterations: int,
-    spreads: bool = True,
 ) -> EvaluatedComposition:
     """Learn the people of the view's theory, and score the theory with them."""
     pooled = all(item.pooled for item in trials)
     n_draws = fitting_draws(view.theory, trials, n_draws)
-    people = learn_people(view, trials, n_draws=n_draws, n_iterations=n_iterations, spreads=spreads)
+    people = learn_people(view, trials, n_draws=n_draws, n_iterations=n_iterations)
     theory = view.theory.with_people(people, pooled=pooled)
-    population = theory.population(n_draws if spreads or not pooled else FEW_NEAR)
+    population = theory.population(n_draws)
     if pooled:
         answers = view.probabilities(population)
         scores = left_out = tuple(score_trials(view, people, trials))

@@ -62,12 +62,10 @@ def learn_people(
     start: Mapping[str, Prior] | None = None,
     n_draws: int = FITTING_DRAWS,
     n_iterations: int = N_ROUNDS,
-    spreads: bool = True,
 ) -> dict[str, Prior]:
     """The population that answers show, within the declared ranges of a theory; see `calibrate`.
 
-    Parameters on which no trial depends stay as they were declared, and are marked. With ``spreads`` False the
-    centers are all that counts, and neither spreads nor such parameters are looked for where answers are pooled.
+    Parameters on which no trial depends stay as they were declared, and are marked.
     """
     # The steps of a walk cost the same for few people as for many, so that it draws more of them in fewer rounds.
     few = view.walks and not all(item.pooled for item in trials)
@@ -80,10 +78,7 @@ def learn_people(
         n_draws=n_draws,
         n_iterations=min(n_iterations, WALKED_ROUNDS) if few else n_iterations,
         n_new=max(n_draws // 2, 1) if few else None,
-        spreads=spreads,
     )
-    if not spreads and all(item.pooled for item in trials):
-        return learned
     declared = view.theory.priors
     idle = idle_parameters(view)
     return learned | {name: replace(declared[name], idle=True) for name in sorted(idle)}

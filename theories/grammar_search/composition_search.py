@@ -58,10 +58,10 @@ def search_compositions(
         fits = FittedCompositions(laboratory, grammar, more, FITTING_DRAWS)
         found = advocate.confirmed(found, brief, fits.evaluate, N_CONFIRMED)
     found = advocate.pruned(found, brief, fits.evaluate, fits.validate, rng, same=fits.same)
-    if more is not trials or all(item.pooled for item in trials):
+    if more is not trials:
         fits = FittedCompositions(laboratory, grammar, trials, FITTING_DRAWS)
         last = replace(found, attempts=found.submitted)
-        submitted = advocate.confirmed(last, brief, fits.whole, len(found.submitted)).attempts
+        submitted = advocate.confirmed(last, brief, fits.evaluate, len(found.submitted)).attempts
         found = replace(found, submitted=submitted)
     tried = {item.composition.key for item in found.attempts}
     others = (item for item in first.attempts if item.composition.key not in tried)
