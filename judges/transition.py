@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal
 
-from lakatos.judges.errors import EpochMismatchError, EpochStateError, MeasurementError
+from lakatos.judges.errors import EpochMismatchError, EpochStateError
 from lakatos.judges.gate import GateDecided
 from lakatos.traces.digest import Digest, Fingerprint, digest_of
 from lakatos.traces.record import Record
@@ -97,24 +97,6 @@ class Epoch:
     history: tuple[Mapping[str, Digest], ...] = ()
     """Slots of all epochs before."""
     queue: tuple[Digest, ...] = ()
-
-    def check_same(self, epoch: int, what: str) -> None:
-        """Refuse to use a verdict of another epoch beside those of this one.
-
-        Raises:
-            EpochMismatchError: It is of an earlier epoch; names both.
-            MeasurementError: It is of a future one.
-        """
-        if epoch > self.number:
-            raise MeasurementError(
-                f"{what} says it is of judge epoch {epoch}, and epoch {self.number} is open; no verdict comes from the "
-                "future. Check the clock of whoever wrote it, and judge it again."
-            )
-        if epoch != self.number:
-            raise EpochMismatchError(
-                f"{what} is of judge epoch {epoch}, and epoch {self.number} is open; verdicts are comparable only "
-                "within one epoch. It stays under its own epoch; judge it again in this one."
-            )
 
 
 def advance(state: Epoch, record: Record) -> Epoch:

@@ -24,8 +24,6 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Stimuli
 
 Array = NDArray[np.float64]
-StimulusParts = Mapping[str, Any]
-"""What a study file says of a trial's parts."""
 DAYS = {"hours": 1 / 24, "days": 1.0, "weeks": 7.0, "months": 30.4375, "years": 365.25}
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakatos.judges.errors import EpochMismatchError, EpochStateError, MeasurementError
+from lakatos.judges.errors import EpochMismatchError, EpochStateError
 from lakatos.judges.gate import GateDecided
 from lakatos.judges.transition import (
     Epoch,
@@ -120,17 +120,6 @@ def test_the_seat_of_a_displaced_judge_must_be_known():
         EpochStateError, match="no record says when the judge of slot 'program' took its seat"
     ):
         commit(advance(frozen, decision("program", A, C)), {})
-
-
-def test_verdicts_of_two_epochs_are_never_mixed():
-    later = Epoch(BEGIN.slots, number=2)
-    later.check_same(2, "the verdict")
-    with pytest.raises(
-        EpochMismatchError, match="the verdict is of judge epoch 1, and epoch 2 is open"
-    ):
-        later.check_same(1, "the verdict")
-    with pytest.raises(MeasurementError, match="no verdict comes from the future"):
-        later.check_same(3, "the verdict")
 
 
 def test_all_records_read_back():

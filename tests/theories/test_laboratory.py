@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.task import Stimuli, Trials
+from lakatos.experiments.task import Stimuli
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.fitting.evaluate import evaluate
@@ -13,7 +13,7 @@ from lakatos.theories.laboratory import FittedCompositions, Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.running.alone import trials_of
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.scoring.score import learn_population, log_predictive
+from lakatos.theories.scoring.score import log_predictive
 from lakatos.theories.theory import TheoryProgram, read_program
 
 CASES = {
@@ -90,35 +90,6 @@ def test_fits_of_a_search_are_made_once_and_known_under_every_parent():
     assert left_out is first.left_out
     assert again.theory.program.parents == (mother,)
     assert same.theory.program.parents == ()
-
-
-def test_likelihoods_alone_give_the_same_scores_and_keep_what_counts_need():
-    domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
-    theory = read_program(family.program("tallying"))
-    stimuli = domain.candidates(
-        {"validities": [0.8, 0.7, 0.6], "levels": [0, 1, 2]}, np.random.default_rng(0), 8
-    )
-    with Laboratory(domain) as laboratory:
-        (single,) = laboratory.simulate([theory], stimuli, 8, np.random.default_rng(0))
-        counts = np.stack([np.arange(8), 8 - np.arange(8)], axis=1)
-        pooled = Trials(
-            "pooled",
-            stimuli,
-            np.zeros(16, dtype=int),
-            np.repeat(np.arange(8), 2),
-            np.tile([0, 1], 8),
-            counts.ravel(),
-            pooled=True,
-            n_people=8,
-        )
-        whole = laboratory.evidence(theory, [single, pooled], 32)
-    light = [item.condensed() for item in whole]
-    assert light[0].n_bytes < whole[0].n_bytes + whole[0].log_likelihood.nbytes
-    for own, other in zip(light, whole, strict=True):
-        np.testing.assert_array_equal(
-            log_predictive(own).log_predictive, log_predictive(other).log_predictive
-        )
-    np.testing.assert_array_equal(learn_population(light), learn_population(whole))
 
 
 @pytest.mark.slow

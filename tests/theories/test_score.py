@@ -154,18 +154,6 @@ class TestLogPredictive:
         followed = np.log([[0.9], [0.3]])
         evidence = ExperimentEvidence(trials_of([[[0, 1]]]), binary([[0.5], [0.5]]), followed)
         assert log_predictive(evidence).log_predictive[0] == pytest.approx(math.log(0.6))
-        assert evidence.n_bytes == 4 * 8 + 2 * 8
-        assert ExperimentEvidence(evidence.trials, evidence.probabilities).n_bytes == 4 * 8
-
-    @pytest.mark.parametrize("pooled", [False, True])
-    def test_condensed_evidence_scores_the_same(self, pooled):
-        people = trials_of([[[1, 2], [3, 0]]], pooled=pooled)
-        evidence = ExperimentEvidence(people, binary([[0.8, 0.5], [0.2, 0.1]]))
-        condensed = evidence.condensed()
-        np.testing.assert_array_equal(
-            log_predictive(condensed).log_predictive, log_predictive(evidence).log_predictive
-        )
-        assert (condensed.n_bytes < evidence.n_bytes) == (not pooled)
 
     def test_scores_per_choice_divide_by_each_units_own_choices(self):
         scores = units([-1.0, -6.0], [2, 3])

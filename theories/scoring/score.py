@@ -80,19 +80,6 @@ class ExperimentEvidence:
             return self.followed
         return likelihood_of_answers(self.probabilities, self.trials)
 
-    def condensed(self) -> ExperimentEvidence:
-        """Without probabilities, unless the answers are pooled: enough for `log_predictive`."""
-        if self.trials.pooled:
-            return self
-        return ExperimentEvidence(
-            self.trials, self.probabilities[:, :0].copy(), self.log_likelihood
-        )
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that the arrays take, in bytes."""
-        return self.probabilities.nbytes + (0 if self.followed is None else self.followed.nbytes)
-
 
 @dataclass(frozen=True)
 class UnitScores:

@@ -1,1 +1,1 @@
-"""What a verdict rests on: advantages, company, sensitivity, truth, words. Open `advantage.py` first."""
+"""What a verdict rests on: advantages, company, sensitivity, truth, words. Open `conclude.py` first."""
