@@ -43,12 +43,12 @@ SHIFT = 0.5
 POWER = 0.8
 MOST_EACH = 500
 """People of a group that are suggested at most."""
-N_LOOKS = 3
+N_LOOKS = 6
 """Sizes that are tried in search of one with enough power."""
 LEAST_REACHED = 0.25
 """Standard errors that a gain is taken to have at least, or a first guess would be of any size."""
-NEAR = 0.1
-"""Of `POWER`, from which a size found is suggested: so much is the error of a hundred simulations."""
+GROWTH, NEAR = 1.25, 1.15
+"""Least change of a size from one look to the next; and times a size that is too small, a suggestion that is kept."""
 _GRID = (np.arange(200) + 0.5) / 200
 
 
@@ -274,26 +274,30 @@ def _n_shown(gains: Sequence[ScoreEstimate]) -> int:
 def _size_needed(
     groups: _SimulatedGroups, n_each: int, gains: Sequence[ScoreEstimate], rng: np.random.Generator
 ) -> int | None:
-    """People of each group for `POWER`: the normal approximation, tried by simulation and mended a few times.
+    """People of each group for `POWER`: the normal approximation, then halving between too few and enough.
 
-    The gain of a person rises with their number, since populations are then learned better; a first guess from few
-    people is therefore too large, and from many too small.
+    The gain of a person rises with their number, since populations are then learned better, so that the approximation
+    from few people asks for too many.
     """
     wanted = N_ERRORS + NormalDist().inv_cdf(POWER)
-    size, enough = n_each, []
+    size, few, enough = n_each, 0, 0
     for _ in range(N_LOOKS):
-        if _n_shown(gains) / len(gains) >= POWER - NEAR:
-            enough.append(size)
-        known = [gain.value / gain.standard_error for gain in gains if gain.is_known]
-        reached = max(float(np.mean(known)) if known else 0.0, LEAST_REACHED)
-        guess = min(max(ceil(size * (wanted / reached) ** 2), FEWEST), MOST_EACH)
-        if guess == size:
+        if _n_shown(gains) / len(gains) >= POWER:
+            enough = size
+        else:
+            few = size
+        if (enough and enough <= NEAR * max(few, FEWEST)) or few >= MOST_EACH:
             break
-        size = guess
+        if few and enough:
+            size = ceil(np.sqrt(few * enough))
+        else:
+            known = [gain.value / gain.standard_error for gain in gains if gain.is_known]
+            reached = max(float(np.mean(known)) if known else 0.0, LEAST_REACHED)
+            guess = ceil(size * (wanted / reached) ** 2)
+            further = min(guess, ceil(size / GROWTH)) if enough else max(guess, ceil(size * GROWTH))
+            size = min(max(further, FEWEST), MOST_EACH)
         gains = _gains(groups, size, len(gains), rng)
-    if _n_shown(gains) / len(gains) >= POWER - NEAR:
-        enough.append(size)
-    return min(enough, default=None)
+    return enough or None
 
 
 def _in_words(name: str, before: Prior, after: Prior, shift: float) -> str:
