@@ -100,7 +100,7 @@ def judges_show(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None
 @app.command("epochs")
 def judges_epochs(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """The ends of epochs: what was decided, who was displaced, what was judged again."""
-    from lakatos.flows.report.explain import ended_epochs
+    from lakatos.flows.report.judging_facts import ended_epochs
     from lakatos.flows.run.records import RECORD_TYPES
     from lakatos.flows.run.run import check_run
     from lakatos.traces.step import Trace

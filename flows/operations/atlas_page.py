@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from lakatos.flows.operations.atlas import AtlasEntry
 from lakatos.flows.operations.transfer import TransferMeasured
-from lakatos.flows.report.figures import INK, MUTED, PAPER, SERIES, SETTINGS
+from lakatos.flows.report.plot_style import INK, MUTED, PAPER, SERIES, SETTINGS
 from lakatos.flows.report.reader import clean
 from lakatos.flows.report.report import REPORT_FILE, write_report
 from lakatos.flows.report.templating import TEMPLATES, page_environment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +17,10 @@ from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import check_run
 from lakatos.flows.stages.judging.challenge import answers_of, question_of
 from lakatos.judges.anchor import AnchorItem, AnchorSet, split
-from lakatos.judges.calibration import JudgeCalibration, calibration
-from lakatos.judges.epoch import EpochOpened
-from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.gate import GateDecided, GateRegistered, refusal_of, replay
 from lakatos.judges.items.ground_truth import archived_items, simulated_items
 from lakatos.judges.items.searched import searched_items
-from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.record import AnchorTaken
-from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, why_ended
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.digest import Digest, digest_of
@@ -44,78 +39,6 @@ VERSIONS = {
     "pair_read": "a reading by a language model",
 }
 """Kinds of records that name a version of something, and of what."""
-
-
-@dataclass(frozen=True)
-class EndedEpoch:
-    """An epoch of judges that ended."""
-
-    number: int
-    n_evaluations: int
-    """Verdicts of judges that evolve, up to its end."""
-    changed: tuple[str, ...]
-    """Slots whose judge was displaced."""
-    n_erased: int
-    """Records that do not hold any more because of it."""
-    n_queued: int
-    """Submissions that were to be judged again."""
-    n_rescored: int
-    """Those of them that were, in the epoch that followed."""
-    gates: tuple[GateDecided, ...]
-    quality: JudgeCalibration | None
-    """Of its panel's verdicts that data have settled since; None where there is none."""
-    reason: str
-
-
-def ended_epochs(trace: Trace) -> list[EndedEpoch]:
-    """All ends of epochs, also those whose verdicts do not count any more: what was said stays on record."""
-    validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
-    quality = quality_by_epoch(trace)
-    frozen = {item.record.epoch: item.record for item in trace.records(EpochFrozen)}
-    queues = {item.record.epoch: set(item.record.queue) for item in trace.records(EpochRefilled)}
-    measured = [item.record for item in trace.records(JudgeMeasured)]
-    decided = [item.record for item in trace.records(GateDecided)]
-    found = []
-    for item in trace.records(EpochCommitted):
-        number = item.record.epoch
-        queue = queues.get(number + 1, set())
-        gates = tuple(gate for gate in decided if gate.epoch == number)
-        erased = {
-            name for seat in item.record.erases for name in (seat, *validity.downstream(seat))
-        }
-        found.append(
-            EndedEpoch(
-                number=number,
-                n_evaluations=frozen[number].n_evaluations,
-                changed=item.record.changed,
-                n_erased=sum(not validity.valid(name) for name in erased),
-                n_queued=len(queue),
-                n_rescored=len({m.subject for m in measured if m.epoch == number + 1} & queue),
-                gates=gates,
-                quality=quality.get(number),
-                reason=why_ended(gates),
-            )
-        )
-    return found
-
-
-def quality_by_epoch(trace: Trace) -> dict[int, JudgeCalibration]:
-    """How good the verdicts of each epoch's panel were, as far as data have settled them."""
-    panels = {item.record.epoch: item.record.number for item in trace.records(EpochOpened)}
-    verdicts = {item.digest: item.record for item in trace.records(Verdict)}
-    settled: dict[int, dict[Digest, tuple[float, bool]]] = defaultdict(dict)
-    for item in trace.records(VerdictResolved):
-        verdict = verdicts[item.record.verdict]
-        settled[panels[verdict.epoch]][item.record.verdict] = (
-            verdict.probability,
-            item.record.favoured,
-        )
-    return {
-        number: calibration(
-            [given for given, _ in own.values()], [favoured for _, favoured in own.values()]
-        )
-        for number, own in sorted(settled.items())
-    }
 
 
 @dataclass(frozen=True)

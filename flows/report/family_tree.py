@@ -1,94 +1,116 @@
-"""The family tree of a run's theories, as a drawing."""
+"""The family tree of theories: a line for each, with rails from parents to children."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
-from lakatos.flows.report.reader import RunReading, shortened
+from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.study_sections import OWN
+from lakatos.theories.record import TheoryChecked
 from lakatos.traces.digest import Digest
 
-MOST_NODES = 60
-"""Theories in the family tree before those that were neither admitted nor ancestors are left out."""
+LINE = 58
+"""Height of a theory's line, CSS pixels."""
+LEFT = 14
+"""Place of the first column."""
+MOST_WIDTH = 92.0
+"""Of all columns together."""
 
 
 def origin(author: str) -> str:
     """Where a theory comes from."""
-    return {"published": "published", OWN: "brought along by the study"}.get(
-        author, f"written by the {author} advocate"
-    )
+    if author == "published":
+        return "published"
+    return "brought along by the study" if author == OWN else f"written by the {author} advocate"
 
 
-# --- family tree ----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class FamilyRow:
+    """A theory in the tree."""
+
+    digest: Digest
+    record: TheoryChecked
+    x: float
+    y: float
+    status: str
+    line: bool
+    """Whether the leader descends from it."""
+    how: str
+    """How it came about, or why it was refused."""
+    parents: tuple[Digest, ...]
+    """Those of its parents that are in the tree."""
 
 
-def family_tree(reading: RunReading) -> dict[str, Any] | None:
-    """Places of all theories in a tree drawn like a history: one line each, columns for cycles."""
-    if not reading.checked:
-        return None
+@dataclass(frozen=True)
+class FamilyEdge:
+    """A rail from a parent to a child."""
+
+    path: str
+    line: bool
+    """Whether it is a part of the leader's descent."""
+
+
+@dataclass(frozen=True)
+class FamilyTree:
+    """All theories in order of arrival; columns are cycles."""
+
+    rows: tuple[FamilyRow, ...]
+    edges: tuple[FamilyEdge, ...]
+    rail: float
+    """Width of the columns."""
+    n_left_out: int
+
+    @property
+    def height(self) -> int:
+        """Of all lines."""
+        return LINE * len(self.rows)
+
+
+def family_tree(reading: RunReading, most: int = 0) -> FamilyTree:
+    """Every theory on a line of its own, in order of arrival.
+
+    Args:
+        reading: The run.
+        most: Theories, beyond which those that were neither admitted nor ancestors of the leader are left out; 0 shows
+            all.
+    """
     digests = list(reading.checked)
-    if len(digests) > MOST_NODES:
+    if 0 < most < len(digests):
         keep = set(reading.state.theories.pool) | reading.ancestry
         digests = [digest for digest in digests if digest in keep]
     cycles = sorted({reading.checked[digest].record.cycle for digest in digests})
-    step = min(34.0, 200.0 / max(len(cycles) - 1, 1))
-    height, top = 42, 34
-    places = {
-        digest: (
-            18 + step * cycles.index(reading.checked[digest].record.cycle),
-            top + 20 + height * row,
-        )
-        for row, digest in enumerate(digests)
-    }
-    nodes, edges = [], []
+    step = min(20.0, MOST_WIDTH / max(len(cycles) - 1, 1))
+    spots = {}
+    for row, digest in enumerate(digests):
+        column = cycles.index(reading.checked[digest].record.cycle)
+        spots[digest] = (LEFT + step * column, LINE * (row + 0.5))
+    rows, edges = [], []
     for digest in digests:
         record = reading.checked[digest].record
-        x, y = places[digest]
-        known = [parent for parent in record.parents if parent in places and parent != digest]
-        for parent in known:
-            from_x, from_y = places[parent]
-            line = digest in reading.ancestry and parent in reading.ancestry
-            # Straight down the parent's column, then over to the child.
-            path = f"M{from_x:.1f} {from_y:.1f}V{y - 14:.1f}Q{from_x:.1f} {y:.1f} {x:.1f} {y:.1f}"
-            edges.append({"path": path, "line": line})
-        others = ", ".join(reading.label(parent).tag for parent in known)
-        how = record.change or (origin(record.author) if record.cycle == 0 else "")
-        if record.reason:
-            how = f"refused: {record.reason}"
-        nodes.append(
-            {
-                "x": x,
-                "y": y,
-                "status": status_of(reading, digest),
-                "label": reading.label(digest),
-                "short": shortened(reading.label(digest).name, 68),
-                "change": shortened(how, 74),
-                "parents": others,
-                "cycle": record.cycle,
-                "line": digest in reading.ancestry,
-                "leader": digest == reading.leader,
-                "full": how,
-            }
+        known = dict.fromkeys(name for name in record.parents if name in spots and name != digest)
+        how = f"refused: {record.reason}" if record.reason else record.change
+        row_of = FamilyRow(
+            digest=digest,
+            record=record,
+            x=spots[digest][0],
+            y=spots[digest][1],
+            status=reading.fate(digest),
+            line=digest in reading.ancestry,
+            how=how or origin(record.author),
+            parents=tuple(known),
         )
-    edges.sort(key=lambda edge: bool(edge["line"]))
-    text = 18 + step * (len(cycles) - 1) + 22
-    return {
-        "nodes": nodes,
-        "edges": edges,
-        "columns": [(18 + step * place, cycle) for place, cycle in enumerate(cycles)],
-        "text": text,
-        "width": text + 520,
-        "height": top + 12 + height * len(digests),
-        "left_out": len(reading.checked) - len(digests),
-        "rows": [
-            (digest, reading.label(digest), item.record, status_of(reading, digest))
-            for digest, item in reading.checked.items()
-        ],
-    }
+        rows.append(row_of)
+        for parent in known:
+            path = _rail(spots[parent], spots[digest], step / 2)
+            edges.append(FamilyEdge(path, {digest, parent} <= reading.ancestry))
+    edges.sort(key=lambda edge: edge.line)  # the leader's descent is drawn above the others
+    rail = LEFT + step * max(len(cycles) - 1, 0) + 22
+    return FamilyTree(tuple(rows), tuple(edges), rail, len(reading.checked) - len(rows))
 
 
-def status_of(reading: RunReading, digest: Digest) -> str:
-    """How far a theory came."""
-    if digest not in reading.state.theories.checked:
-        return "refused"
-    return "admitted" if digest in reading.state.theories.pool else "not admitted"
+def _rail(start: tuple[float, float], end: tuple[float, float], gap: float) -> str:
+    """Down between two columns, so that no line runs through the marks of siblings."""
+    (from_x, from_y), (x, y) = start, end
+    between = from_x + gap
+    out = f"M{from_x:.1f} {from_y:.1f}Q{between:.1f} {from_y:.1f} {between:.1f} {from_y + 12:.1f}"
+    return f"{out}V{y - 12:.1f}Q{between:.1f} {y:.1f} {x:.1f} {y:.1f}"

@@ -25,10 +25,13 @@ from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import Theory
 from lakatos.theories.verdicts.record import EXPLORATORY, CampaignConcluded
 from lakatos.traces.digest import Digest
+from lakatos.traces.errors import TraceError
 from lakatos.traces.journal import INTENT
 from lakatos.traces.step import Recorded, Trace
 
 Array = NDArray[np.float64]
+UNREADABLE = (TraceError, AssertionError, ValueError, KeyError, TypeError)
+"""What reading a damaged or a newer journal can raise; a page then says so and shows the rest."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,13 @@ class RunReading:
         return self.config.participants.model
 
     @property
+    def answerers(self) -> str:
+        """Who gave the answers."""
+        if self.simulated:
+            return "simulated people"
+        return "sessions of a language model" if self.model else "people"
+
+    @property
     def missing(self) -> Counter[str]:
         """Answers that the language model did not give, by reason."""
         held = (item.record for items in self.state.experiments.sessions.values() for item in items)
@@ -162,6 +172,16 @@ class RunReading:
     def label(self, theory: Digest) -> TheoryLabel:
         """Name and tag of a theory, its digest where it has none."""
         return self.labels.get(theory, TheoryLabel("–", f"theory {theory[:8]}"))
+
+    def fate(self, theory: Digest) -> str:
+        """How far a theory came."""
+        if theory not in self.state.theories.checked:
+            return "refused"
+        return "admitted" if theory in self.state.theories.pool else "not admitted"
+
+    def link(self, theory: Digest) -> str:
+        """Address of a theory's own page; empty where there is none."""
+        return ""
 
     def marked(self, text: str, theories: Iterable[Digest]) -> str:
         """A record's text with the names of ``theories`` replaced by their tags where they are long."""

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from lakatos.flows.report.formats import FILTERS, percent_more
 from lakatos.flows.report.reader import clean
 
 TEMPLATES = Path(__file__).parent / "templates"
-"""Of the report and of the comparison of a sweep."""
+"""Of the report, of what it shares with other pages, and of the comparison of a sweep."""
 
 
-def page_environment(folder: Path) -> Environment:
-    """For the templates in a folder."""
-    return Environment(
-        loader=FileSystemLoader(folder),
+def page_environment(*folders: Path) -> Environment:
+    """For the templates in some folders, and after them in `TEMPLATES`."""
+    environment = Environment(
+        loader=FileSystemLoader([*folders, TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: (
-            value if isinstance(value, Markup) or not isinstance(value, str) else clean(value)
-        ),
+        finalize=_cleaned,
     )
+    environment.filters |= FILTERS
+    environment.globals["percent_more"] = percent_more
+    return environment
+
+
+def _cleaned(value: Any) -> Any:
+    """Text without control characters; markup was made from clean text."""
+    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from lakatos.flows.report.figures import INK, MUTED, PAPER, SERIES, SETTINGS
+from lakatos.flows.report.plot_style import INK, MUTED, PAPER, SERIES, SETTINGS
 
 MOST_PUBLISHED = 8
 COLORS = {

@@ -91,6 +91,15 @@ def hidden_theory(config: CampaignConfig) -> Theory:
     return read_program(TheoryProgram(source, "hidden"))
 
 
+def hidden_rule(config: CampaignConfig) -> str:
+    """The rule that simulated people follow, in words."""
+    people = config.participants
+    words = [people.theory or hidden_theory(config).name]
+    for slot, names in people.mechanisms.items():
+        words.append(f"{slot} replaced by {' and '.join(names) or 'nothing'}")
+    return "; ".join(words)
+
+
 def whole_archive(
     config: CampaignConfig, data: Path | None, kept: ArtifactStore | None = None
 ) -> tuple[Trials, ...]:

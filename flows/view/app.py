@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, quote
 
-import numpy as np
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import (
     FileResponse,
@@ -34,12 +33,12 @@ from starlette.exceptions import HTTPException
 from lakatos.experiments.participants.web.door import Receive, Scope, Send, headers_of, is_named
 from lakatos.experiments.participants.web.headers import security_headers, sending_with
 from lakatos.flows.errors import FlowError
-from lakatos.flows.report.report import fixed, interval, percent_more, plural, signed
-from lakatos.flows.report.templating import page_environment
+from lakatos.flows.report.reader import UNREADABLE
+from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.view import experiment_pages, judge_pages, page, theory_pages, trace_pages
 from lakatos.flows.view.check import NewestAudits, last_audit
 from lakatos.flows.view.outline import WantedEvents
-from lakatos.flows.view.watch import UNREADABLE, RunMoment, RunObservatory, RunWatch
+from lakatos.flows.view.watch import RunMoment, RunObservatory, RunWatch
 from lakatos.flows.view.words import address, group_of, kind_words, meaning, summary
 from lakatos.traces.digest import is_digest
 from lakatos.traces.errors import TraceError
@@ -97,6 +96,11 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
     app = FastAPI(title="Lakatos: observatory", openapi_url=None, docs_url=None, redoc_url=None)
     app.state.observatory, app.state.checks = observatory, checks
     app.add_middleware(_ViewGuard, access=allowed)
+
+    @app.get("/static/page.css")
+    def look_of_pages() -> Response:
+        return FileResponse(TEMPLATES / "page.css", media_type="text/css")
+
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
 
     def shown(template: str, code: int = 200, /, **values: Any) -> HTMLResponse:
@@ -371,19 +375,12 @@ def _number(text: str) -> int | None:
 def _templates() -> Environment:
     environment = page_environment(HERE / "templates")
     environment.filters |= {
-        "signed": signed,
-        "fixed": fixed,
-        "interval": interval,
-        "plural": plural,
         "words": kind_words,
         "group": group_of,
         "duration": trace_pages.duration,
-        "moment": lambda time: time.replace("T", " ")[:19] if time else "–",
         "clock": lambda time: time[11:19] if time else "–",
         "pathpart": lambda text: quote(str(text), safe=""),
-        "thousands": lambda value: f"{value:,}",
     }
-    environment.globals |= {"percent_more": percent_more, "finite": np.isfinite}
     return environment
 
 

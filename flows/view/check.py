@@ -9,7 +9,8 @@ from typing import Final, Literal
 
 from lakatos.flows.audit.audit import AuditFinding, KeptAudit, audit, kept_audit
 from lakatos.flows.errors import FlowError
-from lakatos.flows.view.watch import UNREADABLE, RunWatch
+from lakatos.flows.report.reader import UNREADABLE
+from lakatos.flows.view.watch import RunWatch
 
 SMALL: Final = 5_000
 """Events up to which a run is checked without being asked to."""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from lakatos.flows.report.explain import ended_epochs
-from lakatos.flows.report.judging_facts import verdict_facts
-from lakatos.flows.view import chart
+from lakatos.flows.report.judging_facts import (
+    VerdictRow,
+    decisions_of,
+    ended_epochs,
+    reliability_chart,
+    verdict_rows,
+)
 from lakatos.flows.view.trace_pages import MEMORY_STEPS, MOST_STEPS, line_of
 from lakatos.flows.view.watch import RunMoment
 from lakatos.judges.calibration import calibration
-from lakatos.judges.judge import Verdict
 from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from lakatos.memory.library import Library, Pitfall
 from lakatos.memory.plan import Plan
@@ -30,27 +33,18 @@ ENOUGH: Final = 20
 def judges(look: RunMoment) -> dict[str, Any]:
     """Verdicts and how they came out, decisions, and how the panel changed."""
     state = look.state
-    verdicts = [
-        verdict_facts(item.record, state.judging.resolved.get(digest)) | {"digest": digest}
-        for digest, item in state.judging.verdicts.items()
-    ]
-    settled = [item for item in verdicts if item["favoured"] is not None]
-    probability = [item["verdict"].probability for item in settled]
-    favoured = [bool(item["favoured"]) for item in settled]
+    verdicts = verdict_rows(state)
+    settled = [item for item in verdicts if item.favoured is not None]
+    probability = [item.verdict.probability for item in settled]
+    favoured = [bool(item.favoured) for item in settled]
     quality = calibration(probability, favoured) if settled else None
-    points = [
-        (part.probability, part.share, *part.interval, part.n)
-        for part in (quality.curve if quality else ())
-    ]
     return {
         "verdicts": list(reversed(verdicts)),
         "n_settled": len(settled),
         "quality": quality,
-        "curve": chart.reliability(points, chart.NARROW) if points else "",
+        "curve": reliability_chart([quality]) if quality else "",
         "bias": lean(settled),
-        "decisions": sorted(
-            state.judging.decided.values(), key=lambda item: item.record.cycle, reverse=True
-        ),
+        "decisions": decisions_of(state)[::-1],
         "epochs": state.judging.epochs,
         "gates": list(reversed(state.seats.gates)),
         "seats": state.seats.held,
@@ -86,23 +80,21 @@ class JudgeLean:
         )
 
 
-def lean(settled: Sequence[Mapping[str, Any]]) -> list[JudgeLean]:
+def lean(settled: Sequence[VerdictRow]) -> list[JudgeLean]:
     """Calibration in the large, for the panel and for every judge, on verdicts that data have settled."""
     given: dict[str, list[tuple[float, float]]] = {}
     for item in settled:
-        verdict: Verdict = item["verdict"]
-        for name, value in {"the whole panel": verdict.probability, **verdict.opinions}.items():
-            given.setdefault(name, []).append((value, float(item["favoured"])))
+        said = {"the whole panel": item.verdict.probability, **item.verdict.opinions}
+        for name, value in said.items():
+            given.setdefault(name, []).append((value, float(bool(item.favoured))))
     found = []
     for name, pairs in given.items():
         table = np.array(pairs)
-        excess = table[:, 0] - table[:, 1]
-        error = (
-            float(np.std(excess, ddof=1) / np.sqrt(len(excess))) if len(excess) > 1 else math.inf
-        )
-        found.append(
-            JudgeLean(name, len(pairs), float(table[:, 0].mean()), float(table[:, 1].mean()), error)
-        )
+        said_mean, happened_mean = table.mean(axis=0)
+        excess, error = table[:, 0] - table[:, 1], math.inf
+        if len(excess) > 1:
+            error = float(np.std(excess, ddof=1) / np.sqrt(len(excess)))
+        found.append(JudgeLean(name, len(pairs), float(said_mean), float(happened_mean), error))
     return found
 
 

@@ -10,22 +10,15 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from lakatos.experiments.record import DesignChosen
+from lakatos.flows.report.charts import chart_interval
+from lakatos.flows.report.experiment_facts import data_facts, most_informative
 from lakatos.flows.report.limits import limits
-from lakatos.flows.report.reader import (
-    RunReading,
-)
-from lakatos.flows.report.report import (
-    most_informative,
-)
+from lakatos.flows.report.reader import RunReading
+from lakatos.flows.report.svg import both
 from lakatos.flows.run.records import CycleClosed
-from lakatos.flows.view import chart
-from lakatos.flows.view.experiment_pages import whose
 from lakatos.flows.view.theory_pages import history, shortened_source
 from lakatos.flows.view.watch import RunMoment
-from lakatos.flows.view.words import (
-    STEPS,
-    address,
-)
+from lakatos.flows.view.words import STEPS, address
 from lakatos.traces.digest import Digest
 
 FIRST_PICTURES: Final = 6
@@ -156,10 +149,10 @@ def story(look: RunMoment) -> dict[str, Any]:
     ):
         assert concluded.interval is not None
         names = ("a first rival is ahead", "the winner is ahead")
-        draw = partial(chart.chart_interval, concluded.advantage, *concluded.interval)
-        strip = chart.both(lambda width: draw(width, "nats per choice", names))
+        draw = partial(chart_interval, concluded.advantage, *concluded.interval)
+        strip = both(lambda width: draw(width, "nats per choice", names))
     return {
-        "whose": whose(look),
+        "whose": data_facts(look),
         "strip": strip,
         "trial": look.watch.kept(
             ("trial", len(state.experiments.designs) > 0), lambda: first_trial(look)

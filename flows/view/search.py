@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lakatos.flows.report.reader import clean
-from lakatos.flows.view.watch import UNREADABLE, RunMoment
+from lakatos.flows.report.reader import UNREADABLE, clean
+from lakatos.flows.view.watch import RunMoment
 
 MOST_HITS: Final = 50
 SECONDS: Final = 1.0

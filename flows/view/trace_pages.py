@@ -13,12 +13,13 @@ from typing import Any, Final
 import numpy as np
 from markupsafe import Markup
 
-from lakatos.flows.report.reader import clean
-from lakatos.flows.report.report import coloured
-from lakatos.flows.view import chart
+from lakatos.flows.report import charts
+from lakatos.flows.report.reader import UNREADABLE, clean
+from lakatos.flows.report.svg import both
+from lakatos.flows.report.theory_facts import coloured
 from lakatos.flows.view.outline import WantedEvents
 from lakatos.flows.view.search import CallsFound, search_calls
-from lakatos.flows.view.watch import UNREADABLE, RunMoment
+from lakatos.flows.view.watch import RunMoment
 from lakatos.flows.view.words import (
     STEPS,
     address,
@@ -310,7 +311,7 @@ def _cost(look: RunMoment) -> dict[str, Any]:
     return {
         "total": total,
         "steps": [(STEPS.get(name, name), name, n, time, most) for name, n, time, most in steps],
-        "time_chart": chart.both(partial(chart.bars, rows, "seconds")) if rows else "",
+        "time_chart": both(partial(charts.bars, rows, "seconds")) if rows else "",
         "calls": calls,
         "spent": spent,
         "budget": look.config.budget.model_dump(),

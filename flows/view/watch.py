@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import FlowError
-from lakatos.flows.report.reader import JournalPlace, RunReading
+from lakatos.flows.report.reader import UNREADABLE, JournalPlace, RunReading
 from lakatos.flows.run.evidence import trials_in
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import check_run, has_run
@@ -23,6 +23,7 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
 from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.view.outline import JournalOutline
+from lakatos.flows.view.words import address
 from lakatos.memory.library import RECORDS as LESSONS
 from lakatos.memory.library import Library
 from lakatos.traces.digest import Digest
@@ -61,8 +62,6 @@ MOST_PARSED: Final = 20_000
 """Records that are kept as they were read."""
 MOST_KEPT: Final = 64
 """Results of long computations that are kept."""
-UNREADABLE: Final = (TraceError, AssertionError, ValueError, KeyError, TypeError)
-"""What reading a damaged or a newer journal can raise; the page then says so and shows the rest."""
 
 
 class JournalPlaces(Mapping[Digest, JournalPlace]):
@@ -138,6 +137,10 @@ class RunMoment(RunReading):
     def journal_entries(self) -> JournalPlaces:
         """`journal` as what it is."""
         return cast(JournalPlaces, self.journal)
+
+    def link(self, theory: Digest) -> str:
+        """Address of a theory's page."""
+        return address(self.watch.name, "theory", theory)
 
     def valid(self, digest: Digest) -> bool:
         """Whether a record still holds."""

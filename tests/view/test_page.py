@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +12,14 @@ from fastapi.testclient import TestClient
 from test_report import EVIL
 from viewing import look_at
 
+from lakatos.flows.report import charts, svg
+from lakatos.flows.report.judging_facts import VerdictRow
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.view import chart
 from lakatos.flows.view.app import create_app
 from lakatos.flows.view.judge_pages import lean
 from lakatos.flows.view.search import search_calls
 from lakatos.flows.view.theory_pages import difference
-from lakatos.judges.judge import Verdict
+from lakatos.judges.judge import Verdict, resolve
 from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
@@ -161,10 +161,12 @@ def test_a_difference_shows_what_went_out_and_came_in_by_line() -> None:
 
 
 def test_a_judge_that_promises_too_much_is_said_to_only_with_enough_verdicts() -> None:
-    def settled(n: int) -> list[dict[str, Any]]:
+    def settled(n: int) -> list[VerdictRow]:
         one = Verdict(epoch=digest_of(1), candidate=digest_of(2), incumbent=digest_of(3), cycle=1, probability=0.9,
                       opinions={"eager": 0.9})  # fmt: skip
-        return [{"verdict": one, "favoured": place % 2 == 0} for place in range(n)]
+        key = digest_of(4)
+        came = [resolve(one, key, "1.1", 0.1 if place % 2 == 0 else -0.1) for place in range(n)]
+        return [VerdictRow(key, one, resolved) for resolved in came]
 
     panel, eager = lean(settled(40))
     assert (panel.name, eager.name) == ("the whole panel", "eager")
@@ -176,7 +178,7 @@ def test_a_judge_that_promises_too_much_is_said_to_only_with_enough_verdicts() -
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-0.71, -0.38), (1e-6, 3e-6), (-5e4, 7e5)])
 def test_ticks_are_round_lie_within_the_axis_and_are_evenly_spaced(low: float, high: float) -> None:
-    found = np.array(chart.ticks(low, high))
+    found = np.array(svg.ticks(low, high))
     step = found[1] - found[0]
     assert 3 <= len(found) <= 8
     assert found[0] >= low - 1e-9 * step
@@ -187,11 +189,11 @@ def test_ticks_are_round_lie_within_the_axis_and_are_evenly_spaced(low: float, h
 
 def test_distances_on_the_map_are_alike_in_both_directions() -> None:
     places = [
-        chart.MapPlace(f"T{n}", "", "", x, y, 2)
+        charts.MapPlace(f"T{n}", "", "", x, y, 2)
         for n, (x, y) in enumerate([(0, 0), (0.3, 0), (0, 0.1)])
     ]
-    for width in (chart.WIDE, chart.NARROW):
-        marks = re.findall(r'<path d="M([\d.]+) ([\d.]+)l', chart.chart_map(places, width))
+    for width in (svg.WIDE, svg.NARROW):
+        marks = re.findall(r'<path d="M([\d.]+) ([\d.]+)l', charts.chart_map(places, width))
         spots = np.array(marks, dtype=float)
         assert np.hypot(*(spots[1] - spots[0])) == pytest.approx(
             3 * np.hypot(*(spots[2] - spots[0])), rel=0.01

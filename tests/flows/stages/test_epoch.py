@@ -18,7 +18,8 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.commands.main import app
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.operations.people import withdraw
-from lakatos.flows.report.explain import VERSIONS, ended_epochs, explain, replay_decision
+from lakatos.flows.report.explain import VERSIONS, explain, replay_decision
+from lakatos.flows.report.judging_facts import ended_epochs
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.code import ROOT
 from lakatos.flows.run.records import ACTS, RECORD_TYPES

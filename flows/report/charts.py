@@ -1,0 +1,495 @@
+"""The charts of pages, each a function of plain numbers, names and links; `lakatos.flows.report.figures` fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from lakatos.flows.report.svg import (
+    SHAPES,
+    WIDE,
+    ChartScale,
+    SvgCanvas,
+    across,
+    cut,
+    linked,
+    number,
+    spread,
+    upwards,
+)
+from lakatos.judges.calibration import CalibrationBin
+
+Array = NDArray[np.float64]
+CHARACTER, WIDE_CHARACTER = 6.2, 7.2
+"""Width of a character of small text, and of one that must fit, CSS pixels."""
+SCORE = "nats per choice (higher is better)"
+
+
+def series_class(place: int) -> str:
+    """The class that gives a series its colour."""
+    return f"s{place % 5 + 1}"
+
+
+def series_shape(place: int) -> str:
+    """The mark of a series of lines."""
+    return SHAPES[place % 4]
+
+
+# --- lines over cycles or epochs ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ChartPoint:
+    """A value of a line with its 95% interval, whose ends are not finite where it is unknown."""
+
+    x: int
+    value: float
+    low: float
+    high: float
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether the interval is known."""
+        return bool(np.isfinite(self.low) and np.isfinite(self.high))
+
+
+@dataclass(frozen=True)
+class ChartLine:
+    """How something went over the cycles or the epochs of judges."""
+
+    name: str
+    tag: str
+    link: str
+    points: tuple[ChartPoint, ...]
+    shown: bool = True
+    """Whether in a colour of its own."""
+
+
+def history(
+    lines: Sequence[ChartLine],
+    ceilings: Mapping[int, float],
+    width: int,
+    title: str = "Scores of the theories at the end of every cycle",
+    labels: tuple[str, str] = ("cycle", SCORE),
+) -> Markup:
+    """Lines with intervals, and the noise ceiling where there is one."""
+    cycles = sorted({point.x for line in lines for point in line.points})
+    values = [value for line in lines for value in _drawn_values(line)]
+    left, right, top, bottom = 62.0, width - 46.0, 14.0, 276.0
+    canvas = SvgCanvas(title, width, 330.0)
+    y = ChartScale(*spread([*values, *ceilings.values()]), bottom, top)
+    x = ChartScale(cycles[0] - 0.5, cycles[-1] + 0.5, left, right)
+    upwards(canvas, y, left, right, labels[1])
+    most_labels = 16 if width == WIDE else 8
+    step = max(1, -(-len(cycles) // most_labels))
+    for cycle in cycles[::step]:
+        canvas.text(x(cycle), bottom + 18, str(cycle), "tick", "middle")
+    canvas.text((left + right) / 2, bottom + 38, labels[0], "label", "middle")
+    if ceilings:
+        _draw_ceiling(canvas, ceilings, x, y)
+    # Lines that nobody can tell apart have no marks: hundreds of them would only make the page slow.
+    for line in lines:
+        if not line.shown:
+            places = [(x(point.x), y(point.value)) for point in line.points]
+            canvas.path(places, "line other")
+    colours = [line for line in lines if line.shown]
+    apart = min(7.0, 0.5 * (right - left) / len(cycles) / max(len(colours), 1))
+    for place, line in enumerate(colours):
+        offset = (place - (len(colours) - 1) / 2) * apart
+        xs = [x(point.x) + offset for point in line.points]
+        _draw_line(canvas, line, place, xs, y, labels[0])
+    _draw_tags(canvas, colours, cycles[-1], right + 6, y)
+    return canvas.svg()
+
+
+def _drawn_values(line: ChartLine) -> Iterator[float]:
+    """Values of a line, and the ends of their intervals where these are drawn."""
+    for point in line.points:
+        if line.shown and point.has_interval:
+            yield point.low
+            yield point.high
+        else:
+            yield point.value
+
+
+def _draw_ceiling(
+    canvas: SvgCanvas, ceilings: Mapping[int, float], x: ChartScale, y: ChartScale
+) -> None:
+    """The noise ceiling from edge to edge."""
+    known = [(x(cycle), y(value)) for cycle, value in sorted(ceilings.items())]
+    first, last = known[0][1], known[-1][1]
+    canvas.path([(x.start, first), *known, (x.end, last)], "ceiling")
+    canvas.text(x.end, last - 5, "noise ceiling", "small", "end")
+
+
+def _draw_line(
+    canvas: SvgCanvas, line: ChartLine, place: int, xs: Sequence[float], y: ChartScale, when: str
+) -> None:
+    """A line's points with their intervals; its last mark leads to its page."""
+    css = series_class(place)
+    ys = [y(point.value) for point in line.points]
+    canvas.path(list(zip(xs, ys, strict=True)), f"line {css}")
+    for px, py, point in zip(xs, ys, line.points, strict=True):
+        name = f"{line.tag} {line.name}".strip()
+        words = f"{name}, {when} {point.x}: {number(round(point.value, 4))}"
+        if point.has_interval:
+            canvas.line(px, y(point.low), px, y(point.high), f"whisker {css}")
+            low, high = (number(round(end, 4)) for end in (point.low, point.high))
+            words += f", 95% interval {low} to {high}"
+        link = line.link if point is line.points[-1] else ""
+        canvas.mark(px, py, series_shape(place), css, words, link)
+
+
+def _draw_tags(
+    canvas: SvgCanvas, colours: Sequence[ChartLine], last_cycle: int, at: float, y: ChartScale
+) -> None:
+    """Tags at the right end, moved apart where they would lie over each other."""
+    last_place = -np.inf
+    for line in sorted(colours, key=lambda item: -item.points[-1].value):
+        last = line.points[-1]
+        if last.x != last_cycle:
+            continue
+        last_place = max(y(last.value), last_place + 14)
+        css = series_class(colours.index(line))
+        element = Markup('<text x="{:.1f}" y="{:.1f}" class="tag {}">{}</text>')
+        text = element.format(at, last_place + 4, css, line.tag)
+        canvas.parts.append(linked(text, line.link, f"{line.tag} {line.name}"))
+
+
+# --- map and intervals ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MapPlace:
+    """A theory on the map."""
+
+    tag: str
+    name: str
+    link: str
+    x: float
+    y: float
+    series: int
+    """0 leader, 1 first rivals, 2 others."""
+
+
+MAP_SHAPES = ("square", "triangle", "diamond")
+"""Marks of leader, first rivals and others."""
+TALLEST_MAP, LOWEST_MAP = 400.0, 150.0
+
+
+def chart_map(places: Sequence[MapPlace], width: int) -> Markup:
+    """Theories as points: the nearer, the more alike their people choose."""
+    left, right, top = 62, width - 16, 12
+    x_low, x_high = spread([item.x for item in places], 0.12)
+    y_low, y_high = spread([item.y for item in places], 0.12)
+    # One unit is as long across as it is upwards: distances on the map mean something.
+    unit = max((x_high - x_low) / (right - left), (y_high - y_low) / TALLEST_MAP)
+    height = min(max((y_high - y_low) / unit, LOWEST_MAP), TALLEST_MAP)
+    bottom = top + height
+    x_middle, x_half = (x_low + x_high) / 2, unit * (right - left) / 2
+    y_middle, y_half = (y_low + y_high) / 2, unit * height / 2
+    x = ChartScale(x_middle - x_half, x_middle + x_half, left, right)
+    y = ChartScale(y_middle - y_half, y_middle + y_half, bottom, top)
+    canvas = SvgCanvas("Map of the theories by what their people choose", width, bottom + 42)
+    upwards(canvas, y, left, right, "the same, at right angles", 4)
+    across(canvas, x, top, bottom, "difference of choice proportions", 6 if width == WIDE else 4)
+    for item in sorted(places, key=lambda place: -place.series):
+        shape, css = MAP_SHAPES[item.series], series_class(item.series)
+        size = 6 if item.series == 0 else 4.5
+        words = f"{item.tag} {item.name}"
+        canvas.mark(x(item.x), y(item.y), shape, css, words, item.link, size)
+    # Tags that would lie over another one are left out; pointing at a mark tells them.
+    used: list[tuple[float, float]] = []
+    for item in sorted(places, key=lambda place: place.series):
+        at_x, at_y = x(item.x) + 9, y(item.y) - 5
+        if not any(abs(at_x - ux) < 26 and abs(at_y - uy) < 12 for ux, uy in used):
+            used.append((at_x, at_y))
+            canvas.text(at_x, at_y, item.tag, "small")
+    return canvas.svg()
+
+
+def chart_interval(
+    value: float, low: float, high: float, width: int, unit: str, names: tuple[str, str]
+) -> Markup:
+    """A difference with its interval on an axis that shows zero; ``names`` of who is ahead to the left and right."""
+    left, right = 20, width - 20
+    title = f"{number(value)} {unit}, 95% interval {number(low)} to {number(high)}"
+    canvas = SvgCanvas(title, width, 112)
+    x = ChartScale(*spread([0.0, low, high, value], 0.18), left, right)
+    zero = x(0)
+    across(canvas, x, 26, 70, unit, 6 if width == WIDE else 4)
+    canvas.line(zero, 20, zero, 70, "zero")
+    sides = (
+        (zero - 6, zero - 6 - left, f"← {names[0]}", "end"),
+        (zero + 6, right - zero - 6, f"{names[1]} →", "start"),
+    )
+    for place, pixels, text, anchor in sides:
+        room = pixels / CHARACTER
+        if room > 9:
+            canvas.text(place, 14, cut(text, room), "small", anchor)
+    canvas.line(x(low), 48, x(high), 48, "range")
+    for end in (low, high):
+        canvas.line(x(end), 41, x(end), 55, "range end")
+    canvas.mark(x(value), 48, "circle", "s1", f"{number(value)} {unit}", size=6)
+    return canvas.svg()
+
+
+# --- predictions and answers ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AnsweredTrial:
+    """One trial: what people chose, and what rivals had said."""
+
+    number: int
+    random: bool
+    share: float
+    low: float
+    high: float
+    predicted: tuple[tuple[float, float, float], ...]
+    """Mean, low and high end, by rival."""
+
+
+LINE = 7
+"""Height of a rival's line, CSS pixels."""
+
+
+def predictions(
+    trials: Sequence[AnsweredTrial], rivals: Sequence[str], option: str, width: int
+) -> Markup:
+    """People's share on every trial between what the rivals had said, frozen before anybody was asked."""
+    row = 8 + LINE * max(len(rivals), 1)
+    left, right, top = 44, width - 14, 10
+    bottom = top + row * len(trials)
+    title = "Choices and the predictions frozen before them, by trial"
+    canvas = SvgCanvas(title, width, bottom + 42)
+    x = ChartScale(0.0, 1.0, left + 4, right - 4)
+    for place in range(0, len(trials), 2):
+        canvas.box(left, top + place * row, right - left, row, "band")
+    across(canvas, x, top, bottom, f"share choosing {option}", 5)
+    label = "trial (a star: drawn at random)"
+    canvas.text(13, (top + bottom) / 2, label, "label", "middle", turn=True)
+    for place, trial in enumerate(trials):
+        middle = top + (place + 0.5) * row
+        name = f"{trial.number}{'*' if trial.random else ''}"
+        canvas.text(left - 5, middle + 4, name, "tick", "end")
+        if np.isfinite(trial.share):
+            _draw_people(canvas, trial, x, middle, row)
+        _draw_said(canvas, trial, rivals, x, middle)
+    return canvas.svg()
+
+
+def _draw_people(
+    canvas: SvgCanvas, trial: AnsweredTrial, x: ChartScale, middle: float, row: float
+) -> None:
+    """What people chose, with its interval."""
+    top, low, share = middle - row / 2, x(trial.low), x(trial.share)
+    canvas.box(low, top + 2, max(x(trial.high) - low, 1), row - 4, "people")
+    canvas.line(share, top + 1, share, top + row - 1, "share")
+    interval = f"{trial.low:.0%} to {trial.high:.0%}"
+    words = f"trial {trial.number}: {trial.share:.0%} of people ({interval})"
+    canvas.mark(share, middle, "circle", "ink", words)
+
+
+def _draw_said(
+    canvas: SvgCanvas, trial: AnsweredTrial, rivals: Sequence[str], x: ChartScale, middle: float
+) -> None:
+    """What each rival had said, a line each."""
+    for series, (mean, low, high) in enumerate(trial.predicted):
+        y = middle + (series - (len(rivals) - 1) / 2) * LINE
+        css, shape = series_class(series), SHAPES[1:][series % 3]
+        canvas.line(x.inside(low), y, x.inside(high), y, f"said {css}")
+        words = f"trial {trial.number}: {rivals[series]} said {mean:.0%}"
+        canvas.mark(x.inside(mean), y, shape, css, words, size=3.2)
+
+
+@dataclass(frozen=True)
+class PredictedShares:
+    """Predicted and observed shares of trials, ``(n_trials,)`` each; an unknown interval is NaN."""
+
+    predicted: Array
+    observed: Array
+    low: Array
+    high: Array
+    filled: NDArray[np.bool_]
+    """Whether the prediction came before the answers."""
+
+
+def scatter(shares: PredictedShares, option: str, width: int) -> Markup:
+    """Predicted and observed shares; filled where the prediction came before the answers."""
+    side = min(width, 430)
+    canvas, x, y = _square(
+        "Choices against predictions",
+        side,
+        (-0.02, 1.02),
+        (f"predicted share choosing {option}", "observed share"),
+    )
+    rows = zip(
+        shares.predicted, shares.observed, shares.low, shares.high, shares.filled, strict=True
+    )
+    for predicted, observed, low, high, filled in rows:
+        if not np.isfinite(observed):
+            continue
+        if np.isfinite(low):
+            canvas.line(x(predicted), y(low), x(predicted), y(high), "faint")
+        words = f"predicted {predicted:.0%}, observed {observed:.0%}"
+        css = "s1" if filled else "s1 hollow"
+        canvas.mark(x(predicted), y(observed), "circle", css, words, size=3.4)
+    return canvas.svg()
+
+
+def _square(
+    title: str, side: float, ends: tuple[float, float], labels: tuple[str, str]
+) -> tuple[SvgCanvas, ChartScale, ChartScale]:
+    """A canvas with two alike axes and the line on which they agree."""
+    left, right, top, bottom = 56, side - 12, 12, side - 56
+    canvas = SvgCanvas(title, side, side)
+    x, y = ChartScale(*ends, left, right), ChartScale(*ends, bottom, top)
+    across(canvas, x, top, bottom, labels[0], 5)
+    upwards(canvas, y, left, right, labels[1], 5)
+    canvas.line(x(0), y(0), x(1), y(1), "zero")
+    return canvas, x, y
+
+
+@dataclass(frozen=True)
+class RivalPair:
+    """What a design promised for two rivals, and what came of it."""
+
+    first: str
+    second: str
+    promised: float
+    """The smaller of the two powers."""
+    enough: bool
+    value: float | None
+    low: float = 0.0
+    high: float = 0.0
+
+    @property
+    def apart(self) -> bool:
+        """Whether the interval of what was found leaves zero out."""
+        return self.low > 0 or self.high < 0
+
+
+def pairs_chart(pairs: Sequence[RivalPair], width: int) -> Markup:
+    """Power that was promised, and the difference that was then found, for every pair of rivals."""
+    row, top, names = 30, 34, 92
+    bottom = top + row * len(pairs)
+    middle = names + (width - names) * 0.36
+    title = "Power promised and difference found, by pair of rivals"
+    canvas = SvgCanvas(title, width, bottom + 42)
+    known = [pair for pair in pairs if pair.value is not None]
+    ends = [end for pair in known for end in (pair.low, pair.high, pair.value or 0.0)]
+    power = ChartScale(0.0, 1.0, names + 4, middle - 14)
+    found = ChartScale(*spread([0.0, *ends]), middle + 10, width - 14)
+    canvas.text(names + 4, 14, "power promised", "small strong")
+    canvas.text(middle + 10, 14, "difference found", "small strong")
+    across(canvas, power, top - 8, bottom, "probability", 4 if width == WIDE else 2)
+    across(canvas, found, top - 8, bottom, "nats per choice", 5 if width == WIDE else 3)
+    canvas.line(found(0), top - 8, found(0), bottom, "zero")
+    for place, pair in enumerate(pairs):
+        y = top + (place + 0.5) * row
+        canvas.text(0, y + 4, f"{pair.first} – {pair.second}", "tick")
+        length = max(power(pair.promised) - power(0), 1)
+        canvas.box(power(0), y - 5, length, 10, "bar" if pair.enough else "bar weak")
+        if pair.value is None:
+            canvas.text(found(0) + 6, y + 4, "not scored yet", "small")
+            continue
+        css = "range" if pair.apart else "range open"
+        canvas.line(found.inside(pair.low), y, found.inside(pair.high), y, css)
+        value = number(round(pair.value, 4))
+        words = f"{pair.first} minus {pair.second}: {value} nats per choice"
+        canvas.mark(found(pair.value), y, "circle", "s1" if pair.apart else "s1 hollow", words)
+    return canvas.svg()
+
+
+# --- errors, judges and amounts -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ErrorLine:
+    """Errors of a theory, or one that was published."""
+
+    name: str
+    seen: float | None = None
+    """On trials that the search has seen."""
+    unseen: float | None = None
+    unseen_error: float = 0.0
+    """Its standard error."""
+    published: float | None = None
+
+    @property
+    def values(self) -> list[float]:
+        """All that is drawn."""
+        found = [self.seen, self.published]
+        if self.unseen is not None:
+            found += [self.unseen - 2 * self.unseen_error, self.unseen + 2 * self.unseen_error]
+        return [value for value in found if value is not None]
+
+
+def errors(lines: Sequence[ErrorLine], width: int) -> Markup:
+    """Errors side by side: hollow on trials the search has seen, filled on others, a diamond where published."""
+    row, names = 26, 214 if width == WIDE else 130
+    bottom = 4 + row * len(lines)
+    canvas = SvgCanvas("Errors side by side", width, bottom + 42)
+    values = [value for line in lines for value in line.values]
+    x = ChartScale(0.0, max(values, default=1.0) * 1.06 or 1.0, names, width - 16)
+    label = "mean squared error (lower is better)"
+    across(canvas, x, 4, bottom, label, 6 if width == WIDE else 3)
+    room = (names - 8) / WIDE_CHARACTER
+    for place, line in enumerate(lines):
+        y = 4 + (place + 0.5) * row
+        canvas.text(names - 8, y + 4, cut(line.name, room), "tick", "end")
+        if line.seen is not None:
+            words = f"{line.name}: {number(round(line.seen, 4))} on trials the search has seen"
+            canvas.mark(x(line.seen), y, "circle", "s1 hollow", words)
+        if line.unseen is not None:
+            half = 2 * line.unseen_error
+            canvas.line(x.inside(line.unseen - half), y, x(line.unseen + half), y, "whisker s2")
+            words = f"{line.name}: {number(round(line.unseen, 4))} on trials it has not seen"
+            canvas.mark(x(line.unseen), y, "square", "s2", words)
+        if line.published is not None:
+            words = f"{line.name}: {number(line.published)} as published"
+            canvas.mark(x(line.published), y, "diamond", "s3", words)
+    return canvas.svg()
+
+
+def reliability(panels: Sequence[Sequence[CalibrationBin]], width: int) -> Markup:
+    """How often candidates won that had been given a probability, a colour for each panel of judges."""
+    canvas, x, y = _square(
+        "Judges' probabilities against what people's data then said",
+        min(width, 380),
+        (0.0, 1.0),
+        ("probability that the panel gave", "share that the data favoured"),
+    )
+    for place, points in enumerate(panels):
+        css = series_class(place)
+        for point in points:
+            at = x(point.probability)
+            low, high = point.interval
+            canvas.line(at, y(low), at, y(high), f"whisker {css}")
+            words = (
+                f"{point.n} verdicts around {point.probability:.2f}: {point.share:.0%} came true"
+            )
+            canvas.mark(at, y(point.share), series_shape(place), css, words, size=5)
+    return canvas.svg()
+
+
+def bars(rows: Sequence[tuple[str, float, str]], unit: str, width: int) -> Markup:
+    """Amounts side by side: name, amount, words."""
+    row, names = 26, 178 if width == WIDE else 118
+    bottom = row * len(rows) + 4
+    canvas = SvgCanvas(f"Amounts in {unit}", width, bottom + 42)
+    largest = max((value for _, value, _ in rows), default=1.0)
+    x = ChartScale(0.0, largest * 1.02 or 1.0, names, width - 76)
+    across(canvas, x, 4, bottom, unit, 5 if width == WIDE else 3)
+    for place, (name, value, words) in enumerate(rows):
+        y = 4 + (place + 0.5) * row
+        canvas.text(names - 8, y + 4, cut(name, 24 if width == WIDE else 15), "tick", "end")
+        length = max(x(value) - x(0), 1)
+        canvas.box(x(0), y - 7, length, 14, "bar", f"{name}: {words}")
+        canvas.text(x(value) + 6, y + 4, words, "small")
+    return canvas.svg()

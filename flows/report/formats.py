@@ -1,0 +1,67 @@
+"""Numbers as the pages write them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lakatos.theories.scoring.score import UNKNOWN, ScoreEstimate
+
+
+def fixed(value: float | None, digits: int = 4) -> str:
+    """A number with a real minus sign; a dash where there is none."""
+    if value is None or not np.isfinite(value):
+        return "–"
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def signed(value: float | None, digits: int = 4) -> str:
+    """A number as `fixed` writes it, always with its sign."""
+    if value is None or not np.isfinite(value):
+        return "–"
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def figures3(value: float) -> str:
+    """Three significant figures, with a real minus sign."""
+    return f"{value:.3g}".replace("-", "−")
+
+
+def thousands(value: int) -> str:
+    """A whole number with commas between thousands."""
+    return f"{value:,}"
+
+
+def interval(value: float | None, standard_error: float | None, digits: int = 4) -> str:
+    """Two standard errors to each side, in words where there is no finite one."""
+    if value is None or standard_error is None or standard_error >= UNKNOWN:
+        return "interval unknown"
+    low, high = ScoreEstimate(value, standard_error).interval
+    return f"{fixed(low, digits)} to {fixed(high, digits)}"
+
+
+def plural(count: int, word: str) -> str:
+    """A count with its noun."""
+    many = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{count:,} {word if count == 1 else many}"
+
+
+def percent_more(nats: float) -> str:
+    """Nats per choice as a change of the probability given to the choices that people made."""
+    change = 100 * np.expm1(nats)
+    return f"{abs(change):.1f} % {'more' if change >= 0 else 'less'}"
+
+
+def moment(time: str) -> str:
+    """A time of the journal to the second; a dash where there is none."""
+    return time.replace("T", " ")[:19] if time else "–"
+
+
+FILTERS = {
+    "fixed": fixed,
+    "signed": signed,
+    "interval": interval,
+    "plural": plural,
+    "thousands": thousands,
+    "moment": moment,
+}
+"""What templates may call on a value."""

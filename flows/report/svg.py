@@ -1,0 +1,204 @@
+"""Drawing in SVG for pages: text stays text, colours are the page's own, and each mark has its own words.
+
+Every chart is drawn twice, for wide and for narrow windows, so that its text keeps its size; the page shows one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+WIDE, NARROW = 760, 356
+"""Widths in CSS pixels."""
+SHAPES: Final = ("circle", "square", "triangle", "diamond", "star")
+"""Marks of series, so that colour is never the only difference."""
+
+
+def both(draw: Callable[[int], Markup]) -> Markup:
+    """A chart for wide windows and for narrow ones."""
+    return Markup('<div class="chart wide">{}</div><div class="chart narrow">{}</div>').format(
+        draw(WIDE), draw(NARROW)
+    )
+
+
+def small(svg: Markup) -> Markup:
+    """A chart that is small enough for any window."""
+    return Markup('<div class="chart small">{}</div>').format(svg)
+
+
+@dataclass(frozen=True)
+class ChartScale:
+    """A straight map from values to places."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """The place of a value."""
+        share = (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smaller and the larger end of the axis."""
+        return min(self.low, self.high), max(self.low, self.high)
+
+    def inside(self, value: float) -> float:
+        """The place of a value, kept within the axis."""
+        smallest, largest = self.ends
+        return self(min(max(value, smallest), largest))
+
+
+def spread(values: Iterable[float], margin: float = 0.06) -> tuple[float, float]:
+    """Ends of an axis that holds all finite values with some air."""
+    finite = np.array([value for value in values if np.isfinite(value)], dtype=float)
+    if not finite.size:
+        return 0.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    air = margin * (high - low) or max(abs(high), 1.0) * 0.1
+    return low - air, high + air
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers between two ends.
+
+    References:
+        Heckbert (1990), Nice numbers for graph labels, Graphics Gems, 61-63.
+    """
+    raw = (high - low) / max(most, 1)
+    size = 10.0 ** np.floor(np.log10(raw))
+    steps = (size * factor for factor in (1, 2, 5, 10))
+    step = next(step for step in steps if step >= raw * (1 - 1e-9))
+    first = np.ceil(low / step - 1e-9)
+    places = range(int((high - low) / step) + 2)
+    values = ((first + place) * step for place in places)
+    return [float(round(value, 12)) for value in values if value <= high + 1e-9 * step]
+
+
+def number(value: float) -> str:
+    """A tick's label, with a real minus sign."""
+    return f"{value:.6g}".replace("-", "−")
+
+
+def cut(text: str, length: float) -> str:
+    """A text that fits into so many characters."""
+    return text if len(text) <= length else text[: int(length) - 1] + "…"
+
+
+def _outline(shape: str, x: float, y: float, size: float) -> str:
+    """The path of a mark around a point."""
+    s, d = size, 1.35 * size
+    if shape == "square":
+        return f"M{x - s:.1f} {y - s:.1f}h{2 * s}v{2 * s}h{-2 * s}z"
+    if shape == "triangle":
+        return f"M{x:.1f} {y - 1.25 * s:.1f}l{1.2 * s} {2.1 * s}h{-2.4 * s}z"
+    if shape == "diamond":
+        return f"M{x:.1f} {y - d:.1f}l{d} {d}l{-d} {d}l{-d} {-d}z"
+    if shape == "star":
+        return f"M{x - s:.1f} {y - s:.1f}l{2 * s} {2 * s}m0 {-2 * s}l{-2 * s} {2 * s}"
+    return f"M{x - s:.1f} {y:.1f}a{s} {s} 0 1 0 {2 * s} 0a{s} {s} 0 1 0 {-2 * s} 0z"
+
+
+@dataclass
+class SvgCanvas:
+    """An SVG in the making; everything that is written is escaped."""
+
+    title: str
+    width: float
+    height: float
+    parts: list[Markup] = field(default_factory=list)
+
+    def add(self, template: str, *values: object) -> None:
+        """An element; values are escaped."""
+        self.parts.append(Markup(template).format(*values))
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, css: str) -> None:
+        """Draw a straight line between two points."""
+        line = '<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" class="{}"/>'
+        self.add(line, x1, y1, x2, y2, css)
+
+    def path(self, places: Sequence[tuple[float, float]], css: str) -> None:
+        """Draw a line through all points in their order."""
+        points = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        self.add('<path d="{}" class="{}"/>', f"M{points}", css)
+
+    def box(
+        self, x: float, y: float, width: float, height: float, css: str, words: str = ""
+    ) -> None:
+        """Draw a filled rectangle."""
+        said = Markup("<title>{}</title>").format(words) if words else ""
+        box = '<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" class="{}">{}</rect>'
+        self.add(box, x, y, width, height, css, said)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        css: str = "",
+        anchor: str = "start",
+        turn: bool = False,
+    ) -> None:
+        """A piece of text; ``turn`` for one that reads upwards."""
+        place = Markup(' transform="rotate(-90 {:.1f} {:.1f})"').format(x, y) if turn else ""
+        element = '<text x="{:.1f}" y="{:.1f}" class="{}" text-anchor="{}"{}>{}</text>'
+        self.add(element, x, y, css, anchor, place, text)
+
+    def mark(
+        self,
+        x: float,
+        y: float,
+        shape: str,
+        css: str,
+        words: str = "",
+        link: str = "",
+        size: float = 4.5,
+    ) -> None:
+        """A point of a series, with words for whoever points at it, and a link where it leads somewhere."""
+        said = Markup("<title>{}</title>").format(words) if words else ""
+        mark = Markup('<path d="{}" class="mark {} {}">{}</path>')
+        body = mark.format(_outline(shape, x, y, size), shape, css, said)
+        self.parts.append(linked(body, link, words))
+
+    def svg(self) -> Markup:
+        """The whole drawing as an SVG element."""
+        element = Markup(
+            '<svg viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" role="group" '
+            'aria-label="{2}">{3}</svg>'
+        )
+        return element.format(self.width, self.height, self.title, Markup("").join(self.parts))
+
+
+def linked(body: Markup, link: str, words: str) -> Markup:
+    """A link around an element, if there is where to."""
+    return Markup('<a href="{}" aria-label="{}">{}</a>').format(link, words, body) if link else body
+
+
+def across(
+    canvas: SvgCanvas, scale: ChartScale, top: float, bottom: float, label: str, most: int = 6
+) -> None:
+    """A horizontal axis with lines over the height of the chart."""
+    for value in ticks(*scale.ends, most):
+        x = scale(value)
+        canvas.line(x, top, x, bottom, "grid")
+        canvas.text(x, bottom + 16, number(value), "tick", "middle")
+    canvas.text((scale.start + scale.end) / 2, bottom + 34, label, "label", "middle")
+
+
+def upwards(
+    canvas: SvgCanvas, scale: ChartScale, left: float, right: float, label: str, most: int = 6
+) -> None:
+    """A vertical axis with lines over the width of the chart."""
+    for value in ticks(*scale.ends, most):
+        y = scale(value)
+        canvas.line(left, y, right, y, "grid")
+        canvas.text(left - 7, y + 4, number(value), "tick", "end")
+    canvas.text(13, (scale.start + scale.end) / 2, label, "label", "middle", turn=True)

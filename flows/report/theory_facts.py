@@ -1,0 +1,167 @@
+"""What pages say of a theory: its parameters, its program, where it comes from, and an example of what it predicts."""
+
+from __future__ import annotations
+
+import io
+import keyword
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup, escape
+from numpy.typing import NDArray
+
+from lakatos.flows.report.family_tree import origin
+from lakatos.flows.report.figures import theory_scatter
+from lakatos.flows.report.formats import figures3
+from lakatos.flows.report.reader import RunReading, clean, last_option, scattered_option
+from lakatos.theories.account import at_limit
+from lakatos.theories.prior import Prior
+from lakatos.theories.theory import Theory
+from lakatos.traces.digest import Digest
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ParameterRow:
+    """A parameter, and how it differs between people."""
+
+    name: str
+    prior: Prior
+    words: str
+    low: str
+    """Of the range that holds 90 of 100 people."""
+    median: str
+    high: str
+
+
+def parameter_rows(theory: Theory) -> Iterator[ParameterRow]:
+    """The parameters of a theory, in the order in which it declares them."""
+    for name, prior in theory.priors.items():
+        quantiles = prior.quantile(np.array([0.05, 0.5, 0.95]))
+        low, median, high = (figures3(value) for value in quantiles)
+        words = prior_words(prior, pooled=theory.pooled)
+        yield ParameterRow(name, prior, words, low, median, high)
+
+
+def prior_words(prior: Prior, *, pooled: bool = False) -> str:
+    """A population in words: what two thirds of people have, or what is open about a value that all share."""
+    if prior.idle:
+        return "nothing was learned: no trial that was asked depends on it"
+    if prior.kind in ("uniform", "log_uniform"):
+        return f"declared: anywhere from {figures3(prior.low)} to {figures3(prior.high)}"
+    low, middle, high = (figures3(value) for value in prior.quantile(np.array([1 / 6, 0.5, 5 / 6])))
+    limit = "; the centre lies at the limit of the range" if at_limit(prior) else ""
+    if pooled:
+        return f"about {middle} for all people; two thirds of what is open lies from {low} to {high}{limit}"
+    return f"about two thirds of people from {low} to {high}{limit}"
+
+
+_COLOURED = {tokenize.STRING: "str", tokenize.NUMBER: "num", tokenize.COMMENT: "com"}
+"""Classes of tokens that are marked, beside keywords."""
+
+
+def coloured(source: str) -> Markup:
+    """Python source with keywords, strings, numbers and comments marked; plain where it cannot be read."""
+    starts = np.cumsum([0, *(len(line) + 1 for line in source.split("\n"))])
+    span = Markup('<span class="{}">{}</span>')
+    parts, done = [], 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            kind = _COLOURED.get(token.type, "")
+            if token.type == tokenize.NAME and keyword.iskeyword(token.string):
+                kind = "kw"
+            if kind:
+                begin = int(starts[token.start[0] - 1]) + token.start[1]
+                end = int(starts[token.end[0] - 1]) + token.end[1]
+                parts += [escape(source[done:begin]), span.format(kind, source[begin:end])]
+                done = end
+    except (tokenize.TokenError, SyntaxError):
+        return escape(source)
+    return Markup("").join([*parts, escape(source[done:])])
+
+
+def program_of(reading: RunReading, theory: Digest) -> Markup:
+    """The program of a theory that passed its checks, coloured."""
+    return coloured(clean(reading.theory(theory).program.source))
+
+
+def winner_facts(reading: RunReading) -> dict[str, Any] | None:
+    """The leading theory: parameters, source, and its predictions beside the choices."""
+    leader = reading.leader
+    if leader is None:
+        return None
+    theory = reading.theory(leader)
+    known = reading.state.theories.checked[leader].record
+    parts = [name for names in (theory.composition or {}).values() for name in names]
+    details = [
+        item.text
+        for item in theory.account().clauses
+        if item.is_detail and not item.idle and item.text not in theory.claim
+    ]
+    standings = (line for line in reading.board.standings if line.theory == leader)
+    return {
+        "digest": leader,
+        "theory": theory,
+        "known": known,
+        "origin": origin(known.author),
+        "parameters": list(parameter_rows(theory)),
+        "source": program_of(reading, leader),
+        "code_name": " + ".join(parts),
+        "shown": _tried_clauses(reading),
+        "details": details,
+        "example": example_trial(reading, leader),
+        "scatter": theory_scatter(reading, leader),
+        "option": scattered_option(reading),
+        "standing": next(standings, None),
+    }
+
+
+def _tried_clauses(reading: RunReading) -> list[str]:
+    """What trying the leader's clauses found at the verdict; before it nothing."""
+    told = reading.state.theories.told
+    if told is None or told.record.leader != reading.leader:
+        return []
+    return [text.removeprefix("the claim says: ") for text in told.record.tried]
+
+
+def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
+    """The trial that speaks most for the leader against the best first rival; None without one that was asked.
+
+    That is where the rival is further from what people chose than the leader by the most.
+    """
+    rival = reading.best_seed
+    if rival is None:
+        return None
+    scores, best = reading.state.theories.scores, -np.inf
+    found: tuple[str, int, Array, Array, Array] | None = None
+    for name in reading.state.experiments.collected:
+        first, second = scores.get((leader, name)), scores.get((rival, name))
+        if first is None or second is None:
+            continue
+        people = reading.trials(name).proportions
+        own = np.asarray(first.record.proportions).reshape(len(people), -1)
+        other = np.asarray(second.record.proportions).reshape(len(people), -1)
+        gain = np.abs(other - people)[:, -1] - np.abs(own - people)[:, -1]
+        row = int(np.nanargmax(gain))
+        if gain[row] > best:
+            best = gain[row]
+            found = name, row, own[row], other[row], people[row]
+    if found is None:
+        return None
+    name, row, own, other, seen = found
+    trials = reading.trials(name)
+    return {
+        "experiment": name,
+        "picture": Markup(reading.domain.picture(trials.stimuli, row)),
+        "words": reading.domain.describe(trials.stimuli, row),
+        "option": last_option(reading.domain, trials.n_options),
+        "predicted": f"{own[-1]:.0%}",
+        "rival": rival,
+        "by_rival": f"{other[-1]:.0%}",
+        "people": f"{seen[-1]:.0%}",
+        "rival_claim": reading.theory(rival).claim.split(". ")[0].rstrip("."),
+    }
