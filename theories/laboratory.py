@@ -43,7 +43,7 @@ from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.prior import Prior
 from lakatos.theories.running.behave import behave
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sandbox.session import SandboxLimits
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.scoring.arrangement import SharedProcess, TrialArrangement
 from lakatos.theories.scoring.distance import DuplicateTheory, find_duplicate
 from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from lakatos.experiments.domains import DOMAINS, find_domain
 from lakatos.experiments.domains.task_file import TaskFile, domain_in, read_task_file
@@ -16,16 +16,25 @@ from lakatos.theories.families import find_family
 from lakatos.theories.families.family import Family
 from lakatos.traces.digest import Fingerprint
 
-if TYPE_CHECKING:
-    from lakatos.flows.run.study import CampaignConfig
+
+class AsksAbout(Protocol):
+    """A study, as far as it says what it asks about."""
+
+    @property
+    def domain(self) -> str:
+        """Name of the domain."""
+
+    @property
+    def domain_file(self) -> TaskFile | None:
+        """What declares the domain; None for one of the package."""
 
 
-def domain_of(study: CampaignConfig) -> Domain:
+def domain_of(study: AsksAbout) -> Domain:
     """What a study asks about."""
     return find_domain(study.domain, study.domain_file)
 
 
-def family_of(study: CampaignConfig) -> Family:
+def family_of(study: AsksAbout) -> Family:
     """Published theories about it, and their grammar."""
     return find_family(domain_of(study))
 
@@ -68,7 +77,7 @@ def with_domain(value: dict[str, Any], study: Path) -> dict[str, Any]:
     return value | {"domain": name, "domain_file": file.model_dump()}
 
 
-def check_unchanged(study: CampaignConfig) -> None:
+def check_unchanged(study: AsksAbout) -> None:
     """Refuse to go on with a run whose domain's file was changed since.
 
     Raises:

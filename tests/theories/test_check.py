@@ -17,7 +17,7 @@ from lakatos.theories.families import FAMILIES
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sandbox.session import SandboxLimits
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.scoring.score import (
     UNKNOWN,
     ExperimentEvidence,

@@ -27,7 +27,7 @@ from lakatos.theories.fitting.posterior_result import load_posterior
 from lakatos.theories.prior import parse_prior
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.layers import NO_EXECUTABLE_MEMORY
-from lakatos.theories.sandbox.session import SandboxLimits
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.sandbox.tracer import LIMITS, TracerSandbox
 from lakatos.theories.theory import TheoryProgram, read_program
 

@@ -59,7 +59,7 @@ from lakatos.theories.fitting.posterior_result import (
 from lakatos.theories.running.sequence import TINY, follow_cells, simulate
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.layers import NO_EXECUTABLE_MEMORY
-from lakatos.theories.sandbox.session import SandboxLimits
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.sandbox.tracer import CompiledSession, NutsSample, TracerSandbox
 from lakatos.theories.theory import Theory
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from lakatos.experiments.task import Trials
 from lakatos.theories.errors import TheoryLintError
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.sandbox.lint import check_source
-from lakatos.theories.sandbox.session import SandboxLimits
 
 MOST_SHOWN: Final = 4000
 """Characters that come back from an analysis."""

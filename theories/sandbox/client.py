@@ -20,16 +20,10 @@ from lakatos.theories.errors import (
     SandboxUnavailableError,
     TheoryResourceError,
 )
+from lakatos.theories.sandbox.limits import USUAL_LIMITS, SandboxLimits
 from lakatos.theories.sandbox.lint import check_source
 from lakatos.theories.sandbox.process import ChildProcess, ZygoteProcess, bwrap_command
-from lakatos.theories.sandbox.session import (
-    USUAL_LIMITS,
-    Array,
-    SandboxLimits,
-    StimuliArrays,
-    TheorySession,
-    _prepared,
-)
+from lakatos.theories.sandbox.session import Array, StimuliArrays, TheorySession, _prepared
 from lakatos.theories.sandbox.shared import make_shared
 
 

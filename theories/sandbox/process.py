@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy
@@ -29,10 +29,8 @@ import scipy
 from lakatos import IMPORT_ROOT
 from lakatos.theories.errors import SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError
 from lakatos.theories.sandbox import wire
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.sandbox.shared import SharedPieces, is_shared
-
-if TYPE_CHECKING:
-    from lakatos.theories.sandbox.session import SandboxLimits
 
 START_SECONDS = 60.0
 ANSWER_SECONDS = 10.0

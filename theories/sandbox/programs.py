@@ -10,8 +10,8 @@ from typing import Any, Final
 from lakatos.theories.errors import TheoryResourceError, TheoryTimeoutError
 from lakatos.theories.sandbox import wire
 from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.sandbox.process import ChildProcess
-from lakatos.theories.sandbox.session import SandboxLimits
 from lakatos.traces.digest import canonical_json
 
 LIMITS: Final = SandboxLimits(

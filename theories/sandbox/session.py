@@ -23,6 +23,7 @@ from lakatos.theories.errors import (
     TheoryShapeError,
 )
 from lakatos.theories.sandbox import wire
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.sandbox.process import ChildProcess
 
 Array = NDArray[np.float64]
@@ -38,22 +39,6 @@ MOST_CELLS = 2**19
 """Draws times trials that a theory is asked about at once."""
 BLOCK_SIZE = 32768
 """Probabilities that are copied and looked at together, while the processor still holds them."""
-
-
-@dataclass(frozen=True)
-class SandboxLimits:
-    """What one call of a theory may use."""
-
-    wall_seconds: float = 10.0
-    cpu_seconds: float = 10.0
-    memory_bytes: int = 2 * 2**30
-    """Address space beyond that of Python and NumPy."""
-    output_bytes: int = 512 * 2**20
-    """Probabilities of one call, all sets of stimuli together."""
-    source_bytes: int = 65536
-
-
-USUAL_LIMITS = SandboxLimits()
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ from lakatos.theories.prior import Prior
 from lakatos.theories.sandbox import wire
 from lakatos.theories.sandbox.client import ProtectionLevel, Sandbox
 from lakatos.theories.sandbox.inference import STATISTICS
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.sandbox.lint import check_source
 from lakatos.theories.sandbox.process import ChildProcess, ZygoteProcess, bwrap_command
-from lakatos.theories.sandbox.session import SandboxLimits, TheorySession
+from lakatos.theories.sandbox.session import TheorySession
 
 Array = NDArray[np.float64]
 LIMITS = SandboxLimits(

@@ -21,8 +21,8 @@ from lakatos.theories.roles.analysis import (
     framed,
     run_analysis,
 )
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.sandbox.programs import ProgramSandbox
-from lakatos.theories.sandbox.session import SandboxLimits
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "sandbox"))
 from test_escape import ENDS, HARMFUL, HARMLESS, PRELUDE, TIME_AND_CHANCE, attempt, world

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from lakatos.theories.sandbox.client import ProtectionLevel, Sandbox
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.sandbox.process import ZygoteProcess
-from lakatos.theories.sandbox.session import SandboxLimits
 
 HONEST = '''"""Difference: people follow the difference."""
 def choose(parameters, trials, xp):

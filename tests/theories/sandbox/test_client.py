@@ -23,7 +23,7 @@ from lakatos.theories.errors import (
 from lakatos.theories.sandbox import session
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.doctor import KNOWN_LAYERS, probe
-from lakatos.theories.sandbox.session import SandboxLimits
+from lakatos.theories.sandbox.limits import SandboxLimits
 
 DRAWS = {"w": np.array([0.2, 0.4, 0.9])}
 X = [{"x": np.zeros((5, 2))}]

@@ -33,7 +33,7 @@ from lakatos.theories.errors import (
 )
 from lakatos.theories.running.sequence import follow
 from lakatos.theories.sandbox import client
-from lakatos.theories.sandbox.session import SandboxLimits
+from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.sandbox.shared import make_shared
 from lakatos.theories.theory import TheoryProgram
 
@@ -705,7 +705,7 @@ import os, sys
 sys.path.insert(0, {os.getcwd()!r})
 import numpy as np
 from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sandbox.session import SandboxLimits
+from lakatos.theories.sandbox.limits import SandboxLimits
 sandbox = Sandbox(bwrap={"bwrap" in sandbox.level.layers})
 sandbox.level
 import threading

@@ -1,0 +1,21 @@
+"""How much time, memory and output a call of a theory may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SandboxLimits:
+    """What one call of a theory may use."""
+
+    wall_seconds: float = 10.0
+    cpu_seconds: float = 10.0
+    memory_bytes: int = 2 * 2**30
+    """Address space beyond that of Python and NumPy."""
+    output_bytes: int = 512 * 2**20
+    """Probabilities of one call, all sets of stimuli together."""
+    source_bytes: int = 65536
+
+
+USUAL_LIMITS = SandboxLimits()
