@@ -14,7 +14,7 @@ from typing import Any
 
 from lakatos.experiments.record import TrialsCollected
 from lakatos.flows.export.selection import ExportSelection, selected
-from lakatos.flows.report.why import words_of
+from lakatos.flows.report.words import words_of
 from lakatos.flows.run.run import ENGINE_VERSION
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.record import TheoryChecked
@@ -49,7 +49,7 @@ def prov_json(chosen: ExportSelection) -> dict[str, Any]:
         entity, activity = f"lakatos:record-{event.record_digest}", f"lakatos:step-{event.key}"
         document["entity"][entity] = {
             "prov:type": event.kind,
-            "prov:label": words_of(chosen.reading, event)[:300],
+            "prov:label": words_of(chosen.reading, event.kind, event.body)[:300],
             "lakatos:number": event.seq,
             "lakatos:sha256": event.record_digest,
         }
@@ -104,7 +104,7 @@ def _associate(
         machine = chosen.reading.simulated or bool(record.language_model)
         document["agent"][agents[-1]] = {
             "prov:type": _name("prov:SoftwareAgent" if machine else "prov:Person"),
-            "prov:label": words_of(chosen.reading, event).removeprefix(
+            "prov:label": words_of(chosen.reading, event.kind, event.body).removeprefix(
                 f"{record.n_responses} responses of "
             ),
         }

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from lakatos.experiments.participants.answers import LANGUAGE_MODEL
-from lakatos.experiments.record import (
-    AnswersArrived,
-    DesignChosen,
-    PeopleRecruited,
-    SealedOpened,
-    TrialsCollected,
-)
 from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.reader import RunReading, shortened
+from lakatos.flows.report.words import words_of
 from lakatos.flows.run.evidence import theory_of
-from lakatos.flows.run.records import ACTS, CycleClosed
+from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.run import read_state
-from lakatos.judges.judge import Verdict
-from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
 from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
 from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
@@ -203,7 +193,7 @@ class _ReasonTree:
 
     def reason(self, event: Event, seen: set[Digest]) -> RecordReason:
         """The tree below a record; ``seen`` grows by all that stands in it."""
-        words = words_of(self.reading, event)
+        words = words_of(self.reading, event.kind, event.body)
         if event.record_digest in seen:
             return RecordReason(event.record_digest, event.seq, event.kind, words, (), again=True)
         seen.add(event.record_digest)
@@ -246,88 +236,8 @@ def _below(reason: RecordReason) -> Iterator[RecordReason]:
         yield from _below(item)
 
 
-def words_of(reading: RunReading, event: Event) -> str:
-    """A record in a few words."""
-    record = reading.trace.read(event).record
-    tell = _WORDS.get(type(record))
-    if tell is not None:
-        return tell(reading, record)
-    texts = [
-        value
-        for name, value in event.body.items()
-        if name in ("text", "reason", "change") and value
-    ]
-    return " ".join([event.kind.replace("_", " "), *([f": {texts[0]}"] if texts else [])]).replace(
-        " :", ":"
-    )
-
-
 def _theory(reading: RunReading, digest: Digest) -> str:
     return reading.label(digest).name
-
-
-def _scored(reading: RunReading, record: TheoryScored) -> str:
-    n = record.frozen or record.left_out
-    how = "with predictions frozen before" if record.frozen else "with its declared population"
-    return (
-        f"{_theory(reading, record.theory)} predicted the answers to experiment {record.experiment} at "
-        f"{n.scores.mean:.4f} nats per choice, {how}"
-    )
-
-
-def _collected(reading: RunReading, record: TrialsCollected) -> str:
-    who = "simulated people" if reading.simulated else "people"
-    if record.language_model:
-        who = f"sessions of the language model {record.language_model}"
-    return f"{record.n_responses} responses of {record.n_participants} {who} to experiment {record.experiment}"
-
-
-def _arrived(reading: RunReading, record: AnswersArrived) -> str:
-    who = (
-        "a language model's session"
-        if record.source == LANGUAGE_MODEL
-        else f"person {record.person[:8]}"
-    )
-    return (
-        f"{record.n_answers} responses of {who} to experiment {record.experiment} ({record.status})"
-    )
-
-
-def _diagnosis(reading: RunReading, record: Diagnosis) -> str:
-    return f"{_theory(reading, record.loser)} lost to {_theory(reading, record.leader)}: {record.location}"
-
-
-def _verdict(reading: RunReading, record: Verdict) -> str:
-    return (
-        f"judges gave {_theory(reading, record.candidate)} a probability of {record.probability:.2f} against "
-        f"{_theory(reading, record.incumbent)}"
-    )
-
-
-_WORDS: dict[type[Record], Callable[[RunReading, Any], str]] = {
-    CampaignConcluded: lambda reading, record: record.text,
-    CycleClosed: lambda reading, record: (
-        f"cycle {record.cycle} ended with {_theory(reading, record.leader)} in front"
-    ),
-    TheoryScored: _scored,
-    TrialsCollected: _collected,
-    SealedOpened: lambda reading, record: (
-        f"{record.n_responses} responses to {record.n_trials} sealed trials"
-    ),
-    AnswersArrived: _arrived,
-    PeopleRecruited: lambda reading, record: (
-        f"{record.n_participants} people were asked for experiment {record.experiment}"
-    ),
-    DesignChosen: lambda reading, record: (
-        f"experiment {record.experiment} with {record.n_trials} trials was designed"
-    ),
-    TheoryChecked: lambda reading, record: f"{record.name} passed the checks: {record.claim}",
-    TheoryAdmitted: lambda reading, record: (
-        f"{_theory(reading, record.theory)} entered the pool: {record.reason}"
-    ),
-    Diagnosis: _diagnosis,
-    Verdict: _verdict,
-}
 
 
 def _rests_on(n_responses: int, n_people: int, *, by_machine: bool) -> str:

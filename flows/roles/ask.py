@@ -7,8 +7,9 @@ budget covers all of them; which model serves each is decided, and written down,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -21,7 +22,6 @@ from lakatos.flows.run.model_settings import RolesConfig
 from lakatos.flows.run.state import RunState
 from lakatos.language_models.call import RecordedCall, served_version
 from lakatos.language_models.client import ModelRequest
-from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.errors import (
     BudgetExhaustedError,
     ContextTooLongError,
@@ -30,7 +30,6 @@ from lakatos.language_models.errors import (
 )
 from lakatos.language_models.ledger import NOTHING, worst_case
 from lakatos.language_models.pins import PinnedRule, render
-from lakatos.language_models.preflight import preflight
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.routing import ModelChoice, RoutingArm, choose
 from lakatos.language_models.settings import Price
@@ -70,28 +69,26 @@ async def check_models(run: Run) -> None:
     Raises:
         FlowError: One cannot, and the study does not say to go on without.
     """
-    if run.config.roles.used and next(run.trace.records(ModelsChosen), None) is None:
-        await _look(run)
+    settings = run.config.roles
+    if settings.used and next(run.trace.records(ModelsChosen), None) is None:
+        await _look(roles_of(run), settings, run.folder, run.progress.note)
 
 
-async def _look(run: Run) -> None:
-    """Look for the models, once in a pass."""
-    if roles_of(run).looked:
+async def _look(
+    roles: RoleModels, settings: RolesConfig, folder: Path, note: Callable[[str], None]
+) -> None:
+    """Look for the models that take roles, once in a pass."""
+    if roles.looked:
         return
-    roles_of(run).looked = True
-    for name in sorted({model for _, model in run.config.roles.named}):
-        model = roles_of(run).callers[name].model
-        if not isinstance(model, OpenAIModel):
-            continue
+    roles.looked = True
+    for name in sorted({model for _, model in settings.named}):
         try:
-            ready = await preflight(model)
-            roles_of(run).contexts[name] = ready.context_tokens or roles_of(run).contexts[name]
+            await roles.look_for(name)
         except LanguageModelError as error:
-            if run.config.roles.unreachable == "stop":
-                raise FlowError(
-                    f"the run has not gone on: {error} Then `lakatos resume {run.folder}`."
-                ) from error
-            run.progress.note(f"model {name!r} cannot be asked now: {error}")
+            if settings.unreachable == "stop":
+                again = f"Then `lakatos resume {folder}`."
+                raise FlowError(f"the run has not gone on: {error} {again}") from error
+            note(f"model {name!r} cannot be asked now: {error}")
 
 
 async def ask_stage(
@@ -177,7 +174,7 @@ async def _choose(
     cited = tuple(dict.fromkeys([*inputs, *(item.record for item in outcomes)]))
 
     async def work(context: StepContext) -> ModelsChosen:
-        await _look(run)
+        await _look(roles, config, run.folder, run.progress.note)
         chosen: list[_AskedModel] = []
         worst = NOTHING
         for question in questions:

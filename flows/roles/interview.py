@@ -12,7 +12,6 @@ from pathlib import Path
 
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.participants.language_model import (
-    CONTEXT_TOKENS,
     MISSING,
     MISSING_IN_SCHEDULE,
     ROLE,
@@ -30,9 +29,7 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.call import RecordedCall, served_version
 from lakatos.language_models.client import ModelRequest, TokenSampling
-from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.errors import BudgetExhaustedError, LanguageModelError
-from lakatos.language_models.preflight import preflight
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -47,16 +44,11 @@ async def check_participant(run: Run) -> None:
     name = run.config.participants.model
     if not name:
         return
-    model = roles_of(run).callers[name].model
-    if not isinstance(model, OpenAIModel):
-        return
     try:
-        ready = await preflight(model)
+        await roles_of(run).look_for(name)
     except LanguageModelError as error:
-        raise FlowError(
-            f"the run has not gone on: {error} Then `lakatos resume {run.folder}`."
-        ) from error
-    roles_of(run).contexts[name] = ready.context_tokens or CONTEXT_TOKENS
+        again = f"Then `lakatos resume {run.folder}`."
+        raise FlowError(f"the run has not gone on: {error} {again}") from error
 
 
 def words_of_missing_answers(config: CampaignConfig, domain: Domain) -> tuple[str, ...]:

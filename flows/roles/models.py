@@ -14,6 +14,7 @@ from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.limit import RateLimit
 from lakatos.language_models.pins import PinnedRule, active
+from lakatos.language_models.preflight import preflight
 from lakatos.language_models.settings import ModelSettings
 from lakatos.theories.roles.question import CONTEXT_TOKENS
 from lakatos.theories.roles.record import BudgetRaised
@@ -58,6 +59,17 @@ class RoleModels:
     def rules(self, role: str, cycle: int) -> tuple[PinnedRule, ...]:
         """What is pinned to a role's requests."""
         return active(self.pins, role, cycle)
+
+    async def look_for(self, name: str) -> None:
+        """Find out whether a model can be asked, and how much its server lets it see; a program of ours always can.
+
+        Raises:
+            LanguageModelError: It cannot.
+        """
+        model = self.callers[name].model
+        if isinstance(model, OpenAIModel):
+            ready = await preflight(model)
+            self.contexts[name] = ready.context_tokens or self.contexts[name]
 
     async def close(self) -> None:
         """Close the connections to the servers."""

@@ -314,21 +314,21 @@ class RevisionAdvice:
     """Records behind it."""
 
 
-async def advise(run: Run, diagnosis: Diagnosis) -> RevisionAdvice:
+def advice_on(evidence: RunEvidence, diagnosis: Diagnosis) -> RevisionAdvice:
     """Recall pitfalls like this diagnosis, and what won in earlier campaigns as far as it fits these people."""
-    if run.config.memory.arm == "none":
+    if evidence.config.memory.arm == "none":
         return RevisionAdvice()
-    library, valid = library_in(run.evidence), validity_in(run.state)
-    pitfalls = library.recall(run.config.domain, diagnosis.location, valid=valid)
-    leader = run.theory(diagnosis.leader).composition or {}
+    library, valid = library_in(evidence), validity_in(evidence.state)
+    pitfalls = library.recall(evidence.config.domain, diagnosis.location, valid=valid)
+    leader = evidence.theory(diagnosis.leader).composition or {}
     known = {composition_of(leader, {}).key} if leader else set()
-    winners = winners_in(run.evidence) if library_fits(run.state) else []
-    starts = starts_of_winners(winners, run.family.grammar, known)
+    winners = winners_in(evidence) if library_fits(evidence.state) else []
+    starts = starts_of_winners(winners, evidence.family.grammar, known)
     return RevisionAdvice(
         warnings=tuple(item.mistake.split("; ")[-1] for item in pitfalls),
-        starts=starts[: max(run.config.theories.candidates // START_SHARE, 1)],
+        starts=starts[: max(evidence.config.theories.candidates // START_SHARE, 1)],
         remedies=shared_mechanisms(starts, leader),
-        inputs=tuple(cited(run.state)),
+        inputs=tuple(cited(evidence.state)),
     )
 
 

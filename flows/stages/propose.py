@@ -79,7 +79,12 @@ async def propose(
     )
     case = await with_leader_case(run, cycle, case_of(run.evidence, diagnosis))
     read = await _read(run, cycle, case)
-    learned = _learned(run, cycle, diagnosis) if roles.reviser else None
+    learned = None
+    if (
+        roles.reviser
+    ):  # lessons of situations like this one, also of other studies where they are shared
+        lost, kinds = diagnosis.record, ("fact", "pitfall", "theory_won")
+        learned = recall_about(run, cycle, "write", lost, lost.location, kinds, MOST)
     asked = []
     if roles.reviser:
         notes = notebook(run.evidence, roles_of(run), "reviser")
@@ -250,15 +255,6 @@ def _believed(
         ],
         position={"cycle": cycle, "task": heard.question.prompt.name},
     )
-
-
-def _learned(
-    run: Run, cycle: int, diagnosis: Recorded[Diagnosis]
-) -> Recorded[LessonsRecalled] | None:
-    """Lessons of situations like this one, from earlier cycles and, where the study shares them, other studies."""
-    record = diagnosis.record
-    kinds = ("fact", "pitfall", "theory_won")
-    return recall_about(run, cycle, "write", record, record.location, kinds, MOST)
 
 
 def _writing(

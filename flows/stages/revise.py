@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import StudyError
-from lakatos.flows.roles.remember import advise
+from lakatos.flows.roles.remember import advice_on
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
@@ -68,7 +68,7 @@ async def revise(
     """
     settings = run.config.theories
     run.progress.stage(cycle, "revise", ", ".join(settings.advocates))
-    advice = await advise(run, diagnosis.record)
+    advice = advice_on(run.evidence, diagnosis.record)
     remedies = (
         *diagnosis.record.remedies,
         *(examined.record.remedies if examined else ()),

@@ -11,7 +11,7 @@ import hmac
 import logging
 import secrets
 import shlex
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -35,11 +35,12 @@ from lakatos.experiments.participants.web.headers import security_headers, sendi
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.reader import UNREADABLE
 from lakatos.flows.report.templating import TEMPLATES, page_environment
+from lakatos.flows.report.words import group_of, kind_words, meaning, summary
 from lakatos.flows.view import experiment_pages, judge_pages, page, theory_pages, trace_pages
 from lakatos.flows.view.check import NewestAudits, last_audit
 from lakatos.flows.view.outline import WantedEvents
 from lakatos.flows.view.watch import RunMoment, RunObservatory, RunWatch
-from lakatos.flows.view.words import address, group_of, kind_words, meaning, summary
+from lakatos.flows.view.words import address
 from lakatos.traces.digest import is_digest
 from lakatos.traces.errors import TraceError
 
@@ -84,244 +85,101 @@ def _same(given: str, wanted: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
 
 
-def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
-    """Make the server of the observatory, for one run or for a folder of runs.
+PageMaker = Callable[[RunMoment, Request], dict[str, Any] | None]
+"""Makes the values of a page from a run and what is asked of it; None if there is no such thing."""
 
-    Args:
-        place: Folder of a run, or of several.
-        access: Who may read; whoever reaches the server by default.
-    """
-    allowed = access or ViewAccess()
-    observatory, checks, templates = RunObservatory(place), NewestAudits(), _templates()
-    app = FastAPI(title="Lakatos: observatory", openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.observatory, app.state.checks = observatory, checks
-    app.add_middleware(_ViewGuard, access=allowed)
 
-    @app.get("/static/page.css")
-    def look_of_pages() -> Response:
-        return FileResponse(TEMPLATES / "page.css", media_type="text/css")
+def _of(make: Callable[[RunMoment], dict[str, Any]]) -> PageMaker:
+    """A page of a run that asks for nothing else."""
+    return lambda look, _: make(look)
 
-    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
 
-    def shown(template: str, code: int = 200, /, **values: Any) -> HTMLResponse:
-        return HTMLResponse(templates.get_template(template).render(**values), status_code=code)
+def _named(make: Callable[[RunMoment, str], dict[str, Any] | None]) -> PageMaker:
+    """A page of something that has a name."""
+    return lambda look, request: make(look, request.path_params["name_of"])
 
-    def found(name: str) -> RunWatch:
-        watch = observatory.watch(name)
+
+def _numbered(make: Callable[[RunMoment, int], dict[str, Any] | None]) -> PageMaker:
+    """A page of something that has a number."""
+    return lambda look, request: make(look, _number(request.path_params["number"]) or 0)
+
+
+def _leaderboard(look: RunMoment, request: Request) -> dict[str, Any]:
+    return theory_pages.leaderboard(look, _number(request.query_params.get("cycle", "")))
+
+
+def _trace(look: RunMoment, request: Request) -> dict[str, Any]:
+    asked = request.query_params.get
+    wanted = WantedEvents(
+        text=asked("q", "").strip()[:200],
+        kind=asked("kind", "")[:80],
+        cycle=_number(asked("cycle", "")),
+        begun=bool(asked("begun", "")),
+    )
+    return trace_pages.trace(
+        look, wanted, _number(asked("before", "")), _number(asked("calls", ""))
+    )
+
+
+PAGES: Final[tuple[tuple[str, str, str, PageMaker], ...]] = (
+    ("", "story", "", _of(page.story)),
+    ("theories", "theories", "theories", _of(theory_pages.theories)),
+    ("theory/{name_of}", "theory", "theories", _named(theory_pages.theory)),
+    ("leaderboard", "leaderboard", "leaderboard", _leaderboard),
+    ("experiments", "experiments", "experiments", _of(experiment_pages.experiments)),
+    ("experiment/{name_of}", "experiment", "experiments", _named(experiment_pages.experiment)),
+    ("diagnoses", "diagnoses", "diagnoses", _of(experiment_pages.diagnoses)),
+    ("diagnosis/{number}", "diagnosis", "diagnoses", _numbered(experiment_pages.diagnosis)),
+    ("judges", "judges", "judges", _of(judge_pages.judges)),
+    ("memory", "memory", "memory", _of(judge_pages.memory)),
+    ("trace", "trace", "trace", _trace),
+    ("record/{number}", "record", "trace", _numbered(trace_pages.record)),
+    ("artifact/{name_of}", "artifact", "trace", _named(trace_pages.artifact)),
+    ("cost", "cost", "cost", _of(trace_pages.cost)),
+    ("part/cost", "part_cost", "part/cost", _of(trace_pages.cost_part)),
+    ("part/limits", "part_limits", "part/limits", _of(page.limits_part)),
+    ("part/epochs", "part_epochs", "part/epochs", _of(judge_pages.epochs_part)),
+)
+"""Pages of a run: address, template, the section of which they are a part, and what makes their values."""
+_TITLES: Final = {403: "Not allowed", 404: "Not here", 405: "Only to be read"}
+
+
+@dataclass(frozen=True)
+class _ObservatoryPages:
+    """Makes the pages of the observatory."""
+
+    observatory: RunObservatory
+    access: ViewAccess
+    checks: NewestAudits = field(default_factory=NewestAudits)
+
+    def shown(self, template: str, code: int = 200, /, **values: Any) -> HTMLResponse:
+        """A page from a template."""
+        text = _templates().get_template(f"{template}.html").render(**values)
+        return HTMLResponse(text, status_code=code)
+
+    def problem(self, status: int, title: str, detail: str) -> HTMLResponse:
+        """A page that says what went wrong."""
+        return self.shown("problem", status, title=title, detail=detail, here="problem")
+
+    def found(self, name: str) -> RunWatch:
+        """A run by its name in addresses."""
+        watch = self.observatory.watch(name)
         if watch is None:
             raise HTTPException(404, f"There is no run {name!r} here.")
         return watch
 
+    def version(self, look: RunMoment) -> str:
+        """What a page compares with what it shows, to learn whether to look again."""
+        return f"{look.seq}:{look.progress}:{self.checks.version(look.watch.name)}"
+
     def run_page(
-        name: str, template: str, here: str, make: Callable[[RunMoment], dict[str, Any] | None]
+        self, look: RunMoment, template: str, here: str, values: dict[str, Any] | None
     ) -> HTMLResponse:
-        look = found(name).look()
-        values = make(look)
+        """A page of a run."""
+        name = look.watch.name
         if values is None:
             raise HTTPException(404, f"There is no such thing in the run {name}.")
-        context = _common(look, here) | {"single": observatory.single}
-        return shown(template, **context, **values)
-
-    @app.get("/")
-    def home() -> Response:
-        runs = observatory.all()
-        if observatory.single and len(runs) == 1:
-            return RedirectResponse(address(runs[0][0], ""), 303)
-        version = " ".join(
-            f"{name}:{look.seq if isinstance(look, RunMoment) else 0}" for name, look in runs
-        )
-        cards = [
-            (
-                name,
-                look,
-                page.now(look) if isinstance(look, RunMoment) else "",
-                page.who(look) if isinstance(look, RunMoment) else "",
-            )
-            for name, look in runs
-        ]
-        return shown("home.html", cards=cards, version=version, place=observatory.place.resolve().name, here="home",
-                     label=lambda look, digest: look.label(digest))  # fmt: skip
-
-    @app.get("/favicon.ico")
-    def icon() -> Response:
-        return FileResponse(HERE / "static" / "mark.svg", media_type="image/svg+xml")
-
-    @app.get("/version")
-    def home_version() -> JSONResponse:
-        runs = observatory.all()
-        return JSONResponse(
-            {
-                "version": " ".join(
-                    f"{name}:{look.seq if isinstance(look, RunMoment) else 0}"
-                    for name, look in runs
-                )
-            }
-        )
-
-    @app.get("/run/{name}/version")
-    def version(name: str) -> JSONResponse:
-        """What a page compares with what it shows, to learn whether to look again."""
-        look = found(name).look()
-        return JSONResponse({"version": _version(look, checks), "seq": look.seq, "now": page.now(look),
-                             "progress": look.progress})  # fmt: skip
-
-    pages: dict[str, tuple[str, Callable[[RunMoment], dict[str, Any] | None]]] = {
-        "": ("story.html", page.story),
-        "theories": ("theories.html", theory_pages.theories),
-        "experiments": ("experiments.html", experiment_pages.experiments),
-        "diagnoses": ("diagnoses.html", experiment_pages.diagnoses),
-        "judges": ("judges.html", judge_pages.judges),
-        "memory": ("memory.html", judge_pages.memory),
-        "cost": ("cost.html", trace_pages.cost),
-        "part/cost": ("part_cost.html", trace_pages.cost_part),
-        "part/limits": ("part_limits.html", page.limits_part),
-        "part/epochs": ("part_epochs.html", judge_pages.epochs_part),
-    }
-    for path, (template, make) in pages.items():
-
-        def simple(
-            name: str, template: str = template, path: str = path, make: Any = make
-        ) -> Response:
-            return run_page(name, template, path, make)
-
-        # The defaults above bind this round's values; they must not become parameters of the address.
-        app.router.add_route(f"/run/{{name}}/{path}", _endpoint(simple), methods=["GET"])
-
-    @app.get("/run/{name}")
-    def bare(name: str) -> Response:
-        return RedirectResponse(address(name, ""), 308)
-
-    @app.get("/run/{name}/theory/{digest}")
-    def theory(name: str, digest: str) -> Response:
-        return run_page(
-            name, "theory.html", "theories", lambda look: theory_pages.theory(look, digest)
-        )
-
-    @app.get("/run/{name}/leaderboard")
-    def leaderboard(name: str, cycle: str = "") -> Response:
-        return run_page(
-            name,
-            "leaderboard.html",
-            "leaderboard",
-            lambda look: theory_pages.leaderboard(look, _number(cycle)),
-        )
-
-    @app.get("/run/{name}/experiment/{experiment}")
-    def experiment(name: str, experiment: str) -> Response:
-        return run_page(
-            name,
-            "experiment.html",
-            "experiments",
-            lambda look: experiment_pages.experiment(look, experiment),
-        )
-
-    @app.get("/run/{name}/diagnosis/{number}")
-    def diagnosis(name: str, number: str) -> Response:
-        return run_page(
-            name,
-            "diagnosis.html",
-            "diagnoses",
-            lambda look: experiment_pages.diagnosis(look, _number(number) or 0),
-        )
-
-    @app.get("/run/{name}/trace")
-    def trace(
-        name: str,
-        q: str = "",
-        kind: str = "",
-        cycle: str = "",
-        begun: str = "",
-        before: str = "",
-        calls: str = "",
-    ) -> Response:
-        wanted = WantedEvents(q.strip()[:200], kind[:80], _number(cycle), bool(begun))
-        return run_page(
-            name,
-            "trace.html",
-            "trace",
-            lambda look: trace_pages.trace(look, wanted, _number(before), _number(calls)),
-        )
-
-    @app.get("/run/{name}/record/{seq}")
-    def record(name: str, seq: str) -> Response:
-        return run_page(
-            name, "record.html", "trace", lambda look: trace_pages.record(look, _number(seq) or 0)
-        )
-
-    @app.get("/run/{name}/artifact/{digest}")
-    def artifact(name: str, digest: str) -> Response:
-        return run_page(
-            name, "artifact.html", "trace", lambda look: trace_pages.artifact(look, digest)
-        )
-
-    @app.get("/run/{name}/ref/{digest}")
-    def ref(name: str, digest: str) -> Response:
-        """Whatever has this digest: a theory, a record or an artifact."""
-        look = found(name).look()
-        if is_digest(digest):
-            if digest in look.checked:
-                return RedirectResponse(address(name, "theory", digest), 303)
-            if (entry := look.journal.get(digest)) is not None:
-                return RedirectResponse(address(name, "record", entry.seq), 303)
-            if look.trace.artifacts.has(digest):
-                return RedirectResponse(address(name, "artifact", digest), 303)
-        raise HTTPException(404, f"Nothing in the run {name} has the digest {digest[:80]}: it was erased, or is a "
-                                 "fingerprint of something that is kept elsewhere.")  # fmt: skip
-
-    @app.get("/run/{name}/audit")
-    def audit(name: str) -> Response:
-        watch = found(name)
-        look = watch.look()
-        checks.consider(watch, look.seq)
-        facts = {
-            "check": checks.of(watch.name),
-            "kept": last_audit(look.folder),
-            "folder": shlex.quote(str(look.folder)),
-            "live": look.progress,
-        }
-        return run_page(name, "audit.html", "audit", lambda _: facts | {"kinds": _kinds(look)})
-
-    @app.post("/run/{name}/audit")
-    def audit_now(name: str, request: Request) -> Response:
-        origin = request.headers.get("origin", "")
-        if not origin.endswith(f"://{request.headers.get('host', '')}"):
-            raise HTTPException(403, "Another site asks.")
-        watch = found(name)
-        checks.start(watch, watch.look().seq)
-        return RedirectResponse(address(name, "audit"), 303)
-
-    @app.get("/enter")
-    def enter() -> Response:
-        return shown("enter.html", refused=False, here="enter")
-
-    @app.post("/enter")
-    async def entered(request: Request) -> Response:
-        given = parse_qs((await request.body()).decode("utf-8", "replace")).get("token", [""])[0]
-        if not allowed.token or not _same(given.strip(), allowed.token):
-            return shown("enter.html", 403, refused=True, here="enter")
-        response = RedirectResponse("/", 303)
-        response.set_cookie(COOKIE, allowed.cookie, httponly=True, samesite="strict", path="/")
-        return response
-
-    def problem(status: int, title: str, detail: str) -> HTMLResponse:
-        return shown("problem.html", status, title=title, detail=detail, here="problem")
-
-    @app.exception_handler(HTTPException)
-    def http(_: Request, error: HTTPException) -> HTMLResponse:
-        title = {403: "Not allowed", 404: "Not here", 405: "Only to be read"}.get(
-            error.status_code, "It did not work"
-        )
-        return problem(error.status_code, title, str(error.detail))
-
-    for kind in (TraceError, FlowError, *UNREADABLE, OSError):
-        app.add_exception_handler(kind, partial(_unreadable, problem))
-
-    def _version(look: RunMoment, checks: NewestAudits) -> str:
-        return f"{look.seq}:{look.progress}:{checks.version(look.watch.name)}"
-
-    def _common(look: RunMoment, here: str) -> dict[str, Any]:
-        name = look.watch.name
-        return {
+        context = {
             "look": look,
             "run": look,
             "state": look.state,
@@ -332,15 +190,190 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
             "sections": page.sections(look),
             "now": page.now(look),
             "who": page.who(look),
-            "version": _version(look, checks),
+            "version": self.version(look),
             "to": partial(address, name),
             "label": look.label,
             "cite": look.journal.get,
             "evidence_of": partial(experiment_pages.evidence, look),
             "summary": partial(summary, look),
+            "single": self.observatory.single,
         }
+        return self.shown(template, **context, **values)
 
+    def home(self) -> Response:
+        """All runs; of a single one its story."""
+        runs = self.observatory.all()
+        if self.observatory.single and len(runs) == 1:
+            return RedirectResponse(address(runs[0][0], ""), 303)
+        cards = []
+        for name, look in runs:
+            words = ("", "")
+            if isinstance(look, RunMoment):
+                words = (page.now(look), page.who(look))
+            cards.append((name, look, *words))
+        return self.shown(
+            "home",
+            cards=cards,
+            version=_version_of(runs),
+            place=self.observatory.place.resolve().name,
+            here="home",
+            label=lambda look, digest: look.label(digest),
+        )
+
+    def ref(self, name: str, digest: str) -> Response:
+        """Whatever has this digest: a theory, a record or an artifact."""
+        look = self.found(name).look()
+        if is_digest(digest):
+            if digest in look.checked:
+                return RedirectResponse(look.link(digest), 303)
+            if (entry := look.journal.get(digest)) is not None:
+                return RedirectResponse(address(name, "record", entry.seq), 303)
+            if look.trace.artifacts.has(digest):
+                return RedirectResponse(address(name, "artifact", digest), 303)
+        raise HTTPException(
+            404,
+            f"Nothing in the run {name} has the digest {digest[:80]}: it was erased, or is a "
+            "fingerprint of something that is kept elsewhere.",
+        )
+
+    def audit(self, name: str) -> Response:
+        """What the audits of a run found; a small run is checked by looking at the page."""
+        watch = self.found(name)
+        look = watch.look()
+        self.checks.consider(watch, look.seq)
+        facts = {
+            "check": self.checks.of(watch.name),
+            "kept": last_audit(look.folder),
+            "folder": shlex.quote(str(look.folder)),
+            "live": look.progress,
+            "kinds": _kinds(look),
+        }
+        return self.run_page(look, "audit", "audit", facts)
+
+    def audit_now(self, name: str, request: Request) -> Response:
+        """Check a run because somebody asked for it on its page."""
+        origin = request.headers.get("origin", "")
+        if not origin.endswith(f"://{request.headers.get('host', '')}"):
+            raise HTTPException(403, "Another site asks.")
+        watch = self.found(name)
+        self.checks.start(watch, watch.look().seq)
+        return RedirectResponse(address(name, "audit"), 303)
+
+    def entered(self, given: str) -> Response:
+        """Let a browser in that shows the token."""
+        if not self.access.token or not _same(given.strip(), self.access.token):
+            return self.shown("enter", 403, refused=True, here="enter")
+        response = RedirectResponse("/", 303)
+        cookie = self.access.cookie
+        response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/")
+        return response
+
+
+def _version_of(runs: Sequence[tuple[str, Any]]) -> str:
+    """A text that changes whenever one of the runs does."""
+    numbers = ((name, look.seq if isinstance(look, RunMoment) else 0) for name, look in runs)
+    return " ".join(f"{name}:{seq}" for name, seq in numbers)
+
+
+def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
+    """Make the server of the observatory, for one run or for a folder of runs.
+
+    Args:
+        place: Folder of a run, or of several.
+        access: Who may read; whoever reaches the server by default.
+    """
+    pages = _ObservatoryPages(RunObservatory(place), access or ViewAccess())
+    app = FastAPI(title="Lakatos: observatory", openapi_url=None, docs_url=None, redoc_url=None)
+    app.state.observatory, app.state.checks = pages.observatory, pages.checks
+    app.add_middleware(_ViewGuard, access=pages.access)
+    _add_files(app)
+    _add_run_pages(app, pages)
+    _add_audits(app, pages)
+    _add_doors(app, pages)
+
+    @app.exception_handler(HTTPException)
+    def http(_: Request, error: HTTPException) -> HTMLResponse:
+        title = _TITLES.get(error.status_code, "It did not work")
+        return pages.problem(error.status_code, title, str(error.detail))
+
+    for kind in (TraceError, FlowError, *UNREADABLE, OSError):
+        app.add_exception_handler(kind, partial(_unreadable, pages.problem))
     return app
+
+
+def _add_files(app: FastAPI) -> None:
+    """Styles, scripts and the icon."""
+
+    @app.get("/favicon.ico")
+    def icon() -> Response:
+        return FileResponse(HERE / "static" / "mark.svg", media_type="image/svg+xml")
+
+    @app.get("/static/page.css")
+    def look_of_pages() -> Response:
+        return FileResponse(TEMPLATES / "page.css", media_type="text/css")
+
+    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+
+
+def _add_run_pages(app: FastAPI, pages: _ObservatoryPages) -> None:
+    """The pages of runs, and what tells browsers to look again."""
+
+    def endpoint(template: str, here: str, make: PageMaker) -> Callable[[Request], Response]:
+        def shown(request: Request) -> Response:
+            look = pages.found(request.path_params["name"]).look()
+            return pages.run_page(look, template, here, make(look, request))
+
+        return shown
+
+    for path, template, here, make in PAGES:
+        app.router.add_route(f"/run/{{name}}/{path}", endpoint(template, here, make), ["GET"])
+
+    @app.get("/run/{name}")
+    def bare(name: str) -> Response:
+        return RedirectResponse(address(name, ""), 308)
+
+    @app.get("/run/{name}/version")
+    def version(name: str) -> JSONResponse:
+        look = pages.found(name).look()
+        found = {"version": pages.version(look), "seq": look.seq, "now": page.now(look)}
+        return JSONResponse(found | {"progress": look.progress})
+
+    @app.get("/run/{name}/ref/{digest}")
+    def ref(name: str, digest: str) -> Response:
+        return pages.ref(name, digest)
+
+
+def _add_audits(app: FastAPI, pages: _ObservatoryPages) -> None:
+    """The page of audits, and the button on it."""
+
+    @app.get("/run/{name}/audit")
+    def audit(name: str) -> Response:
+        return pages.audit(name)
+
+    @app.post("/run/{name}/audit")
+    def audit_now(name: str, request: Request) -> Response:
+        return pages.audit_now(name, request)
+
+
+def _add_doors(app: FastAPI, pages: _ObservatoryPages) -> None:
+    """The first page, and the one that asks for the token."""
+
+    @app.get("/")
+    def home() -> Response:
+        return pages.home()
+
+    @app.get("/version")
+    def home_version() -> JSONResponse:
+        return JSONResponse({"version": _version_of(pages.observatory.all())})
+
+    @app.get("/enter")
+    def enter() -> Response:
+        return pages.shown("enter", refused=False, here="enter")
+
+    @app.post("/enter")
+    async def entered(request: Request) -> Response:
+        form = parse_qs((await request.body()).decode("utf-8", "replace"))
+        return pages.entered(form.get("token", [""])[0])
 
 
 def _unreadable(
@@ -348,15 +381,6 @@ def _unreadable(
 ) -> Response:
     _log.warning("a page could not be made", exc_info=error)
     return problem(500, "This part of the run cannot be read", str(error) or type(error).__name__)
-
-
-def _endpoint(simple: Callable[[str], Response]) -> Callable[[Request], Awaitable[Response]]:
-    from starlette.concurrency import run_in_threadpool
-
-    async def endpoint(request: Request) -> Response:
-        return await run_in_threadpool(simple, request.path_params["name"])
-
-    return endpoint
 
 
 def _kinds(look: RunMoment) -> list[tuple[str, str, int, str]]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from lakatos.flows.report.experiment_facts import experiment_facts
+from lakatos.flows.report.words import kind_words
 from lakatos.flows.view.watch import RunMoment
-from lakatos.flows.view.words import kind_words
 from lakatos.theories.record import Diagnosis
 from lakatos.traces.digest import Digest
 

@@ -15,10 +15,11 @@ from lakatos.flows.report.experiment_facts import data_facts, most_informative
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.report.svg import both
+from lakatos.flows.report.words import STEPS
 from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.view.theory_pages import history, shortened_source
 from lakatos.flows.view.watch import RunMoment
-from lakatos.flows.view.words import STEPS, address
+from lakatos.flows.view.words import address
 from lakatos.traces.digest import Digest
 
 FIRST_PICTURES: Final = 6

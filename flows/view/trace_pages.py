@@ -17,19 +17,11 @@ from lakatos.flows.report import charts
 from lakatos.flows.report.reader import UNREADABLE, clean
 from lakatos.flows.report.svg import both
 from lakatos.flows.report.theory_facts import coloured
+from lakatos.flows.report.words import STEPS, group_of, kind_words, meaning, summary
 from lakatos.flows.view.outline import WantedEvents
 from lakatos.flows.view.search import CallsFound, search_calls
 from lakatos.flows.view.watch import RunMoment
-from lakatos.flows.view.words import (
-    STEPS,
-    address,
-    group_of,
-    kind_words,
-    long_text,
-    meaning,
-    summary,
-    tree_of,
-)
+from lakatos.flows.view.words import address, long_text, tree_of
 from lakatos.language_models.ledger import spending_of
 from lakatos.memory.record import MEMORY_RECORDS
 from lakatos.traces.digest import Digest, is_digest

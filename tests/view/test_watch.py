@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from viewing import grown, look_at
 
+from lakatos.flows.report.words import GROUP_OF
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.view.outline import JournalOutline, WantedEvents
 from lakatos.flows.view.watch import BULKY, RunObservatory, RunWatch
-from lakatos.flows.view.words import GROUP_OF
 from lakatos.theories.record import TheoryChecked, TheoryScored
 from lakatos.traces.journal import INTENT, Journal
 from lakatos.traces.record import Tombstone

@@ -1,0 +1,292 @@
+"""What records are called, and each of them told in a line: by the observatory, by `why`, and by exports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from lakatos.experiments.participants.answers import LANGUAGE_MODEL
+from lakatos.flows.report.formats import fixed
+from lakatos.flows.report.reader import RunReading, shortened
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.traces.digest import Digest
+from lakatos.traces.journal import INTENT
+from lakatos.traces.record import OWN_TYPES
+
+STEPS: Final[Mapping[str, str]] = {
+    "start": "beginning",
+    "check": "checking a theory",
+    "admit": "admitting theories",
+    "design": "searching for the most telling trials",
+    "preregister": "freezing predictions",
+    "recruit": "asking people",
+    "collect": "collecting answers",
+    "score": "scoring theories",
+    "arbitrate": "finding out why the loser lost",
+    "weigh": "looking whether anything is left to find",
+    "revise": "writing successors",
+    "judge": "asking the judges",
+    "decide": "deciding what to do about a candidate",
+    "compare": "comparing look-alikes",
+    "settle": "holding verdicts against the data",
+    "close": "closing the cycle",
+    "map": "drawing the map of theories",
+    "fold": "running the whole loop without a part of the trials",
+    "compare_truth": "comparing with the hidden rule",
+    "open_sealed": "opening the sealed answers",
+    "conclude": "coming to a verdict",
+}
+"""Steps as one says them; others go by their own name."""
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "theory": (
+        "theory_checked", "theory_admitted", "theory_failed", "theory_compared", "theory_scored", "search_finished",
+        "successor_tried", "drafts_screened", "analysis_made", "successors_proposed", "strategy_chosen",
+        "theories_mapped", "claim_audited", "completeness_measured",
+    ),
+    "experiment": (
+        "design_chosen", "preregistration", "recruited", "more_asked", "consent_asked", "answers_arrived",
+        "session_held", "model_takes_part", "person_excluded", "collection_closed", "trials_collected",
+        "sealed_opened", "trials_proposed",
+    ),
+    "diagnosis": ("diagnosis", "case_read", "exactness_weighed"),
+    "judge": (
+        "epoch_opened", "verdict", "verdict_resolved", "critic_answered", "candidate_decided", "anchor_taken",
+        "anchor_exposed", "judge_bred", "judge_seated", "pair_described", "pair_read", "pair_preferred",
+        "measured", "epoch_frozen", "gate_registered", "gate_decided", "epoch_committed",
+        "epoch_refilled",
+    ),
+    "model": ("language_model_called", "tool_called", "investigated", "role_answered", "models_chosen",
+              "budget_raised"),
+    "erasure": ("tombstone", "person_withdrawn"),
+    "verdict": ("campaign_started", "cycle_closed", "concluded", "confirmation_finished", "exclusion_sensitivity",
+                "groups_compared",
+                "truth_compared", "fold_finished"),
+}  # fmt: skip
+"""What kinds of records are about, for their colour."""
+GROUP_OF: Final = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
+TELLING: Final = (
+    "text",
+    "statement",
+    "consequence",
+    "reason",
+    "name",
+    "subject",
+    "mistake",
+    "outcome",
+    "tool",
+    "task",
+)
+"""Fields that say most about a record of a kind that has no line of its own."""
+
+
+def group_of(kind: str) -> str:
+    """What a kind of record is about; ``memory`` for all that memory keeps, ``other`` for what nobody listed."""
+    from lakatos.memory.library import RECORDS
+    from lakatos.memory.record import MEMORY_RECORDS
+
+    return GROUP_OF.get(kind) or (
+        "memory"
+        if kind in RECORDS or kind in MEMORY_RECORDS
+        else "step"
+        if kind == INTENT
+        else "other"
+    )
+
+
+def kind_words(kind: str) -> str:
+    """A kind as one says it."""
+    return "step begun" if kind == INTENT else kind.replace("_", " ")
+
+
+def meaning(kind: str) -> str:
+    """What a record of this kind says, in a sentence."""
+    if kind == INTENT:
+        return "A step was begun, or a note of it while it ran; its result is a record of its own."
+    record = RECORD_TYPES.get(kind) or OWN_TYPES.get(kind)
+    return (
+        (record.__doc__ or "").strip().split("\n")[0]
+        if record
+        else "A kind that this version does not know."
+    )
+
+
+class RecordWords:
+    """Tells records of one run.
+
+    Args:
+        reading: The run.
+        name_of: How a theory is called.
+    """
+
+    def __init__(self, reading: RunReading, name_of: Callable[[Digest], str]) -> None:
+        self.simulated = reading.simulated
+        self._name_of = name_of
+
+    def sentence(self, kind: str, body: Mapping[str, Any]) -> str:
+        """A record in a line, by its kind and its contents; empty where it says nothing in words."""
+        if kind in _SENTENCES:
+            return _SENTENCES[kind](body, self)
+        found = [str(body[field]) for field in TELLING if body.get(field)]
+        return "; ".join(found[:2])
+
+    def theory(self, body: Mapping[str, Any], field: str = "theory") -> str:
+        """The theory that a field names."""
+        return self._name_of(body[field])
+
+
+def summary(reading: RunReading, kind: str, body: Mapping[str, Any], name: str = "") -> str:
+    """An event in a line; empty where it cannot be told."""
+    try:
+        if kind == INTENT:
+            note = body.get("note")
+            said = f": {json.dumps(note, ensure_ascii=False)}" if note else ""
+            return shortened(f"{STEPS.get(name, name)}{said}", 220)
+        words = RecordWords(reading, lambda theory: reading.label(theory).short)
+        return shortened(words.sentence(kind, body), 220)
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+        return ""
+
+
+def words_of(reading: RunReading, kind: str, body: Mapping[str, Any]) -> str:
+    """A record in full words, theories by their whole names."""
+    words = RecordWords(reading, lambda theory: reading.label(theory).name)
+    return words.sentence(kind, body) or kind_words(kind)
+
+
+Body = Mapping[str, Any]
+
+
+def _checked(body: Body, words: RecordWords) -> str:
+    if not body["passed"]:
+        return f"{words.theory(body)} was refused: {body['reason']}"
+    return f"{words.theory(body)} passed the checks: {body['claim']}"
+
+
+def _scored(body: Body, words: RecordWords) -> str:
+    units = body.get("frozen") or body.get("left_out") or body["declared"]
+    mean = sum(units["log_predictive"]) / sum(units["n_choices"])
+    how = "with predictions frozen before" if body.get("frozen") else "with its declared population"
+    return (
+        f"{words.theory(body)} predicted the answers to experiment {body['experiment']} at "
+        f"{fixed(mean)} nats per choice, {how}"
+    )
+
+
+def _designed(body: Body, words: RecordWords) -> str:
+    if not body["accepted"]:
+        return f"experiment {body['experiment']} was refused: {body['reason']}"
+    people = f"{body['n_participants']} people"
+    return (
+        f"experiment {body['experiment']} with {body['n_trials']} trials for {people} was designed"
+    )
+
+
+def _collected(body: Body, words: RecordWords) -> str:
+    who = "simulated people" if words.simulated else "people"
+    if body.get("language_model"):
+        who = f"sessions of the language model {body['language_model']}"
+    responses = f"{body['n_responses']} responses of {body['n_participants']} {who}"
+    return f"{responses} to experiment {body['experiment']}"
+
+
+def _arrived(body: Body, words: RecordWords) -> str:
+    who = f"person {body['person'][:8]}"
+    if body.get("source") == LANGUAGE_MODEL:
+        who = "a language model's session"
+    status = body["status"].replace("_", " ")
+    return f"{body['n_answers']} responses of {who} to experiment {body['experiment']} ({status})"
+
+
+def _lost(body: Body, words: RecordWords) -> str:
+    loser, leader = words.theory(body, "loser"), words.theory(body, "leader")
+    return f"{loser} lost to {leader}: {body['location']}"
+
+
+def _searched(body: Body, words: RecordWords) -> str:
+    why = f" ({body['unspent']})" if body.get("unspent") else ""
+    tried = f"{body['n_attempts']} compositions tried{why}"
+    return f"{tried}, {len(body['submissions'])} submitted"
+
+
+def _judged(body: Body, words: RecordWords) -> str:
+    candidate, incumbent = words.theory(body, "candidate"), words.theory(body, "incumbent")
+    return f"judges gave {candidate} a probability of {body['probability']:.2f} against {incumbent}"
+
+
+def _settled(body: Body, words: RecordWords) -> str:
+    side = "for" if body["favoured"] else "against"
+    return f"experiment {body['experiment']} spoke {side} the candidate"
+
+
+def _closed(body: Body, words: RecordWords) -> str:
+    stop = f". {body['stop']}" if body["stop"] else ""
+    return f"cycle {body['cycle']} ended with {words.theory(body, 'leader')} in front{stop}"
+
+
+def _asked(body: Body, words: RecordWords) -> str:
+    tokens = body["n_prompt_tokens"] + body["n_completion_tokens"]
+    return f"{body['model']} as {body['role']}: {body['outcome']}, {tokens:,} tokens"
+
+
+def _decided(body: Body, words: RecordWords) -> str:
+    return f"{words.theory(body, 'candidate')}: {body['action']}. {body['text']}"
+
+
+def _called(body: Body, words: RecordWords) -> str:
+    return f"{body['tool']} {body['outcome']}" + (f": {body['reason']}" if body["reason"] else "")
+
+
+def _inquired(body: Body, words: RecordWords) -> str:
+    how = body["tool"] or "its plan"
+    return f"{body['name']} by {how}, {len(body['calls'])} calls. {body['reason']}"
+
+
+def _displaced(body: Body, words: RecordWords) -> str:
+    return f"epoch {body['epoch']} ended: {', '.join(body['changed']) or 'nobody'} displaced"
+
+
+_SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
+    "campaign_started": lambda body, words: (
+        f"study {body['config']['name']}: {body['config']['question']}"
+    ),
+    "theory_checked": _checked,
+    "theory_admitted": lambda body, words: (
+        f"{words.theory(body)} entered the pool: {body['reason']}"
+    ),
+    "theory_failed": lambda body, words: f"{words.theory(body)} failed: {body['reason']}",
+    "theory_compared": lambda body, words: f"{words.theory(body)}: {body['text']}",
+    "theory_scored": _scored,
+    "design_chosen": _designed,
+    "preregistration": lambda body, words: (
+        f"experiment {body['experiment']}: predictions of {len(body['rivals'])} theories frozen"
+    ),
+    "recruited": lambda body, words: (
+        f"{body['n_participants']} people were asked for experiment {body['experiment']} ({body['source']})"
+    ),
+    "trials_collected": _collected,
+    "sealed_opened": lambda body, words: (
+        f"{body['n_responses']:,} responses to {body['n_trials']} sealed trials"
+    ),
+    "answers_arrived": _arrived,
+    "diagnosis": _lost,
+    "search_finished": _searched,
+    "verdict": _judged,
+    "verdict_resolved": _settled,
+    "candidate_decided": _decided,
+    "critic_answered": lambda body, words: (
+        f"{body['critic']} on {words.theory(body, 'candidate')}: {body['value']:.3g}"
+    ),
+    "gate_decided": lambda body, words: f"{body['slot']}: {body['verdict']}; {body['reason']}",
+    "epoch_committed": _displaced,
+    "cycle_closed": _closed,
+    "concluded": lambda body, words: str(body["text"]),
+    "language_model_called": _asked,
+    "lessons_recalled": lambda body, words: (
+        f"{len(body['lessons'])} lessons for {body['stage']}: {body['situation']}"
+    ),
+    "inquiry_made": _inquired,
+    "tool_called": _called,
+    "tombstone": lambda body, words: f"a record was erased: {body['reason']}",
+}
+"""What a record of each kind says, in a line."""
