@@ -105,41 +105,83 @@ def step_columns(trials: Trials) -> Array:
     """
     sequences = trials.sequences
     n_people, n_steps = sequences.trial.shape
-    n_options, people = trials.n_options, np.arange(n_people)
-    reward = sequences.feedback.get("reward", np.zeros((n_people, n_steps)))
-    reached = sequences.feedback.get("next_state", np.zeros((n_people, n_steps))).astype(np.intp)
-    taken = np.zeros((len(DECAYS), n_people, N_STATES, n_options))
-    paid, last_taken = taken.copy(), np.zeros((n_people, N_STATES, n_options))
-    last_paid, led = last_taken.copy(), np.zeros((n_people, n_options, N_STATES))
-    worth, state = np.zeros((n_people, N_STATES)), np.zeros(n_people, dtype=np.intp)
+    nothing = np.zeros((n_people, n_steps))
+    reward = sequences.feedback.get("reward", nothing)
+    reached = sequences.feedback.get("next_state", nothing).astype(np.intp)
+    starts = np.asarray(trials.stimuli["block_start"])
+    stages = np.asarray(trials.stimuli["stage"])
+    memory = _StepMemory(n_people, trials.n_options)
     found = []
     for step in range(n_steps):
         row = np.maximum(sequences.trial[:, step], 0)
-        is_start = np.asarray(trials.stimuli["block_start"])[row] > 0
-        paid[:, is_start] = taken[:, is_start] = 0.0
-        last_taken[is_start] = last_paid[is_start] = led[is_start] = worth[is_start] = 0.0
-        stage = np.asarray(trials.stimuli["stage"])[row]
-        state = np.where(stage > 0, state, 0)
-        likely = led / np.maximum(led.sum(axis=-1, keepdims=True), 1.0)
-        own = [*paid[:, people, state], *taken[:, people, state]]
-        own += [last_taken[people, state], last_paid[people, state]]
-        own += [likely[..., 1], likely[..., 2], (likely * worth[:, None]).sum(axis=-1)]
-        own += [np.repeat(stage[:, None], n_options, axis=1)]
-        own += [np.tile(np.arange(n_options, dtype=np.float64), (n_people, 1))]
-        found.append(np.stack(own, axis=-1))
-
-        chosen = np.eye(n_options)[sequences.response[:, step]]
-        got = reward[:, step, None]
-        for decay, paid_so, taken_so in zip(DECAYS, paid, taken, strict=True):
-            paid_so[people, state] += decay * chosen * (got - paid_so[people, state])
-            taken_so[people, state] += decay * (chosen - taken_so[people, state])
-        last_taken[people, state], last_paid[people, state] = chosen, chosen * (2 * got - 1)
-        arrived = np.eye(N_STATES)[np.clip(reached[:, step], 0, N_STATES - 1)]
-        led += (stage == 0)[:, None, None] * chosen[..., None] * arrived[:, None]
-        worth[people, state] = np.where(stage > 0, got[:, 0], worth[people, state])
-        state = np.clip(reached[:, step], 0, N_STATES - 1)
+        stage = stages[row]
+        memory.begin(stage, is_start=starts[row] > 0)
+        found.append(memory.columns(stage))
+        memory.learn(stage, sequences.response[:, step], reward[:, step], reached[:, step])
     table = np.stack(found, axis=1)
     return relative(table[sequences.trial >= 0])
+
+
+class _StepMemory:
+    """What people did and got up to now, each in the state in which it happened."""
+
+    def __init__(self, n_people: int, n_options: int) -> None:
+        self.people, self.n_options = np.arange(n_people), n_options
+        self.state = np.zeros(n_people, dtype=np.intp)
+        # Running means, one for each speed of forgetting.
+        self.paid = np.zeros((len(DECAYS), n_people, N_STATES, n_options))
+        self.taken = np.zeros((len(DECAYS), n_people, N_STATES, n_options))
+        # The last choice in each state, alone and with the sign of its reward.
+        self.last_taken = np.zeros((n_people, N_STATES, n_options))
+        self.last_paid = np.zeros((n_people, N_STATES, n_options))
+        # How often each option of the first stage led to which state, and what was got there last.
+        self.led = np.zeros((n_people, n_options, N_STATES))
+        self.worth = np.zeros((n_people, N_STATES))
+
+    def begin(self, stage: Array, is_start: NDArray[np.bool_]) -> None:
+        """Forget everything where a block begins; the first stage has one state."""
+        self.paid[:, is_start] = 0.0
+        self.taken[:, is_start] = 0.0
+        for kept in (self.last_taken, self.last_paid, self.led, self.worth):
+            kept[is_start] = 0.0
+        self.state = np.where(stage > 0, self.state, 0)
+
+    def columns(self, stage: Array) -> Array:
+        """``(n_people, n_options, n_columns)`` what is remembered in the present state."""
+        here = self.people, self.state
+        n_led = self.led.sum(axis=-1, keepdims=True)
+        likely = self.led / np.maximum(n_led, 1.0)
+        worth = likely * self.worth[:, None]
+        option = np.arange(self.n_options, dtype=np.float64)
+        columns = [
+            *self.paid[:, *here],
+            *self.taken[:, *here],
+            self.last_taken[here],
+            self.last_paid[here],
+            likely[..., 1],
+            likely[..., 2],
+            worth.sum(axis=-1),
+            np.repeat(stage[:, None], self.n_options, axis=1),
+            np.tile(option, (len(self.people), 1)),
+        ]
+        return np.stack(columns, axis=-1)
+
+    def learn(self, stage: Array, response: Array, reward: Array, reached: Array) -> None:
+        """Take in what was chosen, what it paid, and where it led."""
+        here = self.people, self.state
+        chosen = np.eye(self.n_options)[response]
+        got = reward[:, None]
+        for decay, paid, taken in zip(DECAYS, self.paid, self.taken, strict=True):
+            paid[here] += decay * chosen * (got - paid[here])
+            taken[here] += decay * (chosen - taken[here])
+        self.last_taken[here] = chosen
+        self.last_paid[here] = chosen * (2 * got - 1)
+        next_state = np.clip(reached, 0, N_STATES - 1)
+        arrived = np.eye(N_STATES)[next_state]
+        is_first = (stage == 0)[:, None, None]
+        self.led += is_first * chosen[..., None] * arrived[:, None]
+        self.worth[here] = np.where(stage > 0, reward, self.worth[here])
+        self.state = next_state
 
 
 def relative(columns: Array) -> Array:

@@ -107,12 +107,12 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
         cell = trial
         available = np.concatenate([_free(item) for item in trials])
         # Equal answers of a person to a trial are one row.
-        key = (person * len(columns) + cell) * columns.shape[1] + response
-        kept, place = np.unique(key, return_index=True, return_inverse=True)[1:]
+        n_cells, n_options = columns.shape[:2]
+        key = (person * n_cells + cell) * n_options + response
+        _, kept, place = np.unique(key, return_index=True, return_inverse=True)
         count = np.bincount(place, count).astype(np.float64)
-        cell, person, response, experiment = (
-            column[kept] for column in (cell, person, response, experiment)
-        )
+        cell, person = cell[kept], person[kept]
+        response, experiment = response[kept], experiment[kept]
     varies = np.ptp(columns, axis=(0, 1)) > 0
     is_pooled = np.array([item.pooled for item in trials])
     return LearnerRows(
@@ -258,17 +258,25 @@ def log_choices(
         available: ``(n_rows, n_options)``.
         drawn: ``(n_draws,)`` values of each parameter.
     """
-    own = [drawn[f"taste_{number}"] for number in range(tastes.shape[-1])]
-    evidence = np.broadcast_to(strength, (len(drawn["scale"]), *strength.shape))
-    if own:
-        evidence = evidence + np.einsum("kd,rok->dro", np.array(own), tastes)
-    evidence = drawn["scale"][:, None, None] * evidence
+    scale, lapse = drawn["scale"][:, None, None], drawn["lapse"][:, None, None]
+    # What speaks for each option: what the learners say, and each person's own tastes.
+    evidence = np.broadcast_to(strength, (len(scale), *strength.shape))
+    own = _own_tastes(tastes, drawn)
+    if len(own):
+        evidence = evidence + np.einsum("kd,rok->dro", own, tastes)
+    evidence = scale * evidence
     evidence[..., -1] += drawn["side"][:, None]
     evidence = np.where(available, evidence, -np.inf)
-    lapse = drawn["lapse"][:, None, None]
+    # Choices follow it, but for lapses, which are spread evenly.
+    followed = np.exp(log_softmax(evidence, axis=-1))
     even = available / available.sum(axis=-1, keepdims=True)
-    p = (1 - lapse) * np.exp(log_softmax(evidence, axis=-1)) + lapse * even
+    p = (1 - lapse) * followed + lapse * even
     return np.asarray(np.log(np.maximum(p, TINY)))
+
+
+def _own_tastes(tastes: Array, drawn: Mapping[str, Array]) -> Array:
+    """``(n_tastes, n_draws)`` how much more than others people want of what they differ in."""
+    return np.array([drawn[f"taste_{number}"] for number in range(tastes.shape[-1])])
 
 
 def log_answers(
@@ -282,20 +290,21 @@ def log_answers(
         tastes: ``(n_cells, n_options, n_tastes)``.
         drawn: People.
     """
-    n_draws = len(drawn["scale"])
+    n_draws, n_options = len(drawn["scale"]), strength.shape[1]
     found = np.zeros((n_draws, rows.n_people))
-    is_binary = strength.shape[1] == 2 and bool(rows.available.all())
-    for part in _parts(len(rows.cell), n_draws * strength.shape[1]):
-        cell, person = rows.cell[part], rows.person[part]
+    is_binary = n_options == 2 and bool(rows.available.all())
+    for part in _parts(len(rows.cell), n_draws * n_options):
+        cell, response = rows.cell[part], rows.response[part]
         if is_binary:
-            log_p = _log_of_two(strength[part], tastes[cell], rows.response[part], drawn)
+            log_p = _log_of_two(strength[part], tastes[cell], response, drawn)
         else:
             log_p = log_choices(strength[part], tastes[cell], rows.available[cell], drawn)
-            log_p = log_p[:, np.arange(len(cell)), rows.response[part]]
-        own = log_p * rows.count[part]
-        order = np.argsort(person, kind="stable")
-        people, first = np.unique(person[order], return_index=True)
-        found[:, people] += np.add.reduceat(own[:, order], first, axis=1)
+            log_p = log_p[:, np.arange(len(cell)), response]
+        log_p = log_p * rows.count[part]
+        # Answers of a person are added up, in the order in which they stand.
+        order = np.argsort(rows.person[part], kind="stable")
+        people, first = np.unique(rows.person[part][order], return_index=True)
+        found[:, people] += np.add.reduceat(log_p[:, order], first, axis=1)
     return found
 
 
@@ -303,14 +312,15 @@ def _log_of_two(
     strength: Array, tastes: Array, response: Rows, drawn: Mapping[str, Array]
 ) -> Array:
     """``(n_draws, n_rows)`` what `log_choices` gives for the option chosen of two, in a fifth of the time."""
+    scale, side, lapse = (drawn[name][:, None] for name in ("scale", "side", "lapse"))
     towards = np.where(response == 1, 1.0, -1.0)
-    own = np.array([drawn[f"taste_{number}"] for number in range(tastes.shape[-1])])
     lead = (strength[:, 1] - strength[:, 0]) * towards
-    evidence = np.broadcast_to(lead, (len(drawn["scale"]), len(lead)))
+    evidence = np.broadcast_to(lead, (len(scale), len(lead)))
+    own = _own_tastes(tastes, drawn)
     if len(own):
-        evidence = evidence + own.T @ ((tastes[:, 1] - tastes[:, 0]).T * towards)
-    evidence = drawn["scale"][:, None] * evidence + drawn["side"][:, None] * towards
-    lapse = drawn["lapse"][:, None]
+        wanted = (tastes[:, 1] - tastes[:, 0]).T * towards
+        evidence = evidence + own.T @ wanted
+    evidence = scale * evidence + side * towards
     p = (1 - lapse) * expit(evidence) + lapse / 2
     return np.asarray(np.log(np.maximum(p, TINY)))
 
@@ -340,14 +350,10 @@ def learn_population(rows: LearnerRows, strength: Array) -> LearnerPopulation:
         drawn = draw_population(PEOPLE, N_POINTS, np.random.default_rng(0))
         best = int(log_answers(rows, strength, tastes, drawn).sum(axis=1).argmax())
         return LearnerPopulation(PEOPLE, {k: v[[best]] for k, v in drawn.items()}, tastes)
-    known = rows.person < rows.n_people
-    if len(rows.cell) > MOST_PEOPLE_ROWS:
-        order = np.random.default_rng(0).permutation(rows.n_people)
-        reached = np.cumsum(np.bincount(rows.person, minlength=rows.n_people)[order])
-        known = np.isin(rows.person, order[reached <= MOST_PEOPLE_ROWS])
+    known = _known_people(rows)
     some = part_of(rows, known, rows.trials)
     tastes = _tastes(some, strength[known])
-    wide = {**PEOPLE, **{f"taste_{number}": TASTE for number in range(tastes.shape[-1])}}
+    wide = PEOPLE | {f"taste_{number}": TASTE for number in range(tastes.shape[-1])}
     people = calibrate(
         wide,
         rows.trials,
@@ -361,6 +367,19 @@ def learn_population(rows: LearnerRows, strength: Array) -> LearnerPopulation:
     return LearnerPopulation(people, drawn, tastes)
 
 
+def _known_people(rows: LearnerRows) -> NDArray[np.bool_]:
+    """``(n_rows,)`` answers of the people who are learned from: all, or as many by lot as are enough."""
+    if len(rows.cell) <= MOST_PEOPLE_ROWS:
+        return np.ones(len(rows.person), dtype=bool)
+    order = np.random.default_rng(0).permutation(rows.n_people)
+    n_answers = np.bincount(rows.person, minlength=rows.n_people)[order]
+    return np.isin(rows.person, order[np.cumsum(n_answers) <= MOST_PEOPLE_ROWS])
+
+
+FOLLOWER = {"scale": np.array([0.5]), "lapse": np.array([0.02]), "side": np.zeros(1)}
+"""Somebody who follows the learners half as strictly as they say, and hardly lapses."""
+
+
 def _tastes(rows: LearnerRows, strength: Array) -> Array:
     """``(n_cells, n_options, N_TASTES)`` places on the directions along which people differ most.
 
@@ -369,26 +388,31 @@ def _tastes(rows: LearnerRows, strength: Array) -> Array:
     """
     n_columns = rows.columns.shape[-1]
     flat = rows.columns.reshape(-1, n_columns)
-    table = np.clip(
-        (rows.columns - flat.mean(axis=0)) / np.maximum(flat.std(axis=0), 1e-9), -CLIP, CLIP
-    )
-    follower = {"scale": np.array([0.5]), "lapse": np.array([0.02]), "side": np.zeros(1)}
-    scores, noise = np.zeros((rows.n_people, n_columns)), np.zeros((n_columns, n_columns))
+    deviation = np.maximum(flat.std(axis=0), 1e-9)
+    table = np.clip((rows.columns - flat.mean(axis=0)) / deviation, -CLIP, CLIP)
+    scores = np.zeros((rows.n_people, n_columns))
+    noise = np.zeros((n_columns, n_columns))
     for part in _parts(len(rows.cell), table[0].size):
-        cell = rows.cell[part]
-        seen, none = table[cell], np.zeros((*strength[part].shape, 0))
-        p = np.exp(log_choices(strength[part], none, rows.available[cell], follower))[0]
-        spread = seen - (p[..., None] * seen).sum(axis=1, keepdims=True)
-        own = spread[np.arange(len(seen)), rows.response[part]]
-        np.add.at(scores, rows.person[part], own * rows.count[part][:, None])
-        weighted = spread * (p * rows.count[part][:, None])[..., None]
-        noise += weighted.reshape(-1, n_columns).T @ spread.reshape(-1, n_columns)
+        cell, count = rows.cell[part], rows.count[part][:, None]
+        seen = table[cell]
+        no_taste = np.zeros((*strength[part].shape, 0))
+        log_p = log_choices(strength[part], no_taste, rows.available[cell], FOLLOWER)
+        p = np.exp(log_p)[0]
+        # What was chosen beyond what was expected, in units of each column, and its variance by chance.
+        expected = (p[..., None] * seen).sum(axis=1, keepdims=True)
+        beyond = seen - expected
+        chosen = beyond[np.arange(len(seen)), rows.response[part]]
+        np.add.at(scores, rows.person[part], chosen * count)
+        weighted = beyond * (p * count)[..., None]
+        noise += weighted.reshape(-1, n_columns).T @ beyond.reshape(-1, n_columns)
     scores -= scores.mean(axis=0)
     values, vectors = np.linalg.eigh(scores.T @ scores - noise)
     best = vectors[:, np.argsort(-values, kind="stable")[:N_TASTES]]
-    best = best * np.sign(best[np.abs(best).argmax(axis=0), np.arange(best.shape[1])])
-    along = table @ best
-    return np.asarray(along / np.maximum(along.reshape(-1, best.shape[1]).std(axis=0), 1e-9))
+    # A direction has no sign of its own: its largest entry is made positive.
+    largest = np.abs(best).argmax(axis=0), np.arange(best.shape[1])
+    along = table @ (best * np.sign(best[largest]))
+    spread = along.reshape(-1, best.shape[1]).std(axis=0)
+    return np.asarray(along / np.maximum(spread, 1e-9))
 
 
 @dataclass(frozen=True)
