@@ -69,7 +69,9 @@ def difference_interval(
 
 def _log_ways(n: int, k: NDArray[np.int64] | int) -> Array:
     """Log of the binomial coefficient."""
-    return np.asarray(gammaln(n + 1) - gammaln(np.asarray(k) + 1) - gammaln(n - np.asarray(k) + 1))
+    chosen = np.asarray(k)
+    left = n - chosen
+    return np.asarray(gammaln(n + 1) - gammaln(chosen + 1) - gammaln(left + 1))
 
 
 @cache
@@ -77,12 +79,13 @@ def _p_values(n: int, n_baseline: int, total: int) -> NDArray[np.float64]:
     """Two-sided p of every number of successes of the first arm, from ``max(0, total - n_baseline)`` on."""
     k = np.arange(max(0, total - n_baseline), min(n, total) + 1)
     # Written out, as power sums over thousands of tables; SciPy's own probabilities take ten times as long.
-    likely = np.exp(
-        _log_ways(n, k) + _log_ways(n_baseline, total - k) - _log_ways(n + n_baseline, total)
-    )
+    log_tables = _log_ways(n, k) + _log_ways(n_baseline, total - k)
+    likely = np.exp(log_tables - _log_ways(n + n_baseline, total))
+    # The p value of a table is the sum of those that are no likelier.
     order = np.sort(likely)
     reached = np.searchsorted(order, likely * (1 + _ROUNDING), side="right")
-    return np.asarray(np.minimum(np.concatenate(([0.0], np.cumsum(order)))[reached], 1.0))
+    sums = np.concatenate(([0.0], np.cumsum(order)))
+    return np.asarray(np.minimum(sums[reached], 1.0))
 
 
 def fisher_p(arm: ReplayArm, baseline: ReplayArm) -> float:
@@ -92,7 +95,9 @@ def fisher_p(arm: ReplayArm, baseline: ReplayArm) -> float:
         Fisher (1922), Journal of the Royal Statistical Society 85, 87-94.
     """
     total = arm.n_successes + baseline.n_successes
-    return float(_p_values(arm.n, baseline.n, total)[arm.n_successes - max(0, total - baseline.n)])
+    least = max(0, total - baseline.n)
+    p_values = _p_values(arm.n, baseline.n, total)
+    return float(p_values[arm.n_successes - least])
 
 
 def fisher_p_less(arm: ReplayArm, baseline: ReplayArm) -> float:
@@ -108,8 +113,10 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
         Holm (1979), Scandinavian Journal of Statistics 6, 65-70.
     """
     adjusted, reached = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        reached = max(reached, min(1.0, (len(p_values) - rank) * p_values[place]))
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    for rank, place in enumerate(order):
+        n_left = len(p_values) - rank
+        reached = max(reached, min(1.0, n_left * p_values[place]))
         adjusted[place] = reached
     return tuple(adjusted)
 
@@ -121,8 +128,9 @@ def power(rate: float, baseline_rate: float, n: int, n_baseline: int, alpha: flo
     base = binom.pmf(np.arange(n_baseline + 1), n_baseline, baseline_rate)
     found = 0.0
     for total in range(n + n_baseline + 1):
-        first = max(0, total - n_baseline)
-        rejected = k[first : min(n, total) + 1][_p_values(n, n_baseline, total) <= alpha]
+        first, last = max(0, total - n_baseline), min(n, total)
+        is_rejected = _p_values(n, n_baseline, total) <= alpha
+        rejected = k[first : last + 1][is_rejected]
         found += float(likely[rejected] @ base[total - rejected])
     return found
 
@@ -215,14 +223,15 @@ def trend(doses: Sequence[float], arms: Sequence[ReplayArm], rng: np.random.Gene
     x = np.asarray(doses, dtype=np.float64)
     n = np.array([arm.n for arm in arms], dtype=np.int64)
     k = np.array([arm.n_successes for arm in arms], dtype=np.int64)
+    # Armitage's statistic is the sum of doses over successes; permutations deal successes out anew.
     drawn = rng.multivariate_hypergeometric(n, int(k.sum()), size=N_PERMUTATIONS)
     center = x @ n * k.sum() / n.sum()
     slack = 1e-9 * max(1.0, float(np.abs(x).max()) * float(n.sum()))
-    reached = int((np.abs(drawn @ x - center) >= abs(x @ k - center) - slack).sum())
+    away = np.abs(drawn @ x - center)
+    reached = int((away >= abs(x @ k - center) - slack).sum())
+    p_value = (reached + 1) / (N_PERMUTATIONS + 1)
     slope, error = _firth(x, k, n)
-    return RateTrend(
-        slope, (slope - 1.96 * error, slope + 1.96 * error), (reached + 1) / (N_PERMUTATIONS + 1)
-    )
+    return RateTrend(slope, (slope - 1.96 * error, slope + 1.96 * error), p_value)
 
 
 def _firth(x: Array, k: NDArray[np.int64], n: NDArray[np.int64]) -> tuple[float, float]:
@@ -232,11 +241,16 @@ def _firth(x: Array, k: NDArray[np.int64], n: NDArray[np.int64]) -> tuple[float,
     weights = np.zeros(2)
     for _ in range(100):
         p = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
-        information = design.T @ (design * (n * p * (1 - p))[:, None])
+        variance = n * p * (1 - p)
+        information = design.T @ (design * variance[:, None])
         inverse = np.linalg.inv(information)
-        leverage = n * p * (1 - p) * np.einsum("ij,jk,ik->i", design, inverse, design)
-        step = inverse @ (design.T @ (k - n * p + leverage * (0.5 - p)))
-        weights = weights + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-12))
-        if np.abs(step).max() < 1e-9:
+        # Firth's score: residuals, and leverages drawn towards one half.
+        leverage = variance * np.einsum("ij,jk,ik->i", design, inverse, design)
+        score = design.T @ (k - n * p + leverage * (0.5 - p))
+        step = inverse @ score
+        longest = float(np.abs(step).max())
+        weights = weights + step * min(1.0, 2.0 / max(longest, 1e-12))
+        if longest < 1e-9:
             break
-    return float(weights[1] / scale), float(np.sqrt(inverse[1, 1]) / scale)
+    slope, variance_of_slope = weights[1], inverse[1, 1]
+    return float(slope / scale), float(np.sqrt(variance_of_slope) / scale)

@@ -78,13 +78,19 @@ class TheoryDistances:
 
     def between(self, first: int, second: int) -> TheoryDistance:
         """Of two of the theories."""
-        declared = float(self.declared[first, second])
         return TheoryDistance(
-            declared,
-            float(self.imitation[first, second]),
-            float(self.imitation[second, first]),
-            self.level,
+            declared=float(self.declared[first, second]),
+            first_by_second=float(self.imitation[first, second]),
+            second_by_first=float(self.imitation[second, first]),
+            level=self.level,
         )
+
+
+_COMPARED: Mapping[Level, str] = {
+    "mean": "choice proportions",
+    "person": "probabilities of pairs of one person's answers",
+}
+"""What is compared at each level."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +104,10 @@ class DuplicateTheory:
     @property
     def sentence(self) -> str:
         """Say in a sentence, for a record, why it counts as a duplicate."""
-        what = {
-            "mean": "choice proportions",
-            "person": "probabilities of pairs of one person's answers",
-        }
+        what, apart = _COMPARED[self.distance.level], self.distance
         return (
-            f"predicts as {self.theory.short} does: {what[self.distance.level]} differ by {self.distance.adapted:.4f} "
-            f"root mean square after adaptation ({self.distance.declared:.4f} with the declared populations)."
+            f"predicts as {self.theory.short} does: {what} differ by {apart.adapted:.4f} root mean square after "
+            f"adaptation ({apart.declared:.4f} with the declared populations)."
         )
 
 
@@ -136,9 +139,8 @@ def distances(
     Raises:
         TheoryError: A theory cannot be run on these trials.
     """
-    targets = [
-        [other for other in range(len(theories)) if other != own] for own in range(len(theories))
-    ]
+    places = range(len(theories))
+    targets = [[other for other in places if other != own] for own in places]
     with _TheoryComparison(
         theories, stimuli, domain, sandbox, level, n_draws, n_workers
     ) as comparison:
@@ -188,11 +190,14 @@ def find_duplicate(
         # Only theories that can imitate the candidate are imitated by it in turn.
         by_candidate = comparison.imitate([[index + 1 for index in near], *[[]] * len(pool)])[0]
         best = int(np.argmin(np.maximum(by_pool[near], by_candidate)))
-        declared = float(comparison.declared()[0, near[best] + 1])
+        place = near[best]
         found = TheoryDistance(
-            declared, float(by_pool[near[best]]), float(by_candidate[best]), level
+            declared=float(comparison.declared()[0, place + 1]),
+            first_by_second=float(by_pool[place]),
+            second_by_first=float(by_candidate[best]),
+            level=level,
         )
-        return DuplicateTheory(pool[near[best]], found) if found.adapted <= limit else None
+        return DuplicateTheory(pool[place], found) if found.adapted <= limit else None
 
 
 class _TheoryComparison:
@@ -210,19 +215,15 @@ class _TheoryComparison:
     ) -> None:
         self.theories, self.level = theories, level
         if len(stimuli) > MOST_TRIALS[level] and not domain.sequential:
-            chosen = np.random.default_rng(0).choice(
-                len(stimuli), MOST_TRIALS[level], replace=False
-            )
+            rng = np.random.default_rng(0)
+            chosen = rng.choice(len(stimuli), MOST_TRIALS[level], replace=False)
             stimuli = stimuli.take(np.sort(chosen))
         self._stack = ExitStack()
         try:
-            self._threads = self._stack.enter_context(
-                ThreadPoolExecutor(n_workers, thread_name_prefix="distance")
-            )
-            self._views = [
-                self._stack.enter_context(TheoryView(theory, domain, sandbox, [stimuli]))
-                for theory in theories
-            ]
+            threads = ThreadPoolExecutor(n_workers, thread_name_prefix="distance")
+            self._threads = self._stack.enter_context(threads)
+            views = (TheoryView(theory, domain, sandbox, [stimuli]) for theory in theories)
+            self._views = [self._stack.enter_context(view) for view in views]
             drawn = [theory.population(n_draws) for theory in theories]
             self._people = list(self._threads.map(_answers, self._views, drawn))
         except BaseException:
@@ -242,9 +243,8 @@ class _TheoryComparison:
         for i in range(n):
             for j in range(i):
                 shared = float(self._cross(self._people[i], j).mean())
-                found[i, j] = found[j, i] = (
-                    max(self._inner[i] + self._inner[j] - 2 * shared, 0.0) ** 0.5
-                )
+                squared = self._inner[i] + self._inner[j] - 2 * shared
+                found[i, j] = found[j, i] = max(squared, 0.0) ** 0.5
         return found
 
     def imitate(self, targets: Sequence[Sequence[int]]) -> list[Array]:
@@ -262,21 +262,19 @@ class _TheoryComparison:
             for row, target in enumerate(targets):
                 cross = self._cross(people, target)
                 weights[row] = w = simplex_least_squares(gram, cross)
-                remaining[row] = (
-                    max(float(w @ gram @ w - 2 * w @ cross) + self._inner[target], 0.0) ** 0.5
-                )
+                squared = float(w @ gram @ w - 2 * w @ cross) + self._inner[target]
+                remaining[row] = max(squared, 0.0) ** 0.5
             if not spread or not theory.priors or not targets:
                 break
+            # People who bear weight stay, and others come around them.
             kept = np.flatnonzero((weights > LEAST_WEIGHT).any(axis=0))
             n_each = max(FEW, N_NEW // len(targets))
             near = np.concatenate([rng.choice(len(people), n_each, p=w) for w in weights])
             moved = places[near] + spread * rng.standard_normal((len(near), places.shape[1]))
             fresh = np.clip(moved, 0.0, 1.0)
             answers = _answers(self._views[own], at_fractions(theory.priors, fresh))
-            people, places = (
-                np.concatenate([people[kept], answers]),
-                np.concatenate([places[kept], fresh]),
-            )
+            people = np.concatenate([people[kept], answers])
+            places = np.concatenate([places[kept], fresh])
         return remaining
 
     def _kernel(self, first: Array, second: Array) -> Array:
@@ -317,11 +315,10 @@ def _fractions(priors: Mapping[str, Prior], values: Mapping[str, Array]) -> Arra
     for name, prior in priors.items():
         low, high = prior.latent(np.array([prior.low, prior.high]))
         columns.append((prior.latent(values[name]) - low) / (high - low))
-    return (
-        np.clip(np.stack(columns, axis=1), 0.0, 1.0)
-        if columns
-        else np.zeros((len(next(iter(values.values()))), 0))
-    )
+    if not columns:
+        n_draws = len(next(iter(values.values())))
+        return np.zeros((n_draws, 0))
+    return np.clip(np.stack(columns, axis=1), 0.0, 1.0)
 
 
 def simplex_least_squares(gram: Array, cross: Array, tolerance: float = 1e-8) -> Array:
@@ -345,18 +342,19 @@ def simplex_least_squares(gram: Array, cross: Array, tolerance: float = 1e-8) ->
             break
         support, weights = np.append(support, entering), np.append(weights, 0.0)
         while True:
+            # The least where only the sum binds: a solution without bound, moved along that of ones.
             inside = gram[np.ix_(support, support)] + ridge * np.eye(len(support))
-            both = np.linalg.solve(
-                inside, np.stack([cross[support], np.ones(len(support))], axis=1)
-            )
-            best = (
-                both[:, 0] + both[:, 1] * (1 - both[:, 0].sum()) / both[:, 1].sum()
-            )  # least where only the sum binds
+            ones = np.ones(len(support))
+            both = np.linalg.solve(inside, np.stack([cross[support], ones], axis=1))
+            free, along = both[:, 0], both[:, 1]
+            best = free + along * (1 - free.sum()) / along.sum()
             out = best <= 0
             if not out.any():
                 weights = best
                 break
-            step = float((weights[out] / (weights[out] - best[out])).min())
+            # As far towards it as no weight becomes negative; those that reached zero go.
+            shares = weights[out] / (weights[out] - best[out])
+            step = float(shares.min())
             weights = weights + step * (best - weights)
             kept = weights > 1e-12
             if kept.all():  # rounding: let the smallest go
@@ -399,8 +397,7 @@ def theory_map(distances: Array, n_dimensions: int = 2) -> TheoryMap:
     positions[:, : len(used)] = vectors[:, :n_dimensions] * np.sqrt(used)
     # Of the two signs of an axis the one that puts the farthest theory on its positive side.
     farthest = positions[np.abs(positions).argmax(axis=0), np.arange(n_dimensions)]
+    signs = np.where(farthest < 0, -1.0, 1.0)
     total = float(np.abs(values).sum())
-    return TheoryMap(
-        positions * np.where(farthest < 0, -1.0, 1.0),
-        float(used.sum()) / total if total > 0 else 1.0,
-    )
+    shown = float(used.sum()) / total if total > 0 else 1.0
+    return TheoryMap(positions * signs, shown)

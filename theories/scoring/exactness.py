@@ -48,13 +48,15 @@ def error_beyond_chance(trials: Trials, predicted: Array) -> ScoreEstimate | Non
     usable = (n_people[:, 0] > 2) & (n_people[:, 0] >= LEAST_PEOPLE)
     if not usable.any():
         return None
-    whole = _mean_product(total, square, n_people)[usable].mean()
-    rest = _mean_product(total - deviation, square - deviation**2, n_people - answered[..., None])[
-        :, usable
-    ].mean(axis=(1, 2))
+    whole = _mean_product(total, square, n_people)
+    without = _mean_product(
+        total - deviation, square - deviation**2, n_people - answered[..., None]
+    )
+    # The jackknife: how much the mean over trials moves when a person is left out.
+    rest = without[:, usable].mean(axis=(1, 2))
     n = len(rest)
     variance = (n - 1) / n * ((rest - rest.mean()) ** 2).sum()
-    return ScoreEstimate(float(whole), float(np.sqrt(variance)))
+    return ScoreEstimate(float(whole[usable].mean()), float(np.sqrt(variance)))
 
 
 def _mean_product(total: Array, square: Array, n_people: NDArray[np.int64]) -> Array:

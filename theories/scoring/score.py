@@ -8,7 +8,7 @@ pooled counts were published. All logarithms are natural; scores are in nats per
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,11 +42,18 @@ def log_likelihood(probabilities: Array, counts: Array) -> Array:
     """
     answers = counts.reshape(len(counts), -1).T
     parts = []
+    for rows in _parts(probabilities):
+        log_p = np.maximum(probabilities[rows], TINY)
+        np.log(log_p, out=log_p)
+        parts.append(log_p.reshape(len(log_p), -1) @ answers)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _parts(probabilities: Array) -> Iterator[slice]:
+    """Draws in parts of which each has few enough probabilities at once."""
     n_rows = max(1, MOST_AT_ONCE // max(probabilities[0].size, 1))
     for start in range(0, len(probabilities), n_rows):
-        log_p = np.maximum(probabilities[start : start + n_rows], TINY)
-        parts.append(np.log(log_p, out=log_p).reshape(len(log_p), -1) @ answers)
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        yield slice(start, start + n_rows)
 
 
 def likelihood_of_answers(probabilities: Array, trials: Trials) -> Array:
@@ -55,11 +62,10 @@ def likelihood_of_answers(probabilities: Array, trials: Trials) -> Array:
     if n_cells <= LARGEST_TABLE:
         return log_likelihood(probabilities, trials.counts)
     found = np.empty((len(probabilities), trials.n_participants))
-    n_rows = max(1, MOST_AT_ONCE // max(probabilities[0].size, 1))
-    for start in range(0, len(probabilities), n_rows):
-        rows = slice(start, start + n_rows)
-        log_p = np.log(np.maximum(probabilities[rows], TINY)).reshape(len(found[rows]), -1)
-        found[rows] = (trials.sparse_counts @ log_p.T).T
+    for rows in _parts(probabilities):
+        log_p = np.log(np.maximum(probabilities[rows], TINY))
+        by_draw = log_p.reshape(len(log_p), -1)
+        found[rows] = (trials.sparse_counts @ by_draw.T).T
     return found
 
 
@@ -125,17 +131,17 @@ def log_predictive(evidence: ExperimentEvidence, log_weights: Array | None = Non
     if evidence.trials.pooled:
         mean = np.einsum("d,dto->to", np.exp(log_weights), evidence.probabilities)
         totals = evidence.trials.totals
-        answered = totals.sum(axis=1) > 0
+        n_answers = totals.sum(axis=1)
+        answered = n_answers > 0
         scores = (totals * np.log(np.maximum(mean, TINY))).sum(axis=1)
-        return UnitScores(scores[answered], totals.sum(axis=1)[answered])
+        return UnitScores(scores[answered], n_answers[answered])
     n_choices = evidence.trials.n_choices
     answered = n_choices > 0
     weights = log_weights if log_weights.ndim == 2 else log_weights[:, None]
     log_joint = (evidence.log_likelihood + weights)[:, answered]
     scores = logsumexp(log_joint, axis=0)
-    return UnitScores(
-        scores, n_choices[answered], _chance(log_joint - scores) / max(float(n_choices.sum()), 1.0)
-    )
+    chance = _chance(log_joint - scores) / max(float(n_choices.sum()), 1.0)
+    return UnitScores(scores, n_choices[answered], chance)
 
 
 def _chance(log_posterior: Array) -> float:
@@ -178,24 +184,22 @@ def learn_population(
     weights = np.full(n_draws, 1.0 / n_draws)
     single = [item.log_likelihood for item in evidence if not item.trials.pooled]
     likelihood = np.concatenate(single, axis=1) if single else np.zeros((n_draws, 0))
-    likelihood = (
-        np.exp(likelihood - likelihood.max(axis=0, initial=-np.inf))
-        if likelihood.size
-        else likelihood
-    )
+    if likelihood.size:  # up to a factor for each person, which drops out
+        likelihood = np.exp(likelihood - likelihood.max(axis=0, initial=-np.inf))
     pooled = [
         (item.probabilities.reshape(n_draws, -1), item.trials.totals.ravel())
         for item in evidence
         if item.trials.pooled
     ]
     for _ in range(n_iterations):
+        # How many people, or answers, each draw is expected to stand for.
         expected = np.full(n_draws, strength / n_draws)
         if likelihood.size:
-            expected += weights * (likelihood @ (1.0 / np.maximum(weights @ likelihood, 1e-300)))
+            of_person = np.maximum(weights @ likelihood, 1e-300)
+            expected += weights * (likelihood @ (1.0 / of_person))
         for probabilities, counts in pooled:
-            expected += weights * (
-                probabilities @ (counts / np.maximum(weights @ probabilities, TINY))
-            )
+            of_answer = np.maximum(weights @ probabilities, TINY)
+            expected += weights * (probabilities @ (counts / of_answer))
         weights = expected / expected.sum()
     return np.asarray(np.log(np.maximum(weights, 1e-300)))
 
@@ -223,7 +227,8 @@ class ScoreEstimate:
         References:
             Dunn (1961), Journal of the American Statistical Association 56, 52-64.
         """
-        half = max(2.0, float(-ndtri(0.025 / max(n_compared, 1)))) * self.standard_error
+        quantile = float(-ndtri(0.025 / max(n_compared, 1)))
+        half = max(2.0, quantile) * self.standard_error
         return self.value - half, self.value + half
 
     def interval_in_words(self, n_compared: int = 1) -> str:
@@ -269,13 +274,11 @@ def advantage(totals: Array, sizes: Array) -> ScoreEstimate:
 def average(parts: Sequence[ScoreEstimate]) -> ScoreEstimate:
     """Mean over experiments of independent estimates; those of a single unit count only where there are no others."""
     known = [part for part in parts if part.is_known]
+    mean = float(np.mean([part.value for part in known or parts]))
     if not known:
-        return ScoreEstimate(float(np.mean([part.value for part in parts])), UNKNOWN)
-    parts = known
-    return ScoreEstimate(
-        float(np.mean([part.value for part in parts])),
-        float(np.sqrt(np.sum([part.standard_error**2 for part in parts])) / len(parts)),
-    )
+        return ScoreEstimate(mean, UNKNOWN)
+    variance = np.sum([part.standard_error**2 for part in known])
+    return ScoreEstimate(mean, float(np.sqrt(variance) / len(known)))
 
 
 def chance_of_difference(first: Sequence[UnitScores], second: Sequence[UnitScores]) -> float:
@@ -296,9 +299,8 @@ def ratio(totals: Array, sizes: Array) -> ScoreEstimate:
     if n_units < 2:
         return ScoreEstimate(float(value), UNKNOWN)
     residual = totals - value * sizes
-    return ScoreEstimate(
-        float(value), float(np.sqrt(n_units / (n_units - 1) * (residual**2).sum()) / size)
-    )
+    variance = n_units / (n_units - 1) * (residual**2).sum()
+    return ScoreEstimate(float(value), float(np.sqrt(variance) / size))
 
 
 def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate | None:
@@ -312,20 +314,26 @@ def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate
     counts = trials.counts
     totals = counts.sum(axis=0)
     share = pseudo_count / trials.n_options
-    if trials.pooled:
-        if not (totals.sum(axis=1) > 1).any():
+    if trials.pooled:  # each answer is left out by itself
+        n_answers = totals.sum(axis=1)
+        if not (n_answers > 1).any():
             return None
         others = np.maximum(totals - 1, 0)
-        n_others = np.maximum(totals.sum(axis=1, keepdims=True) - 1, 0)
+        n_others = np.maximum(n_answers[:, None] - 1, 0)
         log_p = np.log((others + share) / (n_others + pseudo_count))
-        answered = totals.sum(axis=1) > 0
-        return ratio((totals * log_p).sum(axis=1)[answered], totals.sum(axis=1)[answered])
-    if not ((counts.sum(axis=2) > 0).sum(axis=0) > 1).any():
+        score = (totals * log_p).sum(axis=1)
+        answered = n_answers > 0
+        return ratio(score[answered], n_answers[answered])
+    n_people = (counts.sum(axis=2) > 0).sum(axis=0)
+    if not (n_people > 1).any():
         return None
     others = totals[None] - counts
-    log_p = np.log((others + share) / (others.sum(axis=2, keepdims=True) + pseudo_count))
+    n_others = others.sum(axis=2, keepdims=True)
+    log_p = np.log((others + share) / (n_others + pseudo_count))
+    score = (counts * log_p).sum(axis=(1, 2))
     n_choices = counts.sum(axis=(1, 2))
-    return ratio((counts * log_p).sum(axis=(1, 2))[n_choices > 0], n_choices[n_choices > 0])
+    answered = n_choices > 0
+    return ratio(score[answered], n_choices[answered])
 
 
 def telling(shares: Array) -> Array:
@@ -342,7 +350,8 @@ def squared_errors(predicted: Array, trials: Trials) -> Array:
     """
     answered = trials.totals.sum(axis=1) > 0
     told = predicted if predicted.shape[-1] == 1 else telling(predicted)
-    return ((told - telling(trials.proportions))[answered] ** 2).mean(axis=-1)  # type: ignore[no-any-return]
+    apart = told - telling(trials.proportions)
+    return (apart[answered] ** 2).mean(axis=-1)  # type: ignore[no-any-return]
 
 
 def proportion_error(predicted: Array, trials: Trials) -> tuple[float, float | None]:
@@ -356,7 +365,8 @@ def proportion_error(predicted: Array, trials: Trials) -> tuple[float, float | N
         Mean squared error, and Pearson's r (None when either side is constant).
     """
     answered = trials.totals.sum(axis=1) > 0
-    p, q = telling(predicted[answered]).ravel(), telling(trials.proportions[answered]).ravel()
+    p = telling(predicted[answered]).ravel()
+    q = telling(trials.proportions[answered]).ravel()
     error = float(np.mean(squared_errors(predicted, trials)))
     constant = len(p) < 2 or np.ptp(p) < TINY or np.ptp(q) < TINY
     return error, None if constant else float(np.corrcoef(p, q)[0, 1])
