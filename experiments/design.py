@@ -232,18 +232,19 @@ def _keep(weight: Array, n_most: int, rng: np.random.Generator) -> tuple[NDArray
     if len(weight) <= n_most:
         return np.arange(len(weight)), weight
     order = np.argsort(-weight)
-    lighter = np.cumsum(weight[order[::-1]])[::-1][
-        :n_most
-    ]  # summed from the lightest: never less than its first
-    threshold = lighter / (n_most - np.arange(n_most))  # if 0, 1, ... items are kept
-    n_heavy = int(np.argmax(weight[order[:n_most]] <= threshold))
-    c = threshold[n_heavy]
+    # Thresholds if 0, 1, ... items are kept; summed from the lightest, so that no sum is less than its first item.
+    lighter = np.cumsum(weight[order[::-1]])[::-1]
+    threshold = lighter[:n_most] / (n_most - np.arange(n_most))
+    is_light = weight[order[:n_most]] <= threshold
+    n_heavy = int(np.argmax(is_light))
+    least = threshold[n_heavy]
     heavy, light = order[:n_heavy], np.sort(order[n_heavy:])
-    ticks = (np.arange(n_most - n_heavy) + rng.random()) * c
-    drawn = light[
-        np.minimum(np.searchsorted(np.cumsum(weight[light]), ticks, side="right"), len(light) - 1)
-    ]
-    return np.concatenate([heavy, drawn]), np.concatenate([weight[heavy], np.full(len(drawn), c)])
+    # Systematic draws: even steps along the cumulative weight, from a random beginning.
+    steps = (np.arange(n_most - n_heavy) + rng.random()) * least
+    places = np.searchsorted(np.cumsum(weight[light]), steps, side="right")
+    drawn = light[np.minimum(places, len(light) - 1)]
+    new_weight = np.concatenate([weight[heavy], np.full(len(drawn), least)])
+    return np.concatenate([heavy, drawn]), new_weight
 
 
 @dataclass(frozen=True)
@@ -273,13 +274,14 @@ class TrialSearch:
         noise = np.zeros(n_candidates)
         for share, t in zip(prior, real, strict=True):
             every = outcome_probabilities(np.asarray(probabilities[t]), repetitions)
-            own = np.empty((every.shape[-1] - 1, *every.shape[:2]), dtype=np.float32)
+            n_draws, _, n_outcomes = every.shape
+            own = np.empty((n_outcomes - 1, n_draws, n_candidates), dtype=np.float32)
             draws = (share * weights[t]).astype(np.float32)
             n_rows = max(1, 128 * BLOCK // n_candidates)
-            for start in range(0, len(draws), n_rows):
+            for start in range(0, n_draws, n_rows):
                 rows = slice(start, start + n_rows)
-                for k in range(len(own)):
-                    own[k, rows] = every[rows, :, k]
+                for outcome in range(n_outcomes - 1):
+                    own[outcome, rows] = every[rows, :, outcome]
                 for part in with_last(list(own[:, rows])):
                     noise -= draws[rows] @ p_log_p(part)
             laid_out.append(own)
@@ -299,7 +301,8 @@ class TrialSearch:
         """The greedy batch; see `choose_trials`."""
         ways = AnswerWays.unasked(self.prior, self.weights)
         value = price if per_cost else np.ones(len(price))
-        gain, bound = np.full(len(price), np.inf), np.full(len(price), np.inf)
+        gain = np.full(len(price), np.inf)
+        bound = np.full(len(price), np.inf)
         free = np.ones(len(price), dtype=bool)
         chosen: list[int] = []
         information: list[float] = []
@@ -313,11 +316,12 @@ class TrialSearch:
             chosen.append(row)
             information.append(max(now, 0.0))
             n_proved += proved
-            free[row], budget = False, budget - price[row]
-            answers = [
-                np.stack(with_last(list(own[:, :, row].astype(np.float64))))
-                for own in self.outcomes
-            ]
+            free[row] = False
+            budget = budget - price[row]
+            answers = []
+            for own in self.outcomes:
+                told = own[:, :, row].astype(np.float64)
+                answers.append(np.stack(with_last(list(told))))
             ways = ways.after(answers, n_ways, rng)
         return TrialSelection(tuple(chosen), tuple(information), (), n_proved)
 
@@ -332,20 +336,21 @@ class TrialSearch:
     ) -> tuple[int, float, bool]:
         """The free candidate that adds most per value, and whether that is proved; ``gain`` and ``bound`` learn."""
         best, row = -np.inf, -1
-        n = len(gain)
         if exact:  # neighbours in memory, the most promising first
-            blocks = [np.arange(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+            blocks = _blocks(np.arange(len(gain)))
             blocks.sort(key=lambda rows: -float((gain[rows] / value[rows]).max()))
         else:
             order = np.flatnonzero(free)
-            order = order[np.argsort(-gain[order] / value[order], kind="stable")]
-            blocks = [order[start : start + BLOCK] for start in range(0, len(order), BLOCK)]
-        looked = np.zeros(n, dtype=bool)
+            promise = gain[order] / value[order]
+            blocks = _blocks(order[np.argsort(-promise, kind="stable")])
+        looked = np.zeros(len(gain), dtype=bool)
         for block in blocks:
+            # Those that could still win: by what bounds their gain, and in a lazy search by what they added before.
             possible = free[block] & (bound[block] / value[block] > best)
             if not exact:
                 possible &= gain[block] / value[block] > best
-            rows = block if exact and 2 * possible.sum() > len(block) else np.sort(block[possible])
+            is_whole = exact and 2 * possible.sum() > len(block)
+            rows = block if is_whole else np.sort(block[possible])
             if not len(rows):
                 if exact:
                     continue
@@ -353,36 +358,45 @@ class TrialSearch:
             gain[rows], bound[rows] = self.look(ways, rows)
             looked[rows] = True
             worth = np.where(free[rows], gain[rows] / value[rows], -np.inf)
-            if worth.max() > best:
-                best, row = float(worth.max()), int(rows[worth.argmax()])
+            first = int(worth.argmax())
+            if worth[first] > best:
+                best, row = float(worth[first]), int(rows[first])
         unseen = free & ~looked
-        return row, float(gain[row]), bool(np.all(bound[unseen] / value[unseen] <= best))
+        is_proved = np.all(bound[unseen] / value[unseen] <= best)
+        return row, float(gain[row]), bool(is_proved)
 
     def look(self, ways: AnswerWays, rows: NDArray[np.intp]) -> tuple[Array, Array]:
         """What the next answers to some candidates add, about the theory and about theory and person, in nats.
 
         In single precision: two rounded entropies differ by about 1e-6 nats.
         """
-        whole = len(rows) == rows[-1] - rows[0] + 1
-        people = [
-            np.where(own > 1e-30, own, 0).astype(np.float32) for own in ways.people
-        ]  # denormals are slow
+        first, last = rows[0], rows[-1] + 1
+        are_neighbours = len(rows) == last - first
         posterior, share = ways.posterior.astype(np.float32), ways.share.astype(np.float32)
         within = np.zeros(len(rows))
         marginal: list[NDArray[np.float32]] = []
-        for t, (own, p) in enumerate(zip(people, self.outcomes, strict=True)):
-            here = [
-                part[:, rows[0] : rows[-1] + 1] if whole else part.take(rows, axis=1) for part in p
-            ]
-            for k, part in enumerate(with_last([own @ columns for columns in here])):
+        for t, (weights, outcomes) in enumerate(zip(ways.people, self.outcomes, strict=True)):
+            own = np.where(weights > 1e-30, weights, 0).astype(np.float32)  # denormals are slow
+            predicted = []
+            for part in outcomes:
+                here = part[:, first:last] if are_neighbours else part.take(rows, axis=1)
+                predicted.append(own @ here)
+            # Entropy of the answer within each theory, and the mean answer over theories.
+            for outcome, part in enumerate(with_last(predicted)):
                 within -= (share * posterior[:, t]) @ p_log_p(part)
                 part *= posterior[:, t, None]
                 if t == 0:
                     marginal.append(part)
                 else:
-                    marginal[k] += part
-        total = -np.sum([share @ p_log_p(part) for part in marginal], axis=0, dtype=np.float64)
+                    marginal[outcome] += part
+        entropies = [share @ p_log_p(part) for part in marginal]
+        total = -np.sum(entropies, axis=0, dtype=np.float64)
         return total - within, np.maximum(total - self.noise[rows], 0)
+
+
+def _blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Candidates in blocks that are looked at together."""
+    return [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
 
 
 def design_to_json(design: Design) -> dict[str, Any]:

@@ -110,6 +110,19 @@ def n_equilibria(own: Array, other: Array) -> Array:
     return np.asarray((row_stays & column_stays).sum(axis=(1, 2)) * 1.0)
 
 
+NAMED_GAMES = (
+    (((30, 1), (45, 10)), ((30, 45), (1, 10))),  # the prisoner's dilemma
+    (((40, 5), (25, 25)), ((40, 25), (5, 25))),  # stag hunt
+    (((20, 10), (40, 1)), ((20, 40), (10, 1))),  # chicken
+    (((40, 1), (1, 40)), ((1, 40), (40, 1))),  # matching pennies
+    (((10, 10), (10, 10)), ((10, 10), (10, 10))),  # all alike
+    (((0, 0), (0, 1)), ((0, 1), (0, 0))),  # nearly nothing
+    (((1000, 0), (0, 1000)), ((0, 1000), (1000, 0))),  # large stakes
+    (((7, 7), (7, 8)), ((8, 7), (7, 7))),  # nearly all alike
+)
+"""Own payoffs and the other's, rows of two each."""
+
+
 class GamesDomain(OneShot):
     """One-shot games of two rows and two columns."""
 
@@ -174,18 +187,7 @@ class GamesDomain(OneShot):
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Random games, known ones (prisoner's dilemma, stag hunt, chicken, pennies), and extremes."""
         ordinary = self.space({"n_games": 24, "seed": int(rng.integers(1000))})
-        named = games(
-            [
-                (((30, 1), (45, 10)), ((30, 45), (1, 10))),
-                (((40, 5), (25, 25)), ((40, 25), (5, 25))),
-                (((20, 10), (40, 1)), ((20, 40), (10, 1))),
-                (((40, 1), (1, 40)), ((1, 40), (40, 1))),
-                (((10, 10), (10, 10)), ((10, 10), (10, 10))),
-                (((0, 0), (0, 1)), ((0, 1), (0, 0))),
-                (((1000, 0), (0, 1000)), ((0, 1000), (1000, 0))),
-                (((7, 7), (7, 8)), ((8, 7), (7, 7))),
-            ]
-        )
+        named = games(NAMED_GAMES)
         return (ordinary, self.swap_sides(ordinary), named, swap_columns(named), named.take([4]))
 
     def features(self, stimuli: Stimuli) -> Mapping[str, Array]:

@@ -171,6 +171,33 @@ def _combine(settings: IntertemporalSettings, numbers: Array) -> Stimuli:
     return stimuli.take(np.sort(first))
 
 
+EXTREMES = (
+    ((10, 0), (20, 30)),
+    ((10, 0), (20, 0)),
+    ((10, 0), (10, 0)),
+    ((10, 7), (10, 30)),
+    ((20, 7), (10, 30)),
+    ((0, 0), (0, 0)),
+    ((0, 0), (10, 1)),
+    ((0, 0), (-10, 1)),
+    ((0, 30), (0, 60)),
+    ((0.01, 0), (0.02, 1)),
+    ((0.01, 0), (LARGEST_AMOUNT, 1)),
+    ((1e5, 0), (1.01e5, 21)),
+    ((-LARGEST_AMOUNT, 0), (LARGEST_AMOUNT, LONGEST_DELAY_DAYS)),
+    ((100, LONGEST_DELAY_DAYS), (101, LONGEST_DELAY_DAYS)),
+    ((100, 0), (1000, LONGEST_DELAY_DAYS)),
+    ((100, 0), (101, 0.5)),
+    ((-10, 0), (-20, 30)),
+    ((-10, 7), (-10, 30)),
+    ((-10, 0), (-5, 30)),
+    ((-10, 0), (10, 30)),
+    ((10, 0), (-10, 30)),
+    ((10, 0), (-20, 0)),
+)
+"""Pairs of amounts and delays in days: today, equal, huge, tiny, far away, nothing, losses."""
+
+
 class IntertemporalDomain(OneShot):
     """Choices between two amounts of money at two delays."""
 
@@ -271,32 +298,7 @@ class IntertemporalDomain(OneShot):
         """Ordinary random trials, mirrored ones, and every extreme: today, equal, huge, tiny, far, nothing, losses."""
         space = IntertemporalSettings(losses=True)
         ordinary = _combine(space, rng.choice(prod(map(len, space.axes)), size=24, replace=False))
-        extremes = dated(
-            [
-                ((10, 0), (20, 30)),
-                ((10, 0), (20, 0)),
-                ((10, 0), (10, 0)),
-                ((10, 7), (10, 30)),
-                ((20, 7), (10, 30)),
-                ((0, 0), (0, 0)),
-                ((0, 0), (10, 1)),
-                ((0, 0), (-10, 1)),
-                ((0, 30), (0, 60)),
-                ((0.01, 0), (0.02, 1)),
-                ((0.01, 0), (LARGEST_AMOUNT, 1)),
-                ((1e5, 0), (1.01e5, 21)),
-                ((-LARGEST_AMOUNT, 0), (LARGEST_AMOUNT, LONGEST_DELAY_DAYS)),
-                ((100, LONGEST_DELAY_DAYS), (101, LONGEST_DELAY_DAYS)),
-                ((100, 0), (1000, LONGEST_DELAY_DAYS)),
-                ((100, 0), (101, 0.5)),
-                ((-10, 0), (-20, 30)),
-                ((-10, 7), (-10, 30)),
-                ((-10, 0), (-5, 30)),
-                ((-10, 0), (10, 30)),
-                ((10, 0), (-10, 30)),
-                ((10, 0), (-20, 0)),
-            ]
-        )
+        extremes = dated(EXTREMES)
         return (
             ordinary,
             self.swap_sides(ordinary),

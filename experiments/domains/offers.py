@@ -186,6 +186,36 @@ def _sets_of_four(n_suppliers: int, n_trials: int, rng: np.random.Generator) -> 
     return np.stack(list(found.values()))
 
 
+_PLAIN: Offer = (7, 0, 0, 0, 0, 0)
+_BY_DAY: Offer = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+_BY_SEASON: Offer = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+_CHEAP: Offer = (LOWEST_PRICE, 0.0, 0.0, 0.0, 0.0, 0.0)
+_DEAR: Offer = (HIGHEST_PRICE, 0.0, 0.0, 0.0, 0.0, 0.0)
+EXTREMES: Sequence[Sequence[Offer]] = (
+    (_PLAIN, _PLAIN, _PLAIN, _PLAIN),
+    (_BY_DAY, _BY_DAY, _BY_DAY, _BY_DAY),
+    (_BY_SEASON, _BY_SEASON, _BY_DAY, _BY_DAY),
+    (_PLAIN, _BY_DAY, _BY_SEASON, _PLAIN),
+    (_CHEAP, _DEAR, _BY_DAY, _PLAIN),
+    (_DEAR, _DEAR, _DEAR, _CHEAP),
+    (
+        _PLAIN,
+        (7, LONGEST_CONTRACT_YEARS, 0, 0, 0, 0),
+        (7, 1, 0, 0, 0, 0),
+        (7, 5, 0, 0, 0, 0),
+    ),
+    ((7, 0, 1, 1, 0, 0), (7, 0, 1, 0, 0, 0), (7, 0, 0, 1, 0, 0), _PLAIN),
+    ((9, 5, 0, 0, 0, 0), (9, 5, 0, 0, 0, 0), (9, 5, 0, 0, 0, 0), (7, 0, 1, 1, 0, 0)),
+    (
+        (8, 1, 0, 1, 0, 0),
+        (8.01, 1, 0, 1, 0, 0),
+        (8.02, 1, 0, 1, 0, 0),
+        (8.03, 1, 0, 1, 0, 0),
+    ),
+)
+"""Offers that are all alike, without a fixed price, with tiny and huge numbers."""
+
+
 class OffersDomain(OneShot):
     """Choices among four suppliers of electricity."""
 
@@ -262,36 +292,7 @@ class OffersDomain(OneShot):
         """Ordinary random trials, reversed ones, and extremes: all alike, no fixed price, tiny and huge numbers."""
         space = self.space({})
         ordinary = space.take(rng.choice(len(space), 24, replace=False))
-        plain: Offer = (7, 0, 0, 0, 0, 0)
-        by_day, by_season = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-        cheap, dear = (
-            (LOWEST_PRICE, 0.0, 0.0, 0.0, 0.0, 0.0),
-            (HIGHEST_PRICE, 0.0, 0.0, 0.0, 0.0, 0.0),
-        )
-        extremes = offered(
-            [
-                (plain, plain, plain, plain),
-                (by_day, by_day, by_day, by_day),
-                (by_season, by_season, by_day, by_day),
-                (plain, by_day, by_season, plain),
-                (cheap, dear, by_day, plain),
-                (dear, dear, dear, cheap),
-                (
-                    plain,
-                    (7, LONGEST_CONTRACT_YEARS, 0, 0, 0, 0),
-                    (7, 1, 0, 0, 0, 0),
-                    (7, 5, 0, 0, 0, 0),
-                ),
-                ((7, 0, 1, 1, 0, 0), (7, 0, 1, 0, 0, 0), (7, 0, 0, 1, 0, 0), plain),
-                ((9, 5, 0, 0, 0, 0), (9, 5, 0, 0, 0, 0), (9, 5, 0, 0, 0, 0), (7, 0, 1, 1, 0, 0)),
-                (
-                    (8, 1, 0, 1, 0, 0),
-                    (8.01, 1, 0, 1, 0, 0),
-                    (8.02, 1, 0, 1, 0, 0),
-                    (8.03, 1, 0, 1, 0, 0),
-                ),
-            ]
-        )
+        extremes = offered(EXTREMES)
         return (
             ordinary,
             self.swap_sides(ordinary),

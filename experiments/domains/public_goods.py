@@ -183,6 +183,31 @@ def is_all_or_nothing(stimuli: Stimuli) -> Array:
     return np.asarray(stimuli["available"].sum(axis=1) == 2)
 
 
+EXTREMES: Mapping[str, Sequence[float]] = {
+    "round": [1, 1, 10, 10, 2, 200],
+    "end_known": [0, 1, 1, 1, 0, 1],
+    "rounds_left": [0, 9, 0, 0, 0, 0],
+    "group_size": [2, 100, 4, 4, 4, 3],
+    "multiplier": [1.0, 100.0, 0.0, 1.6, 4.0, 3.0],
+    "starts_in_fund": [0, 1, 0, 1, 0, 1],
+    "talk": [0, 1, 0, 1, 1, 0],
+    "deduction_cost": [0, 0, 0, 1, 1, 4],
+    "deduction_effect": [0, 0, 0, 3, 1, 15],
+    "reward_cost": [0, 0, 0, 0, 2, 1],
+    "reward_effect": [0, 0, 0, 0, 3, 1],
+    "own": [0, 0, 0, 1, 0.5, 1],
+    "own_average": [0, 0, 0, 1, 0.5, 0],
+    "others": [0, 0, 0, 1, 0.5, 0],
+    "others_highest": [0, 0, 0, 1, 1, 0],
+    "others_lowest": [0, 0, 0, 1, 0, 0],
+    "deducted": [0, 0, 0, 0, 2, 1000],
+    "rewarded": [0, 0, 0, 0, 0.15, 0.05],
+    "ahead": [0, 0, 0, 0, -2, -1000],
+}
+"""Situations, a column each: nobody gave, all gave all, a last round, much was taken away."""
+ARE_ALL_OR_NOTHING = [False, True, False, True, False, True]
+
+
 class PublicGoodsDomain(OneShot):
     """Coins are kept or given to a fund that is multiplied and shared by all."""
 
@@ -225,30 +250,7 @@ class PublicGoodsDomain(OneShot):
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Random situations, and extremes: nobody gave, all gave all, a last round, much was taken away."""
         ordinary = self.space({"n_trials": 30, "seed": int(rng.integers(1000))})
-        extreme = situations(
-            {
-                "round": [1, 1, 10, 10, 2, 200],
-                "end_known": [0, 1, 1, 1, 0, 1],
-                "rounds_left": [0, 9, 0, 0, 0, 0],
-                "group_size": [2, 100, 4, 4, 4, 3],
-                "multiplier": [1.0, 100.0, 0.0, 1.6, 4.0, 3.0],
-                "starts_in_fund": [0, 1, 0, 1, 0, 1],
-                "talk": [0, 1, 0, 1, 1, 0],
-                "deduction_cost": [0, 0, 0, 1, 1, 4],
-                "deduction_effect": [0, 0, 0, 3, 1, 15],
-                "reward_cost": [0, 0, 0, 0, 2, 1],
-                "reward_effect": [0, 0, 0, 0, 3, 1],
-                "own": [0, 0, 0, 1, 0.5, 1],
-                "own_average": [0, 0, 0, 1, 0.5, 0],
-                "others": [0, 0, 0, 1, 0.5, 0],
-                "others_highest": [0, 0, 0, 1, 1, 0],
-                "others_lowest": [0, 0, 0, 1, 0, 0],
-                "deducted": [0, 0, 0, 0, 2, 1000],
-                "rewarded": [0, 0, 0, 0, 0.15, 0.05],
-                "ahead": [0, 0, 0, 0, -2, -1000],
-            },
-            [False, True, False, True, False, True],
-        )
+        extreme = situations(EXTREMES, ARE_ALL_OR_NOTHING)
         return (ordinary, self.swap_sides(ordinary), extreme, self.swap_sides(extreme))
 
     def features(self, stimuli: Stimuli) -> Mapping[str, Array]:

@@ -38,6 +38,40 @@ from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, joined
 
+_TEN: Gamble = [(float(amount), 0.1) for amount in range(-5, 5)]
+_EVEN: Gamble = [(10, 0.5), (0, 0.5)]
+EXTREMES: Sequence[tuple[Gamble, Gamble]] = (
+    ([(3, 1)], [(4, 0.8), (0, 0.2)]),
+    ([(5, 1)], [(5, 1)]),
+    ([(0, 1)], [(0, 1)]),
+    ([(0, 1)], [(-1, 1)]),
+    ([(10, 0.5), (0, 0.5)], [(10, 0.5), (0, 0.5)]),
+    ([(1e4, 0.5), (-1e4, 0.5)], [(0, 1)]),
+    ([(1e4, 1)], [(-1e4, 1)]),
+    ([(1e4, 1e-6), (0, 1 - 1e-6)], [(0.01, 1)]),
+    ([(-1e4, 1e-6), (0, 1 - 1e-6)], [(-0.01, 1)]),
+    ([(1e4, 1 - 1e-6), (9e3, 1e-6)], [(9999, 1)]),
+    ([(-3, 1)], [(-4, 0.8), (0, 0.2)]),
+    ([(-30, 0.4), (-1, 0.6)], [(-12, 0.9), (-11, 0.1)]),
+    (_TEN, [(0, 1)]),
+    (_TEN, [(amount + 0.5, p) for amount, p in _TEN]),
+    (_TEN, _TEN),
+)
+"""Pairs of gambles that are sure, identical, huge, unlikely, losing, or as long as may be."""
+PARTLY_HIDDEN: Sequence[tuple[Gamble, Gamble]] = (
+    (_EVEN, _EVEN),
+    ([(3, 1)], _TEN),
+    (_TEN, [(-4, 0.5), (9, 0.5)]),
+)
+IS_HIDDEN = [(False, True), (False, True), (True, False)]
+"""Which gambles of `PARTLY_HIDDEN` are ambiguous."""
+CORRELATED: Sequence[tuple[Gamble, Gamble]] = (
+    (_EVEN, [(8, 0.5), (1, 0.5)]),
+    (_EVEN, [(8, 0.5), (1, 0.5)]),
+    (_TEN, [(2, 0.3), (-2, 0.7)]),
+    (_TEN, [(2, 0.3), (-2, 0.7)]),
+)
+
 
 class RiskyDomain(OneShot):
     """Choices between two gambles with stated amounts and probabilities."""
@@ -162,39 +196,12 @@ class RiskyDomain(OneShot):
         wide: list[tuple[Gamble, Gamble]] = [
             (_random_gamble(rng, N_OUTCOMES), _random_gamble(rng, N_OUTCOMES)) for _ in range(6)
         ]
-        ten = [(float(amount), 0.1) for amount in range(-5, 5)]
-        extremes: list[tuple[Gamble, Gamble]] = [
-            ([(3, 1)], [(4, 0.8), (0, 0.2)]),
-            ([(5, 1)], [(5, 1)]),
-            ([(0, 1)], [(0, 1)]),
-            ([(0, 1)], [(-1, 1)]),
-            ([(10, 0.5), (0, 0.5)], [(10, 0.5), (0, 0.5)]),
-            ([(1e4, 0.5), (-1e4, 0.5)], [(0, 1)]),
-            ([(1e4, 1)], [(-1e4, 1)]),
-            ([(1e4, 1e-6), (0, 1 - 1e-6)], [(0.01, 1)]),
-            ([(-1e4, 1e-6), (0, 1 - 1e-6)], [(-0.01, 1)]),
-            ([(1e4, 1 - 1e-6), (9e3, 1e-6)], [(9999, 1)]),
-            ([(-3, 1)], [(-4, 0.8), (0, 0.2)]),
-            ([(-30, 0.4), (-1, 0.6)], [(-12, 0.9), (-11, 0.1)]),
-            (ten, [(0, 1)]),
-            (ten, [(amount + 0.5, p) for amount, p in ten]),
-            (ten, ten),
-        ]
-        shown: list[tuple[Gamble, Gamble]] = [
-            ([(10, 0.5), (0, 0.5)], [(10, 0.5), (0, 0.5)]),
-            ([(3, 1)], ten),
-            (ten, [(-4, 0.5), (9, 0.5)]),
-        ]
-        hidden = [(False, True), (False, True), (True, False)]
-        related: list[tuple[Gamble, Gamble]] = [
-            ([(10, 0.5), (0, 0.5)], [(8, 0.5), (1, 0.5)])
-        ] * 2 + [(ten, [(2, 0.3), (-2, 0.7)])] * 2
         return (
             pairs([*ordinary, *wide]),
-            pairs(extremes),
-            pairs(shown, ambiguous=hidden),
-            pairs(related, correlation=[-1, 1, -1, 1]),
-            pairs(extremes[:1]),
+            pairs(EXTREMES),
+            pairs(PARTLY_HIDDEN, ambiguous=IS_HIDDEN),
+            pairs(CORRELATED, correlation=[-1, 1, -1, 1]),
+            pairs(EXTREMES[:1]),
         )
 
     def features(self, stimuli: Stimuli) -> Mapping[str, Array]:

@@ -211,14 +211,22 @@ def joint_probabilities(stimuli: Stimuli) -> Array:
     Returns:
         ``(n_trials, n_outcomes of A, n_outcomes of B)``, summing to 1 in every trial.
     """
-    p_a, p_b = stimuli["probabilities"][:, 0], stimuli["probabilities"][:, 1]
-    top_a, top_b = p_a.cumsum(axis=-1)[:, :, None], p_b.cumsum(axis=-1)[:, None, :]
-    bottom_a, bottom_b = top_a - p_a[:, :, None], top_b - p_b[:, None, :]
-    alike = np.maximum(np.minimum(top_a, top_b) - np.maximum(bottom_a, bottom_b), 0)
-    opposite = np.maximum(np.minimum(top_a, 1 - bottom_b) - np.maximum(bottom_a, 1 - top_b), 0)
-    independent = p_a[:, :, None] * p_b[:, None, :]
+    probabilities = stimuli["probabilities"]
+    p_a, p_b = probabilities[:, 0, :, None], probabilities[:, 1, None, :]
+    # Each outcome as a stretch of the line from 0 to 1, the worst first.
+    top_a, top_b = p_a.cumsum(axis=1), p_b.cumsum(axis=2)
+    bottom_a, bottom_b = top_a - p_a, top_b - p_b
+    alike = _overlap(bottom_a, top_a, bottom_b, top_b)
+    opposite = _overlap(bottom_a, top_a, 1 - top_b, 1 - bottom_b)
     sign = stimuli["correlation"][:, None, None]
-    return np.asarray(np.where(sign > 0, alike, np.where(sign < 0, opposite, independent)))
+    negative = np.where(sign < 0, opposite, p_a * p_b)
+    return np.asarray(np.where(sign > 0, alike, negative))
+
+
+def _overlap(first_low: Array, first_high: Array, second_low: Array, second_high: Array) -> Array:
+    """Length that two stretches share."""
+    shared = np.minimum(first_high, second_high) - np.maximum(first_low, second_low)
+    return np.asarray(np.maximum(shared, 0))
 
 
 def dominance(stimuli: Stimuli) -> Array:
@@ -230,72 +238,68 @@ def dominance(stimuli: Stimuli) -> Array:
         ``(n_trials,)``: 1 where B dominates A, -1 where A dominates B, 0 otherwise, and 0 where they are the same.
     """
     outcomes, probabilities = stimuli["outcomes"], stimuli["probabilities"]
+    # Cumulative probabilities of both gambles, at each amount of either.
     steps = outcomes.reshape(len(stimuli), 1, 2 * N_OUTCOMES, 1)
-    reached = (probabilities[:, :, None, :] * (outcomes[:, :, None, :] <= steps)).sum(axis=-1)
+    is_below = outcomes[:, :, None, :] <= steps
+    reached = (probabilities[:, :, None, :] * is_below).sum(axis=-1)
     gain = reached[:, 0] - reached[:, 1]  # above 0 where A is likelier to stay below
     better_b = (gain >= -TOLERANCE).all(axis=-1) & (gain > TOLERANCE).any(axis=-1)
     better_a = (gain <= TOLERANCE).all(axis=-1) & (gain < -TOLERANCE).any(axis=-1)
+    by_chances = better_b.astype(int) - better_a.astype(int)
+    # The amounts alone.
     least, most = outcomes.min(axis=-1), outcomes.max(axis=-1)
-    apart = (least[:, 1] >= most[:, 0]).astype(int) - (least[:, 0] >= most[:, 1]).astype(int)
-    known = ~(stimuli["ambiguous"] > 0).any(axis=-1)
-    return np.asarray(np.where(known, better_b.astype(int) - better_a.astype(int), apart))
+    all_of_b = least[:, 1] >= most[:, 0]
+    all_of_a = least[:, 0] >= most[:, 1]
+    by_amounts = all_of_b.astype(int) - all_of_a.astype(int)
+    is_hidden = (stimuli["ambiguous"] > 0).any(axis=-1)
+    return np.asarray(np.where(is_hidden, by_amounts, by_chances))
 
 
 def are_identical(stimuli: Stimuli) -> Array:
     """``(n_trials,)`` whether both options are the same gamble, shown the same way."""
-    same = [
-        np.abs(stimuli[name][:, 1] - stimuli[name][:, 0]) <= TOLERANCE
-        for name in ("outcomes", "probabilities")
-    ]
     alike = stimuli["ambiguous"][:, 1] == stimuli["ambiguous"][:, 0]
-    return np.asarray(same[0].all(axis=-1) & same[1].all(axis=-1) & alike)
+    for name in ("outcomes", "probabilities"):
+        apart = np.abs(stimuli[name][:, 1] - stimuli[name][:, 0])
+        alike = alike & (apart <= TOLERANCE).all(axis=-1)
+    return np.asarray(alike)
 
 
 @lru_cache(maxsize=16)
 def _gambles(settings: RiskySettings) -> tuple[tuple[Array, Array, Array], ...]:
     """Every gamble of the space: padded amounts, padded probabilities, whether ambiguous."""
-    amounts = sorted(
-        {
-            *settings.amounts,
-            *(-amount + 0.0 for amount in settings.amounts if settings.losses and amount),
-        }
-    )
-    listed = []
-    for n_outcomes in range(1, settings.n_outcomes + 1):
-        chances = [
-            (1 - sum(upper), *upper)
-            for upper in product(settings.probabilities, repeat=n_outcomes - 1)
-            if sum(upper) < 1 - TOLERANCE
-        ]
-        for chosen in combinations(amounts, n_outcomes):
-            listed += [(chosen, chance) for chance in chances]
+    losses = {-amount + 0.0 for amount in settings.amounts if settings.losses and amount}
+    amounts = sorted({*settings.amounts, *losses})
     found = []
-    for chosen, chance in listed:
-        pad = N_OUTCOMES - len(chosen)
-        outcome = np.array([*chosen, *[chosen[-1]] * pad])
-        found.append((outcome, np.array([*chance, *[0.0] * pad]), np.zeros(())))
+    for n_outcomes in range(1, settings.n_outcomes + 1):
+        # Chances of all but the worst amount; the worst takes what is left.
+        better = product(settings.probabilities, repeat=n_outcomes - 1)
+        chances = [(1 - sum(upper), *upper) for upper in better if sum(upper) < 1 - TOLERANCE]
+        for chosen in combinations(amounts, n_outcomes):
+            found += [_padded(chosen, chance, hidden=False) for chance in chances]
     if settings.ambiguous:
-        for chosen in (
-            item for n in range(2, settings.n_outcomes + 1) for item in combinations(amounts, n)
-        ):
-            pad = N_OUTCOMES - len(chosen)
-            outcome = np.array([*chosen, *[chosen[-1]] * pad])
-            found.append(
-                (outcome, np.array([*[1 / len(chosen)] * len(chosen), *[0.0] * pad]), np.ones(()))
-            )
+        for n_outcomes in range(2, settings.n_outcomes + 1):
+            even = [1 / n_outcomes] * n_outcomes
+            for chosen in combinations(amounts, n_outcomes):
+                found.append(_padded(chosen, even, hidden=True))
     return tuple(found)
+
+
+def _padded(
+    amounts: Sequence[float], chances: Sequence[float], *, hidden: bool
+) -> tuple[Array, Array, Array]:
+    """A gamble in places for the most outcomes there may be: the best is repeated, with no chance."""
+    pad = N_OUTCOMES - len(amounts)
+    outcomes = np.array([*amounts, *[amounts[-1]] * pad])
+    probabilities = np.array([*chances, *[0.0] * pad])
+    return outcomes, probabilities, np.ones(()) if hidden else np.zeros(())
 
 
 def _paired(settings: RiskySettings, first: Array, second: Array) -> Stimuli:
     """Admissible trials among the pairs of gambles with these numbers."""
     gambles = _gambles(settings)
-    tables = [np.stack([gamble[part] for gamble in gambles]) for part in range(3)]
+    chosen = np.stack([np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)], axis=1)
     outcomes, probabilities, hidden = (
-        np.stack(
-            [table[np.asarray(first, dtype=np.intp)], table[np.asarray(second, dtype=np.intp)]],
-            axis=1,
-        )
-        for table in tables
+        np.stack([gamble[part] for gamble in gambles])[chosen] for part in range(3)
     )
     stimuli = Stimuli(
         {
@@ -306,12 +310,10 @@ def _paired(settings: RiskySettings, first: Array, second: Array) -> Stimuli:
         }
     )
     expected = (outcomes * probabilities).sum(axis=-1)
-    keep = ~are_identical(stimuli) & (
-        np.abs(expected[:, 1] - expected[:, 0]) <= settings.most_ev_difference
-    )
-    keep &= (
-        hidden[:, 0] == 0
-    )  # only the second gamble can be ambiguous, as in the experiments of this field
+    apart = np.abs(expected[:, 1] - expected[:, 0])
+    keep = ~are_identical(stimuli) & (apart <= settings.most_ev_difference)
+    # Only the second gamble can be ambiguous, as in the experiments of this field.
+    keep &= hidden[:, 0] == 0
     if not settings.dominated:
         keep &= dominance(stimuli) == 0
     return stimuli.take(np.flatnonzero(keep))

@@ -126,8 +126,9 @@ class _StepMemory:
     """What people did and got up to now, each in the state in which it happened."""
 
     def __init__(self, n_people: int, n_options: int) -> None:
-        self.people, self.n_options = np.arange(n_people), n_options
-        self.state = np.zeros(n_people, dtype=np.intp)
+        self.people: NDArray[np.intp] = np.arange(n_people)
+        self.n_options = n_options
+        self.state: NDArray[np.intp] = np.zeros(n_people, dtype=np.intp)
         # Running means, one for each speed of forgetting.
         self.paid = np.zeros((len(DECAYS), n_people, N_STATES, n_options))
         self.taken = np.zeros((len(DECAYS), n_people, N_STATES, n_options))
@@ -166,7 +167,13 @@ class _StepMemory:
         ]
         return np.stack(columns, axis=-1)
 
-    def learn(self, stage: Array, response: Array, reward: Array, reached: Array) -> None:
+    def learn(
+        self,
+        stage: Array,
+        response: NDArray[np.int64],
+        reward: Array,
+        reached: NDArray[np.intp],
+    ) -> None:
         """Take in what was chosen, what it paid, and where it led."""
         here = self.people, self.state
         chosen = np.eye(self.n_options)[response]
@@ -181,7 +188,7 @@ class _StepMemory:
         is_first = (stage == 0)[:, None, None]
         self.led += is_first * chosen[..., None] * arrived[:, None]
         self.worth[here] = np.where(stage > 0, reward, self.worth[here])
-        self.state = next_state
+        self.state = next_state.astype(np.intp)
 
 
 def relative(columns: Array) -> Array:

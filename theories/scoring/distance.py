@@ -318,7 +318,7 @@ def _fractions(priors: Mapping[str, Prior], values: Mapping[str, Array]) -> Arra
     if not columns:
         n_draws = len(next(iter(values.values())))
         return np.zeros((n_draws, 0))
-    return np.clip(np.stack(columns, axis=1), 0.0, 1.0)
+    return np.asarray(np.clip(np.stack(columns, axis=1), 0.0, 1.0))
 
 
 def simplex_least_squares(gram: Array, cross: Array, tolerance: float = 1e-8) -> Array:
