@@ -139,24 +139,41 @@ def quoted(text: bytes) -> bytes:
     return written.encode("utf-8", "surrogateescape")
 
 
-def record_digest_of(row: StoredRow) -> bytes:
+def record_digest(body: bytes, inputs: bytes, key: bytes, kind: bytes) -> bytes:
     """Digest of ``{body, inputs, key, kind}``, taken from the stored bytes, so that any changed byte shows."""
-    told = b'{"body":%b,"inputs":%b,"key":%b,"kind":%b}' % (
-        row.body,
-        row.inputs,
-        quoted(row.key),
-        quoted(row.kind),
-    )
+    told = b'{"body":%b,"inputs":%b,"key":%b,"kind":%b}' % (body, inputs, quoted(key), quoted(kind))
     return hashlib.sha256(told).hexdigest().encode()
+
+
+def event_hash(
+    seq: int,
+    time_utc: bytes,
+    attempt: int,
+    name: bytes,
+    position: bytes,
+    digest: bytes,
+    before: bytes,
+) -> bytes:
+    """Digest of the list of everything else that the event says, with a tag for the version of this encoding.
+
+    ``digest`` is that of its record, ``before`` the hash of the event before it.
+    """
+    told = b"[%b,%d,%b,%d,%b,%b,%b,%b]" % (
+        EVENT_TAG, seq, quoted(time_utc), attempt, quoted(name), position, quoted(digest), quoted(before),
+    )  # fmt: skip
+    return hashlib.sha256(told).hexdigest().encode()
+
+
+def record_digest_of(row: StoredRow) -> bytes:
+    """`record_digest` that a row should have."""
+    return record_digest(row.body, row.inputs, row.key, row.kind)
 
 
 def hash_of(row: StoredRow) -> bytes:
-    """Digest of the list of everything else that the event says, with a tag for the version of this encoding."""
-    told = b"[%b,%d,%b,%d,%b,%b,%b,%b]" % (
-        EVENT_TAG, row.seq, quoted(row.time_utc), row.attempt, quoted(row.name),
-        row.position, quoted(row.record_digest), quoted(row.previous_hash),
+    """`event_hash` that a row should have."""
+    return event_hash(
+        row.seq, row.time_utc, row.attempt, row.name, row.position, row.record_digest, row.previous_hash
     )  # fmt: skip
-    return hashlib.sha256(told).hexdigest().encode()
 
 
 def start_of(meta: Sequence[tuple[bytes, bytes]]) -> bytes:
