@@ -80,6 +80,10 @@ class ProcessorMeter:
         """Put the process that calls this into the group."""
         (self.folder / "cgroup.procs").write_text(str(os.getpid()))
 
+    def leave(self) -> None:
+        """Put the process that calls this back where groups are made."""
+        (self.folder.parent / "cgroup.procs").write_text(str(os.getpid()))
+
     def close(self) -> None:
         """Remove the group once its processes have ended."""
         for _ in range(100):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb, lgamma
 from typing import Any
@@ -18,6 +18,8 @@ TINY = 1e-12
 """Smallest probability that an answer is given, as in the scores."""
 BLOCK = 1024
 """Candidates at a time, so that what is computed about them stays in the processor's cache."""
+PEOPLE_AT_ONCE = 8192
+"""Simulated people whose answers are scored at a time, to bound memory."""
 MOST_WAYS = 256
 """Ways of answering that a search keeps: all of them up to eight trials with two answers."""
 
@@ -213,14 +215,28 @@ def simulate_counts(
     probabilities: Array, n_people: int, repetitions: int, rng: np.random.Generator, weights: Array
 ) -> Array:
     """Answers of people drawn from a theory: ``(n_people, n_trials, n_options)``, ``repetitions`` per trial."""
-    own = np.asarray(probabilities, dtype=np.float64)[
-        rng.choice(len(weights), size=n_people, p=weights)
-    ]
-    return rng.multinomial(repetitions, own / own.sum(axis=-1, keepdims=True)).astype(np.float64)
+    return next(simulate_in_blocks(probabilities, n_people, repetitions, rng, weights, n_people))
+
+
+def simulate_in_blocks(
+    probabilities: Array,
+    n_people: int,
+    repetitions: int,
+    rng: np.random.Generator,
+    weights: Array,
+    n_block: int,
+) -> Iterator[Array]:
+    """`simulate_counts` of ``n_block`` people at a time; the answers are the same whatever the blocks."""
+    who = rng.choice(len(weights), size=n_people, p=weights)
+    shares = np.asarray(probabilities, dtype=np.float64)
+    for start in range(0, n_people, n_block):
+        own = shares[who[start : start + n_block]]
+        chances = own / own.sum(axis=-1, keepdims=True)
+        yield rng.multinomial(repetitions, chances).astype(np.float64)
 
 
 def log_predictive_of(
-    probabilities: Array, counts: Array, weights: Array, *, n_chunk: int = 8192
+    probabilities: Array, counts: Array, weights: Array, *, n_chunk: int = PEOPLE_AT_ONCE
 ) -> Array:
     """Log probability of each person's answers, integrated over a theory's draws.
 

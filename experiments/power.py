@@ -19,17 +19,24 @@ from scipy.stats import beta
 
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import (
+    PEOPLE_AT_ONCE,
     TINY,
     ShapeError,
     check_rivals,
     log_predictive_of,
-    simulate_counts,
+    simulate_in_blocks,
 )
 
 Array = NDArray[np.float64]
 Pair = tuple[int, int]
 N_ERRORS = 2.0
 """Standard errors by which the winner must lead."""
+MOST_AT_ONCE = 2**23
+"""Counts of simulated people (people times trials times options) held at once."""
+MOST_SIMULATED = 2**28
+"""Counts simulated for each true theory; where samples want more, fewer people are simulated and drawn again."""
+LEAST_PEOPLE = 512
+"""Simulated people of each theory, however many trials they answer."""
 
 
 @dataclass(frozen=True)
@@ -389,8 +396,15 @@ def _simulate(
     rng: np.random.Generator,
     n_simulations: int,
 ) -> dict[Pair, Array]:
-    """Per ordered pair ``(n_simulations, n_participants)`` advantage of the true theory, in nats."""
+    """Per ordered pair ``(n_simulations, n_participants)`` advantage of the true theory, in nats.
+
+    Everybody in every sample is another person, up to `MOST_SIMULATED`.
+    """
     shape = (n_simulations, n_participants)
+    most = max(LEAST_PEOPLE, MOST_SIMULATED // probabilities[0][0].size)
+    if n_simulations * n_participants > most:
+        people = _scores_of_all(probabilities, weights, repetitions, most, rng)
+        return _drawn_again(people, n_participants, rng, n_simulations)
     differences: dict[Pair, Array] = {}
     for true in range(len(probabilities)):
         scores = _scores(
@@ -410,9 +424,19 @@ def _scores(
     rng: np.random.Generator,
 ) -> Array:
     """``(n_people, n_theories)`` nats: log predictive probability of the answers of people who follow one theory."""
-    counts = simulate_counts(probabilities[true], n_people, repetitions, rng, weights[true])
-    scores = [log_predictive_of(p, counts, w) for p, w in zip(probabilities, weights, strict=True)]
-    return np.stack(scores, axis=-1)
+    n_block = max(1, MOST_AT_ONCE // max(probabilities[0][0].size, 1))
+    if (
+        n_block > PEOPLE_AT_ONCE
+    ):  # whole parts of `log_predictive_of`, whose sums hang on where they end
+        n_block -= n_block % PEOPLE_AT_ONCE
+    blocks = simulate_in_blocks(
+        probabilities[true], n_people, repetitions, rng, weights[true], n_block
+    )
+    scores = [
+        [log_predictive_of(p, counts, w) for p, w in zip(probabilities, weights, strict=True)]
+        for counts in blocks
+    ]
+    return np.concatenate(scores, axis=1).T
 
 
 def scores_of_people(
@@ -437,6 +461,16 @@ def scores_of_people(
         DesignError: There are fewer than two rivals, or nobody is asked.
     """
     weights = _check(probabilities, log_weights, repetitions, n_people, 1)
+    return _scores_of_all(probabilities, weights, repetitions, n_people, rng)
+
+
+def _scores_of_all(
+    probabilities: Sequence[Array],
+    weights: Sequence[Array],
+    repetitions: int,
+    n_people: int,
+    rng: np.random.Generator,
+) -> Array:
     return np.stack(
         [
             _scores(probabilities, weights, true, repetitions, n_people, rng)

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import json.encoder
 import re
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from lakatos.traces.errors import RecordError
@@ -28,9 +30,31 @@ Digest = Annotated[str, _DigestPattern(), STORED]
 Fingerprint = Annotated[str, _DigestPattern()]
 """SHA-256 of something kept elsewhere (a lock file, model weights). The audit does not look it up."""
 
-_encode = json.JSONEncoder(
+_ENCODER: Final = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-).encode
+)
+_HOLDERS: Final = (dict, list, tuple)
+
+
+def _text_encoder() -> Callable[[Any], str]:
+    """What writes a value as text: Python's compiled encoder, made once.
+
+    ``JSONEncoder.encode`` makes the compiled one anew for each value, which takes longer than to write a small one. It
+    remembers nothing of what it is in the middle of, so values that hold themselves end in a `RecursionError`.
+    """
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return _ENCODER.encode
+    text_of = json.encoder.encode_basestring
+    parts = make(None, _ENCODER.default, text_of, None, ":", ",", True, False, False)
+
+    def encode(value: Any) -> str:
+        return "".join(parts(value, 0))
+
+    return encode
+
+
+_encode: Final = _text_encoder()
 
 
 def canonical_json(value: object) -> bytes:
@@ -43,7 +67,8 @@ def canonical_json(value: object) -> bytes:
         RecordError: ``value`` holds NaN, an infinity, a key that is not text, or anything else JSON has no word for.
     """
     try:
-        _check_keys(value)
+        if isinstance(value, _HOLDERS):
+            _check_keys(value)
         return _encode(value).encode()
     except (TypeError, ValueError, RecursionError) as error:
         problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -56,15 +81,13 @@ def canonical_json(value: object) -> bytes:
 def _check_keys(value: Any) -> None:
     """Refuse keys that the JSON encoder would quietly turn into text."""
     if isinstance(value, dict):
-        for key, inner in value.items():
+        for key in value:
             if not isinstance(key, str):
                 raise TypeError(f"the key {key!r} is not text")
-            if isinstance(inner, dict | list | tuple):
-                _check_keys(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            if isinstance(inner, dict | list | tuple):
-                _check_keys(inner)
+        value = value.values()
+    for inner in value:
+        if isinstance(inner, _HOLDERS):
+            _check_keys(inner)
 
 
 def digest_bytes(data: bytes) -> Digest:

@@ -162,19 +162,25 @@ class Journal:
         entry = EventEntry(
             kind, body, key=key, name=name, position=position, inputs=inputs, attempt=attempt
         )
-        return self.append_all([entry])[0]
+        return _written(entry, self._write([entry])[0])
 
-    def append_all(self, entries: Sequence[EventEntry]) -> list[Event]:
+    def append_all(self, entries: Sequence[EventEntry]) -> list[Digest]:
         """Write events that happened together, in order and in one commit: all are on disk when this returns, or none.
 
         An intent must be on disk before its work begins, so it can share a commit with what came before it, never with
         the result of its own step.
+
+        Returns:
+            Digests of the records, in order.
 
         Raises:
             RecordError: As for `append`; nothing was written.
             ReadOnlyError: The journal was opened for reading.
             JournalError: As for `append`; nothing was written.
         """
+        return [row.record_digest for row in self._write(entries)]
+
+    def _write(self, entries: Sequence[EventEntry]) -> list[EventRow]:
         for entry in entries:
             for digest in (entry.key, *entry.inputs):
                 if not is_digest(digest):
@@ -182,17 +188,14 @@ class Journal:
                         f"{digest!r} in step {entry.name!r} is no digest: give 64 lower-case hexadecimal digits."
                     )
         with self._guard:
-            rows: list[standalone.StoredRow] = []
-            seq, previous_hash = self._head[0], self._head[1].encode()
-            for entry in entries:
-                rows.append(_row(entry, seq + 1, previous_hash))
-                seq, previous_hash = rows[-1].seq, rows[-1].hash
+            rows = _rows(entries, *self._head)
             if len(rows) == 1:
-                self._store.append(_as_row(rows[0]))
+                self._store.append(rows[0])
             else:
-                self._store.append_all([_as_row(row) for row in rows])
-            self._head = (seq, previous_hash.decode())
-        return [_written(entry, row) for entry, row in zip(entries, rows, strict=True)]
+                self._store.append_all(rows)
+            if rows:
+                self._head = (rows[-1].seq, rows[-1].hash)
+        return rows
 
     def events(self, after_seq: int = 0) -> Iterator[Event]:
         """Events after number ``after_seq``, each checked against its hash and the one before.
@@ -246,40 +249,42 @@ class Journal:
         return event_of(row)
 
 
-def _row(entry: EventEntry, seq: int, previous_hash: bytes) -> standalone.StoredRow:
-    row = standalone.StoredRow(
-        seq=seq,
-        time_utc=datetime.now(UTC).isoformat(timespec="microseconds").encode(),
-        kind=_bytes(entry.kind),
-        key=entry.key.encode(),
-        name=_bytes(entry.name),
-        position=canonical_json(dict(entry.position)),
-        attempt=entry.attempt,
-        inputs=canonical_json(list(entry.inputs)),
-        body=canonical_json(dict(entry.body)),
-        record_digest=b"",
-        previous_hash=previous_hash,
-        hash=b"",
-    )
-    row = row._replace(record_digest=standalone.record_digest_of(row))
-    return row._replace(hash=standalone.hash_of(row))
+def _rows(entries: Sequence[EventEntry], last: int, previous_hash: Digest) -> list[EventRow]:
+    """Rows of events that are written together, chained to event number ``last``, whose hash is ``previous_hash``."""
+    time_utc = datetime.now(UTC).isoformat(timespec="microseconds")
+    at, before = time_utc.encode(), previous_hash.encode()
+    rows = []
+    for seq, entry in enumerate(entries, start=last + 1):
+        position, body = canonical_json(dict(entry.position)), canonical_json(dict(entry.body))
+        inputs = canonical_json(list(entry.inputs))
+        digest = standalone.record_digest(body, inputs, entry.key.encode(), _bytes(entry.kind))
+        own = standalone.event_hash(
+            seq, at, entry.attempt, _bytes(entry.name), position, digest, before
+        )
+        row = EventRow(
+            seq, time_utc, entry.kind, entry.key, entry.name, position.decode(), entry.attempt,
+            inputs.decode(), body.decode(), digest.decode(), before.decode(), own.decode(),
+        )  # fmt: skip
+        rows.append(row)
+        before = own
+    return rows
 
 
-def _written(entry: EventEntry, row: standalone.StoredRow) -> Event:
+def _written(entry: EventEntry, row: EventRow) -> Event:
     """What `event_of_stored` reads from the row; the body alone may read back in other types than it was given."""
     return Event(
         row.seq,
-        row.time_utc.decode(),
+        row.time_utc,
         entry.kind,
         entry.key,
         entry.name,
         dict(entry.position),
         entry.attempt,
         tuple(entry.inputs),
-        _read(row.body.decode()),
-        row.record_digest.decode(),
-        row.previous_hash.decode(),
-        row.hash.decode(),
+        _read(row.body),
+        row.record_digest,
+        row.previous_hash,
+        row.hash,
     )
 
 
@@ -387,13 +392,4 @@ def stored_of(row: EventRow) -> standalone.StoredRow:
     """A row with its text as the bytes that are stored."""
     return standalone.StoredRow(
         *(_bytes(value) if isinstance(value, str) else value for value in row)  # type: ignore[arg-type]
-    )
-
-
-def _as_row(row: standalone.StoredRow) -> EventRow:
-    return EventRow(
-        *(
-            value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
-            for value in row  # type: ignore[arg-type]
-        )
     )

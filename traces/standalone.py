@@ -139,24 +139,41 @@ def quoted(text: bytes) -> bytes:
     return written.encode("utf-8", "surrogateescape")
 
 
-def record_digest_of(row: StoredRow) -> bytes:
+def record_digest(body: bytes, inputs: bytes, key: bytes, kind: bytes) -> bytes:
     """Digest of ``{body, inputs, key, kind}``, taken from the stored bytes, so that any changed byte shows."""
-    told = b'{"body":%b,"inputs":%b,"key":%b,"kind":%b}' % (
-        row.body,
-        row.inputs,
-        quoted(row.key),
-        quoted(row.kind),
-    )
+    told = b'{"body":%b,"inputs":%b,"key":%b,"kind":%b}' % (body, inputs, quoted(key), quoted(kind))
     return hashlib.sha256(told).hexdigest().encode()
+
+
+def event_hash(
+    seq: int,
+    time_utc: bytes,
+    attempt: int,
+    name: bytes,
+    position: bytes,
+    digest: bytes,
+    before: bytes,
+) -> bytes:
+    """Digest of the list of everything else that the event says, with a tag for the version of this encoding.
+
+    ``digest`` is that of its record, ``before`` the hash of the event before it.
+    """
+    told = b"[%b,%d,%b,%d,%b,%b,%b,%b]" % (
+        EVENT_TAG, seq, quoted(time_utc), attempt, quoted(name), position, quoted(digest), quoted(before),
+    )  # fmt: skip
+    return hashlib.sha256(told).hexdigest().encode()
+
+
+def record_digest_of(row: StoredRow) -> bytes:
+    """`record_digest` that a row should have."""
+    return record_digest(row.body, row.inputs, row.key, row.kind)
 
 
 def hash_of(row: StoredRow) -> bytes:
-    """Digest of the list of everything else that the event says, with a tag for the version of this encoding."""
-    told = b"[%b,%d,%b,%d,%b,%b,%b,%b]" % (
-        EVENT_TAG, row.seq, quoted(row.time_utc), row.attempt, quoted(row.name),
-        row.position, quoted(row.record_digest), quoted(row.previous_hash),
+    """`event_hash` that a row should have."""
+    return event_hash(
+        row.seq, row.time_utc, row.attempt, row.name, row.position, row.record_digest, row.previous_hash
     )  # fmt: skip
-    return hashlib.sha256(told).hexdigest().encode()
 
 
 def start_of(meta: Sequence[tuple[bytes, bytes]]) -> bytes:
@@ -223,19 +240,32 @@ def sound(
     Raises:
         ChainFaultError: A row does not fit.
     """
+    for batch in _sound_batches(rows, last, expected):
+        yield from batch
+
+
+def _sound_batches(
+    rows: Iterable[tuple[Any, ...]], last: int, expected: bytes | None
+) -> Iterator[Sequence[tuple[Any, ...]]]:
+    """Rows of `sound`, many at a time."""
     words = _QuotedWords()
     for batch in _batches(rows):
         before: bytes = batch[0][10] if expected is None else expected
         if _fit(batch, last, before, words):
-            yield from batch
-            last, expected = batch[-1][0], batch[-1][11]
-            continue
-        for row in batch:
-            if problem := _fault_in_line(row, last, before):
-                raise ChainFaultError(StoredRow(*row), problem)
-            yield row
-            last, expected = row[0], row[11]
-            before = row[11]
+            yield batch
+        else:
+            yield from ([row] for row in _sound_in_line(batch, last, before))
+        last, expected = batch[-1][0], batch[-1][11]
+
+
+def _sound_in_line(
+    batch: Iterable[tuple[Any, ...]], last: int, before: bytes
+) -> Iterator[tuple[Any, ...]]:
+    for row in batch:
+        if problem := _fault_in_line(row, last, before):
+            raise ChainFaultError(StoredRow(*row), problem)
+        yield row
+        last, before = row[0], row[11]
 
 
 def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
@@ -280,7 +310,8 @@ def _fit(batch: Sequence[tuple[Any, ...]], last: int, before: bytes, words: _Quo
 
 def _hash_to(texts: Iterable[bytes], hashes: Sequence[bytes]) -> bool:
     # Compared in one piece, so each must have the length that it should, or a digit could pass from one to the next.
-    told = b"".join([hashlib.sha256(text).digest() for text in texts])
+    sha256 = hashlib.sha256
+    told = b"".join([sha256(text).digest() for text in texts])
     return {*map(len, hashes)} == {64} and told.hex().encode() == b"".join(hashes)
 
 
@@ -295,8 +326,8 @@ def first_fault(rows: Iterable[tuple[Any, ...]], start: bytes) -> tuple[int, byt
     """Walk a chain: number and hash of its last sound event, and what is wrong with the next one, if anything is."""
     last, own = 0, start
     try:
-        for row in sound(rows, 0, start):
-            last, own = row[0], row[11]
+        for batch in _sound_batches(rows, 0, start):
+            last, own = batch[-1][0], batch[-1][11]
     except ChainFaultError as error:
         return last, own, f"event {error.row.seq} {error.problem}"
     return last, own, None

@@ -281,7 +281,7 @@ class Trace:
             if held:
                 self._append_all(held)
             raise
-        return Recorded(record, self._append_all(held)[-1].record_digest)
+        return Recorded(record, self._append_all(held)[-1])
 
     def record(
         self,
@@ -373,7 +373,7 @@ class Trace:
     ) -> None:
         self.close()
 
-    def _append_all(self, entries: Sequence[EventEntry]) -> list[Event]:
+    def _append_all(self, entries: Sequence[EventEntry]) -> list[Digest]:
         with self._guard:
             return self.journal.append_all(entries)
 

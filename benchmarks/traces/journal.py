@@ -3,10 +3,11 @@
     python benchmarks/traces/journal.py                    # a million records; benchmarks/results/traces/journal.json
     python benchmarks/traces/journal.py --records 20000
 
-Appends are durable: a commit is on disk when it returns. Plain SQLite writes the same rows in the same way without
-hashes or canonical JSON; the floor of verification is what fetching and hashing alone take. Rates by the clock depend
-on what else the machine does (the load is stated), so each stands beside the rate by processor time. References are
-from the same kind of measurement on a quiet machine.
+Appends are durable: a commit is on disk when it returns. Plain SQLite writes the same rows in the same way, batch by
+batch in turn with ours, without hashes or canonical JSON: once with an index of keys alone, once with the three indexes
+of a journal, by which steps and records are found. The floor of verification is what fetching and hashing alone take.
+Rates by the clock depend on what else the machine does (the load is stated), so each stands beside the rate by
+processor time. References are from the same kind of measurement on a quiet machine.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -33,6 +34,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.traces.fold import fold  # noqa: E402
 from lakatos.traces.journal import Event, EventEntry, Journal, start_of, step_key  # noqa: E402
 from lakatos.traces.standalone import StoredRow, first_fault  # noqa: E402
+from lakatos.traces.stores.sqlite import _SCHEMA  # noqa: E402
 from lakatos.traces.stores.store import EventRow  # noqa: E402
 
 BATCHES = (1, 10, 100, 1000)
@@ -62,54 +64,95 @@ def entry(number: int) -> EventEntry:
     return EventEntry("drawn", body, key=key, name="score", position=position, inputs=(key, key))
 
 
+class Stopwatch:
+    """Time on the clock and of the processor that goes by within its ``with`` blocks, and what was done in it."""
+
+    def __init__(self) -> None:
+        self.n, self.elapsed, self.used = 0, 0.0, 0.0
+
+    def __enter__(self) -> Self:
+        self._begun = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.elapsed += time.perf_counter() - self._begun[0]
+        self.used += time.process_time() - self._begun[1]
+
+    def rates(self) -> dict[str, float]:
+        """Events a second by the clock and by processor time."""
+        return {
+            "n": self.n,
+            "a_second": round(self.n / self.elapsed),
+            "a_processor_second": round(self.n / max(self.used, 1e-9)),
+        }
+
+
 def timed(work: Callable[[], int]) -> dict[str, float]:
     """Events a second by the clock and by processor time."""
-    begun, busy = time.perf_counter(), time.process_time()
-    n = work()
-    elapsed, used = time.perf_counter() - begun, time.process_time() - busy
-    return {
-        "n": n,
-        "a_second": round(n / elapsed),
-        "a_processor_second": round(n / max(used, 1e-9)),
-    }
+    watch = Stopwatch()
+    with watch:
+        watch.n = work()
+    return watch.rates()
 
 
-def append(folder: Path, batch: int) -> dict[str, float]:
-    """Appends to a journal, ``batch`` in a commit."""
-    with Journal.create(folder / f"batch-{batch}.sqlite", {"seed": 1}) as journal:
+def plain_sqlite(path: Path, indexes: Sequence[str]) -> sqlite3.Connection:
+    """A table for the same rows, without triggers or types."""
+    sql = sqlite3.connect(path, isolation_level=None)
+    sql.execute("PRAGMA journal_mode = WAL")
+    sql.execute("PRAGMA synchronous = FULL")
+    sql.execute(
+        "CREATE TABLE event (seq INTEGER PRIMARY KEY, " + ", ".join(EventRow._fields[1:]) + ")"
+    )
+    for index in indexes:
+        sql.execute(index)
+    return sql
 
-        def work() -> int:
-            n, until = 0, time.perf_counter() + SECONDS
-            while time.perf_counter() < until:
-                journal.append_all([entry(number) for number in range(n, n + batch)])
-                n += batch
-            return n
 
-        return timed(work)
+def append(folder: Path, batch: int, rows: Sequence[EventRow]) -> dict[str, Any]:
+    """Appends of ours and of plain SQLite in turn, ``batch`` in a commit, and how ours compares.
 
+    What is appended is made beforehand on both sides: entries here, rows there.
+    """
+    keys = ["CREATE INDEX event_key ON event (key)"]
+    indexes = [text for text in _SCHEMA if "INDEX" in text]
+    watches = {name: Stopwatch() for name in ("ours", "plain", "plain_with_our_indexes")}
+    with (
+        Journal.create(folder / f"batch-{batch}.sqlite", {"seed": 1}) as journal,
+        closing(plain_sqlite(folder / f"plain-{batch}.sqlite", keys)) as plain,
+        closing(plain_sqlite(folder / f"indexes-{batch}.sqlite", indexes)) as indexed,
+    ):
 
-def append_plainly(folder: Path, batch: int, rows: list[EventRow]) -> dict[str, float]:
-    """The same rows, written by SQLite alone."""
-    with closing(sqlite3.connect(folder / f"plain-{batch}.sqlite", isolation_level=None)) as sql:
-        sql.execute("PRAGMA journal_mode = WAL")
-        sql.execute("PRAGMA synchronous = FULL")
-        sql.execute(
-            "CREATE TABLE event (seq INTEGER PRIMARY KEY, " + ", ".join(EventRow._fields[1:]) + ") "
-        )
-        sql.execute("CREATE INDEX event_key ON event (key)")
+        def ours(entries: list[EventEntry], _: list[tuple[Any, ...]]) -> None:
+            journal.append_all(entries)
 
-        def work() -> int:
-            n, until = 0, time.perf_counter() + SECONDS
-            while time.perf_counter() < until:
+        def by(sql: sqlite3.Connection) -> Callable[..., None]:
+            def write(_: list[EventEntry], told: list[tuple[Any, ...]]) -> None:
                 sql.execute("BEGIN")
-                sql.executemany(
-                    INSERT, ((n + k + 1, *rows[(n + k) % len(rows)][1:]) for k in range(batch))
-                )
+                sql.executemany(INSERT, told)
                 sql.execute("COMMIT")
-                n += batch
-            return n
 
-        return timed(work)
+            return write
+
+        ways = dict(zip(watches, (ours, by(plain), by(indexed)), strict=True))
+        n = 0
+        while min(watch.elapsed for watch in watches.values()) < SECONDS:
+            entries = [entry(number) for number in range(n, n + batch)]
+            # Keys and digests of their own, as unevenly spread as those of the journal.
+            told = [
+                (n + k + 1, *row[1:3], item.key, *row[4:9], item.key[::-1], *row[10:])
+                for k, item in enumerate(entries)
+                for row in (rows[(n + k) % len(rows)],)
+            ]
+            for name, write in ways.items():
+                with watches[name] as watch:
+                    write(entries, told)
+                watch.n += batch
+            n += batch
+    found: dict[str, Any] = {name: watch.rates() for name, watch in watches.items()}
+    for name in ("plain", "plain_with_our_indexes"):
+        for unit in ("a_second", "a_processor_second"):
+            found[f"of_{name}_{unit}"] = round(found["ours"][unit] / found[name][unit], 3)
+    return found
 
 
 def fill(path: Path, n: int) -> None:
@@ -226,10 +269,7 @@ def main() -> None:
             "reference_a_second": REFERENCE,
         }
         measurements: dict[str, Callable[[], Any]] = {
-            "append": lambda: {str(batch): append(base, batch) for batch in BATCHES},
-            "plain_sqlite": lambda: {
-                str(batch): append_plainly(base, batch, rows) for batch in BATCHES
-            },
+            "append": lambda: {str(batch): append(base, batch, rows) for batch in BATCHES},
             f"fold_{n_small}": lambda: apart(lambda: folded(small)),
             f"verify_{n_small}": lambda: apart(lambda: verified(small)),
             f"floor_{n_small}": lambda: apart(lambda: floor(small)),

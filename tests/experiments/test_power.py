@@ -1,9 +1,12 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
+from lakatos.experiments import power
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import ShapeError
 from lakatos.experiments.power import (
@@ -44,6 +47,44 @@ class TestRecoveryPower:
         )
         for pair, exact in (((0, 1), exact_power(p, q, n)), ((1, 0), exact_power(q, p, n))):
             assert abs(table.power[pair] - exact) < 4 * np.sqrt(exact * (1 - exact) / 4000)
+
+    def test_people_are_simulated_in_blocks_with_the_same_answers(self, monkeypatch):
+        rng = np.random.default_rng(3)
+        theories = [rng.dirichlet([1, 1], size=(8, 12)) for _ in range(3)]
+
+        def found():
+            return recovery_power(theories, 2, 30, np.random.default_rng(4), n_simulations=20)
+
+        whole = found()
+        monkeypatch.setattr(power, "MOST_AT_ONCE", 24 * 7)
+        in_blocks = found()
+        assert np.array_equal(whole.n_recovered, in_blocks.n_recovered)
+        assert in_blocks.effect == pytest.approx(whole.effect, rel=1e-12, nan_ok=True)
+
+    def test_memory_does_not_grow_with_the_sample(self, monkeypatch):
+        theories = [np.full((4, 500, 2), 0.5), np.tile([0.4, 0.6], (4, 500, 1))]
+        monkeypatch.setattr(power, "MOST_AT_ONCE", 2**15)
+        tracemalloc.start()
+        try:
+            recovery_power(theories, 1, 100, np.random.default_rng(5), n_simulations=20)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        counts = 2000 * 500 * 2 * 8
+        assert peak < counts / 4
+
+    @pytest.mark.statistical
+    def test_samples_too_large_to_simulate_are_drawn_again(self, monkeypatch):
+        monkeypatch.setattr(power, "MOST_SIMULATED", 2 * 20_000)
+        table = recovery_power(
+            [single(0.5), single(0.7)], 1, 20, np.random.default_rng(6), n_simulations=4000
+        )
+        for pair, p, q in (((0, 1), 0.5, 0.7), ((1, 0), 0.7, 0.5)):
+            exact = exact_power(p, q, 20)
+            # The share of yes among the 20,000 is off by chance, and power with it.
+            slope = abs(exact_power(p + 0.01, q, 20) - exact) / 0.01
+            off = np.hypot(np.sqrt(exact * (1 - exact) / 4000), slope * np.sqrt(0.25 / 20_000))
+            assert abs(table.power[pair] - exact) < 4 * off
 
     @pytest.mark.statistical
     def test_pooled_power_agrees_with_enumeration(self):

@@ -12,6 +12,9 @@ from lakatos.theories.errors import (
     TheoryShapeError,
     TheorySourceError,
 )
+from lakatos.theories.families import FAMILIES
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.running import sequence
 from lakatos.theories.running.behave import behave
 from lakatos.theories.running.sequence import (
     expected,
@@ -21,6 +24,7 @@ from lakatos.theories.running.sequence import (
     simulate,
 )
 from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.sandbox.session import SequenceStep
 from lakatos.theories.scoring.score import log_predictive
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import TheoryProgram, read_program
@@ -165,6 +169,39 @@ def test_experiments_walked_together_are_walked_as_each_alone(sandbox, n_draws):
     np.testing.assert_allclose(
         likelihood, np.concatenate([item.log_likelihood for item in each], axis=1), rtol=1e-12
     )
+
+
+def test_a_theory_of_the_grammar_is_walked_in_few_questions_with_the_same_answers(
+    sandbox, monkeypatch
+):
+    theory = read_program(FAMILIES["learning"].program("forgetting"))
+    stimuli = BANDIT.candidates({"task": "reversal", "n_steps": 30}, np.random.default_rng(2), 30)
+    with Laboratory(BANDIT, 1) as laboratory:
+        (trials,) = laboratory.simulate([theory], stimuli, 8, np.random.default_rng(3))
+    population = theory.population(16)
+    with sandbox.open_session(theory.program.source, [], n_options=2) as stepwise:
+        one_by_one = follow_all(stepwise, BANDIT, population, [trials])[0]
+        assert not stepwise.takes_walks
+    for most in (2**21, 7 * 16 * 8 * 2):  # all steps at once, and seven at a time
+        monkeypatch.setattr(sequence, "MOST_TOLD", most)
+        with sandbox.open_session(
+            "def choose(parameters, trials, xp): pass", [], n_options=2, lint=False
+        ) as held:
+            held.hold(theory.program.source)
+            together = follow_all(held, BANDIT, population, [trials])[0]
+            likelihood = log_likelihood_of_all(held, BANDIT, population, [trials])
+        assert np.array_equal(together.probabilities, one_by_one.probabilities)
+        assert np.array_equal(together.log_likelihood, one_by_one.log_likelihood)
+        assert np.array_equal(likelihood, one_by_one.log_likelihood)
+
+
+def test_a_theory_that_may_be_anybodys_is_never_told_several_steps_at_once(sandbox):
+    seen = {"available": np.ones((1, 2))}
+    steps = [SequenceStep(seen, {}, None, {})] * 2
+    with sandbox.open_session(RESCORLA_WAGNER, [], n_options=2) as session:
+        session.begin({"rate": np.array([0.2]), "sensitivity": np.array([3.0])})
+        with pytest.raises(ValueError, match="several steps at once"):
+            session.steps(steps)
 
 
 def test_counts_without_an_order_are_refused(sandbox):

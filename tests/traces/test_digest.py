@@ -31,6 +31,21 @@ def test_canonical_json_of_what_was_read_is_the_same_text(value):
     assert canonical_json(json.loads(written)) == written
 
 
+@given(values)
+def test_canonical_json_is_what_the_public_encoder_writes(value):
+    told = json.dumps(
+        value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+    )
+    assert canonical_json(value).decode() == told
+
+
+def test_a_value_that_holds_itself_is_refused():
+    value = {}
+    value["itself"] = [value]
+    with pytest.raises(RecordError, match="nested too deeply"):
+        canonical_json(value)
+
+
 @given(st.dictionaries(text, values, max_size=5))
 def test_order_of_keys_does_not_matter(value):
     assert digest_of(value) == digest_of(dict(reversed(value.items())))

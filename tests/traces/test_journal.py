@@ -76,8 +76,11 @@ def test_events_of_one_commit_are_chained_like_any_others(journal):
     before = write(journal, 0)
     together = journal.append_all([entry(1, INTENT), entry(1), entry(2)])
     after = write(journal, 3)
-    assert list(journal.events()) == [before, *together, after]
-    assert [event.seq for event in together] == [2, 3, 4]
+    events = list(journal.events())
+    assert (events[0], events[-1]) == (before, after)
+    assert [event.seq for event in events] == [1, 2, 3, 4, 5]
+    assert [event.record_digest for event in events[1:4]] == together
+    assert all(later.previous_hash == earlier.hash for earlier, later in pairwise(events))
     assert journal.append_all([]) == []
 
 

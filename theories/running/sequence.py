@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials
-from lakatos.theories.sandbox.session import TheorySession
+from lakatos.theories.sandbox.session import SequenceStep, TheorySession
 
 Array = NDArray[np.float64]
 AnyArray = NDArray[Any]
 TINY = 1e-12
 """Smallest probability taken at face value, so that one impossible answer costs 27.6 nats, not infinity."""
+MOST_TOLD = 2**21
+"""Probabilities that a theory is asked for at once, where it may be told several steps."""
 MOST_TOGETHER = 2**14
 """Draws times people walked together: more of them no longer fit the processor's cache."""
 
@@ -250,15 +253,27 @@ def _walk(
         n_options)``.
     """
     session.begin(parameters)
+    n_people, n_steps = table.trial.shape
+    n_at_once = 1
+    if session.takes_walks:
+        n_cells = _n_draws(parameters) * n_people * table.n_options
+        n_at_once = max(1, MOST_TOLD // max(n_cells, 1))
+    asked = _steps(domain, table)
+    for first in range(0, n_steps, n_at_once):
+        steps = list(islice(asked, n_at_once))
+        for step, p in enumerate(session.steps(steps), start=first):
+            row = table.trial[:, step]
+            yield row, row >= 0, p
+
+
+def _steps(domain: Domain, table: _SequenceTable) -> Iterator[SequenceStep]:
+    """What people saw at each step of their sequences, and what they had answered and been told before."""
     response: NDArray[np.int64] | None = None
     before: dict[str, Array] = {}
     for step in range(table.trial.shape[1]):
-        row = table.trial[:, step]
-        arrays = _at(table.stimuli, np.maximum(row, 0))
-        p = session.step(
-            *_split(domain.shown(arrays, before), arrays), response=response, feedback=before
-        )
-        yield row, row >= 0, p
+        arrays = _at(table.stimuli, np.maximum(table.trial[:, step], 0))
+        alike, by_draw = _split(domain.shown(arrays, before), arrays)
+        yield SequenceStep(alike, by_draw, response, before)
         response = table.response[None, :, step]
         before = {name: column[None, :, step] for name, column in table.feedback.items()}
 

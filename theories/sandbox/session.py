@@ -51,6 +51,34 @@ class _Kept:
     """``(n_trials, n_options)`` for each set of stimuli."""
 
 
+@dataclass(frozen=True)
+class SequenceStep:
+    """What people see at one step of their sequences, and what followed the step before."""
+
+    trials: Mapping[str, NDArray[Any]]
+    """What each person sees now, first axis ``n_sequences``."""
+    by_draw: Mapping[str, NDArray[Any]]
+    """Further arrays of what is seen, ``(n_draws or 1, n_sequences, ...)``."""
+    response: NDArray[Any] | None
+    """``(n_draws or 1, n_sequences)`` option chosen at the step before; None at the first step."""
+    feedback: Mapping[str, NDArray[Any]]
+    """``(n_draws or 1, n_sequences)`` what followed that response."""
+
+    def arrays(self, n_options: int) -> dict[str, dict[str, NDArray[Any]]]:
+        """Everything as named arrays, options as ones among zeros."""
+        chosen = {} if self.response is None else {"response": one_hot(self.response, n_options)}
+        parts = {
+            "trials": self.trials,
+            "by_draw": self.by_draw,
+            "response": chosen,
+            "feedback": self.feedback,
+        }
+        return {
+            name: {key: np.asarray(array) for key, array in own.items()}
+            for name, own in parts.items()
+        }
+
+
 class TheorySession:
     """One theory on one body of stimuli, for repeated calls. Made by `Sandbox.open_session`; close it after use.
 
@@ -79,6 +107,8 @@ class TheorySession:
         self._step, self._paired = 0, False
         self._together: dict[bool, bool] = {}
         """Whether walks took all draws at once, paired and not, as far as they have shown."""
+        self.takes_walks = False
+        """Whether several steps of a walk may be told at once; see `steps`."""
         self._n_calls = 0
         self._kept: _Kept | None = None
         self._open()
@@ -114,7 +144,7 @@ class TheorySession:
             raise TheoryResourceError(
                 f"the source is longer than {self._limits.source_bytes} bytes; shorten it."
             )
-        self._source, self.broadcasts = source, True
+        self._source, self.broadcasts, self.takes_walks = source, True, True
         self._together = {False: True, True: True}
         with self._lock:
             self._ask({"source": source}, b"", [])
@@ -217,10 +247,7 @@ class TheorySession:
         A theory learns of a response only here, after it has predicted it.
 
         Args:
-            trials: What each person sees now, first axis ``n_sequences``.
-            by_draw: Further arrays of what is seen, ``(n_draws or 1, n_sequences, ...)``.
-            response: ``(n_draws or 1, n_sequences)`` option chosen at the step before; None at the first step.
-            feedback: ``(n_draws or 1, n_sequences)`` what followed that response.
+            trials, by_draw, response, feedback: See `SequenceStep`.
 
         Returns:
             ``(n_draws, n_sequences, n_options)`` probabilities.
@@ -228,32 +255,42 @@ class TheorySession:
         Raises:
             TheoryError: As `Sandbox.probabilities`.
         """
+        return self.steps([SequenceStep(trials, by_draw, response, feedback)])[0]
+
+    def steps(self, asked: Sequence[SequenceStep]) -> list[Array]:
+        """Several steps in one question, as `step` answers them one by one.
+
+        The theory's process then holds answers of people before it has predicted them. So more than one step is for
+        what `hold` is for, theories of one hand, whose code is known to take every step by itself.
+
+        Raises:
+            ValueError: Several steps, of a theory that may be anybody's.
+            TheoryError: As `Sandbox.probabilities`.
+        """
+        if len(asked) > 1 and not self.takes_walks:
+            raise ValueError("only theories that `hold` was given are told several steps at once")
         n_draws = 1 if self._paired else len(next(iter(self._walking.values())))
-        n_sequences = len(next(iter(trials.values())))
-        chosen = (
-            {} if response is None else {"response": np.eye(self._n_options)[np.asarray(response)]}
-        )
-        parts = {"trials": trials, "by_draw": by_draw, "response": chosen, "feedback": feedback}
-        prepared = {
-            name: {key: np.asarray(array) for key, array in own.items()}
-            for name, own in parts.items()
-        }
-        answer = np.empty((n_draws, n_sequences, self._n_options))
-        if answer.nbytes > self._limits.output_bytes:
+        n_sequences = len(next(iter(asked[0].trials.values())))
+        prepared = [item.arrays(self._n_options) for item in asked]
+        answers = [np.empty((n_draws, n_sequences, self._n_options)) for _ in asked]
+        n_bytes = sum(answer.nbytes for answer in answers)
+        if n_bytes > self._limits.output_bytes:
             raise TheoryResourceError(
-                f"{n_draws} draws on {n_sequences} sequences give {answer.nbytes} bytes of probabilities, more than "
+                f"{n_draws} draws on {n_sequences} sequences give {n_bytes} bytes of probabilities, more than "
                 f"`Limits.output_bytes` = {self._limits.output_bytes}. Ask for fewer draws at once."
             )
-        header = {"step": {name: wire.describe(own) for name, own in prepared.items()}}
-        payload = b"".join(wire.payload_of(own) for own in prepared.values())
+        described = [
+            {name: wire.describe(own) for name, own in parts.items()} for parts in prepared
+        ]
+        payload = b"".join(wire.payload_of(own) for parts in prepared for own in parts.values())
         walking = {} if self._paired else self._walking
         said = self._ask_probabilities(
-            header, payload, [answer], walking, self._step, ("step", "sequence")
+            {"steps": described}, payload, answers, walking, self._step, ("step", "sequence")
         )
-        self._step += 1
+        self._step += len(asked)
         if said.get("broadcasts") is False or len(next(iter(self._walking.values()))) > 1:
             self._together[self._paired] = said.get("broadcasts") is not False
-        return answer
+        return answers
 
     def close(self) -> None:
         """End the process that holds the theory."""
@@ -415,6 +452,11 @@ def _normalise(answer: Array) -> bool:
     if least != 1 or most != 1:
         answer /= total[..., None]
     return True
+
+
+def one_hot(options: NDArray[Any], n_options: int) -> Array:
+    """``(..., n_options)`` 1 for the option chosen, 0 for the others."""
+    return np.eye(n_options)[np.asarray(options)]
 
 
 def _draws(parameters: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:

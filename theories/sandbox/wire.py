@@ -69,10 +69,12 @@ def arrays_from(
 
 
 def parts_from(
-    description: Mapping[str, Sequence[tuple[str, str, Sequence[int]]]], payload: memoryview
+    description: Mapping[str, Sequence[tuple[str, str, Sequence[int]]]],
+    payload: memoryview,
+    start: int = 0,
 ) -> tuple[dict[str, dict[str, AnyArray]], int]:
     """Several named sets of arrays from one payload; see `arrays_from`."""
-    parts, start = {}, 0
+    parts = {}
     for name, own in description.items():
         parts[name], start = arrays_from(own, payload, start)
     return parts, start

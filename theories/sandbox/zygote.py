@@ -235,10 +235,12 @@ def serve(sent: memoryview, room: memoryview) -> None:
                 ]
                 write_answer({})
                 continue
-            if "step" in header:
-                parts, _ = wire.parts_from(header["step"], payload)
+            if "steps" in header:
                 assert walk is not None
-                answers = [walk.step(**parts)]
+                answers, start = [], 0
+                for description in header["steps"]:
+                    parts, start = wire.parts_from(description, payload, start)
+                    answers.append(walk.step(**parts))
                 write_answer(
                     {"broadcasts": walk.broadcasts, "second": seconds(answers)}, answers, room=room
                 )
