@@ -249,12 +249,12 @@ def _learn(
     """Draw people in batches, each from what the batches before showed, and learn the regression from all of them."""
     taught = [name for name, prior in shared.items() if not prior.idle]
     low, high = _ends({name: shared[name] for name in taught})
-    found = _as_regression({name: shared[name] for name in taught}, free.shape[1])
+    found = as_regression({name: shared[name] for name in taught}, free.shape[1])
     n_each = fitting_draws(view.theory, trials, FITTING_DRAWS)
     rng = np.random.default_rng(int(view.theory.digest[:16], 16))
     latents, log_p, drawn_from = [], [], []
     for _ in range(N_BATCHES):
-        center, spread = _over_everybody(found, z)
+        center, spread = over_everybody(found, z)
         drawn_from.append((center, spread))
         ahead = dict(shared) | {
             name: shared[name].narrowed(
@@ -288,25 +288,20 @@ def _told(
     """What was learned, with intervals, and what it is worth for people who taught nothing."""
     taught = [name for name, prior in shared.items() if not prior.idle]
     errors = effect_errors(people, found, free, prior_sd)
-    none = np.zeros_like(free)
-    plain = CenterRegression(found.center, np.zeros_like(found.effects), found.log_spread)
-    without = predicted_by_others(
-        people, learn_regression(people, plain, none, prior_sd), none, prior_sd
-    )
+    without = predicted_without(people, found, prior_sd)
     by_all = predicted_by_others(people, found, free, prior_sd)
     effects = []
     for j, name in enumerate(taught):
         if not free[j].any():
             continue
         alone = free & (np.arange(len(taught)) == j)[:, None]
-        begun = CenterRegression(
-            found.center, np.where(alone, found.effects, 0.0), found.log_spread
-        )
-        own = learn_regression(people, begun, alone, prior_sd) if len(taught) > 1 else found
-        gain = advantage(predicted_by_others(people, own, alone, prior_sd) - without, n_choices)
+        gain = advantage(predicted_alone(people, found, alone, prior_sd) - without, n_choices)
         effects += [
             LearnedEffect(
-                name, column, ScoreEstimate(float(found.effects[j, k]), float(errors[j, k])), gain
+                name,
+                column,
+                ScoreEstimate(float(found.effects[j, k]), float(errors[j, k])),
+                gain,
             )
             for k, column in enumerate(attribute.names)
         ]
@@ -331,6 +326,20 @@ def _told(
     )
 
 
+def predicted_without(people: PeopleOnDraws, found: CenterRegression, prior_sd: float) -> Array:
+    """`predicted_by_others` with one population for all, learned without effects."""
+    return predicted_alone(people, found, np.zeros(found.effects.shape, dtype=bool), prior_sd)
+
+
+def predicted_alone(
+    people: PeopleOnDraws, found: CenterRegression, alone: Bools, prior_sd: float
+) -> Array:
+    """`predicted_by_others` with some effects of a regression, which is learned anew with these alone."""
+    begun = CenterRegression(found.center, np.where(alone, found.effects, 0.0), found.log_spread)
+    own = learn_regression(people, begun, alone, prior_sd)
+    return predicted_by_others(people, own, alone, prior_sd)
+
+
 def predicted_by_others(
     people: PeopleOnDraws, found: CenterRegression, free: Bools, prior_sd: float
 ) -> Array:
@@ -352,7 +361,7 @@ def _ends(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
     return limits[:, 0], limits[:, 1]
 
 
-def _as_regression(priors: Mapping[str, Prior], n_columns: int) -> CenterRegression:
+def as_regression(priors: Mapping[str, Prior], n_columns: int) -> CenterRegression:
     """Populations without effects, in widths of their ranges."""
     low, high = _ends(priors)
     center = np.array([prior.center for prior in priors.values()])
@@ -366,7 +375,7 @@ def _as_regression(priors: Mapping[str, Prior], n_columns: int) -> CenterRegress
     )
 
 
-def _over_everybody(found: CenterRegression, z: Array) -> tuple[Array, Array]:
+def over_everybody(found: CenterRegression, z: Array) -> tuple[Array, Array]:
     """Center and spread of a normal that is as wide as all people together, and a little wider."""
     centers = found.centers_of(z)
     spread = np.sqrt(np.exp(2 * found.log_spread) + centers.var(axis=1))

@@ -52,7 +52,7 @@ from lakatos.flows.run.source import archive_reader, hidden_theory
 from lakatos.flows.run.state import RunState
 from lakatos.theories.account import at_limit
 from lakatos.theories.prior import Prior
-from lakatos.theories.record import GroupsCompared
+from lakatos.theories.record import EffectsLearned, GroupsCompared
 from lakatos.theories.scoreboard import prequential_advantage
 from lakatos.theories.scoring.score import UNKNOWN, ScoreEstimate, is_tie
 from lakatos.theories.verdicts.conclude import in_new_names
@@ -130,6 +130,7 @@ def render(reading: RunReading) -> str:
         "by_experiment": leader_by_experiment(reading),
         "company": company,
         "groups": _groups(reading.state),
+        "effects": _effects(reading.state),
         "complete": {line.theory: line for line in company.theories} if company else {},
         "experiments": [
             experiment_facts(reading, figures, name) for name in reading.state.experiments.designs
@@ -150,6 +151,14 @@ def _groups(state: RunState) -> GroupsCompared | None:
     if state.theories.groups is None:
         return None
     found = state.theories.groups.record
+    return found.model_copy(update={"text": in_new_names(state.theories, found.text)})
+
+
+def _effects(state: RunState) -> EffectsLearned | None:
+    """Effects of what is known of people, told in the names that theories have since."""
+    if state.theories.effects is None:
+        return None
+    found = state.theories.effects.record
     return found.model_copy(update={"text": in_new_names(state.theories, found.text)})
 
 

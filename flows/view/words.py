@@ -61,7 +61,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
               "budget_raised"),
     "erasure": ("tombstone", "person_withdrawn"),
     "verdict": ("campaign_started", "cycle_closed", "concluded", "confirmation_finished", "exclusion_sensitivity",
-                "groups_compared",
+                "groups_compared", "effects_learned",
                 "truth_compared", "fold_finished"),
 }  # fmt: skip
 """What kinds of records are about, for their colour."""

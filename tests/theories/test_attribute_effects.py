@@ -59,6 +59,7 @@ def test_effects_lie_in_their_intervals_as_often_as_they_should() -> None:
     assert np.mean(values) == pytest.approx(truth, abs=3 * np.std(values) / np.sqrt(n_studies))
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_an_effect_pays_for_people_left_out_only_where_there_is_one() -> None:
     n_studies, n_shown = 15, {0.0: 0, 0.2: 0}
