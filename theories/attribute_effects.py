@@ -430,7 +430,27 @@ def _in_words(theory: TheoryWithEffects, effect: LearnedEffect) -> str:
     meaning = theory.form.priors[name].meaning
     named = f"{name} ({meaning})" if meaning else name
     if theory.attribute.is_number:
-        side = "rises" if effect.estimate.value > 0 else "falls"
-        return f"{named} {side} with {by}: median {told}."
-    side = "higher" if effect.estimate.value > 0 else "lower"
-    return f"{named} is {side} where {by} is {effect.column}: median {told}."
+        changes = f"{'rises' if effect.estimate.value > 0 else 'falls'} with {by}"
+    else:
+        side = "higher" if effect.estimate.value > 0 else "lower"
+        changes = f"is {side} where {by} is {effect.column}"
+    return f"{named} {changes}: median {told}.{_clauses_in_words(theory, name)}"
+
+
+def _clauses_in_words(theory: TheoryWithEffects, parameter: str) -> str:
+    """What the theory says of people where the attribute is told, where that differs; empty where it does not."""
+    told: dict[str, str] = {}
+    for label, people in theory.shown.items():
+        clauses = theory.form.account(people).clauses
+        own = [
+            clause.text
+            for clause in clauses
+            if clause.wording.by == parameter or f"{{{parameter}" in clause.wording.says
+        ]
+        if own:
+            told[label] = own[0]
+    if len(set(told.values())) < 2:
+        return ""
+    by = theory.attribute.by
+    parts = [f"where {by} is {label}, people {text}" for label, text in told.items()]
+    return f" In words: {'; '.join(parts)}."

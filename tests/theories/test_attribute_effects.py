@@ -8,14 +8,22 @@ from numpy.typing import NDArray
 from scipy.stats import binom, norm, truncnorm
 
 from lakatos.experiments.errors import TrialsError
-from lakatos.theories.attribute_effects import columns_of, predicted_by_others
+from lakatos.theories.attribute_effects import (
+    LearnedEffect,
+    TheoryWithEffects,
+    columns_of,
+    predicted_by_others,
+    said_of_effects,
+)
+from lakatos.theories.families import FAMILIES
 from lakatos.theories.fitting.effects import (
     CenterRegression,
     PeopleOnDraws,
     effect_errors,
     learn_regression,
 )
-from lakatos.theories.scoring.score import advantage
+from lakatos.theories.scoring.score import ScoreEstimate, UnitScores, advantage
+from lakatos.theories.theory import read_program
 
 N_PEOPLE, N_TRIALS, N_DRAWS = 80, 20, 256
 FREE = np.array([[True], [True]])
@@ -135,3 +143,31 @@ def test_groups_have_a_column_each_but_the_first() -> None:
 def test_what_can_have_no_effect_is_refused(labels: list[str], refused: str) -> None:
     with pytest.raises(TrialsError, match=refused):
         columns_of([np.array(labels)], "age")
+
+
+def test_the_theory_s_own_clause_is_told_at_both_ends_where_it_differs() -> None:
+    form = read_program(FAMILIES["learning"].program("perseveration"))
+    ends = {
+        label: {
+            name: prior.narrowed(center if name == "stickiness" else 0.5, 0.1)
+            for name, prior in form.priors.items()
+        }
+        for label, center in (("10", -1.0), ("20", 1.0))
+    }
+    nothing = UnitScores(np.zeros(2), np.ones(2))
+    effect = LearnedEffect("stickiness", "age", ScoreEstimate(0.2, 0.01), ScoreEstimate(0.1, 0.01))
+    found = TheoryWithEffects(
+        form,
+        columns_of([np.array([str(age) for age in range(5, 25)])], "age"),
+        ends["10"],
+        ends,
+        (effect,),
+        nothing,
+        nothing,
+        ScoreEstimate(0.1, 0.01),
+    )
+    said = said_of_effects({"Perseveration": found})
+    assert "its numbers depend on age, which predicts other people better" in said
+    assert "rises with age: median -1 where age is 10, 1 where age is 20." in said
+    assert "In words: where age is 10, people" in said
+    assert "; where age is 20, people" in said
