@@ -24,6 +24,10 @@ FEWEST, MOST = 2, 200
 """Outcomes of a grid."""
 MOST_LOST = 0.05
 """Share of the variance of answers that a grid may hide before it is called too coarse."""
+FEWEST_HEAPED = 40
+"""Answers of whose last digits anything is said."""
+ROUND_STEPS = tuple(base * 10.0**power for power in range(-6, 7) for base in (1, 5))
+"""Whose multiples are round numbers."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,47 @@ class AnswerScale:
             f"which are no outcome; outcomes hide {lost:.1%} of the variance of the others"
         )
         return words + (": the grid is too coarse for them." if lost > MOST_LOST else ".")
+
+
+def heaping_in_words(numbers: Sequence[float]) -> str:
+    """Whether more answers are round numbers than a smooth distribution could have; empty where they are not.
+
+    A step is a round number (1, 5, 10, 50, ...) that fits 5 to 100 times into the answers' range. If answers were
+    smooth, their last digits would be even: of whole numbers a tenth would be multiples of ten.
+
+    Args:
+        numbers: Answers, written as people gave them.
+
+    References:
+        Roberts & Brewer (2001), Journal of Applied Statistics 28, 887-896 (measures and tests of heaping).
+    """
+    values = np.asarray(numbers, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    if len(values) < FEWEST_HEAPED or np.ptp(values) <= 0:
+        return ""
+    finest, found, excess = _resolution(values), "", 0.0
+    for step in ROUND_STEPS:
+        if not 5 <= np.ptp(values) / step <= 100 or step < 1.5 * finest:
+            continue
+        share = float((np.abs(values / step - np.round(values / step)) < 1e-6).mean())
+        expected = finest / step
+        error = np.sqrt(expected * (1 - expected) / len(values))
+        if share > max(2 * expected, expected + 5 * error) and share - expected > excess:
+            excess = share - expected
+            found = (
+                f"{share:.0%} of {len(values):,} answers are multiples of {step:g}, where {expected:.0%} would be if "
+                "nobody rounded; theories may have a part for that (`heaped`)"
+            )
+    return found
+
+
+def _resolution(values: Array) -> float:
+    """The finest decimal place that answers use, as a number such as 1 or 0.1."""
+    for power in range(6, -7, -1):
+        unit = 10.0**power
+        if (np.abs(values / unit - np.round(values / unit)) < 1e-6).all():
+            return unit
+    return 1e-6
 
 
 def scale_of(domain: Domain) -> AnswerScale | None:

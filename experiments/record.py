@@ -96,7 +96,8 @@ class DesignChosen(Record):
     weighed: tuple[ProposalWeighed, ...] = ()
     """What language models proposed, each beside what the search finds without it."""
     groups: str = ""
-    """Where groups of people are to be compared: by simulation, how often that would show a difference, in words."""
+    """Where groups of people are to be compared, or effects of what is known of them to be learned: by simulation, how
+    often that would show a difference, in words."""
 
 
 class PeopleRecruited(Record):

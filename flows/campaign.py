@@ -24,6 +24,7 @@ from lakatos.flows.stages.judging.seats import seat_judges
 from lakatos.flows.stages.revise import seed_pool
 from lakatos.flows.stages.verdict.conclude import conclude, open_sealed
 from lakatos.flows.stages.verdict.confirm import confirm
+from lakatos.flows.stages.verdict.effects import learn_effects_of_people
 from lakatos.flows.stages.verdict.groups import compare_by_group
 from lakatos.flows.stages.verdict.sensitivity import compare_exclusions
 from lakatos.theories.scoring.score import telling
@@ -71,6 +72,7 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
         return confirmed
     await compare_exclusions(run)
     await compare_by_group(run)
+    await learn_effects_of_people(run)
     await open_sealed(run)
     for fold in range(settings.validation.folds):
         await run_fold(run, fold)

@@ -191,6 +191,57 @@ class GroupsCompared(Record):
     text: str
 
 
+class ParameterEffect(Record):
+    """How one parameter of a theory depends on what is known of people."""
+
+    kind: Literal["parameter_effect"] = "parameter_effect"
+    version: Literal[1] = 1
+    parameter: str
+    column: str
+    """The attribute, or the group whose effect it is."""
+    effect: float
+    """Share of the parameter's range, on the scale of its prior, for a standard deviation of the attribute."""
+    interval: tuple[float, float]
+    """Of 95%, corrected for the number of effects."""
+    gain: float
+    """Of the effects on this parameter alone, for people who taught nothing, nats per choice."""
+    gain_interval: tuple[float, float]
+    shown: bool
+    """Whether both intervals exclude 0, the second upwards."""
+    medians: dict[str, float]
+    """Median person, by group or by the attribute one standard deviation below its mean and above."""
+
+
+class TheoryEffects(Record):
+    """One theory, all of whose numbers may depend on what is known of people."""
+
+    kind: Literal["theory_effects"] = "theory_effects"
+    version: Literal[1] = 1
+    theory: Digest
+    score: float
+    """Of people, predicted by others with effects, nats per choice."""
+    interval: tuple[float, float]
+    gain: float
+    """Of all effects together over one population for all, nats per choice."""
+    gain_interval: tuple[float, float]
+    effects: tuple[ParameterEffect, ...]
+
+
+class EffectsLearned(Record):
+    """Whether the numbers of the leading theories depend on what is known of people."""
+
+    kind: Literal["effects_learned"] = "effects_learned"
+    version: Literal[1] = 1
+    by: str
+    """What is known of people."""
+    n_people: int
+    """Of whom it is known."""
+    prior_sd: float
+    """Standard deviation of each effect's normal prior, a share of the parameter's range."""
+    theories: tuple[TheoryEffects, ...]
+    text: str
+
+
 class SealedScored(Record):
     """What a theory makes of sealed answers, with the people that all open ones taught."""
 

@@ -9,6 +9,7 @@ from typing import Final
 from lakatos.theories.record import (
     CompletenessMeasured,
     Diagnosis,
+    EffectsLearned,
     GroupsCompared,
     SealedScored,
     SearchFinished,
@@ -48,6 +49,8 @@ class TheoriesState:
     """Names, and what is told of the leader, at the verdict."""
     groups: Recorded[GroupsCompared] | None = None
     """Whether the leading theories hold for every group of people."""
+    effects: Recorded[EffectsLearned] | None = None
+    """Whether the numbers of the leading theories depend on what is known of people."""
 
     def name(self, theory: Digest) -> str:
         """A theory's name, with the beginning of its digest where another of the run has the same."""
@@ -100,5 +103,6 @@ RULES: Final[StateRules] = {
     CompletenessMeasured: keep_newest("completeness"),
     TheoriesTold: keep_newest("told"),
     GroupsCompared: keep_newest("groups"),
+    EffectsLearned: keep_newest("effects"),
 }
 """What each record changes."""

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, layout_of, words_of
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.experiments.answer_scale import heaping_in_words, scale_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain
 
@@ -29,7 +30,14 @@ NAMES: dict[str, str] = {
 }
 """Words of columns' names that suggest a meaning, the most telling first."""
 PERSONAL = ("age", "gender", "sex", "group", "country", "education", "language", "diagnosis")
+NUMBERS = frozenset((
+    "response", "answer", "estimate", "estimation", "rating", "judgment", "judgement", "guess", "bid", "offer",
+    "contribution", "price", "value",
+))  # fmt: skip
+"""Words of names of columns that may hold answers that are numbers."""
 MOST_SHOWN = 4
+FEWEST_ANSWERS = 10
+"""Of a person whose answers are all the same, before that is odd."""
 FEW_VALUES = 12
 
 
@@ -117,7 +125,13 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
         domain=chosen,
         mapping=mapping,
         facts=tuple(_facts(table, mapping, columns)),
-        odd=(*table.notes, *_odd(table, mapping, columns)),
+        odd=(
+            *table.notes,
+            *_odd(table, mapping, columns),
+            *_always_the_same(table, mapping),
+            *_heaped(table, columns),
+            *_beyond_the_grid(table, mapping, domain),
+        ),
     )
 
 
@@ -328,3 +342,47 @@ def _odd_times(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     fast, slow = int((times < 150).sum()), int((times > 60_000).sum())
     odd = [f"{fast:,} response times below 150 ms"] if fast else []
     return odd + ([f"{slow:,} response times above a minute"] if slow else [])
+
+
+def _always_the_same(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
+    """People who gave one and the same response all the time."""
+    if not {mapping.participant, mapping.response} <= set(table.columns):
+        return []
+    answered = table.frame[table.frame[mapping.response] != ""]
+    by_person = answered.groupby(mapping.participant, sort=False)[mapping.response]
+    sizes, distinct = by_person.size(), by_person.nunique()
+    same = [str(who) for who in sizes.index[(sizes >= FEWEST_ANSWERS) & (distinct == 1)]]
+    if not same:
+        return []
+    more = ", ..." if len(same) > MOST_SHOWN else ""
+    return [
+        f"people whose {mapping.response} is the same in all their rows: {len(same):,} of {len(sizes):,} "
+        f"({', '.join(same[:MOST_SHOWN])}{more})"
+    ]
+
+
+def _heaped(table: AnswerTable, columns: Sequence[ColumnSummary]) -> list[str]:
+    """Columns of numbers that people rounded, as far as their names say that they are answers."""
+    found = []
+    for item in columns:
+        if item.numeric and item.n_distinct > FEW_VALUES and set(words_of(item.name)) & NUMBERS:
+            numbers = pd.to_numeric(table.frame[item.name], errors="coerce").dropna()
+            if said := heaping_in_words(numbers.tolist()):
+                found.append(f"{item.name}: {said}")
+    return found
+
+
+def _beyond_the_grid(
+    table: AnswerTable, mapping: AnswerColumns, domain: Domain | None
+) -> list[str]:
+    """What the outcomes of a domain cannot show of the answers or of their times."""
+    scale = None if domain is None else scale_of(domain)
+    if scale is None:
+        return []
+    column = mapping.response_time if scale.kind == "timed" else mapping.response
+    if column not in table.columns:
+        return []
+    numbers = pd.to_numeric(table.frame[column], errors="coerce").dropna()
+    if scale.kind == "timed" and mapping.response_time_unit == "ms":
+        numbers = numbers / 1000
+    return [f"{column}: {scale.fit_in_words(numbers.tolist())}"] if len(numbers) else []

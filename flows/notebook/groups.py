@@ -141,7 +141,7 @@ def by_group(
     return GroupComparison(by, n_people, compared)
 
 
-def _check_known(answers: PeoplesAnswers, by: str) -> None:
+def check_known(answers: PeoplesAnswers, by: str) -> None:
     """Refuse to divide people who cannot be told apart, or by what is not known of them."""
     if any(item.pooled for item in answers.trials):
         raise TrialsError(
@@ -163,5 +163,5 @@ def members_of(
     Raises:
         TrialsError: People cannot be told apart, nothing of that name is known of them, or a group is too small.
     """
-    _check_known(answers, by)
+    check_known(answers, by)
     return members_by([np.array(known[by]) for known in answers.people], by, cuts)

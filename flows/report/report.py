@@ -37,7 +37,7 @@ from lakatos.flows.report.theory_facts import winner_facts
 from lakatos.flows.report.utterances import utterance_facts
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
-from lakatos.theories.record import GroupsCompared
+from lakatos.theories.record import EffectsLearned, GroupsCompared
 from lakatos.theories.scoring.score import UNKNOWN
 from lakatos.theories.verdicts.conclude import in_new_names
 from lakatos.traces.artifact import write_whole
@@ -102,6 +102,7 @@ def render(reading: RunReading) -> str:
         "by_experiment": leader_by_experiment(reading),
         "company": company,
         "groups": _groups(state),
+        "effects": _effects(state),
         "complete": {line.theory: line for line in company.theories} if company else {},
         "experiments": [experiment_facts(reading, name) for name in state.experiments.designs],
         "failures": failure_facts(reading),
@@ -120,6 +121,14 @@ def _groups(state: RunState) -> GroupsCompared | None:
     if state.theories.groups is None:
         return None
     found = state.theories.groups.record
+    return found.model_copy(update={"text": in_new_names(state.theories, found.text)})
+
+
+def _effects(state: RunState) -> EffectsLearned | None:
+    """Effects of what is known of people, told in the names that theories have since."""
+    if state.theories.effects is None:
+        return None
+    found = state.theories.effects.record
     return found.model_copy(update={"text": in_new_names(state.theories, found.text)})
 
 

@@ -61,6 +61,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "erasure": ("tombstone", "person_withdrawn"),
     "verdict": ("campaign_started", "cycle_closed", "concluded", "confirmation_finished", "exclusion_sensitivity",
                 "groups_compared",
+                "effects_learned",
                 "truth_compared", "fold_finished"),
 }  # fmt: skip
 """What kinds of records are about, for their colour."""

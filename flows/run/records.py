@@ -39,6 +39,7 @@ from lakatos.memory.record import MEMORY_RECORDS
 from lakatos.theories.record import (
     CompletenessMeasured,
     Diagnosis,
+    EffectsLearned,
     GroupsCompared,
     SealedScored,
     SearchFinished,
@@ -151,6 +152,7 @@ RECORD_TYPES: RecordTypes = {
         CompletenessMeasured,
         TheoriesTold,
         GroupsCompared,
+        EffectsLearned,
         SealedScored,
         Diagnosis,
         SearchFinished,

@@ -247,18 +247,19 @@ class CampaignConfig(ConfigSection):
 
     @model_validator(mode="after")
     def _groups_are_known(self) -> CampaignConfig:
-        by, people = self.validation.groups, self.participants
-        if not by or (people.source == "archival" and people.archive):
+        people = self.participants
+        if people.source == "archival" and people.archive:
             return self  # what an archive knows of its people, its reader says
         known = list(people.columns.attributes) if people.columns else []
         if people.source == "web":
             known = [question.name for question in self.page.questions]
             known += [CONDITION] if self.page.conditions else []
-        if by not in known:
-            raise ValueError(
-                f"validation.groups: nothing called {by!r} is known of these people; "
-                f"known is {', '.join(known) or 'nothing'}"
-            )
+        for key, by in (("groups", self.validation.groups), ("effects", self.validation.effects)):
+            if by and by not in known:
+                raise ValueError(
+                    f"validation.{key}: nothing called {by!r} is known of these people; "
+                    f"known is {', '.join(known) or 'nothing'}"
+                )
         return self
 
     @model_validator(mode="after")

@@ -39,6 +39,8 @@ OWN = "study"
 
 SHIFT: Final = 0.5
 """Standard deviations of people: a medium difference between two groups."""
+EFFECT_SD: Final = 0.25
+"""Share of a parameter's range: a prior that leaves room for any effect that few people could show."""
 ADVOCATES: Final = ("grammar", "induction", "language_model")
 
 
@@ -362,6 +364,15 @@ class ValidationConfig(ConfigSection):
     group_shift: float = Field(SHIFT, gt=0)
     """By how many standard deviations of people a parameter is taken to differ between two groups, where the power of
     a design to show that is simulated."""
+    effects: str = ""
+    """What is known of people and may change a theory's numbers, such as ``age_years``: the verdict says which numbers
+    of the leading theories depend on it, by how much, and whether that predicts other people better."""
+    effect_sd: float = Field(EFFECT_SD, gt=0)
+    """Standard deviation of the normal prior of each effect, a share of the parameter's range, for a standard deviation
+    of what is known."""
+    effect_size: float = Field(SHIFT, gt=0)
+    """By how many standard deviations of people a parameter is taken to change for one of what is known, where the
+    power of a design to show that is simulated."""
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -370,6 +381,8 @@ class ValidationConfig(ConfigSection):
         unused = () if self.groups else ("groups", "group_cuts")
         if self.group_shift == SHIFT:
             unused = (*unused, "group_shift")
+        if not self.effects:
+            unused = (*unused, "effects", "effect_sd", "effect_size")
         return {key: value[key] for key in value if key not in unused}
 
     @model_validator(mode="after")
@@ -378,6 +391,10 @@ class ValidationConfig(ConfigSection):
             raise ValueError("group_cuts means nothing without groups; say what divides people")
         if self.group_shift != SHIFT and not self.groups:
             raise ValueError("group_shift means nothing without groups; say what divides people")
+        if (self.effect_sd, self.effect_size) != (EFFECT_SD, SHIFT) and not self.effects:
+            raise ValueError(
+                "effect_sd and effect_size mean nothing without effects; say what may have one"
+            )
         return self
 
     @model_validator(mode="before")

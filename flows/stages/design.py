@@ -29,6 +29,7 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.theories.effect_power import power_of_effects, text_of_effect_powers
 from lakatos.theories.group_power import power_by_parameter, text_of_powers
 from lakatos.theories.rivals import design_question, leading_rivals
 from lakatos.traces.digest import Digest
@@ -78,9 +79,11 @@ def search_design(
     best, weighed = weigh_proposals(
         question, [offer for offer, _ in searched], own, proposals, context.rng
     )
-    groups = (
-        "" if best.offer.pooled else power_for_groups(evidence, names[0], best.design, context.rng)
-    )
+    groups = ""
+    if not best.offer.pooled:
+        parts = (power_for_groups, power_for_effects)
+        told = [part(evidence, names[0], best.design, context.rng) for part in parts]
+        groups = " ".join(text for text in told if text)
     return _chosen(evidence.config, context, best, weighed, (cycle, number), names, groups)
 
 
@@ -104,6 +107,29 @@ def power_for_groups(
         repetitions=plan.repetitions,
     )
     return text_of_powers(by, powers)
+
+
+def power_for_effects(
+    evidence: RunEvidence, name: Digest, plan: Design, rng: np.random.Generator
+) -> str:
+    """How often the effects that a study asks about would be shown; empty if it asks about none.
+
+    All people are taken to follow the leading theory, with the people so far as those of the mean attribute.
+    """
+    settings = evidence.config.validation
+    if not settings.effects:
+        return ""
+    powers = power_of_effects(
+        evidence.theory(name),
+        plan.stimuli,
+        plan.n_participants,
+        evidence.laboratory,
+        rng,
+        size=settings.effect_size,
+        prior_sd=settings.effect_sd,
+        repetitions=plan.repetitions,
+    )
+    return text_of_effect_powers(settings.effects, powers, settings.effect_sd)
 
 
 def _planned(

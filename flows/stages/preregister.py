@@ -72,7 +72,7 @@ def freeze_predictions(
         + (evidence.config.exclusions.words if evidence.config.by_person else ()),
         powers=chosen.powers,
         analysis=ANALYSIS
-        + (f" {GROUPS} {chosen.groups}" if chosen.groups else "")
+        + (f" {_rules_of(evidence)} {chosen.groups}" if chosen.groups else "")
         + (
             confirmation_text(*map(evidence.state.theories.name, chosen.rivals))
             if chosen.experiment == CONFIRMATION
@@ -117,6 +117,19 @@ GROUPS = (
     "alone predict people, by others, better than one population for all, by more than two standard errors."
 )
 """How answers decide between groups, where a study compares some."""
+EFFECTS = (
+    "Effects of what is known of people are learned at the end: one is shown if its 95% interval, corrected for the "
+    "number of effects, excludes 0 and if it alone predicts people, by others, better than one population for all, "
+    "by more than two standard errors."
+)
+"""How answers decide on effects, where a study asks about some."""
+
+
+def _rules_of(evidence: RunEvidence) -> str:
+    """The rules by which the study compares people."""
+    asked = evidence.config.validation
+    rules = (GROUPS if asked.groups else "", EFFECTS if asked.effects else "")
+    return " ".join(rule for rule in rules if rule)
 
 
 def confirmation_text(winner: str, rival: str) -> str:

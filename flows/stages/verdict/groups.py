@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,8 @@ async def compare_by_group(run: Run) -> Recorded[GroupsCompared] | None:
 
     def work(context: StepContext) -> GroupsCompared:
         try:
-            members = _members(run.evidence, by)
+            labels = labels_of(run.evidence, by)
+            members = members_by(labels, by, run.config.validation.group_cuts)
         except TrialsError as error:
             text = f"Groups by {by} could not be compared: {error}"
             return GroupsCompared(by=by, n_people={}, theories=(), text=text)
@@ -50,11 +52,11 @@ async def compare_by_group(run: Run) -> Recorded[GroupsCompared] | None:
     return await run.step("compare_groups", work, returns=GroupsCompared, inputs=inputs)
 
 
-def _members(evidence: RunEvidence, by: str) -> dict[str, list[NDArray[np.bool_]]]:
-    """Who belongs to which group, in each experiment.
+def labels_of(evidence: RunEvidence, by: str) -> list[NDArray[Any]]:
+    """What is known of the people of each experiment, in words.
 
     Raises:
-        TrialsError: People cannot be told apart, nothing of that name is known of them, or a group is too small.
+        TrialsError: People cannot be told apart, or nothing of that name is known of them.
     """
     page, collected = evidence.config.page, evidence.state.experiments.collected
     known = [
@@ -66,8 +68,7 @@ def _members(evidence: RunEvidence, by: str) -> dict[str, list[NDArray[np.bool_]
     if not all(by in item for item in known):
         there = ", ".join(sorted({name for item in known for name in item})) or "nothing"
         raise TrialsError(f"nothing called {by!r} is known of these people; known is {there}.")
-    labels = [np.array(item[by]) for item in known]
-    return members_by(labels, by, evidence.config.validation.group_cuts)
+    return [np.array(item[by]) for item in known]
 
 
 def _compared(

@@ -60,6 +60,7 @@ from lakatos.theories.record import (
     ENGINE,
     CompletenessMeasured,
     Diagnosis,
+    EffectsLearned,
     GroupsCompared,
     SealedScored,
     SearchFinished,
@@ -249,6 +250,7 @@ ONE_OF_EACH = {
         leader=A, names={A: "Adding"}, published={}, lacking=(), idle=(), refused=(), tried=(),
     ),
     "theories.groups": GroupsCompared(by="age", n_people={}, theories=(), text=""),
+    "theories.effects": EffectsLearned(by="age", n_people=0, prior_sd=0.25, theories=(), text=""),
     "campaign.map": TheoriesMapped(theories=(A,), positions=((0.0, 0.0),), shown=1.0, n_trials=1),
     "campaign.folds": FoldFinished(
         fold=0, run="fold-0", form=ANY, leader_name="Adding", claim="", rows=(0,), observed=(0.5,), predicted=(0.5,),

@@ -1,0 +1,456 @@
+"""Parameters that depend on what is known of people: whether an age, a group or a condition changes a theory's numbers.
+
+A theory's code never sees attributes. The *center* of each person's population is moved by an effect times what is
+known of the person (`theories.fitting.effects`), so that any theory can be asked: its form is the same for all people,
+and its numbers change evenly with an age, or from one group to another. Effects have a declared prior and are learned
+from all people. They count where they predict people who taught nothing: five parts of people are left out in turn.
+
+`theories.groups` asks the same of groups that share nothing; an effect is one number, which many ages can teach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Trials
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.fitting.effects import (
+    Bools,
+    CenterRegression,
+    PeopleOnDraws,
+    effect_errors,
+    learn_regression,
+)
+from lakatos.theories.fitting.fit import FITTING_DRAWS, fitting_draws, folds_of_people
+from lakatos.theories.fitting.normals import SMALLEST_SPREAD, log_density
+from lakatos.theories.groups import MOST_GROUPS
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.prior import Prior, draw_population
+from lakatos.theories.scoring.score import ScoreEstimate, UnitScores, advantage, mean_over_units
+from lakatos.theories.scoring.view import TheoryView
+from lakatos.theories.theory import Theory
+
+Array = NDArray[np.float64]
+PRIOR_SD = 0.25
+"""Of an effect: share of a parameter's range, on the scale of its prior, for a standard deviation of the attribute."""
+FEWEST_KNOWN = 10
+"""People of whom the attribute must be known: two in each of five parts that are left out."""
+N_BATCHES = 4
+"""Of drawn people; those of a batch come from the populations that the batches before showed."""
+WIDER = 1.1
+"""Times the spread over all people, from which the next batch is drawn."""
+N_ROUNDS_WITHOUT = 15
+"""Of expectation maximisation without a part of the people."""
+
+
+@dataclass(frozen=True)
+class AttributeColumns:
+    """What is known of people as numbers: a standardised number, or one column for each group but the first."""
+
+    by: str
+    names: tuple[str, ...]
+    """Of the columns."""
+    z: tuple[Array, ...]
+    """``(n_participants, n_columns)`` of each experiment, mean 0 and deviation 1 over people; 0 where not known."""
+    shown: Mapping[str, Array]
+    """Rows ``(n_columns,)`` at which populations are told, by what they stand for."""
+    n_known: int
+    """People of whom it is known."""
+    mean: float = np.nan
+    """Of a number."""
+    sd: float = np.nan
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number, of which effects are told for a standard deviation."""
+        return not np.isnan(self.sd)
+
+    @cached_property
+    def everybody(self) -> Array:
+        """``(n_people, n_columns)`` of all experiments."""
+        return np.concatenate(self.z)
+
+
+def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
+    """Read what is known of people, in words, as numbers.
+
+    Args:
+        labels: ``(n_participants,)`` of each experiment, in words; empty where it is not known.
+        by: What it is called.
+
+    Raises:
+        TrialsError: It is known of too few people, is the same for all, or divides them into too many groups.
+    """
+    said = np.concatenate(labels)
+    known = said[said != ""]
+    if len(known) < FEWEST_KNOWN:
+        raise TrialsError(
+            f"{by} is known of {len(known)} people; an effect needs {FEWEST_KNOWN}, as five parts of them are left "
+            "out in turn."
+        )
+    values = sorted(set(known.tolist()))
+    if len(values) < 2:
+        raise TrialsError(
+            f"{by} is {values[0]} for everybody; there is nothing that could have an effect."
+        )
+    numbers = _as_numbers(known)
+    if numbers is not None and len(values) > 2:
+        mean, sd = float(numbers.mean()), float(numbers.std())
+        z = tuple(
+            np.array([(float(cell) - mean) / sd if cell else 0.0 for cell in column.tolist()])[
+                :, None
+            ]
+            for column in labels
+        )
+        shown = {f"{mean + side * sd:.4g}": np.array([side]) for side in (-1.0, 1.0)}
+        return AttributeColumns(by, (by,), z, shown, len(known), mean, sd)
+    if numbers is not None:
+        values = sorted(values, key=float)
+    if len(values) > MOST_GROUPS:
+        raise TrialsError(
+            f"{by} has {len(values)} different values that are no numbers; an effect can tell {MOST_GROUPS} groups "
+            "apart."
+        )
+    shares = np.array([np.mean(known == value) for value in values[1:]])
+    spreads = np.sqrt(shares * (1 - shares))
+
+    def row(cell: str) -> Array:
+        member = np.array([float(cell == value) for value in values[1:]])
+        return (member - shares) / spreads if cell else np.zeros(len(shares))
+
+    z = tuple(
+        np.array([row(cell) for cell in column.tolist()]).reshape(len(column), -1)
+        for column in labels
+    )
+    return AttributeColumns(
+        by, tuple(values[1:]), z, {value: row(value) for value in values}, len(known)
+    )
+
+
+def _as_numbers(known: NDArray[Any]) -> Array | None:
+    """The cells as finite numbers; None where one of them is a word."""
+    try:
+        numbers = known.astype(float)
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+@dataclass(frozen=True)
+class LearnedEffect:
+    """How one parameter depends on one column, in shares of its range for a standard deviation of the column."""
+
+    parameter: str
+    column: str
+    estimate: ScoreEstimate
+    gain: ScoreEstimate
+    """Nats per choice by which the effects on this parameter alone predict people better who taught nothing."""
+
+    def is_shown(self, n_effects: int) -> bool:
+        """Whether it is not 0, by an interval corrected for the number of effects, and predicts people better."""
+        low, high = self.estimate.interval_of_chosen(n_effects)
+        return (low > 0 or high < 0) and self.gain.interval[0] > 0
+
+
+@dataclass(frozen=True)
+class TheoryWithEffects:
+    """A theory whose people's numbers depend on what is known of them."""
+
+    form: Theory
+    attribute: AttributeColumns
+    people: Mapping[str, Prior]
+    """Of those of whom the average is known (``z = 0``); what people of the same attribute differ by."""
+    shown: Mapping[str, Mapping[str, Prior]]
+    """Populations at the rows of `AttributeColumns.shown`, by what they stand for."""
+    effects: tuple[LearnedEffect, ...]
+    scores: UnitScores
+    """Everybody predicted with the population and the effects that others taught."""
+    shared_scores: UnitScores
+    """The same with one population for all, learned without effects."""
+    gain: ScoreEstimate
+    """Nats per choice by which all effects together predict people better who taught nothing."""
+    prior_sd: float = PRIOR_SD
+    regression: CenterRegression | None = field(default=None, repr=False)
+
+    def score(self) -> ScoreEstimate:
+        """Nats per choice with effects, of people who taught nothing."""
+        return mean_over_units(self.scores)
+
+    @property
+    def effects_shown(self) -> tuple[LearnedEffect, ...]:
+        """Effects that are not 0 and predict people better."""
+        return tuple(item for item in self.effects if item.is_shown(len(self.effects)))
+
+
+def learn_effects(
+    form: Theory,
+    trials: Sequence[Trials],
+    attribute: AttributeColumns,
+    laboratory: Laboratory,
+    *,
+    parameters: Sequence[str] = (),
+    prior_sd: float = PRIOR_SD,
+) -> TheoryWithEffects:
+    """Learn how a theory's parameters depend on what is known of people, and whether that predicts others.
+
+    Args:
+        form: With its declared ranges.
+        trials: Experiments whose people can be told apart.
+        attribute: What is known of the same people.
+        laboratory: Where the theory runs.
+        parameters: Which of them may depend on it; all of them by default.
+        prior_sd: Standard deviation of the normal prior of each effect, a share of the parameter's range.
+
+    Raises:
+        TrialsError: People cannot be told apart.
+        TheoryError: The theory does not run on these answers, or has no such parameter.
+    """
+    if any(item.pooled for item in trials):
+        raise TrialsError("these are counts of answers, which do not say who gave them.")
+    unknown = sorted(set(parameters) - set(form.priors))
+    if unknown:
+        raise TheoryError(
+            f"{form.name} has no parameter {unknown[0]!r}; it has {', '.join(form.priors) or 'none'}."
+        )
+    (shared,) = laboratory.people_of([form], [{}], trials)
+    if isinstance(shared, TheoryError):
+        raise shared
+    taught = {name: prior for name, prior in shared.items() if not prior.idle}
+    asked = [name for name in taught if not parameters or name in parameters]
+    if not asked:
+        raise TheoryError(
+            f"no answer depends on the parameters of {form.name} that were asked about."
+        )
+    free = np.array([[name in asked] * len(attribute.names) for name in taught])
+
+    def question(view: TheoryView) -> tuple[PeopleOnDraws, CenterRegression]:
+        return _learn(view, trials, shared, attribute.everybody, free, prior_sd)
+
+    people, found = laboratory.look(form, [item.stimuli for item in trials], question)
+    n_choices = np.concatenate([item.n_choices for item in trials])
+    return _told(form, attribute, shared, people, found, free, prior_sd, n_choices)
+
+
+def _learn(
+    view: TheoryView,
+    trials: Sequence[Trials],
+    shared: Mapping[str, Prior],
+    z: Array,
+    free: Bools,
+    prior_sd: float,
+) -> tuple[PeopleOnDraws, CenterRegression]:
+    """Draw people in batches, each from what the batches before showed, and learn the regression from all of them."""
+    taught = [name for name, prior in shared.items() if not prior.idle]
+    low, high = _ends({name: shared[name] for name in taught})
+    found = as_regression({name: shared[name] for name in taught}, free.shape[1])
+    n_each = fitting_draws(view.theory, trials, FITTING_DRAWS)
+    rng = np.random.default_rng(int(view.theory.digest[:16], 16))
+    latents, log_p, drawn_from = [], [], []
+    for _ in range(N_BATCHES):
+        center, spread = over_everybody(found, z)
+        drawn_from.append((center, spread))
+        ahead = dict(shared) | {
+            name: shared[name].narrowed(
+                low[j] + (high - low)[j] * center[j], (high - low)[j] * spread[j]
+            )
+            for j, name in enumerate(taught)
+        }
+        drawn = draw_population(ahead, n_each, rng)
+        log_p.append(view.log_likelihood(drawn, trials))
+        latent = np.stack([shared[name].latent(drawn[name]) for name in taught])
+        latents.append((latent - low[:, None]) / (high - low)[:, None])
+        every = np.concatenate(latents, axis=1)
+        centers, spreads = (np.array(part) for part in zip(*drawn_from, strict=True))
+        densities = log_density(every, centers, spreads, np.zeros(len(low)), np.ones(len(low)))
+        mixture = np.logaddexp.reduce(densities) - np.log(len(densities))
+        people = PeopleOnDraws(every, mixture, np.concatenate(log_p), z)
+        found = learn_regression(people, found, free, prior_sd)
+    return people, found
+
+
+def _told(
+    form: Theory,
+    attribute: AttributeColumns,
+    shared: Mapping[str, Prior],
+    people: PeopleOnDraws,
+    found: CenterRegression,
+    free: Bools,
+    prior_sd: float,
+    n_choices: Array,
+) -> TheoryWithEffects:
+    """What was learned, with intervals, and what it is worth for people who taught nothing."""
+    taught = [name for name, prior in shared.items() if not prior.idle]
+    errors = effect_errors(people, found, free, prior_sd)
+    without = predicted_without(people, found, prior_sd)
+    by_all = predicted_by_others(people, found, free, prior_sd)
+    effects = []
+    for j, name in enumerate(taught):
+        if not free[j].any():
+            continue
+        alone = free & (np.arange(len(taught)) == j)[:, None]
+        gain = advantage(predicted_alone(people, found, alone, prior_sd) - without, n_choices)
+        effects += [
+            LearnedEffect(
+                name,
+                column,
+                ScoreEstimate(float(found.effects[j, k]), float(errors[j, k])),
+                gain,
+            )
+            for k, column in enumerate(attribute.names)
+        ]
+
+    def at(row: Array) -> dict[str, Prior]:
+        centers = found.centers_of(row[None])[:, 0]
+        return dict(shared) | _as_priors(
+            {name: shared[name] for name in taught}, centers, found.log_spread
+        )
+
+    return TheoryWithEffects(
+        form,
+        attribute,
+        at(np.zeros(len(attribute.names))),
+        {label: at(row) for label, row in attribute.shown.items()},
+        tuple(effects),
+        UnitScores(by_all, n_choices),
+        UnitScores(without, n_choices),
+        advantage(by_all - without, n_choices),
+        prior_sd,
+        found,
+    )
+
+
+def predicted_without(people: PeopleOnDraws, found: CenterRegression, prior_sd: float) -> Array:
+    """`predicted_by_others` with one population for all, learned without effects."""
+    return predicted_alone(people, found, np.zeros(found.effects.shape, dtype=bool), prior_sd)
+
+
+def predicted_alone(
+    people: PeopleOnDraws, found: CenterRegression, alone: Bools, prior_sd: float
+) -> Array:
+    """`predicted_by_others` with some effects of a regression, which is learned anew with these alone."""
+    begun = CenterRegression(found.center, np.where(alone, found.effects, 0.0), found.log_spread)
+    own = learn_regression(people, begun, alone, prior_sd)
+    return predicted_by_others(people, own, alone, prior_sd)
+
+
+def predicted_by_others(
+    people: PeopleOnDraws, found: CenterRegression, free: Bools, prior_sd: float
+) -> Array:
+    """``(n_people,)`` log probability of each person's answers, with what people of the other four parts taught."""
+    folds = folds_of_people(people.log_p)
+    scores = np.empty(len(folds))
+    for fold in np.unique(folds):
+        own = folds == fold
+        learned = learn_regression(people, found, free, prior_sd, ~own, N_ROUNDS_WITHOUT)
+        scores[own] = people.predicted(learned)[own]
+    return scores
+
+
+def _ends(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
+    """``(n_parameters,)`` ends of the ranges, each on the scale of its prior."""
+    limits = np.array(
+        [prior.latent(np.array([prior.low, prior.high])) for prior in priors.values()]
+    )
+    return limits[:, 0], limits[:, 1]
+
+
+def as_regression(priors: Mapping[str, Prior], n_columns: int) -> CenterRegression:
+    """Populations without effects, in widths of their ranges."""
+    low, high = _ends(priors)
+    center = np.array([prior.center for prior in priors.values()])
+    spread = np.array([prior.spread for prior in priors.values()])
+    # a prior that is uniform is as wide as a normal within its limits can be
+    center = np.where(np.isnan(center), 0.5, (center - low) / (high - low))
+    spread = np.where(np.isnan(spread), 1.0, spread / (high - low))
+    log_spread = np.log(np.clip(spread, SMALLEST_SPREAD, 1.0))
+    return CenterRegression(
+        np.clip(center, 0.0, 1.0), np.zeros((len(center), n_columns)), log_spread
+    )
+
+
+def over_everybody(found: CenterRegression, z: Array) -> tuple[Array, Array]:
+    """Center and spread of a normal that is as wide as all people together, and a little wider."""
+    centers = found.centers_of(z)
+    spread = np.sqrt(np.exp(2 * found.log_spread) + centers.var(axis=1))
+    return centers.mean(axis=1), np.clip(WIDER * spread, SMALLEST_SPREAD, 1.0)
+
+
+def _as_priors(priors: Mapping[str, Prior], centers: Array, log_spreads: Array) -> dict[str, Prior]:
+    """Populations with these centers and spreads, given in widths of their ranges."""
+    low, high = _ends(priors)
+    return {
+        name: prior.narrowed(
+            float(low[j] + (high[j] - low[j]) * centers[j]),
+            float((high[j] - low[j]) * np.exp(log_spreads[j])),
+        )
+        for j, (name, prior) in enumerate(priors.items())
+    }
+
+
+def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:
+    """Whether numbers of the theory that predicts best depend on what is known of people, in words.
+
+    Args:
+        theories: By name, all with the same attribute.
+    """
+    name = max(theories, key=lambda key: theories[key].score().value)
+    best = theories[name]
+    by = best.attribute.by
+    low, high = best.gain.interval
+    if low > 0:
+        worth = f"its numbers depend on {by}, which predicts other people better"
+    elif high < 0:
+        worth = f"effects of {by} predict other people worse than one population for all"
+    else:
+        worth = f"whether its numbers depend on {by} is not decided"
+    gained = f"{best.gain.value:+.4f} nats per choice, {best.gain.interval_in_words()}"
+    said = [f"{name}: {worth} ({gained})."]
+    said += [_in_words(best, item) for item in best.effects_shown]
+    others = [key for key in theories if key != name and theories[key].effects_shown]
+    if others:
+        said.append(f"Effects are shown in {', '.join(others)} as well.")
+    return " ".join(said)
+
+
+def _in_words(theory: TheoryWithEffects, effect: LearnedEffect) -> str:
+    """One effect, with the medians of people at whom it is told."""
+    medians = {
+        label: float(people[effect.parameter].quantile(np.array([0.5]))[0])
+        for label, people in theory.shown.items()
+    }
+    by, name = theory.attribute.by, effect.parameter
+    told = ", ".join(f"{value:.3g} where {by} is {label}" for label, value in medians.items())
+    meaning = theory.form.priors[name].meaning
+    named = f"{name} ({meaning})" if meaning else name
+    if theory.attribute.is_number:
+        changes = f"{'rises' if effect.estimate.value > 0 else 'falls'} with {by}"
+    else:
+        side = "higher" if effect.estimate.value > 0 else "lower"
+        changes = f"is {side} where {by} is {effect.column}"
+    return f"{named} {changes}: median {told}.{_clauses_in_words(theory, name)}"
+
+
+def _clauses_in_words(theory: TheoryWithEffects, parameter: str) -> str:
+    """What the theory says of people where the attribute is told, where that differs; empty where it does not."""
+    told: dict[str, str] = {}
+    for label, people in theory.shown.items():
+        clauses = theory.form.account(people).clauses
+        own = [
+            clause.text
+            for clause in clauses
+            if clause.wording.by == parameter or f"{{{parameter}" in clause.wording.says
+        ]
+        if own:
+            told[label] = own[0]
+    if len(set(told.values())) < 2:
+        return ""
+    by = theory.attribute.by
+    parts = [f"where {by} is {label}, people {text}" for label, text in told.items()]
+    return f" In words: {'; '.join(parts)}."
