@@ -171,6 +171,14 @@ class AttentionDomain(OneShot):
         }
         return conflict_trials(dict(zip(names, rows.T, strict=True)) | fixed)  # fmt: skip
 
+    def candidates(
+        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
+    ) -> Stimuli:
+        """See `experiments.task.Domain.candidates`; of two keys one of each two mirror images, as sides are drawn."""
+        whole = self.space(settings)
+        once = whole.take(np.flatnonzero((whole["n_answers"] == 3) | (whole["side"] == -1)))
+        return once.some(n_most, rng)
+
     def check(self, stimuli: Stimuli) -> None:
         """See `check`."""
         check(stimuli)
@@ -245,6 +253,11 @@ class AttentionDomain(OneShot):
         side = np.asarray(stimuli["side"])
         place = np.where(np.asarray(stimuli["n_answers"]) == 2, (side + 1) / 2, side + 1)
         return np.asarray(place, dtype=np.int64)
+
+    def conditions(self, stimuli: Stimuli) -> Array:
+        """See `experiments.participants.timed_answer.TimedTask`."""
+        columns = np.stack([stimuli[name] for name in NUMBERS if name != "side"], axis=1)
+        return np.asarray(np.unique(columns, axis=0, return_inverse=True)[1]).reshape(-1)
 
     def tells_of_past(self, stimuli: Stimuli) -> Array:
         """See `experiments.participants.timed_answer.TimedTask`."""

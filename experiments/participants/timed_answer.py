@@ -38,6 +38,9 @@ class TimedTask(Protocol):
     def right_keys(self, stimuli: Stimuli) -> Array:
         """``(n_trials,)`` place of the right key, from the left and from 0."""
 
+    def conditions(self, stimuli: Stimuli) -> Array:
+        """``(n_trials,)`` a number for each condition; trials that differ only in which key is right have the same."""
+
     def tells_of_past(self, stimuli: Stimuli) -> Array:
         """``(n_trials,)`` whether a trial says what happened before it, which people bring about themselves."""
 

@@ -14,9 +14,12 @@ from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.table import check_answers
 from lakatos.experiments.participants.web.app import create_app
 from lakatos.experiments.participants.web.collection import COLLECTION_FILE
+from lakatos.experiments.participants.web.source import WebParticipants
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageSettings, plan_of
 from lakatos.experiments.participants.web.view import answer_words, public_texts, state_of
+from lakatos.experiments.task import Design
+from lakatos.experiments.testing import preregister
 from lakatos.traces.inbox import Inbox
 
 DOMAIN = DOMAINS["attention"]
@@ -25,10 +28,14 @@ PAGE = {"checks": 0, "fixation_ms": 400.0}
 SMALL_LETTERS = {"level": -1, "past": False}
 
 
-def open_letters(folder, *, space=SMALL_LETTERS, repetitions=3, **page):
-    return open_experiment(
-        folder, "attention", space=space, n_trials=100, repetitions=repetitions, **{**PAGE, **page}
-    )
+def open_letters(folder, *, space=SMALL_LETTERS, repetitions=3, stimuli=None, **page):
+    """Recruit people for all trials of a space; returns the design."""
+    shown = DOMAIN.space(space) if stimuli is None else stimuli
+    design = Design("1.1", shown, repetitions, 3)
+    settings = PageSettings(**{"access": "open", **PAGE, **page})
+    source = WebParticipants(folder, domain=DOMAIN, settings=space, seed=11, page=settings)
+    source.recruit(preregister(design), design, KEY)
+    return design
 
 
 def begin(store, name="anna"):
@@ -259,19 +266,13 @@ def test_what_a_timed_task_cannot_be_given_with_is_refused(tmp_path, space, page
         open_letters(tmp_path, space=space, **page)
 
 
-def test_a_right_key_that_tells_the_condition_is_refused(tmp_path):
-    from lakatos.experiments.participants.web.source import WebParticipants
-    from lakatos.experiments.task import Design
-    from lakatos.experiments.testing import preregister
+@pytest.mark.parametrize("sides", [[-1, 1], [-1, -1], [1, -1]])
+def test_keys_that_tell_the_condition_are_refused(tmp_path, sides):
+    from lakatos.experiments.domains.attention import conflict_trials
 
-    space = DOMAIN.space(SMALL_LETTERS)
-    one_sided = space.take(np.flatnonzero(space["side"] == space["congruence"]))
-    design = Design("1.1", one_sided, 4, 3)
-    source = WebParticipants(
-        tmp_path, domain=DOMAIN, settings=SMALL_LETTERS, page=PageSettings(**PAGE)
-    )
-    with pytest.raises(SourceError, match="so that the key tells the condition"):
-        source.recruit(preregister(design), design, KEY)
+    stimuli = conflict_trials({"congruence": [-1, 1], "side": sides, "level": [-1, -1]})
+    with pytest.raises(SourceError, match="so that keys tell conditions"):
+        open_letters(tmp_path, stimuli=stimuli, repetitions=4)
 
 
 def test_other_tasks_have_no_such_settings(tmp_path):
@@ -332,3 +333,16 @@ def test_reports_and_answers_travel_to_the_inbox(tmp_path):
     # they came at once, so that nobody can have needed so long
     assert {item.reason for item in answers.left_out} == {"impossible"}
     assert all(item.interval_ms is not None and item.interval_ms < 400 for item in answers.left_out)
+
+
+def test_the_page_study_is_read_and_its_design_shows_every_key_in_every_condition():
+    from lakatos.experiments.participants.web.timed import check_timed_trials
+    from lakatos.experiments.task import Stimuli
+
+    for n_answers, n_rows in ((2, 4), (3, 12)):
+        found = DOMAIN.candidates(
+            {"past": False, "n_answers": n_answers}, np.random.default_rng(1), 99
+        )
+        both = Stimuli.concatenate([found, DOMAIN.swap_sides(found)])
+        assert len(both) == n_rows
+        check_timed_trials(DOMAIN, both, _timed())

@@ -107,11 +107,13 @@ def check_timed_trials(domain: Domain, stimuli: Stimuli, timed: TimedAnswers) ->
         raise ValueError(
             f"page.timed.figures: these trials cannot be drawn as {timed.figures}; give {' or '.join(known)}"
         )
-    turned = set(domain.swap_sides(stimuli).keys)
-    if set(stimuli.keys) != turned:
+    right, condition = task.right_keys(stimuli), task.conditions(stimuli)
+    times = np.zeros((condition.max() + 1, task.n_keys(stimuli)), dtype=np.int64)
+    np.add.at(times, (condition, right), 1)
+    if (times != times[:, :1]).any():
         raise ValueError(
-            "design.sides: some trials have their right key on one side only, so that the key tells the condition; "
-            'give `sides = "both"` and an even number of repetitions'
+            "design.sides: not every key is right equally often in each condition, so that keys tell conditions; give "
+            '`sides = "both"`, an even number of repetitions, and as many `trials` as there are'
         )
 
 
