@@ -115,7 +115,7 @@ class TooFast:
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
         """The shorter of the two in milliseconds; nobody is excluded whose times are not known."""
-        known = [median(answers.response_time_ms)] if answers.response_time_ms else []
+        known = [median(answers.all_times_ms)] if answers.all_times_ms else []
         known += [mean(answers.server_time_ms)] if answers.server_time_ms else []
         value = min(known, default=self.median_below_ms)
         return value if value < self.median_below_ms else None
@@ -147,10 +147,15 @@ class ImpossibleTimes:
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
         """The share of impossible times; nobody is excluded whose times are not known by both clocks."""
         if not answers.response_time_ms or not answers.server_time_ms:
-            return None
+            return self._left_out(answers)
         impossible = are_impossible(answers.response_time_ms, answers.server_time_ms)
-        value = sum(impossible) / len(impossible)
+        n_left_out = sum(item.reason == "impossible" for item in answers.left_out)
+        value = (sum(impossible) + n_left_out) / (len(impossible) + n_left_out)
         return value if value > self.share_above else None
+
+    def _left_out(self, answers: PersonAnswers) -> float | None:
+        """The share where no answer is left, since all were impossible."""
+        return 1.0 if any(item.reason == "impossible" for item in answers.left_out) else None
 
 
 def are_impossible(
@@ -175,6 +180,36 @@ def are_impossible(
 
 
 @dataclass(frozen=True)
+class ClocksDisagree:
+    """People whose browser's clock and the server's tell different times, where both time the same answers.
+
+    The server's interval goes from the report that a target appeared to the answer's arrival, so that it differs by
+    how long the two messages were on their way. Who makes times up, or has a very uneven connection, is found so.
+    """
+
+    key: ClassVar[str] = "clocks_disagree"
+    by_ms: float
+    share_above: float
+
+    @property
+    def words(self) -> str:
+        """The rule in words, for the preregistration."""
+        return (
+            f"People are excluded of whose answers more than {self.share_above:.0%} have a response time by the "
+            f"browser's clock that differs from the server's interval by more than {self.by_ms:g} ms."
+        )
+
+    def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
+        """The share of answers about which the clocks disagree; nobody is excluded of whom no interval is known."""
+        pairs = zip(answers.response_time_ms, answers.interval_ms, strict=False)
+        known = [abs(time - interval) for time, interval in pairs if interval is not None]
+        if not known:
+            return None
+        value = sum(difference > self.by_ms for difference in known) / len(known)
+        return value if value > self.share_above else None
+
+
+@dataclass(frozen=True)
 class FastAnswers:
     """People with many fast answers."""
 
@@ -190,11 +225,10 @@ class FastAnswers:
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
         """The share of fast answers; nobody is excluded whose times are not known."""
-        if not answers.response_time_ms:
+        times = answers.all_times_ms
+        if not times:
             return None
-        value = sum(time < self.below_ms for time in answers.response_time_ms) / len(
-            answers.response_time_ms
-        )
+        value = sum(time < self.below_ms for time in times) / len(times)
         return value if value > self.share_above else None
 
 
@@ -212,9 +246,10 @@ class OneKey:
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
         """The share of the side chosen most often."""
-        if not answers.response:
+        chosen = answers.all_chosen
+        if not chosen:
             return None
-        value = max(Counter(answers.response).values()) / len(answers.response)
+        value = max(Counter(chosen).values()) / len(chosen)
         return value if value > self.share_above else None
 
 
@@ -232,7 +267,7 @@ class ConstantAlternation:
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
         """The share of answers to another side than the answer before."""
-        pairs = list(zip(answers.response, answers.response[1:], strict=False))
+        pairs = list(zip(answers.chosen, answers.chosen[1:], strict=False))
         if not pairs:
             return None
         value = sum(first != second for first, second in pairs) / len(pairs)

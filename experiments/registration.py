@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.participants.timed_answer import TimedTask, timed_task
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.task import Design, Domain
 
@@ -175,14 +176,19 @@ def _plan_words(
     manner: Sequence[str],
 ) -> PlanWords:
     """What the plan says, sentence by sentence; arguments as of `registration`."""
-    timed = ", and the time it took" if source in ("web", "file") else ""
+    task = timed_task(domain)
+    timed = ", and the time it took" if source in ("web", "file") and task is None else ""
     options = ", ".join(domain.options)
     in_order = "The steps of a schedule come in their order."
     at_random = "The order of trials is random, another one for each person; sides of options were drawn by lot."
     return PlanWords(
         hypotheses=hypotheses,
         manipulated=f"Which trial is shown, within people: {plan.design_summary}",
-        measured=f"The option chosen in each presentation of each trial ({options}){timed}.",
+        measured=(
+            f"The option chosen in each presentation of each trial ({options}){timed}."
+            if task is None
+            else _timed_measure(task)
+        ),
         order=in_order if domain.sequential else at_random,
         sample=f"{plan.n_participants} participants, {design.n_presentations} responses of each.",
         rationale=_powers(plan),
@@ -194,6 +200,16 @@ def _plan_words(
             f"Frozen by digest in a hash-chained journal before anybody was asked: record {record}, design "
             f"{plan.design}, predictions and populations of {plan.n_draws} draws per theory {plan.predictions}."
         ),
+    )
+
+
+def _timed_measure(task: TimedTask) -> str:
+    """What is measured where an answer is a key with its time."""
+    edges = task.scale.edges
+    listed = ", ".join(f"{edge:g}" for edge in edges)
+    return (
+        "The key pressed in each presentation of each trial, right or wrong, and its time from the target's "
+        f"appearance, in one of {len(edges) - 1} bins between {listed} {task.scale.unit}."
     )
 
 

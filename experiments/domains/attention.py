@@ -21,6 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import timed
+from lakatos.experiments.domains.attention_figure import (
+    ARROWS,
+    arrows,
+    colour_word,
+    distractor_of,
+    letters,
+)
 from lakatos.experiments.domains.settings import check_limits, refuse_unknown
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
@@ -35,7 +42,6 @@ EDGES = (
 )  # fmt: skip
 """Of the bins of time, in seconds: narrow where most answers are."""
 SCALE = timed(("right", "wrong"), EDGES)
-ARROWS = {-1: "←", 0: "↓", 1: "→"}
 
 
 class TrialNumber(NamedTuple):
@@ -165,6 +171,14 @@ class AttentionDomain(OneShot):
         }
         return conflict_trials(dict(zip(names, rows.T, strict=True)) | fixed)  # fmt: skip
 
+    def candidates(
+        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
+    ) -> Stimuli:
+        """See `experiments.task.Domain.candidates`; of two keys one of each two mirror images, as sides are drawn."""
+        whole = self.space(settings)
+        once = whole.take(np.flatnonzero((whole["n_answers"] == 3) | (whole["side"] == -1)))
+        return once.some(n_most, rng)
+
     def check(self, stimuli: Stimuli) -> None:
         """See `check`."""
         check(stimuli)
@@ -230,23 +244,55 @@ class AttentionDomain(OneShot):
         """The same trials with the right key on the other side."""
         return Stimuli(dict(stimuli.arrays) | {"side": 0.0 - stimuli["side"]})
 
-    def picture(self, stimuli: Stimuli, row: int) -> str:
-        """The target as an arrow between arrows that are to be ignored."""
-        side, congruence = int(stimuli["side"][row]), int(stimuli["congruence"][row])
-        other = -side or -1
-        beside = {1: ARROWS[side], 0: "–", -1: ARROWS[other]}[congruence] * 2
-        return (
-            '<p style="font-family:system-ui,sans-serif;font-size:40px;letter-spacing:6px">'
-            f'<span style="color:#555">{beside}</span><b>{ARROWS[side]}</b>'
-            f'<span style="color:#555">{beside}</span></p>'
+    def n_keys(self, stimuli: Stimuli) -> int:
+        """See `experiments.participants.timed_answer.TimedTask`."""
+        return int(stimuli["n_answers"][0])
+
+    def right_keys(self, stimuli: Stimuli) -> Array:
+        """See `experiments.participants.timed_answer.TimedTask`: from the left."""
+        side = np.asarray(stimuli["side"])
+        place = np.where(np.asarray(stimuli["n_answers"]) == 2, (side + 1) / 2, side + 1)
+        return np.asarray(place, dtype=np.int64)
+
+    def conditions(self, stimuli: Stimuli) -> Array:
+        """See `experiments.participants.timed_answer.TimedTask`."""
+        columns = np.stack([stimuli[name] for name in NUMBERS if name != "side"], axis=1)
+        return np.asarray(np.unique(columns, axis=0, return_inverse=True)[1]).reshape(-1)
+
+    def tells_of_past(self, stimuli: Stimuli) -> Array:
+        """See `experiments.participants.timed_answer.TimedTask`."""
+        return np.asarray(stimuli["has_previous"] == 1)
+
+    def figures(self, stimuli: Stimuli) -> tuple[str, ...]:
+        """See `experiments.participants.timed_answer.TimedTask`: letters have two levels, and nothing else has."""
+        level = int(stimuli["level"][0])
+        return {1: ("large_letters",), -1: ("small_letters",)}.get(
+            level, ("arrows", "colour_words")
         )
+
+    def figure(self, stimuli: Stimuli, row: int, name: str) -> str:
+        """See `experiments.participants.timed_answer.TimedTask`."""
+        places = (0, 1, 2) if stimuli["n_answers"][row] == 3 else (0, 2)
+        right = int(stimuli["side"][row]) + 1
+        other = distractor_of(right, int(stimuli["congruence"][row]), places)
+        if name == "colour_words":
+            return colour_word(right, other)
+        return (
+            arrows(right, other)
+            if name == "arrows"
+            else letters(right, other, int(stimuli["level"][row]))
+        )
+
+    def picture(self, stimuli: Stimuli, row: int) -> str:
+        """A large letter made of small ones where there are levels, else an arrow between others."""
+        return self.figure(stimuli, row, self.figures(stimuli.take([row]))[0])
 
     def describe(self, stimuli: Stimuli, row: int) -> str:
         """For example ``right key → of 2, incongruent, after congruent and right, the same key``."""
         of = {name: int(array[row]) for name, array in stimuli.arrays.items()}
         conflict = {-1: "incongruent", 0: "neutral", 1: "congruent"}
         level = {-1: ", small figures", 0: "", 1: ", large figure"}[of["level"]]
-        now = f"right key {ARROWS[of['side']]} of {of['n_answers']}{level}, {conflict[of['congruence']]}"
+        now = f"right key {ARROWS[of['side'] + 1]} of {of['n_answers']}{level}, {conflict[of['congruence']]}"
         if not of["has_previous"]:
             return f"{now}, first trial"
         ended = "wrong" if of["previous_error"] else "right"

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final, Literal, get_args
 
 from lakatos.experiments.errors import TrialsError
@@ -20,6 +20,53 @@ LOOK_AHEAD: Final = 4
 LANGUAGE_MODEL: Final = "language_model"
 """Who collected, where a language model answered in place of people."""
 STATUSES: tuple[Status, ...] = get_args(Status)
+LeftOut = Literal["no_answer", "too_early", "too_late", "impossible"]
+"""Why a trial whose answer is a key with its time has no outcome. ``impossible``: the server's clock contradicts the
+time. ``no_answer``: no key was pressed in time."""
+
+
+@dataclass(frozen=True)
+class LeftOutPress:
+    """A trial that was shown and has no outcome, in a task whose answers are keys with their times."""
+
+    position: int
+    """Among all trials that the person saw, from 1."""
+    trial: int
+    """Row of the design's stimuli."""
+    key: int | None
+    """Place of the key pressed; None where none was."""
+    time_ms: float
+    interval_ms: float | None
+    """By the server's clock."""
+    reason: LeftOut
+
+    def __post_init__(self) -> None:
+        counted = (self.position, self.trial, self.key or 0)
+        times = (self.time_ms, self.interval_ms or 0.0)
+        fine = all(number >= 0 for number in counted) and self.reason in get_args(LeftOut)
+        if not fine or any(not math.isfinite(time) or time < 0 for time in times):
+            raise TrialsError(
+                f"a person's answers: {self} cannot be; count from 0, give milliseconds, and one of the reasons "
+                f"{', '.join(get_args(LeftOut))}."
+            )
+
+    @classmethod
+    def from_json(cls, value: Any) -> LeftOutPress:
+        """Read one from plain values, strictly."""
+        names = [item.name for item in fields(cls)]
+        if not isinstance(value, Mapping) or set(value) != set(names):
+            raise TrialsError(
+                f"a person's answers: 'left_out' is a list of objects with {', '.join(names)}."
+            )
+        key, interval = value["key"], value["interval_ms"]
+        return cls(
+            position=_typed("position", value["position"], int),
+            trial=_typed("trial", value["trial"], int),
+            key=None if key is None else _typed("key", key, int),
+            time_ms=_typed("time_ms", value["time_ms"], float),
+            interval_ms=None if interval is None else _typed("interval_ms", interval, float),
+            reason=_typed("reason", value["reason"], str),
+        )
 
 
 @dataclass(frozen=True)
@@ -68,6 +115,14 @@ class PersonAnswers:
     """By which people are divided; empty where they are not."""
     visit: Mapping[str, Any] = field(default_factory=dict)
     """What was noted of device and hour, where it was: words, and whole numbers."""
+    key: tuple[int, ...] = ()
+    """For each response, where it is a key with its time: the place of the key pressed. ``response`` is then the
+    outcome that key and time are; see `experiments.participants.timed_answer.outcome_of`."""
+    interval_ms: tuple[float | None, ...] = ()
+    """For each such response, by the server's clock: from the report that its target appeared to the answer's arrival;
+    None where no report came."""
+    left_out: tuple[LeftOutPress, ...] = ()
+    """Trials of such a task that were shown and have no outcome, with why; their rows are also among ``missed``."""
 
     def __post_init__(self) -> None:
         n_answers = len(self.trial)
@@ -75,7 +130,7 @@ class PersonAnswers:
             "response": self.response,
             **{f"feedback {name!r}": row for name, row in self.feedback.items()},
         }
-        times = {name: getattr(self, name) for name in _TIMES}
+        times = {name: getattr(self, name) for name in (*_TIMES, "key", "interval_ms")}
         columns |= {name: column for name, column in times.items() if column}
         for name, column in columns.items():
             if len(column) != n_answers:
@@ -86,7 +141,31 @@ class PersonAnswers:
             self._refuse("names no experiment or no person; give both")
         if self.status not in STATUSES:
             self._refuse(f"has the status {self.status!r}; give one of {', '.join(STATUSES)}")
-        self._check_numbers([value for column in times.values() for value in column])
+        if self.left_out and self.missed != tuple(item.trial for item in self.left_out):
+            self._refuse(
+                "leaves out other trials than it missed; give the rows of both in one order"
+            )
+        self._check_numbers(
+            [value for column in times.values() for value in column if value is not None]
+        )
+
+    @property
+    def chosen(self) -> tuple[int, ...]:
+        """What was chosen, in order: the keys pressed where answers are keys with their times, else the options."""
+        return self.key if self.key else self.response
+
+    @property
+    def all_chosen(self) -> tuple[int, ...]:
+        """What was chosen, with the keys of answers that were left out."""
+        return (*self.chosen, *(item.key for item in self.left_out if item.key is not None))
+
+    @property
+    def all_times_ms(self) -> tuple[float, ...]:
+        """Response times, with those of answers that were left out."""
+        return (
+            *self.response_time_ms,
+            *(item.time_ms for item in self.left_out if item.key is not None),
+        )
 
     def _check_numbers(self, durations: Sequence[float]) -> None:
         counted = (*self.trial, *self.response, *self.missed, *self.focus_losses)
@@ -109,6 +188,8 @@ class PersonAnswers:
             if not value[name]:
                 del value[name]
         lists = {name: list(column) for name, column in value.items() if isinstance(column, tuple)}
+        if self.left_out:
+            lists["left_out"] = [asdict(item) for item in self.left_out]
         return (
             value
             | lists
@@ -146,6 +227,9 @@ class PersonAnswers:
             focus_losses=_column("focus_losses", value.get("focus_losses", ()), int),
             away_ms=_column("away_ms", value.get("away_ms", ()), float),
             missed=_column("missed", value.get("missed", ()), int),
+            key=_column("key", value.get("key", ()), int),
+            interval_ms=_column("interval_ms", value.get("interval_ms", ()), float, or_none=True),
+            left_out=_left_out(value.get("left_out", ())),
             condition=_typed("condition", value.get("condition", ""), str),
             visit=_facts(value.get("visit", {})),
             replies=_replies(value.get("replies", {})),
@@ -162,7 +246,9 @@ class PersonAnswers:
 
 _TIMES: Final = ("response_time_ms", "server_time_ms", "onset_ms", "focus_losses", "away_ms")
 """One number for each response, or none at all."""
-OPTIONAL: Final = frozenset({*_TIMES[1:], "missed", "replies", "condition", "visit"})
+OPTIONAL: Final = frozenset(
+    {*_TIMES[1:], "missed", "replies", "condition", "visit", "key", "interval_ms", "left_out"}
+)
 """Keys of `PersonAnswers.to_json` that are left out where they hold nothing."""
 _TEXTS = ("experiment", "person", "consent", "language", "source")
 
@@ -206,10 +292,18 @@ def _typed(name: str, value: Any, kind: type) -> Any:
 _WORDS = {str: "text", int: "whole numbers", float: "numbers", bool: "true or false"}
 
 
-def _column(name: str, value: Any, kind: type) -> tuple[Any, ...]:
+def _column(name: str, value: Any, kind: type, *, or_none: bool = False) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
         raise TrialsError(f"a person's answers: {name!r} is a list, not {type(value).__name__}.")
-    return tuple(_typed(repr(name), item, kind) for item in value)
+    return tuple(
+        None if or_none and item is None else _typed(repr(name), item, kind) for item in value
+    )
+
+
+def _left_out(value: Any) -> tuple[LeftOutPress, ...]:
+    if not isinstance(value, list | tuple):
+        raise TrialsError(f"a person's answers: 'left_out' is a list, not {type(value).__name__}.")
+    return tuple(map(LeftOutPress.from_json, value))
 
 
 def pseudonym(key: bytes, *parts: str) -> str:

@@ -7,6 +7,8 @@ One row is one answer. Columns:
 ``trial``              row of the design's trials, from 0; or instead the stimulus' own columns, see `stimulus_columns`
 ``response``           the option chosen: its label, or its place from 0
 ``response_time_ms``   optional
+``key``                in place of ``response``, where an answer is a key with its time: the place of the key
+                       pressed, from the left and from 0, empty where none was; needs ``response_time_ms``
 ``order``              optional: place among the person's answers; rows are in order otherwise
 ``status``             optional, the same in all rows of a person: ``completed`` (default), ``partial``, ...
 ``checks_passed``, ``checks_failed``, ``comprehension_attempts``, ``language``, ``consent``     optional, likewise
@@ -36,6 +38,7 @@ from lakatos.experiments.participants.source import (
     offers_to_new_people,
 )
 from lakatos.experiments.participants.table import check_answers, domain_feedback
+from lakatos.experiments.participants.timed_answer import TimedPress, timed_columns, timed_task
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer
 from lakatos.traces.artifact import write_whole
@@ -266,7 +269,13 @@ def _check_columns(table: TextTable, designs: Mapping[str, Design], domain: Doma
         )
     own = {name for design in designs.values() for name in stimulus_columns(design.stimuli)}
     feedback = {name for design in designs.values() for name in domain_feedback(domain, design)}
-    known = [*dict.fromkeys(KNOWN), *sorted(own), *sorted(feedback)]
+    keys = ["key"] if timed_task(domain) is not None else []
+    known = [*dict.fromkeys(KNOWN), *keys, *sorted(own), *sorted(feedback)]
+    if keys and {"key", "response"} <= set(table.columns):
+        raise TrialsError(
+            f"{table.name}: row 1 has the columns 'key' and 'response'; give the key with its time, or the outcome "
+            "that these are, not both."
+        )
     twice = next((name for name in table.columns if table.columns.count(name) > 1), None)
     if twice is not None:
         raise TrialsError(f"{table.name}: row 1 has the column {twice!r} twice; rename one.")
@@ -279,7 +288,9 @@ def _check_columns(table: TextTable, designs: Mapping[str, Design], domain: Doma
                 else f"the columns are {', '.join(dict.fromkeys(KNOWN))}."
             )
             raise TrialsError(f"{table.name}: row 1 has an unknown column {name!r}; {hint}")
-    needed = ["participant", "response", *sorted(feedback)]
+    has_keys = timed_task(domain) is not None and "response" not in table.columns
+    answered = ["key", "response_time_ms"] if has_keys else ["response"]
+    needed = ["participant", *answered, *sorted(feedback)]
     if len(designs) > 1:
         needed.append("experiment")
     missing = next((name for name in needed if name not in table.columns), None)
@@ -326,9 +337,14 @@ def _person(
                 f"has another {name} than row {first[0]} of the same person; give one for all",
             )
     trial = [_trial(table, number, row, design) for number, row in rows]
-    response = [_response(table, number, row["response"], domain, design) for number, row in rows]
+    task = timed_task(domain) if "key" in table.columns else None
+    response = (
+        [0 for _ in rows]
+        if task
+        else [_response(table, number, row["response"], domain, design) for number, row in rows]
+    )
     timed = [row.get("response_time_ms", "") != "" for _, row in rows]
-    if any(timed) and not all(timed):
+    if task is None and any(timed) and not all(timed):
         _refuse(
             table,
             rows[timed.index(False)][0],
@@ -342,18 +358,27 @@ def _person(
         value = first[1].get(name, "")
         return 0 if value == "" else int(_number(table, first[0], name, value, whole=True))
 
+    given: dict[str, Any] = {
+        "trial": tuple(trial),
+        "response": tuple(response),
+        "response_time_ms": tuple(
+            _number(table, number, "response_time_ms", row["response_time_ms"])
+            for number, row in rows
+        )
+        if task is None and all(timed)
+        else (),
+    }
+    if task is not None:
+        presses = [
+            _press(table, number, row, place, task.n_keys(design.stimuli))
+            for (number, row), place in zip(rows, trial, strict=True)
+        ]
+        given = timed_columns(task, design.stimuli, presses, "left_out")
     answers = PersonAnswers(
         experiment=design.name,
         person=person,
         status=status,
-        trial=tuple(trial),
-        response=tuple(response),
-        response_time_ms=tuple(
-            _number(table, number, "response_time_ms", row["response_time_ms"])
-            for number, row in rows
-        )
-        if all(timed)
-        else (),
+        **given,
         feedback={
             name: tuple(_number(table, number, name, row[name]) for number, row in rows)
             for name in domain_feedback(domain, design)
@@ -389,6 +414,10 @@ def _refuse_first(
             trial=answers.trial[:end],
             response=answers.response[:end],
             response_time_ms=answers.response_time_ms[:end],
+            key=(),
+            interval_ms=(),
+            left_out=(),
+            missed=(),
             feedback={name: column[:end] for name, column in answers.feedback.items()},
         )
         try:
@@ -427,6 +456,23 @@ def _trial(table: TextTable, number: int, row: Mapping[str, Any], design: Design
             f"answers a stimulus that {found_words}; give the column 'trial', or ask only those",
         )
     return int(rows[0])
+
+
+def _press(
+    table: TextTable, number: int, row: Mapping[str, Any], trial: int, n_keys: int
+) -> TimedPress:
+    """What was measured in a trial, where an answer is a key with its time; without a key nothing was pressed."""
+    time = row.get("response_time_ms", "")
+    if row["key"] == "":
+        return TimedPress(
+            trial, None, 0.0 if time == "" else _number(table, number, "response_time_ms", time)
+        )
+    key = int(_number(table, number, "key", row["key"], whole=True))
+    if key >= n_keys:
+        _refuse(table, number, f"has the key {key}; give 0 to {n_keys - 1}, from the left")
+    if time == "":
+        _refuse(table, number, "has a key and no response time; an answer is a key with its time")
+    return TimedPress(trial, key, _number(table, number, "response_time_ms", time))
 
 
 def _response(table: TextTable, number: int, value: Any, domain: Domain, design: Design) -> int:

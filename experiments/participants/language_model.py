@@ -30,6 +30,7 @@ from lakatos.experiments.participants.source import (
     offers_to_new_people,
     rng_of,
 )
+from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.study import (
     PageExperiment,
     PageSettings,
@@ -156,6 +157,11 @@ class LanguageModelParticipants:
         Raises:
             SourceError: The texts are not complete, or lack the language.
         """
+        if timed_task(domain) is not None:
+            raise SourceError(
+                f"an answer of the domain {domain.name} is a key with its time, which a language model cannot give; "
+                "use people on the page, simulated people, an archive, or a file."
+            )
         self.domain, self.settings, self.seed = domain, settings, seed
         self.page, self.texts, self.personas = (
             page or PageSettings(),

@@ -20,6 +20,12 @@ from lakatos.experiments.participants.source import (
     offers_to_new_people,
     rng_of,
 )
+from lakatos.experiments.participants.timed_answer import (
+    TimedPress,
+    draw_presses,
+    timed_columns,
+    timed_task,
+)
 from lakatos.experiments.preregistration import Preregistration, check_preregistered
 from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, Trials
 from lakatos.traces.digest import Digest, digest_of
@@ -300,15 +306,28 @@ class SimulatedParticipants:
         passed = (
             rng.random((n_people, N_CHECKS)) < np.where(careless, PASSED_BY_CHANCE, PASSED)[:, None]
         )
+        task = timed_task(self.domain)
+        keys: Array | None = None
+        if task is not None:
+            keys, times = draw_presses(task, design.stimuli, order, response, rng)
+            habit, side = rng.integers(2, size=n_people), rng.integers(2, size=n_people)
+            one_key = np.where(habit == 0, 0, side)[:, None] * (task.n_keys(design.stimuli) - 1)
+            keys = np.where(careless[:, None], one_key, keys)
+            fast = CARELESS_TIME_MS * np.exp(TIME_SPREAD * rng.standard_normal(order.shape))
+            times = np.where(careless[:, None], np.round(fast, 1), times)
         until = np.where(stops, rng.integers(n_steps, size=n_people), n_steps)
         return [
             PersonAnswers(
                 experiment=design.name,
                 person=digest_of({"recruitment": key, "person": first + person}),
                 status="partial" if stops[person] else "completed",
-                trial=tuple(order[person, :end].tolist()),
-                response=tuple(response[person, :end].tolist()),
-                response_time_ms=tuple(times[person, :end].tolist()),
+                **self._given(
+                    design,
+                    order[person, :end],
+                    response[person, :end],
+                    times[person, :end],
+                    None if keys is None else keys[person, :end],
+                ),
                 feedback={
                     name: tuple(column[person, :end].tolist()) for name, column in feedback.items()
                 },
@@ -320,6 +339,21 @@ class SimulatedParticipants:
             )
             for person, end in enumerate(until.tolist())
         ]
+
+    def _given(
+        self, design: Design, order: Array, response: Array, times: Array, keys: Array | None
+    ) -> dict[str, Any]:
+        """Trials, answers and times of one person, as arguments of `PersonAnswers`."""
+        task = timed_task(self.domain)
+        if task is not None and keys is not None:
+            measured = zip(order.tolist(), keys.tolist(), times.tolist(), strict=True)
+            presses = [TimedPress(trial, key, time) for trial, key, time in measured]
+            return timed_columns(task, design.stimuli, presses, "left_out")
+        return {
+            "trial": tuple(order.tolist()),
+            "response": tuple(response.tolist()),
+            "response_time_ms": tuple(times.tolist()),
+        }
 
     def _answers(self, design: Design, rng: np.random.Generator) -> Trials:
         """Answers of new people, each seeing all presentations, as one table."""

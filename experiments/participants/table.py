@@ -15,6 +15,7 @@ import numpy as np
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
+from lakatos.experiments.participants.timed_answer import is_outcome, timed_task
 from lakatos.experiments.participants.web.questions import PageQuestion
 from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.traces.artifact import ArtifactStore
@@ -51,6 +52,7 @@ def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> Non
                 f"{who}, answer {place}: steps of a schedule come in order, and this is step {trial}."
             )
     _check_missed(answers, design, domain, shown, who)
+    _check_presses(answers, design, domain, who)
     wanted = set(domain_feedback(domain, design)) if answers.trial else set(answers.feedback)
     if set(answers.feedback) != wanted:
         raise TrialsError(
@@ -69,6 +71,24 @@ def _check_missed(
         known = trial < len(design.stimuli) and not domain.sequential
         if not known or shown[trial] > design.repetitions:
             raise TrialsError(f"{who} is said to have missed trial {trial}, which was not shown.")
+
+
+def _check_presses(answers: PersonAnswers, design: Design, domain: Domain, who: str) -> None:
+    """Refuse keys with times that are other outcomes than the answers say, or keys where a task has none."""
+    task = timed_task(domain)
+    pressed = (*answers.key, *(item.key or 0 for item in answers.left_out))
+    if pressed and (task is None or max(pressed) >= task.n_keys(design.stimuli)):
+        raise TrialsError(f"{who} pressed keys that the task {domain.name!r} does not have.")
+    if task is None or not answers.key:
+        return
+    if not answers.response_time_ms:
+        raise TrialsError(f"{who} pressed keys without times; an answer is a key with its time.")
+    for place in range(len(answers.trial)):
+        if not is_outcome(task, design.stimuli, answers, place):
+            raise TrialsError(
+                f"{who}, answer {place + 1}: the key {answers.key[place]} after {answers.response_time_ms[place]:g} ms "
+                f"is not the outcome {answers.response[place]}."
+            )
 
 
 def domain_feedback(domain: Domain, design: Design) -> list[str]:

@@ -15,6 +15,7 @@ from lakatos.flows.run.places import find_run
 
 if TYPE_CHECKING:
     from lakatos.flows.run.state import RunState
+    from lakatos.flows.run.study import CampaignConfig
     from lakatos.traces.step import Trace
 
 
@@ -57,8 +58,17 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
             source=state.campaign.config.participants.source,
             asked=_began(folder, state, trace, name),
             said=said,
-            manner=state.campaign.config.page.words,
+            manner=_manner(state.campaign.config),
         )
+
+
+def _manner(config: CampaignConfig) -> tuple[str, ...]:
+    """How trials are given, in sentences."""
+    from lakatos.experiments.participants.timed_answer import timed_task
+    from lakatos.flows.run.task import domain_of
+
+    task = timed_task(domain_of(config)) if config.participants.source == "web" else None
+    return config.page.words + (config.page.timed.words(task) if task else ())
 
 
 def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:

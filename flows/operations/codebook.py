@@ -35,6 +35,20 @@ MEANINGS = {
     "onset_ms": "milliseconds from the beginning of the task to the trial's appearance, by the browser's clock",
     "focus_losses": "how often the page was left between the answer before and this one",
     "away_ms": "milliseconds for which it was left, in all",
+    "key": "place of the key pressed, from the left and from 0; empty where none was",
+    "right_key": "place of the right key, from the left and from 0",
+    "correct": "1 if the right key was pressed, 0 if another one; empty where none was",
+    "interval_ms": "milliseconds by the server's clock from the report that the target appeared to the answer's "
+    "arrival; empty where no report came",
+    "bin": "place of the bin of the answer's time, from 0",
+    "bin_from_s": "where this bin begins, in seconds",
+    "bin_to_s": "where this bin ends, in seconds",
+    "left_out": "why the trial has no outcome: no_answer, too_early, too_late, or impossible where the server's clock "
+    "contradicts the time; empty where it has one",
+    "n_no_answer": "trials in which no key was pressed in time",
+    "n_too_early": "answers faster than the first bin of time, which are left out",
+    "n_too_late": "answers slower than the last bin of time, which are left out",
+    "n_impossible": "answers whose time the server's clock contradicts, which are left out",
     "count": "equal answers that the row stands for",
     "status": "completed, partial, stopped, returned, timed_out or screened_out",
     "n_answers": "answers given",
@@ -143,8 +157,9 @@ def readme(
     domain: Domain,
     answers: Sequence[ColumnMeaning],
     people: Sequence[ColumnMeaning],
+    notes: Sequence[str] = (),
 ) -> str:
-    """Text that tells what each column of the exported tables means."""
+    """Text that tells what each column of the exported tables means; ``notes`` are further sentences."""
     lines = [
         f"# Answers of the study {config.name}",
         "",
@@ -158,6 +173,7 @@ def readme(
         f"Domain: {config.domain}; options in the order of responses: {', '.join(domain.options)}. The files hold no "
         f"names and no identifiers of recruitment services. Text is UTF-8, numbers have decimal points.",
         "",
+        *(line for note in notes for line in (note, "")),
         "If somebody withdraws later, delete the rows with their `person` from every copy of these files.",
         "",
         "## answers.csv: one row is one answer",

@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from lakatos.experiments.design import design_from_json
-from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.answers import LeftOut, LeftOutPress, PersonAnswers
 from lakatos.experiments.participants.file import stimulus_columns
 from lakatos.experiments.participants.table import get_answers
+from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.record import AnswersArrived
 from lakatos.experiments.task import Design, Domain
 from lakatos.flows.errors import FlowError
@@ -65,7 +67,8 @@ def export(folder: Path, out: Path, *, psych_ds: bool = False) -> list[Path]:
         persons = [_person_row(item, state, config) for item in people]
     if not rows and not persons:
         raise FlowError(f"nothing was collected in {folder} yet, so there is nothing to export.")
-    files = (_as_psych_ds if psych_ds else _as_tables)(config, domain, rows, persons)
+    notes = _grid_words(people, domain)
+    files = (_as_psych_ds if psych_ds else _as_tables)(config, domain, rows, persons, notes)
     for name, content in files.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         write_whole(out / name, content, private=name.endswith(".csv"))
@@ -80,23 +83,31 @@ def export(folder: Path, out: Path, *, psych_ds: bool = False) -> list[Path]:
 
 
 def _as_tables(
-    config: CampaignConfig, domain: Domain, rows: list[Row], people: list[Row]
+    config: CampaignConfig,
+    domain: Domain,
+    rows: list[Row],
+    people: list[Row],
+    notes: Sequence[str],
 ) -> dict[str, bytes]:
-    """Files of an export, by name."""
+    """Files of an export, by name; ``notes`` are sentences for the README."""
     answers, persons = columns_of(rows, config, domain), columns_of(people, config, domain)
     tables = {"answers.csv": answers} | ({"people.csv": persons} if people else {})
     return {
         "answers.csv": _csv(rows),
         **({"people.csv": _csv(people)} if people else {}),
         "codebook.csv": _csv(codebook(tables)),
-        "README.md": readme(config, domain, answers, persons).encode(),
+        "README.md": readme(config, domain, answers, persons, notes).encode(),
     }
 
 
 def _as_psych_ds(
-    config: CampaignConfig, domain: Domain, rows: list[Row], people: list[Row]
+    config: CampaignConfig,
+    domain: Domain,
+    rows: list[Row],
+    people: list[Row],
+    notes: Sequence[str],
 ) -> dict[str, bytes]:
-    """Files of an export in the form of Psych-DS, by name."""
+    """Files of an export in the form of Psych-DS, by name; ``notes`` are sentences for the README."""
     known = {(row["experiment"], row["person"]): row for row in people}
     whole = [{**row, **known.get((row["experiment"], row["person"]), {})} for row in rows]
     columns, persons = columns_of(whole, config, domain), columns_of(people, config, domain)
@@ -105,7 +116,7 @@ def _as_psych_ds(
         "dataset_description.json": json.dumps(description, indent=2, ensure_ascii=False).encode(),
         f"data/{psych_ds_name(config)}": _csv(whole),
         **({"documentation/people.csv": _csv(people)} if people else {}),
-        "README.md": readme(config, domain, columns, persons).encode(),
+        "README.md": readme(config, domain, columns, persons, notes).encode(),
     }
 
 
@@ -167,6 +178,9 @@ def _answer_rows(
     for person in people:
         answers = person.answers
         columns = shown[answers.experiment]
+        if answers.key or answers.left_out:
+            yield from _timed_rows(person, state, domain, designs[answers.experiment])
+            continue
         times = ("response_time_ms", "onset_ms", "focus_losses", "away_ms")
         known = {name: getattr(answers, name) for name in times}
         for place, trial in enumerate(answers.trial):
@@ -184,6 +198,72 @@ def _answer_rows(
                 **{feedback: column[place] for feedback, column in answers.feedback.items()},
                 **{column: float(values[trial]) for column, values in columns.items()},
             }
+
+
+def _timed_rows(
+    person: ExportedPerson, state: RunState, domain: Domain, design: Design
+) -> Iterator[Row]:
+    """One row for each trial that somebody saw, where answers are keys with their times, those left out among them."""
+    answers, columns = person.answers, stimulus_columns(design.stimuli)
+    task = timed_task(domain)
+    assert task is not None
+    right, n_bins = task.right_keys(design.stimuli), len(task.scale.edges) - 1
+    left_out = {item.position: item for item in answers.left_out}
+    kept = iter(range(len(answers.trial)))
+    for position in range(1, len(answers.trial) + len(left_out) + 1):
+        item = left_out.get(position)
+        place = None if item else next(kept)
+        trial = item.trial if item else answers.trial[place or 0]
+        key = item.key if item else answers.key[place or 0]
+        interval = item.interval_ms if item else _at(answers.interval_ms, place)
+        bin_of = None if place is None else answers.response[place] % n_bins
+        yield {
+            "experiment": answers.experiment,
+            "person": answers.person[:SHOWN],
+            **_condition(answers),
+            **_standing(state, person),
+            "position": position,
+            "trial": trial,
+            "response": "" if place is None else answers.response[place],
+            "key": "" if key is None else key,
+            "right_key": int(right[trial]),
+            "correct": "" if key is None else int(key == right[trial]),
+            "response_time_ms": "" if key is None else _time_of(answers, item, place),
+            "interval_ms": "" if interval is None else interval,
+            "bin": "" if bin_of is None else bin_of,
+            "bin_from_s": "" if bin_of is None else task.scale.edges[bin_of],
+            "bin_to_s": "" if bin_of is None else task.scale.edges[bin_of + 1],
+            "left_out": item.reason if item else "",
+            **{
+                name: "" if place is None else _at(getattr(answers, name), place)
+                for name in ("onset_ms", "focus_losses", "away_ms")
+                if getattr(answers, name)
+            },
+            **{column: float(values[trial]) for column, values in columns.items()},
+        }
+
+
+def _time_of(answers: PersonAnswers, item: LeftOutPress | None, place: int | None) -> float:
+    return item.time_ms if item else answers.response_time_ms[place or 0]
+
+
+def _at(column: Sequence[Any], place: int | None) -> Any:
+    """An item of a column that may be empty."""
+    return None if place is None or not column else column[place]
+
+
+def _grid_words(people: Iterable[ExportedPerson], domain: Domain) -> list[str]:
+    """What the grid of times cannot show of the answers, where answers are keys with their times."""
+    task = timed_task(domain)
+    times = [
+        time / 1000
+        for person in people
+        if person.answers.key or person.answers.left_out
+        for time in person.answers.all_times_ms
+    ]
+    if task is None or not times:
+        return []
+    return ["Times and their bins: " + task.scale.fit_in_words(times)]
 
 
 def _table_rows(trace: Trace, state: RunState, domain: Domain) -> Iterator[Row]:
@@ -217,6 +297,7 @@ def _person_row(person: ExportedPerson, state: RunState, config: CampaignConfig)
         "n_answers": len(answers.trial),
         "n_missed": len(answers.missed),
         "missed_trials": " ".join(map(str, answers.missed)),
+        **_n_left_out(answers),
         "checks_passed": passed,
         "checks_failed": len(answers.checks) - passed,
         "checks": " ".join(str(int(check)) for check in answers.checks),
@@ -233,6 +314,14 @@ def _person_row(person: ExportedPerson, state: RunState, config: CampaignConfig)
         **(_session(state, person.item) if person.item else {}),
         **_standing(state, person),
     }
+
+
+def _n_left_out(answers: PersonAnswers) -> Row:
+    """Trials without an outcome by why, where answers are keys with their times."""
+    if not answers.key and not answers.left_out:
+        return {}
+    found = Counter(item.reason for item in answers.left_out)
+    return {f"n_{reason}": found[reason] for reason in get_args(LeftOut)}
 
 
 def _chosen(domain: Domain, response: int) -> Row:

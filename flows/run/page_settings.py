@@ -14,6 +14,7 @@ from lakatos.experiments.participants.web.manner import (
     check_manner,
 )
 from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
+from lakatos.experiments.participants.web.timed import TimedAnswers
 from lakatos.traces.section import ConfigSection
 
 CONDITION: Final = "condition"
@@ -27,6 +28,7 @@ LATER_PAGE_KEYS: Final = (
     "slider",
     "record",
     "conditions",
+    "timed",
 )
 
 
@@ -83,6 +85,10 @@ class PageConfig(ConfigSection):
     conditions: dict[str, PageCondition] = {}  # noqa: RUF012
     """By which people are divided by lot, as many in each; it is an attribute of the person, and theories do not see
     it."""
+
+    timed: TimedAnswers = TimedAnswers()
+    """Of tasks whose answers are keys with their times: how trials are drawn (``figures``), what becomes of times off
+    the grid (``off_grid``) and after which trials people are told whether they were right (``feedback``)."""
 
     @property
     def words(self) -> tuple[str, ...]:

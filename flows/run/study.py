@@ -29,10 +29,12 @@ from lakatos.experiments.errors import DesignError, ExperimentError, SourceError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.language_model import PAGE_KEYS
-from lakatos.experiments.participants.web.study import PageSettings
+from lakatos.experiments.participants.timed_answer import timed_task
+from lakatos.experiments.participants.web.study import PageSettings, n_choices
+from lakatos.experiments.participants.web.timed import check_timed_trials
 from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of
-from lakatos.experiments.task import Stimuli
+from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.variation import HasMoves
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.judge_settings import JudgesConfig
@@ -237,7 +239,8 @@ class CampaignConfig(ConfigSection):
                 raise ValueError(
                     f"{name} means nothing where the source is 'language_model'; remove it"
                 )
-            timed_page = people.source == "web" and self.page.limits_time
+            can_miss = self.page.limits_time or timed_task(domain_of(self)) is not None
+            timed_page = people.source == "web" and can_miss
             if not by_model and key == "missing_answers_above" and not timed_page:
                 raise ValueError(
                     f"{only_for(name, [LANGUAGE_MODEL], people.source)}; or limit the time of a decision "
@@ -268,13 +271,33 @@ class CampaignConfig(ConfigSection):
             domain = domain_of(self)
             example = domain.probes(np.random.default_rng(0))[0].take([0])
             # How many options a schedule has, its design says; whoever recruits looks again.
-            n_options = len(self.page.keys) if domain.sequential else domain.n_options(example)
+            if timed_task(domain) is not None:
+                example = self._timed_space(domain)
+            n_options = len(self.page.keys) if domain.sequential else n_choices(domain, example)
             try:
                 page = PageSettings.of_study(self.page.model_dump())
             except SourceError as error:
                 raise ValueError(str(error).removesuffix(".")) from None
             page.check_for(domain, n_options)
         return self
+
+    def _timed_space(self, domain: Domain) -> Stimuli:
+        """The trials that people may be asked whose answers are keys with their times.
+
+        Raises:
+            ValueError: The page cannot ask them.
+        """
+        try:
+            stimuli = domain.space(self.space)
+        except ExperimentError as error:
+            raise ValueError(str(error).removesuffix(".")) from None
+        check_timed_trials(domain, stimuli, self.page.timed)
+        if self.design.sides != "both" or self.design.repetitions % 2:
+            raise ValueError(
+                'design.sides: give "both", and an even number of design.repetitions; otherwise the right key would '
+                "tell the condition"
+            )
+        return stimuli
 
     @model_validator(mode="after")
     def _design_fits(self) -> CampaignConfig:

@@ -16,7 +16,9 @@ from pydantic import (
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
+from lakatos.experiments.participants.timed_answer import CLOCKS_DIFFER_MS
 from lakatos.experiments.quality import (
+    ClocksDisagree,
     ComprehensionAttempts,
     ConstantAlternation,
     ExclusionRule,
@@ -229,6 +231,11 @@ class ExclusionsConfig(ConfigSection):
     """People whose median response time is shorter, or whose mean time between answers by the server's clock is."""
     impossible_times_above: float | None = Field(None, ge=0, lt=1)
     """People of whose answers a larger share than this has a response time longer than the server's clock allows."""
+    clocks_disagree_above: float | None = Field(None, ge=0, lt=1)
+    """Web, where answers are keys with their times: people of whose answers a larger share than this has a time by the
+    browser's clock that differs from the server's interval by more than ``clocks_differ_ms``."""
+    clocks_differ_ms: float = Field(CLOCKS_DIFFER_MS, gt=0)
+    """Milliseconds by which the two clocks may differ."""
     fast_answers_above: float | None = Field(None, ge=0, lt=1)
     """People of whose answers a larger share than this is faster than ``fast_answer_ms``."""
     fast_answer_ms: float = Field(200.0, gt=0)
@@ -253,6 +260,14 @@ class ExclusionsConfig(ConfigSection):
     replacements: int = Field(0, ge=0)
     """People asked in place of excluded ones, at most, in each experiment; 0 for none."""
 
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
+        value: dict[str, Any] = write(self)
+        later = {"clocks_disagree_above": None, "clocks_differ_ms": CLOCKS_DIFFER_MS}
+        unused = [name for name, usual in later.items() if getattr(self, name) == usual]
+        return {key: value[key] for key in value if key not in unused}
+
     @property
     def rules(self) -> tuple[ExclusionRule, ...]:
         """The rules in the order in which they are tried."""
@@ -264,6 +279,8 @@ class ExclusionsConfig(ConfigSection):
             found.append(TooFast(self.median_time_below_ms))
         if self.impossible_times_above is not None:
             found.append(ImpossibleTimes(self.impossible_times_above))
+        if self.clocks_disagree_above is not None:
+            found.append(ClocksDisagree(self.clocks_differ_ms, self.clocks_disagree_above))
         if self.fast_answers_above is not None:
             found.append(FastAnswers(self.fast_answer_ms, self.fast_answers_above))
         if self.one_side_above is not None:

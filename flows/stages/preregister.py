@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.design import design_from_json
+from lakatos.experiments.participants.timed_answer import timed_task
+from lakatos.experiments.participants.web.timed import grid_words
 from lakatos.experiments.preregistration import Preregistration, summarise_design
 from lakatos.experiments.record import DesignChosen
+from lakatos.experiments.task import Domain
 from lakatos.flows.roles.interview import words_of_missing_answers
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -69,7 +73,8 @@ def freeze_predictions(
         n_draws=n_draws,
         n_participants=plan.n_participants,
         exclusion_rules=words_of_missing_answers(evidence.config, evidence.domain)
-        + (evidence.config.exclusions.words if evidence.config.by_person else ()),
+        + (evidence.config.exclusions.words if evidence.config.by_person else ())
+        + _words_of_times(evidence.config, evidence.domain),
         powers=chosen.powers,
         analysis=ANALYSIS
         + (f" {_rules_of(evidence)} {chosen.groups}" if chosen.groups else "")
@@ -81,6 +86,15 @@ def freeze_predictions(
         stopping_rule=chosen.stopping
         or f"fixed sample: {plan.n_participants} participants, {plan.n_presentations} responses each",
     )
+
+
+def _words_of_times(config: CampaignConfig, domain: Domain) -> tuple[str, ...]:
+    """What becomes of times off the grid, where people's answers are keys with their times."""
+    task = timed_task(domain)
+    if task is None or not config.by_person:
+        return ()
+    on_page = config.participants.source == "web"
+    return (grid_words(task, config.page.timed.off_grid if on_page else "left_out"),)
 
 
 def frozen_theory(evidence: RunEvidence, name: Digest, frozen: Mapping[str, Array]) -> Theory:

@@ -48,9 +48,13 @@ def test_all_words_in_drawings_are_translated(domain, language):
             assert re.sub(r">[^<]*<", "><", turned) == re.sub(r">[^<]*<", "><", picture)
 
 
-def test_answers_with_their_times_cannot_be_asked_for_yet():
-    with pytest.raises(SourceError, match="domain attention is a key with its time"):
-        texts_for_domain(DOMAINS["attention"])
+def test_answers_with_times_need_a_domain_that_says_which_key_is_right():
+    class Unknown:
+        name, scale, options = "unknown", DOMAINS["attention"].scale, ("right", "wrong")
+
+    with pytest.raises(SourceError, match="does not say which key is right"):
+        texts_for_domain(Unknown())
+    assert "figures" in texts_for_domain(DOMAINS["attention"])["en"]["domains"]["attention"]
 
 
 def test_a_study_replaces_single_sentences():

@@ -53,6 +53,8 @@ from lakatos.experiments.participants.web.messages import (
     ConsentRequest,
     DeclineRequest,
     NextRequest,
+    OnsetReply,
+    OnsetRequest,
     ProlificParameters,
     ReplyRequest,
     StateReply,
@@ -277,6 +279,12 @@ def page_router(store: SessionStore, inbox: Inbox, *, preview: bool, secure: boo
 
     Token = Annotated[str, Depends(token_of)]  # noqa: N806 - an annotation
 
+    async def arrived_now() -> float:
+        """When a request came, before anything waits for the store; must stand first among a route's arguments."""
+        return store.clock()
+
+    Arrived = Annotated[float, Depends(arrived_now)]  # noqa: N806 - an annotation
+
     def session_of(token: Token) -> PageSession:
         session = store.session(token)
         if session is None or session.preview != preview:
@@ -421,11 +429,11 @@ def page_router(store: SessionStore, inbox: Inbox, *, preview: bool, secure: boo
         return state_now(after)
 
     @routes.post("/api/answers")
-    def answers(session: Known, body: AnswerRequest) -> AnswerReply:
+    def answers(arrived: Arrived, session: Known, body: AnswerRequest) -> AnswerReply:
         """Answer the step that is asked now; it is saved when this returns."""
         times = StepTimes(body.onset_ms, body.focus_losses, body.away_ms)
         saved, feedback, after = store.answer(
-            session, body.position, body.response, body.response_time_ms, times
+            session, body.position, body.response, body.response_time_ms, times, arrived
         )
         if after.status == "completed" and saved:
             store.deliver(inbox)
@@ -435,6 +443,11 @@ def page_router(store: SessionStore, inbox: Inbox, *, preview: bool, secure: boo
         ]
         said = " ".join(filter(None, words))
         return AnswerReply(saved=saved, feedback=said, state=state_in(after))
+
+    @routes.post("/api/onset")
+    def onset(arrived: Arrived, session: Known, body: OnsetRequest) -> OnsetReply:
+        """Say that a target has just appeared, so that the server's clock can time the answer, too."""
+        return OnsetReply(noted=store.report_onset(session, body.position, arrived))
 
     @routes.post("/api/replies")
     def replies(session: Known, body: ReplyRequest) -> StateReply:

@@ -57,6 +57,9 @@ CREATE TABLE IF NOT EXISTS answer (
     session INTEGER NOT NULL, position INTEGER NOT NULL, response INTEGER NOT NULL, response_time_ms REAL NOT NULL,
     feedback TEXT NOT NULL, answered REAL NOT NULL, PRIMARY KEY (session, position)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS onset (
+    session INTEGER NOT NULL, position INTEGER NOT NULL, reported REAL NOT NULL, PRIMARY KEY (session, position)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS reply (
     session INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (session, name)
 ) STRICT, WITHOUT ROWID;
@@ -168,7 +171,9 @@ class CollectionFile:
         if session.status == ACTIVE:
             return None
         rows = self._connection.execute(
-            "SELECT * FROM answer WHERE session = ? ORDER BY position", (session.number,)
+            "SELECT answer.*, reported FROM answer LEFT JOIN onset USING (session, position) "
+            "WHERE session = ? ORDER BY position",
+            (session.number,),
         ).fetchall()
         began, visit = self._connection.execute(
             "SELECT coalesce(began, started), visit FROM session WHERE number = ?",

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import StimuliError
+from lakatos.experiments.participants.timed_answer import timed_task
+from lakatos.experiments.participants.web.timed import practice_of
 from lakatos.experiments.proposal import are_forbidden
 from lakatos.experiments.task import Design, Domain, Stimuli, identities, with_random_sides
 
@@ -190,6 +192,9 @@ def practice_stimuli(
         return None
     if domain.sequential:
         return _whole_trials(domain.candidates(space, rng, len(design.stimuli)), practice.trials)
+    task = timed_task(domain)
+    if task is not None:  # its trials are few and known to all; what is practised is to be fast
+        return practice_of(task, design.stimuli, practice.trials, rng)
     asked = set(identities(domain, design.stimuli))
     drawn = domain.candidates(space, rng, 4 * (practice.trials + len(design.stimuli)))
     known, refused = identities(domain, drawn), are_forbidden(domain, drawn, forbidden)

@@ -82,6 +82,19 @@ class AnswerRequest(_RequestBody):
     """For how long, in all."""
 
 
+class OnsetRequest(_RequestBody):
+    """The browser says that the target of a step has just appeared."""
+
+    position: Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class OnsetReply(BaseModel):
+    """What came of such a report."""
+
+    noted: bool
+    """False where the step is not asked now, or had a report already, which stands."""
+
+
 class ReplyRequest(_RequestBody):
     """Answers to the questions about the person, before or after the task."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 from lakatos.experiments.errors import ExperimentError
 from lakatos.experiments.participants.answers import PersonAnswers, Status
+from lakatos.experiments.participants.timed_answer import TimedPress, timed_columns, timed_task
 from lakatos.experiments.participants.web.questions import QuestionBlock
 from lakatos.experiments.participants.web.study import (
     PageExperiment,
@@ -19,6 +20,7 @@ from lakatos.experiments.participants.web.study import (
     is_timed,
     plan_of,
 )
+from lakatos.experiments.quality import are_impossible
 from lakatos.traces.digest import Digest
 
 NoPlace: TypeAlias = Literal["full", "closed", "again", "returning", "uninvited"]
@@ -211,6 +213,20 @@ def chosen_in(
     return MISSED if response is None or late else response
 
 
+def _presses(shown: Sequence[AnsweredStep], impossible: Sequence[bool]) -> Iterator[TimedPress]:
+    """What was measured in each trial, where answers are keys with their times."""
+    for (row, step), wrong in zip(shown, impossible, strict=True):
+        reported = row["reported"]
+        interval = None if reported is None else max(1000 * (row["answered"] - reported), 0.0)
+        yield TimedPress(
+            trial=step.row,
+            key=None if row["response"] == MISSED else row["response"],
+            time_ms=row["response_time_ms"],
+            interval_ms=None if interval is None else round(interval, 1),
+            possible=not wrong,
+        )
+
+
 def answers_in(
     session: PageSession,
     rows: Sequence[Mapping[str, Any]],
@@ -232,11 +248,9 @@ def answers_in(
     found: Status = status
     steps = plan_of(session.experiment, session.place)
     shown = [(row, steps[row["position"]]) for row in rows]
-    trials = [
-        (row, step) for row, step in shown if step.kind == "trial" and row["response"] != MISSED
-    ]
+    asked = [(row, step) for row, step in shown if step.kind == "trial"]
+    known, trials = _known(session, asked, began_s)
     feedback = [json.loads(row["feedback"]) for row, _ in trials]
-    arrivals = pairwise([began_s, *(row["answered"] for row, _ in trials)])
 
     def column(name: str) -> tuple[Any, ...]:
         values = tuple(row[name] for row, _ in trials)
@@ -246,14 +260,11 @@ def answers_in(
         experiment=session.experiment.name,
         person=session.person,
         status=found,
-        trial=tuple(step.row for _, step in trials),
-        response=column("response"),
-        response_time_ms=column("response_time_ms"),
-        server_time_ms=tuple(round(max(1000 * (now - before), 0.0), 1) for before, now in arrivals),
+        **known,
+        server_time_ms=_between_arrivals(began_s, trials),
         onset_ms=column("onset_ms"),
         focus_losses=column("focus_losses"),
         away_ms=column("away_ms"),
-        missed=_missed(shown),
         feedback=_columns(feedback),
         checks=_checks(shown),
         comprehension_attempts=session.attempts,
@@ -266,15 +277,38 @@ def answers_in(
     )
 
 
+def _known(
+    session: PageSession, asked: Sequence[AnsweredStep], began_s: float
+) -> tuple[dict[str, Any], list[AnsweredStep]]:
+    """Trials, answers, times and what was missed, as arguments of `PersonAnswers`; and the steps of those answers."""
+    experiment, task = session.experiment, timed_task(session.experiment.task)
+    if task is None:
+        trials = [(row, step) for row, step in asked if row["response"] != MISSED]
+        known = {
+            "trial": tuple(step.row for _, step in trials),
+            "response": tuple(row["response"] for row, _ in trials),
+            "response_time_ms": tuple(row["response_time_ms"] for row, _ in trials),
+            "missed": tuple(step.row for row, step in asked if row["response"] == MISSED),
+        }
+        return known, trials
+    # between two answers a cross was shown, too
+    taken = [session.settings.fixation_ms + row["response_time_ms"] for row, _ in asked]
+    impossible = are_impossible(taken, _between_arrivals(began_s, asked))
+    presses = list(_presses(asked, impossible))
+    off_grid = experiment.settings.timed.off_grid
+    known = timed_columns(task, experiment.design.stimuli, presses, off_grid)
+    without = {item.position for item in known["left_out"]}
+    return known, [item for place, item in enumerate(asked, start=1) if place not in without]
+
+
+def _between_arrivals(began_s: float, answered: Sequence[AnsweredStep]) -> tuple[float, ...]:
+    """By the server's clock, from the arrival of each answer's predecessor to its own, in milliseconds."""
+    arrivals = pairwise([began_s, *(row["answered"] for row, _ in answered)])
+    return tuple(round(max(1000 * (now - before), 0.0), 1) for before, now in arrivals)
+
+
 AnsweredStep: TypeAlias = tuple[Mapping[str, Any], PageStep]
 """A row of the store's table of answers, and what it answers."""
-
-
-def _missed(shown: Sequence[AnsweredStep]) -> tuple[int, ...]:
-    """Rows of the trials whose time ran out."""
-    return tuple(
-        step.row for row, step in shown if step.kind == "trial" and row["response"] == MISSED
-    )
 
 
 def _checks(shown: Sequence[AnsweredStep]) -> tuple[bool, ...]:

@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lakatos.experiments.errors import SourceError
-from lakatos.experiments.participants.answers import PersonAnswers, Status, pseudonym
+from lakatos.experiments.participants.answers import (
+    LOOK_AHEAD,
+    PersonAnswers,
+    Status,
+    pseudonym,
+)
 from lakatos.experiments.participants.source import rng_of
 from lakatos.experiments.participants.web.collection import WITHHELD, hashed
 from lakatos.experiments.participants.web.questions import QuestionBlock, replies_to
@@ -140,6 +145,34 @@ class SessionStore(RecruitmentStore):
                     self._end(session.number, "screened_out")
             return self._fresh(session)
 
+    def report_onset(
+        self, session: PageSession, position: int, arrived_s: float | None = None
+    ) -> bool:
+        """Note when the browser said that the target of the step at ``position`` had appeared; the first report stands.
+
+        Nothing else depends on it, so that a report that is lost, late or made up changes no answer.
+
+        Args:
+            session: Of the person.
+            position: Of the step, which must be the one to be answered now.
+            arrived_s: When the report came, by the store's clock; now by default.
+
+        Returns:
+            Whether it was noted.
+        """
+        arrived = self.clock() if arrived_s is None else arrived_s
+        with self._change() as sql:
+            now = self._fresh(session)
+            if now.status != ACTIVE or not now.passed or now.block is not None:
+                return False
+            if not now.position <= position <= now.position + LOOK_AHEAD:
+                return False
+            noted = sql.execute(
+                "INSERT INTO onset (session, position, reported) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (now.number, position, arrived),
+            )
+            return noted.rowcount == 1
+
     def answer(
         self,
         session: PageSession,
@@ -147,10 +180,12 @@ class SessionStore(RecruitmentStore):
         response: int | None,
         response_time_ms: float,
         times: StepTimes = NO_TIMES,
+        arrived_s: float | None = None,
     ) -> tuple[bool, dict[str, float], PageSession]:
         """Save the answer to the step at ``position``; the first answer to a step stands.
 
-        Where time is limited, no response, or one that came later, is noted as missed; it is never a choice.
+        Where time is limited, no response, or one that came later, is noted as missed; it is never a choice. Where
+        answers are keys with their times, the key is saved; what outcome both are is found when the visit has ended.
 
         Returns:
             Whether it was saved now (not before), what followed, and the session afterwards.
@@ -158,6 +193,7 @@ class SessionStore(RecruitmentStore):
         Raises:
             NotAskedError: This person was not asked that, or has stopped, or cannot choose that option.
         """
+        arrived = self.clock() if arrived_s is None else arrived_s
         with self._change() as sql:
             now = self._fresh(session)
             if position < now.position:
@@ -189,7 +225,7 @@ class SessionStore(RecruitmentStore):
                 "INSERT INTO answer (session, position, response, response_time_ms, feedback, answered, onset_ms, "
                 "focus_losses, away_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    now.number, position, chosen, time_ms, json.dumps(feedback), self.clock(), times.onset_ms,
+                    now.number, position, chosen, time_ms, json.dumps(feedback), arrived, times.onset_ms,
                     *away,
                 ),
             )  # fmt: skip
@@ -231,7 +267,7 @@ class SessionStore(RecruitmentStore):
         with self._change() as sql:
             if self._fresh(session).status == ACTIVE:
                 if not keep:
-                    for table in ("answer", "reply"):
+                    for table in ("answer", "onset", "reply"):
                         sql.execute(f"DELETE FROM {table} WHERE session = ?", (session.number,))
                     self._deleted = True
                 kept: Status = "completed" if self._fresh(session).block == "after" else "stopped"
@@ -273,6 +309,7 @@ class SessionStore(RecruitmentStore):
             old = "(SELECT number FROM session WHERE preview = 1 AND seen < ?)"
             for statement in (
                 "answer WHERE session",
+                "onset WHERE session",
                 "reply WHERE session",
                 "access WHERE session",
                 "session WHERE number",
@@ -337,7 +374,7 @@ class SessionStore(RecruitmentStore):
                     "(SELECT experiment FROM session WHERE person = ? AND preview = 0 AND status = 'completed')",
                     (person,),
                 )
-            for table in ("answer", "reply", "access", "identifier"):
+            for table in ("answer", "onset", "reply", "access", "identifier"):
                 sql.execute(f"DELETE FROM {table} WHERE session IN {chosen}", (person,))
             n_gone = sql.execute("DELETE FROM session WHERE person = ?", (person,)).rowcount
         self._deleted = True

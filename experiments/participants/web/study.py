@@ -18,6 +18,7 @@ from lakatos.experiments.domains import find_domain
 from lakatos.experiments.domains.task_file import TaskFile, task_file_of
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.source import rng_of
+from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.manner import (
     LONGEST_FIXATION_MS,
     PageCondition,
@@ -31,6 +32,12 @@ from lakatos.experiments.participants.web.questions import (
     PageQuestion,
     QuestionBlock,
     check_questions,
+)
+from lakatos.experiments.participants.web.timed import (
+    TimedAnswers,
+    check_timed,
+    check_timed_trials,
+    figures_of,
 )
 from lakatos.experiments.task import Design, Domain, Stimuli
 from lakatos.traces.digest import Digest
@@ -86,6 +93,8 @@ class PageSettings:
     """What is noted of a visit beside answers and times; people read of it before they agree."""
     conditions: Mapping[str, PageCondition] = field(default_factory=dict)
     """By which people are divided by lot, as many in each."""
+    timed: TimedAnswers = field(default_factory=TimedAnswers)
+    """How trials are given whose answers are keys with their times."""
 
     def __post_init__(self) -> None:
         limits = {
@@ -125,6 +134,14 @@ class PageSettings:
     def check_for(self, domain: Domain, n_options: int) -> None:
         """Raise `ValueError` where a task cannot be given so."""
         own = [condition.timeout_ms or 0.0 for condition in self.conditions.values()]
+        fixations = [self.under(name).fixation_ms for name in ("", *self.conditions)]
+        check_timed(
+            domain,
+            timed=self.timed,
+            checks=self.checks,
+            fixation_ms=min(fixations),
+            timeouts_ms=[self.timeout_ms, *own],
+        )
         check_for_task(
             domain,
             n_options,
@@ -151,8 +168,10 @@ class PageSettings:
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         asked = [question.model_dump(mode="json") for question in self.questions]
         divided = {name: item.model_dump(mode="json") for name, item in self.conditions.items()}
-        practice = self.practice.model_dump(mode="json")
-        return plain | {"questions": asked, "practice": practice, "conditions": divided}
+        parts = {
+            name: getattr(self, name).model_dump(mode="json") for name in ("practice", "timed")
+        }
+        return plain | {"questions": asked, "conditions": divided} | parts
 
     @classmethod
     def of_study(cls, page: Mapping[str, Any]) -> PageSettings:
@@ -166,6 +185,7 @@ class PageSettings:
         parts: dict[str, Any] = {
             "questions": tuple(map(PageQuestion.model_validate, value.get("questions", ()))),
             "practice": PracticeTrials.model_validate(value.get("practice", {})),
+            "timed": TimedAnswers.model_validate(value.get("timed", {})),
             "conditions": {
                 name: PageCondition.model_validate(item) for name, item in divided.items()
             },
@@ -224,7 +244,8 @@ class PageExperiment:
             SourceError: The settings do not fit the design's trials.
         """
         try:
-            settings.check_for(domain, domain.n_options(design.stimuli))
+            settings.check_for(domain, n_choices(domain, design.stimuli))
+            check_timed_trials(domain, design.stimuli, settings.timed)
         except ValueError as error:
             raise SourceError(f"{design.name}: {error}.") from None
         rng = rng_of(seed, key, "practice")
@@ -243,8 +264,18 @@ class PageExperiment:
 
     @property
     def n_options(self) -> int:
-        """Number of options in each trial."""
-        return self.task.n_options(self.design.stimuli)
+        """Number of options in each trial, or of keys where answers are keys with their times."""
+        return n_choices(self.task, self.design.stimuli)
+
+    @property
+    def figures(self) -> str:
+        """How trials are drawn whose answers are keys with their times; empty for others."""
+        return figures_of(self.task, self.design, self.settings.timed)
+
+    def picture(self, stimuli: Stimuli, row: int) -> str:
+        """A trial as people see it."""
+        task = timed_task(self.task)
+        return task.figure(stimuli, row, self.figures) if task else self.task.picture(stimuli, row)
 
     @property
     def minutes(self) -> int:
@@ -289,6 +320,12 @@ class PageExperiment:
         return cls(**{**value, **given})
 
 
+def n_choices(domain: Domain, stimuli: Stimuli) -> int:
+    """Among how many options people choose: keys, where answers are keys with their times."""
+    task = timed_task(domain)
+    return domain.n_options(stimuli) if task is None else task.n_keys(stimuli)
+
+
 @dataclass(frozen=True)
 class PageStep:
     """One thing that a person answers on the page: a trial, an attention check, or that a break is over."""
@@ -312,6 +349,10 @@ def plan_of(experiment: PageExperiment, place: int) -> tuple[PageStep, ...]:
     if not experiment.task.sequential:
         rows = rng.permuted(rows, axis=1)
     order = rows.ravel()
+    if timed_task(
+        experiment.task
+    ):  # of few trials the last of each round would be known beforehand
+        order = rng.permutation(order)
     stage = design.stimuli.arrays.get("stage", np.zeros(len(design.stimuli)))
     before = np.flatnonzero(np.asarray(stage)[order] == 0)
     free = before[before > 0]

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.task import Domain
 from lakatos.traces.digest import Digest, digest_of
 
@@ -56,13 +57,13 @@ def texts_for_domain(
     """`texts_for` a domain, which may bring what people read about its task along, in some languages only.
 
     Raises:
-        SourceError: See `texts_for`; or an answer of the domain has a time, which cannot be chosen.
+        SourceError: See `texts_for`; or an answer of the domain has a time, and nobody says which key is right.
     """
     scale = scale_of(domain)
-    if scale is not None and scale.kind == "timed":
+    if scale is not None and scale.kind == "timed" and timed_task(domain) is None:
         raise SourceError(
-            f"an answer of the domain {domain.name} is a key with its time, which the page and language models cannot "
-            "give yet; use simulated people, an archive, or a file of outcomes."
+            f"an answer of the domain {domain.name} is a key with its time, and the domain does not say which key is "
+            "right, as the page needs it; use simulated people, an archive, or a file of outcomes."
         )
     return texts_for(domain.name, own, getattr(domain, "texts", None))
 
@@ -173,13 +174,23 @@ def later(texts: Texts, section: str) -> Mapping[str, Any]:
 
 
 def consent_lines(
-    texts: Texts, *, contact: str, minutes: int, n_trials: int, recorded: Sequence[str] = ()
+    texts: Texts,
+    *,
+    contact: str,
+    minutes: int,
+    n_trials: int,
+    recorded: Sequence[str] = (),
+    first: str = "",
 ) -> list[str]:
-    """What people agree to, paragraph by paragraph, as they read it; ``recorded`` names what else is noted."""
+    """What people agree to, paragraph by paragraph, as they read it.
+
+    ``recorded`` names what else is noted; ``first`` says what is done, where a task has its own words for it.
+    """
     part = texts["consent"]
+    paragraphs = [*([first] if first else part["paragraphs"][:1]), *part["paragraphs"][1:]]
     also = [later(texts, "recorded")[name] for name in recorded]
     whom = part["contact"] if contact else part["no_contact"]
-    lines = [*part["paragraphs"], *also, whom, part["agree"]]
+    lines = [*paragraphs, *also, whom, part["agree"]]
     return [filled(line, contact=contact, minutes=minutes, n_trials=n_trials) for line in lines]
 
 

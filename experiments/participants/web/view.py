@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
 import numpy as np
 
 from lakatos.experiments.participants.answers import LOOK_AHEAD
+from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.questions import QuestionBlock
 from lakatos.experiments.participants.web.session import ACTIVE, PageSession
 from lakatos.experiments.participants.web.study import (
@@ -31,6 +32,7 @@ from lakatos.experiments.participants.web.texts import (
     packaged,
     translated,
 )
+from lakatos.experiments.participants.web.timed import timed_words
 
 BLOCKS: Final[tuple[QuestionBlock, ...]] = ("before", "after")
 
@@ -44,7 +46,7 @@ def language_of(experiment: PageExperiment | None, wanted: str) -> str:
 
 def texts_of(experiment: PageExperiment, language: str, condition: str = "") -> Texts:
     """All texts of an experiment in a language that it has, as people of a condition read them."""
-    texts, settings = experiment.texts[language], experiment.settings
+    texts, settings = _as_drawn(experiment, experiment.texts[language]), experiment.settings
     known = settings.conditions.get(condition)
     if known is None:
         return texts
@@ -54,6 +56,15 @@ def texts_of(experiment: PageExperiment, language: str, condition: str = "") -> 
     return merged(own, {"domains": {experiment.domain: {"instructions": read}}})
 
 
+def _as_drawn(experiment: PageExperiment, texts: Texts) -> Texts:
+    """The texts with the task's words for how its trials are drawn, where answers are keys with their times."""
+    figures = experiment.figures
+    if not figures:
+        return texts
+    part = timed_words(texts["domains"][experiment.domain], figures, experiment.n_options)
+    return {**texts, "domains": {experiment.domain: part}}
+
+
 def session_texts(session: PageSession) -> Texts:
     """All texts as one person reads them."""
     return texts_of(session.experiment, session.language, session.condition)
@@ -61,8 +72,10 @@ def session_texts(session: PageSession) -> Texts:
 
 def consent_of(experiment: PageExperiment, language: str) -> list[str]:
     """What people agree to; the last line is the agreement itself."""
+    texts = texts_of(experiment, language)
     return consent_lines(
-        texts_of(experiment, language),
+        texts,
+        first=texts["domains"][experiment.domain].get("consent", ""),
         contact=experiment.settings.contact,
         minutes=experiment.minutes,
         n_trials=experiment.design.n_presentations,
@@ -87,14 +100,15 @@ def public_texts(
         return made
     part, lines = texts["domains"][experiment.domain], consent_of(experiment, name)
     stages = part["two_stages"] if has_two_stages(experiment) else []
-    before = [] if experiment.task.sequential else texts["instructions"]["after"][:1]
+    has_right = experiment.task.sequential or experiment.figures
+    before = [] if has_right else texts["instructions"]["after"][:1]
     checks = texts["instructions"]["after"][1:] if experiment.settings.checks else []
     settings = experiment.settings.under(condition)
     manner = _manner(settings, later(texts, "flow"))
     made["instructions"] = texts["instructions"] | {
         "paragraphs": [*part["instructions"], *stages, *before, *checks, *manner]
     }
-    made["flow"] = _flow(settings, later(texts, "flow"))
+    made["flow"] = _flow(settings, later(texts, "flow")) | _timed_flow(experiment)
     made["questionnaire"] = texts.get("questionnaire", {}) | {
         block: [item.shown(name, settings.language) for item in settings.asked(block)]
         for block in BLOCKS
@@ -132,6 +146,13 @@ def _flow(settings: PageSettings, words: Texts) -> dict[str, Any]:
         "notes_focus": "focus" in settings.record,
         "notes_browser": bool({"device", "hour"} & set(settings.record)),
     }
+
+
+def _timed_flow(experiment: PageExperiment) -> dict[str, Any]:
+    """How the browser gives trials whose answers are keys with their times; nothing for others."""
+    if not experiment.figures:
+        return {}
+    return {"timed": True, "tells_right": experiment.settings.timed.feedback}
 
 
 def passes(
@@ -199,8 +220,9 @@ def feedback_words(experiment: PageExperiment, texts: Texts, feedback: Mapping[s
 def answer_words(session: PageSession, position: int, response: int | None) -> str:
     """Whether an answer to a decision for practice was right, where one is; empty otherwise."""
     experiment = session.experiment
-    step, right = plan_of(experiment, session.place)[position], experiment.settings.practice.right
-    if step.kind != "practice" or response is None or step.row >= len(right):
+    step = plan_of(experiment, session.place)[position]
+    right = right_answers(experiment, step)
+    if response is None or step.row >= len(right):
         return ""
     texts = session_texts(session)
     words, labels = (
@@ -213,6 +235,17 @@ def answer_words(session: PageSession, position: int, response: int | None) -> s
         if response == place
         else filled(words["not_right"], option=labels[place])
     )
+
+
+def right_answers(experiment: PageExperiment, step: PageStep) -> Sequence[int]:
+    """Right options of the trials of which a step is one; empty where people are not told whether they were right."""
+    task, practising = timed_task(experiment.task), step.kind == "practice"
+    if task is None:
+        return experiment.settings.practice.right if practising else ()
+    told = {"none": (), "practice": ("practice",), "all": ("practice", "trial")}
+    if step.kind not in told[experiment.settings.timed.feedback]:
+        return ()
+    return [int(key) for key in task.right_keys(experiment.stimuli_of(step))]
 
 
 def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]:
@@ -229,7 +262,7 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
     is_check = step.kind == "check"
     shown_step = _step_behind_check(session, position) if is_check else step
     stimuli = experiment.stimuli_of(shown_step)
-    picture = translated(experiment.task.picture(stimuli, shown_step.row), texts)
+    picture = translated(experiment.picture(stimuli, shown_step.row), texts)
     if is_check:
         picture = (
             f"<p>{escape(filled(texts['task']['check'], option=labels[step.row]))}</p>{picture}"

@@ -383,14 +383,28 @@
     }
   }
 
+  /** What trials whose answers are keys with their times share with all others. */
+  const shared = {
+    make, button, steps, away, queue, since, sleep, fill, optionOf, rest, untilThere, fail,
+    flow: () => texts.flow ?? {},
+    header: () => header(),
+    position: () => position,
+    moveTo: (next) => { position = Math.max(position, next); },
+    moved: (mine) => position !== mine || ended(),
+    wakeBy: (act) => { wake = act; },
+    paused: () => at("dialog").open,
+    /** Tell the server that a target has just appeared; it is told once, and nothing waits for it. */
+    report: (mine) => { attempt("api/onset", { position: mine }); },
+  };
+
   async function task() {
     position = Math.max(state.position, ...queue.items.map((item) => item.position + 1));
     document.title = texts.page.title;
     at("main").replaceChildren();
     const jsPsych = initJsPsych({ display_element: at("main"), use_webaudio: false });
-    const fixation = { timeline: [{ type: Fixation }], conditional_function: () => !ended() };
-    const choice = { timeline: [{ type: Choice }], conditional_function: () => !ended() };
-    await jsPsych.run([{ timeline: [{ type: Waiting }, fixation, choice], loop_function: () => !ended() }]);
+    const asked = texts.flow?.timed ? [timedTrial(shared)] : [Fixation, Choice];
+    const parts = asked.map((type) => ({ timeline: [{ type }], conditional_function: () => !ended() }));
+    await jsPsych.run([{ timeline: [{ type: Waiting }, ...parts], loop_function: () => !ended() }]);
     at("main").removeAttribute("tabindex");
     page();
   }

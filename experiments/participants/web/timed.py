@@ -1,0 +1,139 @@
+"""How the page gives tasks whose answers are keys with their times, and what it says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from lakatos.experiments.participants.timed_answer import OffGrid, TimedTask, timed_task
+from lakatos.experiments.task import Design, Domain, Stimuli
+
+LEAST_FIXATION_MS: Final = 200.0
+"""Before a target, so that a press for the trial before is over and people know when to look."""
+
+
+class TimedAnswers(BaseModel):
+    """How trials are given whose answers are keys with their times."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    figures: Literal["", "large_letters", "small_letters", "colour_words", "arrows"] = ""
+    """How trials are drawn; by default letters where trials have levels, else arrows."""
+    off_grid: OffGrid = "left_out"
+    """What becomes of answers that are faster than the first bin of time or slower than the last."""
+    feedback: Literal["none", "practice", "all"] = "practice"
+    """After which trials people are told whether they were right."""
+
+    def __bool__(self) -> bool:
+        """Whether anything differs from what is usual."""
+        return self != TimedAnswers()
+
+    def words(self, task: TimedTask) -> tuple[str, ...]:
+        """How trials are given, for the preregistration."""
+        told = {
+            "none": "Nobody is told whether an answer was right.",
+            "practice": "People are told whether they were right after trials for practice only.",
+            "all": "After each trial people are told whether they were right.",
+        }[self.feedback]
+        return (
+            "Times are taken by the browser's clock, from the frame in which the target was painted to the press of "
+            "the key; the server's own interval is kept beside each.",
+            told,
+            "The order of all trials is drawn by lot for each person; what happened before a trial is no part of it.",
+        )
+
+
+def grid_words(task: TimedTask, off_grid: OffGrid) -> str:
+    """What becomes of times that no bin has, for the preregistration."""
+    first, last = task.scale.edges[0], task.scale.edges[-1]
+    outside = {
+        "left_out": "have no outcome and are left out, as trials without an answer are",
+        "nearest_bin": "count in the first or the last bin; trials without an answer are left out",
+    }[off_grid]
+    return (
+        f"Answers faster than {first:g} s or slower than {last:g} s {outside}; so are answers with a time that the "
+        "server's clock contradicts, where there is a server."
+    )
+
+
+def check_timed(
+    domain: Domain,
+    *,
+    timed: TimedAnswers,
+    checks: int,
+    fixation_ms: float,
+    timeouts_ms: Sequence[float],
+) -> None:
+    """Raise `ValueError` where the page cannot give a domain's trials so; other domains have no such settings."""
+    task = timed_task(domain)
+    if task is None:
+        if timed:
+            raise ValueError(
+                f"page.timed: answers of the {domain.name} domain are no keys with times; leave it out"
+            )
+        return
+    if checks:
+        raise ValueError(
+            f"page.checks is {checks}: a sentence to be read would spoil the times of the {domain.name} domain; give 0"
+        )
+    if fixation_ms < LEAST_FIXATION_MS:
+        raise ValueError(
+            f"page.fixation_ms is {fixation_ms:g}: a target of the {domain.name} domain needs a cross before it; give "
+            f"at least {LEAST_FIXATION_MS:g}"
+        )
+    last_ms = 1000 * task.scale.edges[-1]
+    for timeout_ms in timeouts_ms:
+        if 0 < timeout_ms < last_ms:
+            raise ValueError(
+                f"page.timeout_ms is {timeout_ms:g}, and the last bin of time ends at {last_ms:g} ms; give that or more"
+            )
+
+
+def check_timed_trials(domain: Domain, stimuli: Stimuli, timed: TimedAnswers) -> None:
+    """Raise `ValueError` where people on the page cannot be given trials, or the sides would tell the answer."""
+    task = timed_task(domain)
+    if task is None:
+        return
+    if task.tells_of_past(stimuli).any():
+        raise ValueError(
+            "space.past: what happened before a trial is brought about by the person, and the page cannot ask for it; "
+            "give `past = false`"
+        )
+    known = task.figures(stimuli)
+    if timed.figures and timed.figures not in known:
+        raise ValueError(
+            f"page.timed.figures: these trials cannot be drawn as {timed.figures}; give {' or '.join(known)}"
+        )
+    right, condition = task.right_keys(stimuli), task.conditions(stimuli)
+    times = np.zeros((condition.max() + 1, task.n_keys(stimuli)), dtype=np.int64)
+    np.add.at(times, (condition, right), 1)
+    if (times != times[:, :1]).any():
+        raise ValueError(
+            "design.sides: not every key is right equally often in each condition, so that keys tell conditions; give "
+            '`sides = "both"`, an even number of repetitions, and as many `trials` as there are'
+        )
+
+
+def figures_of(domain: Domain, design: Design, timed: TimedAnswers) -> str:
+    """How a design's trials are drawn; empty where answers are not timed."""
+    task = timed_task(domain)
+    return "" if task is None else timed.figures or task.figures(design.stimuli)[0]
+
+
+def timed_words(texts: Mapping[str, Any], figures: str, n_keys: int) -> dict[str, Any]:
+    """A domain's texts as people read them who see trials drawn in one way, with so many keys."""
+    own = texts.get("figures", {}).get(figures, {})
+    read = {name: part for name, part in {**texts, **own}.items() if name != "figures"}
+    left, *_, right = read["options"]
+    return read | ({"options": [left, right]} if n_keys == 2 else {})
+
+
+def practice_of(
+    task: TimedTask, stimuli: Stimuli, n_trials: int, rng: np.random.Generator
+) -> Stimuli:
+    """Trials for practice: of the same kind as those that count, each equally often as far as that goes."""
+    rows = np.resize(rng.permutation(len(stimuli)), n_trials)
+    return stimuli.take(rng.permutation(rows))
