@@ -136,6 +136,11 @@ def reached_from(start: str, imports: dict[str, set[str]]) -> set[str]:
 
 def circles(imports: dict[str, set[str]]) -> list[set[str]]:
     """Groups of modules each of which imports, in the end, every other one of its group."""
+    left = dict(imports)
+    # A module that imports nothing of what is left can be in no circle.
+    while ends := {name for name, others in left.items() if not others & left.keys()}:
+        left = {name: others for name, others in left.items() if name not in ends}
+    imports = {name: others & left.keys() for name, others in left.items()}
     reached = {name: reached_from(name, imports) for name in imports}
     groups = {
         frozenset(other for other in reached[name] if name in reached[other]) for name in imports

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import house
 from lakatos.flows.errors import InstallationError
 from lakatos.flows.guard import PACKAGES, check_packages
 
@@ -97,3 +98,19 @@ def test_only_the_engine_and_the_deployments_name_prefect() -> None:
     ]
     own = ("flows/run/engine.py", "flows/run/prefect_server.py", "flows/operations/deploy.py")
     assert set(imports) <= {Path(name) for name in own}
+
+
+@pytest.mark.slow
+def test_no_modules_import_one_another_in_a_circle_type_imports_counted() -> None:
+    files = house.read_files(ROOT)
+    modules = {file.module for file in files}
+    imports = {file.module: house.imports_of(file, modules, inside=True) for file in files}
+    assert house.circles(imports) == []
+    assert house.layers_broken(ROOT, imports) == []
+
+
+def test_a_circle_and_an_import_against_the_order_are_found() -> None:
+    names = ("lakatos.traces.one", "lakatos.traces.two", "lakatos.flows.cycle")
+    imports = {names[0]: {names[1]}, names[1]: {names[0], names[2]}, names[2]: set[str]()}
+    assert house.circles(imports) == [set(names[:2])]
+    assert f"{names[1]} -> {names[2]}" in house.layers_broken(ROOT, imports)

@@ -318,30 +318,36 @@ def _choose_sealed(
     if not 0 <= share < 1:
         raise SourceError(f"sealed_share={share}: give a share from 0 to below 1.")
     rng = rng_of(seed, "sealed")
-    seen: set[bytes] = set()
-    own: list[list[bytes]] = []  # trials counted where they occur first
     keys_of = {item.experiment: tuple(identify(item.stimuli)) for item in trials}
+    # Trials count where they occur first.
+    seen: set[bytes] = set()
+    own: list[list[bytes]] = []
     for item in trials:
-        own.append([key for key in dict.fromkeys(keys_of[item.experiment]) if key not in seen])
+        distinct = dict.fromkeys(keys_of[item.experiment])
+        own.append([key for key in distinct if key not in seen])
         seen.update(own[-1])
+    # Largest remainders make up the total; equal remainders are taken in random order.
     exact = np.array([share * len(keys) for keys in own])
     numbers = np.floor(exact).astype(int)
-    # Largest remainders make up the total; equal remainders are taken in random order.
+    remainders = np.round(exact - numbers, 9)
     order = rng.permutation(len(own))
-    order = order[np.argsort(-np.round(exact - numbers, 9)[order], kind="stable")]
-    numbers[order[: round(float(exact.sum())) - int(numbers.sum())]] += 1
+    order = order[np.argsort(-remainders[order], kind="stable")]
+    n_left = round(float(exact.sum())) - int(numbers.sum())
+    numbers[order[:n_left]] += 1
     sealed: set[bytes] = set()
     for keys, number in zip(own, numbers, strict=True):
-        chosen = rng.permutation(len(keys))[: min(number, max(len(keys) - 1, 0))]
+        most = max(len(keys) - 1, 0)
+        chosen = rng.permutation(len(keys))[: min(number, most)]
         sealed.update(keys[place] for place in chosen)
+    # What is sealed elsewhere may be all that an experiment has.
     for item in trials:
         every = keys_of[item.experiment]
         if sealed.issuperset(every):
             sealed.discard(every[int(rng.integers(len(every)))])
-    return {
-        name: np.array([key in sealed for key in keys], dtype=bool)
-        for name, keys in keys_of.items()
-    }
+    found = {}
+    for name, shown in keys_of.items():
+        found[name] = np.array([key in sealed for key in shown], dtype=bool)
+    return found
 
 
 def _given_sealed(

@@ -284,31 +284,21 @@ class SimulatedParticipants:
         stops: list[bool] = []
         while len(stops) - sum(stops) < design.n_participants:
             stops.append(bool(rng.random() < self.dropouts))
-        n_people, n_options = len(stops), self.domain.n_options(design.stimuli)
+        n_people = len(stops)
         careless = rng.random(n_people) < self.careless
         order = self._order(design, n_people, rng)
         n_steps = order.shape[1]
-        response = np.zeros(order.shape, dtype=np.int64)
-        feedback: dict[str, Array] = {}
-        for group, share in ((~careless, self.random_choice_share), (careless, 1.0)):
-            if group.any():
-                behaviour = self.respond(design.stimuli, order[group], rng, share)
-                response[group] = behaviour.response
-                for name, column in behaviour.feedback.items():
-                    feedback.setdefault(name, np.zeros(order.shape))[group] = column
-        if not feedback:  # where something follows an answer, carelessness is chance alone
-            habit, side = rng.integers(3, size=n_people), rng.integers(n_options, size=n_people)
-            turns = (side[:, None] + np.arange(n_steps)) % n_options
-            response = np.where((careless & (habit == 1))[:, None], side[:, None], response)
-            response = np.where((careless & (habit == 2))[:, None], turns, response)
+        response, feedback = self._behave(design, order, careless, rng)
+        # Times are log-normal; attention checks are passed by chance where nobody reads them.
         typical = np.where(careless, CARELESS_TIME_MS, TIME_MS)[:, None]
-        times = np.round(typical * np.exp(TIME_SPREAD * rng.standard_normal(order.shape)), 1)
-        passed = (
-            rng.random((n_people, N_CHECKS)) < np.where(careless, PASSED_BY_CHANCE, PASSED)[:, None]
-        )
+        spread = np.exp(TIME_SPREAD * rng.standard_normal(order.shape))
+        times = np.round(typical * spread, 1)
+        chance = np.where(careless, PASSED_BY_CHANCE, PASSED)[:, None]
+        passed = rng.random((n_people, N_CHECKS)) < chance
         task = timed_task(self.domain)
         keys: Array | None = None
         if task is not None:
+            # Keys and times are what the theory says; careless people press one key, fast.
             keys, times = draw_presses(task, design.stimuli, order, response, rng)
             habit, side = rng.integers(2, size=n_people), rng.integers(2, size=n_people)
             one_key = np.where(habit == 0, 0, side)[:, None] * (task.n_keys(design.stimuli) - 1)
@@ -316,8 +306,10 @@ class SimulatedParticipants:
             fast = CARELESS_TIME_MS * np.exp(TIME_SPREAD * rng.standard_normal(order.shape))
             times = np.where(careless[:, None], np.round(fast, 1), times)
         until = np.where(stops, rng.integers(n_steps, size=n_people), n_steps)
-        return [
-            PersonAnswers(
+        found = []
+        for person, end in enumerate(until.tolist()):
+            told = {name: column[person, :end] for name, column in feedback.items()}
+            answers = PersonAnswers(
                 experiment=design.name,
                 person=digest_of({"recruitment": key, "person": first + person}),
                 status="partial" if stops[person] else "completed",
@@ -328,17 +320,39 @@ class SimulatedParticipants:
                     times[person, :end],
                     None if keys is None else keys[person, :end],
                 ),
-                feedback={
-                    name: tuple(column[person, :end].tolist()) for name, column in feedback.items()
-                },
+                feedback={name: tuple(column.tolist()) for name, column in told.items()},
                 checks=() if stops[person] else tuple(passed[person].tolist()),
                 comprehension_attempts=1,
                 consent="",
                 language="",
                 source="simulated",
             )
-            for person, end in enumerate(until.tolist())
-        ]
+            found.append(answers)
+        return found
+
+    def _behave(
+        self, design: Design, order: Array, careless: NDArray[np.bool_], rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], dict[str, Array]]:
+        """Responses ``(n_people, n_steps)`` and what followed them; careless people have habits."""
+        n_people, n_steps = order.shape
+        n_options = self.domain.n_options(design.stimuli)
+        response = np.zeros(order.shape, dtype=np.int64)
+        feedback: dict[str, Array] = {}
+        for group, share in ((~careless, self.random_choice_share), (careless, 1.0)):
+            if not group.any():
+                continue
+            behaviour = self.respond(design.stimuli, order[group], rng, share)
+            response[group] = behaviour.response
+            for name, column in behaviour.feedback.items():
+                feedback.setdefault(name, np.zeros(order.shape))[group] = column
+        if feedback:  # where something follows an answer, carelessness is chance alone
+            return response, feedback
+        habit = np.asarray(rng.integers(3, size=n_people))
+        side = np.asarray(rng.integers(n_options, size=n_people))[:, None]
+        turns = (side + np.arange(n_steps)) % n_options
+        stays, alternates = careless & (habit == 1), careless & (habit == 2)
+        response = np.where(stays[:, None], side, response)
+        return np.where(alternates[:, None], turns, response), feedback
 
     def _given(
         self, design: Design, order: Array, response: Array, times: Array, keys: Array | None

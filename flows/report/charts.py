@@ -395,15 +395,20 @@ def pairs_chart(pairs: Sequence[RivalPair], width: int) -> Markup:
         canvas.text(0, y + 4, f"{pair.first} – {pair.second}", "tick")
         length = max(power(pair.promised) - power(0), 1)
         canvas.box(power(0), y - 5, length, 10, "bar" if pair.enough else "bar weak")
-        if pair.value is None:
-            canvas.text(found(0) + 6, y + 4, "not scored yet", "small")
-            continue
-        css = "range" if pair.apart else "range open"
-        canvas.line(found.inside(pair.low), y, found.inside(pair.high), y, css)
-        value = number(round(pair.value, 4))
-        words = f"{pair.first} minus {pair.second}: {value} nats per choice"
-        canvas.mark(found(pair.value), y, "circle", "s1" if pair.apart else "s1 hollow", words)
+        _draw_found(canvas, pair, found, y)
     return canvas.svg()
+
+
+def _draw_found(canvas: SvgCanvas, pair: RivalPair, x: ChartScale, y: float) -> None:
+    """The difference between two rivals, with its interval."""
+    if pair.value is None:
+        canvas.text(x(0) + 6, y + 4, "not scored yet", "small")
+        return
+    css = "range" if pair.apart else "range open"
+    canvas.line(x.inside(pair.low), y, x.inside(pair.high), y, css)
+    value = number(round(pair.value, 4))
+    words = f"{pair.first} minus {pair.second}: {value} nats per choice"
+    canvas.mark(x(pair.value), y, "circle", "s1" if pair.apart else "s1 hollow", words)
 
 
 # --- errors, judges and amounts -------------------------------------------------------------------------------------

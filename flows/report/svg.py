@@ -16,8 +16,15 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 WIDE, NARROW = 760, 356
 """Widths in CSS pixels."""
-SHAPES: Final = ("circle", "square", "triangle", "diamond", "star")
-"""Marks of series, so that colour is never the only difference."""
+OUTLINES: Final = {
+    "circle": "M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z",
+    "square": "M-1-1h2v2h-2z",
+    "triangle": "M0-1.25l1.2 2.1h-2.4z",
+    "diamond": "M0-1.35l1.35 1.35l-1.35 1.35l-1.35-1.35z",
+    "star": "M-1-1l2 2m0-2l-2 2",
+}
+"""Marks of series around a point, so that colour is never the only difference; they are scaled to their size."""
+SHAPES: Final = tuple(OUTLINES)
 
 
 def both(draw: Callable[[int], Markup]) -> Markup:
@@ -93,20 +100,6 @@ def cut(text: str, length: float) -> str:
     return text if len(text) <= length else text[: int(length) - 1] + "…"
 
 
-def _outline(shape: str, x: float, y: float, size: float) -> str:
-    """The path of a mark around a point."""
-    s, d = size, 1.35 * size
-    if shape == "square":
-        return f"M{x - s:.1f} {y - s:.1f}h{2 * s}v{2 * s}h{-2 * s}z"
-    if shape == "triangle":
-        return f"M{x:.1f} {y - 1.25 * s:.1f}l{1.2 * s} {2.1 * s}h{-2.4 * s}z"
-    if shape == "diamond":
-        return f"M{x:.1f} {y - d:.1f}l{d} {d}l{-d} {d}l{-d} {-d}z"
-    if shape == "star":
-        return f"M{x - s:.1f} {y - s:.1f}l{2 * s} {2 * s}m0 {-2 * s}l{-2 * s} {2 * s}"
-    return f"M{x - s:.1f} {y:.1f}a{s} {s} 0 1 0 {2 * s} 0a{s} {s} 0 1 0 {-2 * s} 0z"
-
-
 @dataclass
 class SvgCanvas:
     """An SVG in the making; everything that is written is escaped."""
@@ -164,8 +157,10 @@ class SvgCanvas:
     ) -> None:
         """A point of a series, with words for whoever points at it, and a link where it leads somewhere."""
         said = Markup("<title>{}</title>").format(words) if words else ""
-        mark = Markup('<path d="{}" class="mark {} {}">{}</path>')
-        body = mark.format(_outline(shape, x, y, size), shape, css, said)
+        mark = Markup(
+            '<path d="{}" transform="translate({:.1f} {:.1f}) scale({})" class="mark {} {}">{}</path>'
+        )
+        body = mark.format(OUTLINES[shape], x, y, size, shape, css, said)
         self.parts.append(linked(body, link, words))
 
     def svg(self) -> Markup:

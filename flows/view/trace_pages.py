@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -256,67 +256,75 @@ def cost_part(look: RunMoment) -> dict[str, Any]:
     return look.watch.kept(("cost", look.seq), lambda: _cost(look))
 
 
+STEP_TIMES: Final = """
+SELECT r.name, count(*), sum(86400 * (julianday(r.time_utc) - julianday(i.time_utc))),
+       max(86400 * (julianday(r.time_utc) - julianday(i.time_utc)))
+FROM event r
+JOIN (SELECT key, attempt, min(time_utc) AS time_utc FROM event WHERE kind = 'intent' GROUP BY key, attempt) i
+  ON i.key = r.key AND i.attempt = r.attempt
+WHERE r.kind <> 'intent' GROUP BY r.name ORDER BY 3 DESC
+"""
+"""Name of each step, how often it was taken, seconds in all and at most: from the last beginning to the result."""
+MODEL_CALLS: Final = """
+SELECT json_extract(body, '$.role'), json_extract(body, '$.model'), count(*),
+       sum(json_extract(body, '$.n_prompt_tokens')), sum(json_extract(body, '$.n_completion_tokens')),
+       sum(json_extract(body, '$.outcome') <> 'answered')
+FROM event WHERE kind = 'language_model_called' GROUP BY 1, 2 ORDER BY 3 DESC
+"""
+"""Role and model, calls, tokens read and written, and calls that were not answered."""
+PAID: Final = """
+SELECT seq FROM event
+WHERE key IN (SELECT key FROM event
+              WHERE kind = 'intent' AND (instr(body, '"reserved"') OR instr(body, '"spent"')))
+ORDER BY seq
+"""
+"""Events of steps for which money or tokens were set aside."""
+REPEATED: Final = """
+SELECT name, count(*) FROM event
+WHERE kind <> 'intent' AND attempt > 1 GROUP BY name ORDER BY 2 DESC
+"""
+"""Steps that did not succeed at once."""
+MOST_BARS: Final = 14
+
+
 def _cost(look: RunMoment) -> dict[str, Any]:
+    experiments = look.state.experiments
     steps = [
-        tuple(row)
-        for row in look.outline.read(
-            # From the last beginning of a step to its result; notes of a step are intents of the same attempt.
-            "SELECT r.name, count(*), sum(86400 * (julianday(r.time_utc) - julianday(i.time_utc))), "
-            "max(86400 * (julianday(r.time_utc) - julianday(i.time_utc))) FROM event r JOIN "
-            "(SELECT key, attempt, min(time_utc) AS time_utc FROM event WHERE kind = 'intent' GROUP BY key, attempt) i "
-            "ON i.key = r.key AND i.attempt = r.attempt WHERE r.kind <> 'intent' GROUP BY r.name ORDER BY 3 DESC"
-        )
+        (STEPS.get(name, name), name, n, time, most)
+        for name, n, time, most in look.outline.read(STEP_TIMES)
     ]
-    calls = [
-        tuple(row)
-        for row in look.outline.read(
-            "SELECT json_extract(body, '$.role'), json_extract(body, '$.model'), count(*), "
-            "sum(json_extract(body, '$.n_prompt_tokens')), sum(json_extract(body, '$.n_completion_tokens')), "
-            "sum(json_extract(body, '$.outcome') <> 'answered') FROM event WHERE kind = 'language_model_called' "
-            "GROUP BY 1, 2 ORDER BY 3 DESC"
-        )
-    ]
-    paid = look.outline.read(
-        "SELECT seq FROM event WHERE key IN (SELECT key FROM event WHERE kind = 'intent' AND "
-        "(instr(body, '\"reserved\"') OR instr(body, '\"spent\"'))) ORDER BY seq"
-    )
-    spent = spending_of(event_of(row) for row in look.outline.rows([seq for (seq,) in paid])).total
-    repeated = look.outline.read(
-        "SELECT name, count(*) FROM event WHERE kind <> 'intent' AND attempt > 1 GROUP BY name ORDER BY 2 DESC"
-    )
-    cycles = []
+    paid = [seq for (seq,) in look.outline.read(PAID)]
+    statuses = look.outline.counted("answers_arrived", "status")
+    asked = [name for name in experiments.designs if name in experiments.collected]
+    n_admitted = len(look.state.theories.pool) - len(look.state.seeds)
+    return {
+        "total": seconds(*look.times),
+        "steps": steps,
+        "time_chart": _time_chart(steps[:MOST_BARS]),
+        "calls": look.outline.read(MODEL_CALLS),
+        "spent": spending_of(event_of(row) for row in look.outline.rows(paid)).total,
+        "budget": look.config.budget.model_dump(),
+        "repeated": look.outline.read(REPEATED),
+        "cycles": list(_cycle_times(look)),
+        "people": Counter({str(status).replace("_", " "): n for status, n in statuses}),
+        "n_responses": sum(experiments.collected[name].record.n_responses for name in asked),
+        "n_admitted": max(n_admitted, 0),
+        "design_cost": sum(experiments.designs[name].record.cost for name in asked),
+    }
+
+
+def _time_chart(steps: Sequence[tuple[str, str, int, float | None, float | None]]) -> Markup:
+    """How long the steps took that took longest."""
+    rows = []
+    for words, _, n, time, _ in steps:
+        rows.append((words.replace("_", " "), max(time or 0.0, 0.0), f"{duration(time)}, {n} ×"))
+    return both(partial(charts.bars, rows, "seconds")) if rows else Markup("")
+
+
+def _cycle_times(look: RunMoment) -> Iterator[tuple[int, float | None, str]]:
+    """Number of each cycle that closed, how long it took, and when it closed."""
     before = look.times[0]
     for item in look.state.campaign.cycles:
         entry = look.journal[item.digest]
-        cycles.append((item.record.cycle, seconds(before, entry.time_utc), entry.time_utc))
+        yield item.record.cycle, seconds(before, entry.time_utc), entry.time_utc
         before = entry.time_utc
-    total = seconds(*look.times)
-    rows = [(STEPS.get(name, name.replace("_", " ")), max(time or 0.0, 0.0), f"{duration(time)}, {n} ×")
-            for name, n, time, _ in steps[:14]]  # fmt: skip
-    people = Counter(
-        {
-            str(status).replace("_", " "): n
-            for status, n in look.outline.counted("answers_arrived", "status")
-        }
-    )
-    admitted = len(look.state.theories.pool) - len(look.state.seeds)
-    return {
-        "total": total,
-        "steps": [(STEPS.get(name, name), name, n, time, most) for name, n, time, most in steps],
-        "time_chart": both(partial(charts.bars, rows, "seconds")) if rows else "",
-        "calls": calls,
-        "spent": spent,
-        "budget": look.config.budget.model_dump(),
-        "repeated": repeated,
-        "cycles": cycles,
-        "people": people,
-        "n_responses": sum(
-            item.record.n_responses for item in look.state.experiments.collected.values()
-        ),
-        "n_admitted": max(admitted, 0),
-        "design_cost": sum(
-            item.record.cost
-            for name, item in look.state.experiments.designs.items()
-            if name in look.state.experiments.collected
-        ),
-    }

@@ -94,41 +94,74 @@ def instance_of(
     kind = schema.get("type", "object" if "properties" in schema else "string")
     if isinstance(kind, list):
         kind = kind[int(rng.integers(len(kind)))]
-    if kind == "object":
-        required = set(schema.get("required", ()))
-        return {
-            name: instance_of(inner, rng, root, depth + 1)
-            for name, inner in schema.get("properties", {}).items()
-            if name in required or (depth < 6 and rng.random() < 0.5)
-        }
-    if kind == "array":
-        fixed = schema.get("prefixItems", ())
-        least = max(schema.get("minItems", 0), len(fixed))
-        most = schema.get("maxItems", max(least, len(fixed) + (0 if depth > 6 else _MOST_ITEMS)))
-        size = int(rng.integers(least, most + 1)) if most >= least else least
-        inner = schema.get("items", {"type": "string"})
-        free = [inner] * (size - len(fixed)) if isinstance(inner, Mapping) else []
-        return [instance_of(part, rng, root, depth + 1) for part in (*fixed, *free)]
-    if kind == "integer":
-        least_whole = int(schema.get("minimum", schema.get("exclusiveMinimum", -1) + 1))
-        most_whole = int(
-            schema.get("maximum", schema.get("exclusiveMaximum", max(least_whole, 100) + 1) - 1)
-        )
-        return int(rng.integers(least_whole, most_whole + 1))
-    if kind == "number":
-        low = float(schema.get("minimum", schema.get("exclusiveMinimum", 0.0)))
-        high = float(schema.get("maximum", schema.get("exclusiveMaximum", low + 1.0)))
-        return round(low + (high - low) * float(rng.uniform(0.01, 0.99)), 6)
-    if kind == "boolean":
-        return bool(rng.integers(2))
-    if kind == "null":
-        return None
+    match kind:
+        case "object":
+            return _object_of(schema, rng, root, depth)
+        case "array":
+            return _array_of(schema, rng, root, depth)
+        case "integer":
+            return _whole_number_of(schema, rng)
+        case "number":
+            return _number_of(schema, rng)
+        case "boolean":
+            return bool(rng.integers(2))
+        case "null":
+            return None
+    return _text_of(schema, rng)
+
+
+def _object_of(
+    schema: Mapping[str, Any], rng: np.random.Generator, root: Mapping[str, Any], depth: int
+) -> dict[str, Any]:
+    """Required fields always, others half of the time, and none of them deep down."""
+    required = set(schema.get("required", ()))
+    found = {}
+    for name, inner in schema.get("properties", {}).items():
+        if name in required or (depth < 6 and rng.random() < 0.5):
+            found[name] = instance_of(inner, rng, root, depth + 1)
+    return found
+
+
+def _array_of(
+    schema: Mapping[str, Any], rng: np.random.Generator, root: Mapping[str, Any], depth: int
+) -> list[Any]:
+    """The fixed items, and some free ones."""
+    fixed = schema.get("prefixItems", ())
+    least = max(schema.get("minItems", 0), len(fixed))
+    usual = len(fixed) + (0 if depth > 6 else _MOST_ITEMS)
+    most = schema.get("maxItems", max(least, usual))
+    size = int(rng.integers(least, most + 1)) if most >= least else least
+    inner = schema.get("items", {"type": "string"})
+    free = [inner] * (size - len(fixed)) if isinstance(inner, Mapping) else []
+    return [instance_of(part, rng, root, depth + 1) for part in (*fixed, *free)]
+
+
+def _whole_number_of(schema: Mapping[str, Any], rng: np.random.Generator) -> int:
+    """A whole number between the ends of a range."""
+    least = int(schema.get("minimum", schema.get("exclusiveMinimum", -1) + 1))
+    beyond = schema.get("exclusiveMaximum", max(least, 100) + 1)
+    most = int(schema.get("maximum", beyond - 1))
+    return int(rng.integers(least, most + 1))
+
+
+def _number_of(schema: Mapping[str, Any], rng: np.random.Generator) -> float:
+    """A number well inside a range."""
+    low = float(schema.get("minimum", schema.get("exclusiveMinimum", 0.0)))
+    high = float(schema.get("maximum", schema.get("exclusiveMaximum", low + 1.0)))
+    share = float(rng.uniform(0.01, 0.99))
+    return round(low + (high - low) * share, 6)
+
+
+def _text_of(schema: Mapping[str, Any], rng: np.random.Generator) -> str:
+    """A text of a pattern, or a sentence of some words in which a control character may stand."""
     if "pattern" in schema:
         return matching(str(schema["pattern"]), rng)
     text = sentence(rng, int(rng.integers(1, 9)))
-    text = text[: schema["maxLength"]] if "maxLength" in schema else text
+    if "maxLength" in schema:
+        text = text[: schema["maxLength"]]
     if rng.random() < _RAW:
-        text = text.replace(" ", str(rng.choice(list("\n\t\r"))), 1)
+        control = str(rng.choice(list("\n\t\r")))
+        text = text.replace(" ", control, 1)
     return text.ljust(schema.get("minLength", 0), ".")
 
 

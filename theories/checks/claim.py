@@ -309,27 +309,30 @@ def _try(
     answers = _ask(theory, domain, sandbox, contrasts, points) if contrasts else []
     changes, allowed = [], []
     for contrast, pair in zip(contrasts, answers, strict=True):
-        changes.append(_change(prediction, contrast, pair))
-        allowed.append(np.broadcast_to(_beyond(prediction, contrast, points), changes[-1].shape))
+        change = _change(prediction, contrast, pair)
+        mask = _beyond(prediction, contrast, points)
+        changes.append(change)
+        allowed.append(np.broadcast_to(mask, change.shape))
     if not any(mask.any() for mask in allowed):
         return _untried(prediction, words, changes)
     # What the probabilities do, and where they do most of what the property excludes.
     lowest, highest = _extremes(changes, allowed)
-    wrong = [
-        _against(prediction, change, mask) for change, mask in zip(changes, allowed, strict=True)
-    ]
+    pairs = zip(changes, allowed, strict=True)
+    wrong = [_against(prediction, change, mask) for change, mask in pairs]
     worst, draw, row = _largest(wrong)
-    contradicted = prediction.property != "depends_on" and wrong[worst][draw, row] > TOLERANCE
-    strongest = {"increasing": highest, "decreasing": -lowest}.get(
-        prediction.property, max(highest, -lowest)
-    )
-    idle = prediction.property in ("increasing", "decreasing", "depends_on") and strongest < LEAST
-    n_pairs, n_draws = sum(int(mask.any(axis=0).sum()) for mask in allowed), len(changes[0])
-    tried = TriedPrediction(
-        prediction, not (contradicted or idle), n_pairs, n_draws, (lowest, highest),
+    what = prediction.property
+    contradicted = what != "depends_on" and wrong[worst][draw, row] > TOLERANCE
+    of_direction = {"increasing": highest, "decreasing": -lowest}
+    strongest = of_direction.get(what, max(highest, -lowest))
+    idle = what in ("increasing", "decreasing", "depends_on") and strongest < LEAST
+    n_pairs = sum(int(mask.any(axis=0).sum()) for mask in allowed)
+    n_draws = len(changes[0])
+    sentence = (
         f"{words}; {n_pairs} pairs of trials at {n_draws} points of the declared ranges, changes of probability "
-        f"from {lowest:.3g} to {highest:.3g}.",
-    )  # fmt: skip
+        f"from {lowest:.3g} to {highest:.3g}."
+    )
+    held = not (contradicted or idle)
+    tried = TriedPrediction(prediction, held, n_pairs, n_draws, (lowest, highest), sentence)
     if contradicted:
         example = _counterexample(domain, contrasts[worst], answers[worst], points, draw, row)
         found = f"the probability goes {example.words()}"
@@ -425,26 +428,31 @@ def _deterministic(
     points: Mapping[str, Array],
 ) -> TriedPrediction:
     """Whether every choice is sure, or between options that are all alike likely, once nobody lapses."""
-    sober = {
-        name: np.zeros_like(values) if name == LAPSE else values for name, values in points.items()
-    }
+    sober = dict(points)
+    if LAPSE in sober:
+        sober[LAPSE] = np.zeros_like(sober[LAPSE])
     contrasts = [_TrialContrast((item, item)) for item in stimuli]
     answers = [before for before, _ in _ask(theory, domain, sandbox, contrasts, sober)]
+    # How far each probability is from 0, or from an even share of the options that can be chosen.
     gaps = []
     for p in answers:
-        alike = (p > TOLERANCE).sum(axis=-1, keepdims=True)
-        gaps.append(np.abs(np.where(p > TOLERANCE, p - 1 / alike, p)).max(axis=-1))
+        possible = p > TOLERANCE
+        even = 1 / possible.sum(axis=-1, keepdims=True)
+        away = np.where(possible, p - even, p)
+        gaps.append(np.abs(away).max(axis=-1))
     worst, draw, row = _largest(gaps)
-    n_trials, n_draws, words = sum(map(len, stimuli)), len(gaps[0]), prediction.words()
     gap = float(gaps[worst][draw, row])
+    n_trials, n_draws = sum(map(len, stimuli)), len(gaps[0])
+    words = prediction.words()
     if gap <= TOLERANCE:
         sentence = f"{words}; {n_trials} trials at {n_draws} points of the declared ranges."
         return TriedPrediction(prediction, True, n_trials, n_draws, (0.0, gap), sentence)
-    trial, stated = domain.describe(stimuli[worst], row), float(answers[worst][draw, row, -1])
+    trial = domain.describe(stimuli[worst], row)
+    stated = float(answers[worst][draw, row, -1])
     values = {name: float(array[draw]) for name, array in sober.items() if name}
     example = ClaimCounterexample(trial, trial, values, stated, stated)
-    shown = ", ".join(f"{name}={value:.6g}" for name, value in values.items())
-    found = f"the probability is {stated:.6g} on [{trial}]" + (f" with {shown}" if shown else "")
-    return TriedPrediction(
-        prediction, False, n_trials, n_draws, (0.0, gap), _contradiction(words, found), example
-    )
+    found = f"the probability is {stated:.6g} on [{trial}]"
+    if values:
+        found += " with " + ", ".join(f"{name}={value:.6g}" for name, value in values.items())
+    sentence = _contradiction(words, found)
+    return TriedPrediction(prediction, False, n_trials, n_draws, (0.0, gap), sentence, example)

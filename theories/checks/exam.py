@@ -420,6 +420,7 @@ def _sensitivity(trial: TestedTheory) -> list[TheoryCheck]:
     priors = trial.theory.priors
     if not priors:
         return [TheoryCheck("parameters", True, 0.0, None, "it declares no parameters.")]
+    # Each parameter goes over its range, at several places of the others.
     n, levels = len(priors), np.linspace(0.0, 1.0, 9)
     bases = np.concatenate([np.full((1, n), 0.5), trial.rng.random((7, n))])
     swept = np.tile(bases[None, :, None], (n, 1, len(levels), 1))
@@ -428,27 +429,30 @@ def _sensitivity(trial: TestedTheory) -> list[TheoryCheck]:
     with trial.asking(trial.sheets) as ask:
         answers = ask(at_fractions(priors, swept.reshape(-1, n)))
     reach = np.zeros(n)
-    still, n_rows, example = 0, 0, ""
+    n_still, n_rows, example = 0, 0, ""
     for answer, sheet in zip(answers, trial.sheets, strict=True):
-        own = np.ptp(answer.reshape(*swept.shape[:3], *answer.shape[1:]), axis=2).max(axis=(1, 3))
-        reach = np.maximum(reach, own.max(axis=1))
-        fixed = np.flatnonzero(np.ptp(answer, axis=0).max(axis=-1) <= DEAD)
-        still, n_rows = still + len(fixed), n_rows + answer.shape[1]
+        by_parameter = answer.reshape(*swept.shape[:3], *answer.shape[1:])
+        moved = np.ptp(by_parameter, axis=2).max(axis=(1, 3))
+        reach = np.maximum(reach, moved.max(axis=1))
+        most_of_row = np.ptp(answer, axis=0).max(axis=-1)
+        fixed = np.flatnonzero(most_of_row <= DEAD)
+        n_still += len(fixed)
+        n_rows += answer.shape[1]
         if len(fixed) and not example:
             example = trial.where(sheet, int(fixed[0]))
-    dead = [name for name, most in zip(priors, reach, strict=True) if most <= DEAD]
-    words = "most by which each moves a probability over its range: " + (
-        ", ".join(f"{name} {most:.3g}" for name, most in zip(priors, reach, strict=True)) + "."
-    )
+    reached = dict(zip(priors, reach, strict=True))
+    dead = [name for name, most in reached.items() if most <= DEAD]
+    told = ", ".join(f"{name} {most:.3g}" for name, most in reached.items())
+    words = f"most by which each moves a probability over its range: {told}."
     if dead:
         words += f" Nothing anywhere depends on {', '.join(dead)}; declare only what is used."
     unit = "steps" if trial.walks else "trials"
-    moving = f"{still} of {n_rows} {unit} are answered alike whatever the parameters" + (
-        f"; the first is {example}." if still else "."
-    )
+    first = f"; the first is {example}." if n_still else "."
+    alike = f"{n_still} of {n_rows} {unit} are answered alike whatever the parameters{first}"
+    moves = n_still < n_rows
     return [
         TheoryCheck("parameters", not dead, float(reach.min()), DEAD, words, required=False),
-        TheoryCheck("trials", still < n_rows, float(still), float(n_rows), moving, required=False),
+        TheoryCheck("trials", moves, float(n_still), float(n_rows), alike, required=False),
     ]
 
 
@@ -487,16 +491,16 @@ def _compared(
 ) -> TheoryCheck:
     """The largest difference between two answers to the same questions, and where it is if it is too large."""
     gaps = [np.abs(a - b).max(axis=-1) for a, b in zip(first, second, strict=True)]
+    worst = max(float(gap.max()) for gap in gaps)
     for gap, sheet, a, b in zip(gaps, sheets or trial.sheets, first, second, strict=True):
-        if gap.max() > limit:
-            draw, row = (int(place) for place in np.unravel_index(int(gap.argmax()), gap.shape))
-            option = int(np.abs(a[draw, row] - b[draw, row]).argmax())
-            where = (
-                f"on {trial.where(sheet, row)}, {trial.draw(draw, points)}: {a[draw, row, option]:.6g} "
-                f"and {b[draw, row, option]:.6g}"
-            )
-            worst = max(float(item.max()) for item in gaps)
-            return TheoryCheck(
-                name, False, worst, limit, bad.format(where=where), error="TheoryProbabilityError"
-            )
-    return TheoryCheck(name, True, max(float(gap.max()) for gap in gaps), limit, good)
+        if gap.max() <= limit:
+            continue
+        place = np.unravel_index(int(gap.argmax()), gap.shape)
+        draw, row = (int(number) for number in place)
+        ours, theirs = a[draw, row], b[draw, row]
+        option = int(np.abs(ours - theirs).argmax())
+        asked = f"on {trial.where(sheet, row)}, {trial.draw(draw, points)}"
+        where = f"{asked}: {ours[option]:.6g} and {theirs[option]:.6g}"
+        words = bad.format(where=where)
+        return TheoryCheck(name, False, worst, limit, words, error="TheoryProbabilityError")
+    return TheoryCheck(name, True, worst, limit, good)

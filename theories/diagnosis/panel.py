@@ -195,47 +195,48 @@ class AnswerPanel:
         n_replicas = len(response)
         n_draws, n_trials, n_options = self.probabilities.shape
         counts = self._counts(response)
+        # Which draws each person is likely to be, after all of their answers, and what these predict for them.
         flat = counts.reshape(n_replicas * self.n_people, -1).astype(np.float32)
-        log_joint = flat @ self.log_probabilities.reshape(n_draws, -1).T.astype(np.float32)
+        log_p = self.log_probabilities.reshape(n_draws, -1).T.astype(np.float32)
+        log_joint = flat @ log_p
         log_joint += self.log_weights.astype(np.float32)
         top = log_joint.max(axis=1, keepdims=True)
         posterior = np.exp(log_joint - top, out=log_joint)
         total = posterior.sum(axis=1, keepdims=True)
         own = (np.log(total) + top)[:, 0].reshape(n_replicas, self.n_people)
-        expected = (posterior / total) @ self.probabilities.reshape(n_draws, -1).astype(np.float32)
+        p = self.probabilities.reshape(n_draws, -1).astype(np.float32)
+        expected = (posterior / total) @ p
         expected = expected.reshape(n_replicas, self.n_people, n_trials, n_options)
         people = np.arange(self.n_people)[:, None]
         own_p = expected[:, people, self.index]  # (n_replicas, n_people, n_steps, n_options)
-        given = np.arange(n_options) == response[..., None]
+        # What was chosen beyond it at each step: in repetition, towards the likeliest, and where it was near certain.
+        options = np.arange(n_options)
+        given = options == response[..., None]
         beyond = (given - own_p) * self.mask[..., None].astype(np.float32)
         n_steps = np.maximum(self.mask.sum(axis=1), 1)
         last = _shifted(response, self.mask)
-        follows = (np.arange(n_options) == last[..., None]) & (n_steps >= LEAST_SEQUENCE)[
-            :, None, None
-        ]
+        is_long = (n_steps >= LEAST_SEQUENCE)[:, None, None]
+        follows = (options == last[..., None]) & is_long
         tendency = beyond.sum(axis=2, keepdims=True) / n_steps[:, None, None]
-        likeliest = np.take_along_axis(beyond, own_p.argmax(axis=-1)[..., None], axis=-1)[..., 0]
-        chosen_p = np.take_along_axis(own_p, response[..., None], axis=-1)[..., 0]
+        likeliest = _of_option(beyond, own_p.argmax(axis=-1))
+        is_against = (_of_option(own_p, response) < NEAR_CERTAIN) & self.mask
+        # Answers beyond the population's mean, and pairs of one person's answers to a trial that differ.
         n_own = np.einsum("rpto->rpt", counts)
         log_mean = np.log(np.maximum(self.mean, TINY))
         surplus = counts - n_own[..., None] * self.mean
+        n_pairs = np.einsum("rpt,rpt->r", n_own, n_own)
+        n_alike = np.einsum("rpto,rpto->r", counts, counts)
         return PanelSummary(
             chosen=counts[..., -1].sum(axis=1),
             own=own.astype(np.float64),
             agreement=np.einsum("rpto,to->rp", surplus, np.maximum(log_mean, -5.0)),
             side=surplus[..., -1].sum(axis=2),
             sums={
-                "against": ((chosen_p < NEAR_CERTAIN) & self.mask)
-                .sum(axis=(1, 2))
-                .astype(np.float64),
+                "against": is_against.sum(axis=(1, 2)).astype(np.float64),
                 "repeat": np.einsum("rpto,rpto->r", beyond - tendency, follows, dtype=np.float64),
                 "side_drift": np.einsum("rpt,pt->r", beyond[..., -1], self.half, dtype=np.float64),
                 "agreement_drift": np.einsum("rpt,pt->r", likeliest, self.half, dtype=np.float64),
-                "discord": (
-                    np.einsum("rpt,rpt->r", n_own, n_own)
-                    - np.einsum("rpto,rpto->r", counts, counts)
-                )
-                / 2,
+                "discord": (n_pairs - n_alike) / 2,
             },
         )
 
@@ -300,6 +301,11 @@ def _sequences(trials: Trials) -> tuple[AnyArray, AnyArray, AnyArray]:
         True,
     )
     return index, mask, response
+
+
+def _of_option(values: AnyArray, option: AnyArray) -> AnyArray:
+    """Values of one option each, ``(..., n_options)`` and ``(...)``."""
+    return np.take_along_axis(values, option[..., None], axis=-1)[..., 0]
 
 
 def _shifted(response: AnyArray, mask: AnyArray) -> AnyArray:

@@ -50,9 +50,8 @@ class ResidualSample:
     @property
     def noise(self) -> Array:
         """``(n_trials,)`` variance of a share of independent answers."""
-        return np.maximum(self.predicted * (1 - self.predicted), 0.01) / np.maximum(
-            self.n_answers, 1
-        )
+        of_one = np.maximum(self.predicted * (1 - self.predicted), 0.01)
+        return of_one / np.maximum(self.n_answers, 1)
 
     @property
     def weight(self) -> Array:
@@ -90,28 +89,34 @@ def slope_of(sample: ResidualSample, column: Array, controls: Array) -> Residual
         return None
     weight = sample.weight
     root = np.sqrt(weight)
+    # What the controls do not explain of the column and of the residuals (Frisch, Waugh & Lovell).
     basis = np.linalg.qr(root[:, None] * controls)[0]
-    alone = root * column - basis @ (basis.T @ (root * column))
+    x, y = root * column, root * sample.residual
+    alone = x - basis @ (basis.T @ x)
+    y = y - basis @ (basis.T @ y)
     information = float(alone @ alone)
     if information < 1e-9 * max(float(weight @ column**2), 1e-300):
         return None
-    y = root * sample.residual
-    y = y - basis @ (basis.T @ y)
     effect = float(alone @ y) / information
     leverage = (basis**2).sum(axis=1) + alone**2 / information
     if leverage.max() > MOST_LEVERAGE:
         return None
-    lever = root * alone / information  # what a residual adds to the coefficient
-    parts = (alone * (y - effect * alone) / (1 - leverage) / information) ** 2
+    # HC3 over trials, and what the weights imply; each with its degrees of freedom.
+    left = y - effect * alone
+    parts = (alone * left / (1 - leverage) / information) ** 2
     errors = [(float(np.sqrt(parts.sum())), df), (information**-0.5, np.inf)]
+    # Over people, and over replicas, by what a residual adds to the coefficient.
+    lever = root * alone / information
     if sample.people:
-        errors.append(_clustered(lever / np.maximum(sample.n_answers, 1), parts, sample.people))
+        of_answer = lever / np.maximum(sample.n_answers, 1)
+        errors.append(_clustered(of_answer, parts, sample.people))
     if sample.replicas is not None:
         spread = sample.replicas @ lever
         errors.append((float(np.sqrt(np.mean(spread**2))), float(len(spread))))
     tests = [(effect / max(error, 1e-9), freedom) for error, freedom in errors]
     p, z = max((float(2 * t.sf(abs(z), freedom)), z) for z, freedom in tests)
-    return ResidualSlope(effect, abs(effect / z) if z else max(error for error, _ in errors), z, p)
+    error = abs(effect / z) if z else max(error for error, _ in errors)
+    return ResidualSlope(effect, error, z, p)
 
 
 def _clustered(

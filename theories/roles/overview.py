@@ -60,6 +60,7 @@ def _table_part(
     part: tuple[int, int],
 ) -> Exhibit:
     """Some rows of the table, and what each of their numbers is a number of."""
+    number, n_parts = part
     counts = trials.totals.sum(axis=1)
     people = _people_by_trial(trials)
     predicted = {theory: predicted_shares(score) for theory, score in scores.items()}
@@ -69,18 +70,16 @@ def _table_part(
     facts: list[ClaimFact] = []
     for theory, score in scores.items():
         mean, error = score.left_out.scores.mean, score.error
-        lines.append(
-            f"{theory}: score {rounded(mean)} nats per choice, squared_error {rounded(error)}"
-        )
+        told = f"score {rounded(mean)} nats per choice, squared_error {rounded(error)}"
+        lines.append(f"{theory}: {told}")
         facts.append(ClaimFact("score", mean, theory, experiment=name))
         facts.append(ClaimFact("squared_error", error, theory, experiment=name))
-    if trials.pooled and part[0] == 1:
+    if trials.pooled and number == 1:
         lines.append(f"answers are counts over {trials.n_people} people, who cannot be told apart")
-    if part[0] == 1:
-        lines.append(
-            f"who knew these shares, and nothing of single people, would score {rounded(_best_of_shares(trials))}"
-        )
-    if part[1] > 1:
+    if number == 1:
+        best = rounded(_best_of_shares(trials))
+        lines.append(f"who knew these shares, and nothing of single people, would score {best}")
+    if n_parts > 1:
         lines.append(f"{len(rows)} of {len(counts)} trials; part 1 holds those missed most")
     lines += [f"in every trial: {always}"] if always else []
     lines.append(f"share of {' / '.join(names[-1:] if len(names) == 2 else names)}:")
@@ -92,16 +91,17 @@ def _table_part(
         if 0 < people[row] < counts[row]:
             given += f" of {people[row]} people"
         lines.append(f"trial {row + 1}: {words}; {given}; {told}")
-        facts.append(
-            ClaimFact("answers", float(counts[row]), PEOPLE, experiment=name, trial=row + 1)
-        )
+        n_answers = float(counts[row])
+        facts.append(ClaimFact("answers", n_answers, PEOPLE, experiment=name, trial=row + 1))
         for of, shares in cells.items():
             facts += [
                 ClaimFact("share", float(share), of, experiment=name, trial=row + 1, option=option)
                 for option, share in zip(names, shares, strict=True)
                 if np.isfinite(share)
             ]
-    title = f"experiment {name}" + (f", part {part[0]} of {part[1]}" if part[1] > 1 else "")
+    title = f"experiment {name}"
+    if n_parts > 1:
+        title += f", part {number} of {n_parts}"
     return Exhibit(title, lines, digest, tuple(facts))
 
 
