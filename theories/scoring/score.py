@@ -309,8 +309,7 @@ def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate
     Returns:
         Nats per choice, or None where no trial was answered by two people (or twice, when pooled).
     """
-    counts = trials.counts
-    totals = counts.sum(axis=0)
+    totals = trials.totals
     share = pseudo_count / trials.n_options
     if trials.pooled:
         if not (totals.sum(axis=1) > 1).any():
@@ -320,12 +319,15 @@ def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate
         log_p = np.log((others + share) / (n_others + pseudo_count))
         answered = totals.sum(axis=1) > 0
         return ratio((totals * log_p).sum(axis=1)[answered], totals.sum(axis=1)[answered])
-    if not ((counts.sum(axis=2) > 0).sum(axis=0) > 1).any():
+    if not (trials.n_people_asked > 1).any():
         return None
-    others = totals[None] - counts
-    log_p = np.log((others + share) / (others.sum(axis=2, keepdims=True) + pseudo_count))
-    n_choices = counts.sum(axis=(1, 2))
-    return ratio((counts * log_p).sum(axis=(1, 2))[n_choices > 0], n_choices[n_choices > 0])
+    scores = []
+    for _, counts in trials.counts_of_some():
+        others = totals[None] - counts
+        log_p = np.log((others + share) / (others.sum(axis=2, keepdims=True) + pseudo_count))
+        scores.append((counts * log_p).sum(axis=(1, 2)))
+    n_choices = trials.n_choices
+    return ratio(np.concatenate(scores)[n_choices > 0], n_choices[n_choices > 0])
 
 
 def telling(shares: Array) -> Array:
