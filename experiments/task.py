@@ -295,7 +295,7 @@ class Trials:
         return np.bincount(self.participant, weights=self.count, minlength=self.n_participants)
 
     @cached_property
-    def n_people_asked(self) -> NDArray[np.int64]:
+    def n_people_asked(self) -> Array:
         """People who answered each trial, where they can be told apart: ``(n_trials,)``."""
         there = self.count > 0
         n_trials = len(self.stimuli)
