@@ -8,7 +8,7 @@ each row also holds this *feedback*.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Array = NDArray[Any]
+MOST_COUNTED = 2**23
+"""People times trials times options that are counted in one table."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +230,7 @@ class Trials:
 
     def in_counts(self) -> Trials:
         """The same answers as counts that do not say who gave them."""
-        totals = self.counts.sum(axis=0)
+        totals = self.totals
         trial, response = (totals > 0).nonzero()
         return Trials(
             experiment=self.experiment,
@@ -255,6 +257,21 @@ class Trials:
         np.add.at(table, (self.participant, self.trial, self.response), self.count)
         return table
 
+    def counts_of_some(self) -> Iterator[tuple[slice, Array]]:
+        """People, so few at a time that `counts` of them need little memory, and these; all at once in most data."""
+        n_cells = len(self.stimuli) * self.n_options
+        n_people = max(1, MOST_COUNTED // max(n_cells, 1))
+        if n_people >= self.n_participants:
+            yield slice(0, self.n_participants), self.counts
+            return
+        whole = self.sparse_counts
+        for start in range(0, self.n_participants, n_people):
+            part = whole[start : start + n_people].toarray()
+            yield (
+                slice(start, start + len(part)),
+                part.reshape(len(part), len(self.stimuli), self.n_options),
+            )
+
     @cached_property
     def sparse_counts(self) -> csr_array:
         """`counts` as ``(n_participants, n_trials * n_options)``, as large as the answers only."""
@@ -276,6 +293,14 @@ class Trials:
     def n_choices(self) -> Array:
         """Answers of each person: ``(n_participants,)``."""
         return np.bincount(self.participant, weights=self.count, minlength=self.n_participants)
+
+    @cached_property
+    def n_people_asked(self) -> Array:
+        """People who answered each trial, where they can be told apart: ``(n_trials,)``."""
+        there = self.count > 0
+        n_trials = len(self.stimuli)
+        once = np.unique(self.participant[there].astype(np.int64) * n_trials + self.trial[there])
+        return np.bincount(once % n_trials, minlength=n_trials)
 
     @cached_property
     def proportions(self) -> Array:

@@ -280,8 +280,7 @@ class ChoiceShares:
     def of(cls, trials: Trials, option: int = -1) -> ChoiceShares:
         """Intervals count people, since answers of one person hang together; answers where people cannot be told."""
         share = np.asarray(trials.proportions[:, option])
-        counts = trials.counts
-        n = counts.sum(axis=(0, 2)) if trials.pooled else (counts.sum(axis=2) > 0).sum(axis=0)
+        n: Array = trials.totals.sum(axis=1) if trials.pooled else trials.n_people_asked
         low, high = wilson(np.nan_to_num(share), n)
         return cls(
             share, np.where(np.isnan(share), np.nan, low), np.where(np.isnan(share), np.nan, high)

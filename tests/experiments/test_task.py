@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from lakatos.experiments import task
 from lakatos.experiments.domains.learning import LearningDomain
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.errors import TrialsError
@@ -109,3 +110,23 @@ def test_answers_in_counts_are_the_same_without_saying_whose():
     assert counts.pooled
     assert (counts.n_people, counts.n_participants) == (2, 1)
     np.testing.assert_array_equal(counts.counts[0], single.counts.sum(axis=0))
+
+
+@pytest.mark.parametrize("most", [1, 60, 2**23])
+def test_counts_of_some_people_at_a_time_are_the_counts(monkeypatch, most):
+    rng = np.random.default_rng(0)
+    answers = Trials(
+        experiment="x",
+        stimuli=Stimuli({"level": np.arange(5.0)}),
+        participant=np.append(rng.integers(9, size=59), 8),
+        trial=rng.integers(5, size=60),
+        response=rng.integers(3, size=60),
+        count=rng.integers(3, size=60),
+        n_options=3,
+    )
+    monkeypatch.setattr(task, "MOST_COUNTED", most)
+    parts = list(answers.counts_of_some())
+    assert np.array_equal(np.concatenate([counts for _, counts in parts]), answers.counts)
+    people = np.concatenate([np.arange(9)[who] for who, _ in parts])
+    assert np.array_equal(people, np.arange(9))
+    assert np.array_equal(answers.n_people_asked, (answers.counts.sum(axis=2) > 0).sum(axis=0))

@@ -163,9 +163,9 @@ class AnswerPanel:
         """Summaries of answers that the theory itself would give."""
         if self.pooled:
             return _pooled(self._simulate_pooled(rng, n_replicas))
-        size = max(
-            1, CHUNK // max(1, self.n_people * max(len(self.log_weights), 4 * self.mask.shape[1]))
-        )
+        n_cells = self.mean.size // 2
+        most = max(len(self.log_weights), 4 * self.mask.shape[1], n_cells)
+        size = max(1, CHUNK // max(1, self.n_people * most))
         parts = [
             self.summarise(self._simulate(rng, min(size, n_replicas - start)))
             for start in range(0, n_replicas, size)

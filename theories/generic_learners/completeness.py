@@ -142,9 +142,12 @@ def _gain_of_each(trials: Trials, log_ratio: Array) -> tuple[Array, Array]:
         squared = np.nansum(totals * (log_ratio - mean[:, None]) ** 2, axis=1)
         n_people = n_answers
     else:
-        own = np.nansum(trials.counts * (log_ratio - mean[:, None]), axis=2)
-        squared = (own**2).sum(axis=0)
-        n_people = (trials.counts.sum(axis=2) > 0).sum(axis=0)
+        gains = (
+            np.nansum(counts * (log_ratio - mean[:, None]), axis=2)
+            for _, counts in trials.counts_of_some()
+        )
+        squared = np.sum([(own**2).sum(axis=0) for own in gains], axis=0)
+        n_people = trials.n_people_asked
     # One answer's worth of doubt is added, so that trials with few answers do not look certain.
     error = np.sqrt(squared + np.nanmax(log_ratio**2, axis=1, initial=0.0)) / n_answers
     t = mean / np.maximum(error, 1e-12)

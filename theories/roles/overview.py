@@ -209,14 +209,14 @@ def people_exhibit(
 
 def agreement_with_majority(trials: Trials) -> dict[str, float]:
     """Share of a person's answers that are those of most others on the trial: quantiles over people."""
-    counts = trials.counts
-    others = counts.sum(axis=0)[None] - counts
-    majority = others == others.max(axis=-1, keepdims=True)
-    clear = majority.sum(axis=-1) == 1
-    agreed = (counts * majority).sum(axis=-1) * clear
-    answered = counts.sum(axis=-1) * clear
-    shares = agreed.sum(axis=1) / np.maximum(answered.sum(axis=1), 1)
-    shares = shares[answered.sum(axis=1) > 0]
+    agreed, answered = np.zeros(trials.n_participants), np.zeros(trials.n_participants)
+    for people, counts in trials.counts_of_some():
+        others = trials.totals[None] - counts
+        majority = others == others.max(axis=-1, keepdims=True)
+        clear = majority.sum(axis=-1) == 1
+        agreed[people] = ((counts * majority).sum(axis=-1) * clear).sum(axis=1)
+        answered[people] = (counts.sum(axis=-1) * clear).sum(axis=1)
+    shares = (agreed / np.maximum(answered, 1))[answered > 0]
     if not len(shares):
         return {}
     cuts = np.quantile(shares, [0.1, 0.5, 0.9])
@@ -225,13 +225,12 @@ def agreement_with_majority(trials: Trials) -> dict[str, float]:
 
 def consistency_of_repetitions(trials: Trials) -> dict[str, float]:
     """How often two answers of a person to the same trial are equal; empty where nothing was repeated."""
-    counts = trials.counts
-    total = counts.sum(axis=-1)
-    pairs = total * (total - 1) / 2
-    equal = (counts * (counts - 1) / 2).sum(axis=-1)
-    if not pairs.sum():
-        return {}
-    return {"same_answer_when_asked_again": rounded(float(equal.sum() / pairs.sum()))}
+    n_pairs = n_equal = 0.0
+    for _, counts in trials.counts_of_some():
+        total = counts.sum(axis=-1)
+        n_pairs += float((total * (total - 1) / 2).sum())
+        n_equal += float((counts * (counts - 1) / 2).sum())
+    return {"same_answer_when_asked_again": rounded(n_equal / n_pairs)} if n_pairs else {}
 
 
 def _predicted_best_by(scores: Mapping[str, TheoryScored]) -> dict[str, int]:

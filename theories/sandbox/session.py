@@ -456,7 +456,8 @@ def _normalise(answer: Array) -> bool:
 
 def one_hot(options: NDArray[Any], n_options: int) -> Array:
     """``(..., n_options)`` 1 for the option chosen, 0 for the others."""
-    return np.eye(n_options)[np.asarray(options)]
+    chosen: Array = np.eye(n_options)[np.asarray(options)]
+    return chosen
 
 
 def _draws(parameters: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:

@@ -37,26 +37,36 @@ def error_beyond_chance(trials: Trials, predicted: Array) -> ScoreEstimate | Non
     if trials.pooled or trials.n_participants < LEAST_PEOPLE:
         return None
     told = predicted if predicted.shape[-1] == 1 else telling(predicted)
-    n_answers = trials.counts.sum(axis=2)
-    answered = n_answers > 0
-    shares = telling(trials.counts / np.maximum(n_answers, 1)[..., None])
-    deviation = np.where(answered[..., None], shares - told, 0.0)
-
     # Sums over people give every trial's U statistic, and the same without each person.
-    total, square = deviation.sum(axis=0), (deviation**2).sum(axis=0)
-    n_people = answered.sum(axis=0)[:, None]
+    total, square = np.zeros_like(told), np.zeros_like(told)
+    for _, counts in trials.counts_of_some():
+        deviation, _ = _deviation(counts, told)
+        total, square = total + deviation.sum(axis=0), square + (deviation**2).sum(axis=0)
+    n_people = trials.n_people_asked[:, None]
     usable = (n_people[:, 0] > 2) & (n_people[:, 0] >= LEAST_PEOPLE)
     if not usable.any():
         return None
     whole = _mean_product(total, square, n_people)
-    without = _mean_product(
-        total - deviation, square - deviation**2, n_people - answered[..., None]
-    )
     # The jackknife: how much the mean over trials moves when a person is left out.
-    rest = without[:, usable].mean(axis=(1, 2))
+    parts = []
+    for _, counts in trials.counts_of_some():
+        deviation, answered = _deviation(counts, told)
+        without = _mean_product(
+            total - deviation, square - deviation**2, n_people - answered[..., None]
+        )
+        parts.append(without[:, usable].mean(axis=(1, 2)))
+    rest = np.concatenate(parts)
     n = len(rest)
     variance = (n - 1) / n * ((rest - rest.mean()) ** 2).sum()
     return ScoreEstimate(float(whole[usable].mean()), float(np.sqrt(variance)))
+
+
+def _deviation(counts: Array, told: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Each person's shares beyond those foretold, 0 where there is no answer, and where there is one."""
+    n_answers = counts.sum(axis=2)
+    answered = n_answers > 0
+    shares = telling(counts / np.maximum(n_answers, 1)[..., None])
+    return np.where(answered[..., None], shares - told, 0.0), answered
 
 
 def _mean_product(total: Array, square: Array, n_people: NDArray[np.int64]) -> Array:

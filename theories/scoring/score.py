@@ -311,8 +311,7 @@ def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate
     Returns:
         Nats per choice, or None where no trial was answered by two people (or twice, when pooled).
     """
-    counts = trials.counts
-    totals = counts.sum(axis=0)
+    totals = trials.totals
     share = pseudo_count / trials.n_options
     if trials.pooled:  # each answer is left out by itself
         n_answers = totals.sum(axis=1)
@@ -324,14 +323,15 @@ def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate
         score = (totals * log_p).sum(axis=1)
         answered = n_answers > 0
         return ratio(score[answered], n_answers[answered])
-    n_people = (counts.sum(axis=2) > 0).sum(axis=0)
-    if not (n_people > 1).any():
+    if not (trials.n_people_asked > 1).any():
         return None
-    others = totals[None] - counts
-    n_others = others.sum(axis=2, keepdims=True)
-    log_p = np.log((others + share) / (n_others + pseudo_count))
-    score = (counts * log_p).sum(axis=(1, 2))
-    n_choices = counts.sum(axis=(1, 2))
+    scores = []
+    for _, counts in trials.counts_of_some():
+        others = totals[None] - counts
+        n_others = others.sum(axis=2, keepdims=True)
+        log_p = np.log((others + share) / (n_others + pseudo_count))
+        scores.append((counts * log_p).sum(axis=(1, 2)))
+    score, n_choices = np.concatenate(scores), trials.n_choices
     answered = n_choices > 0
     return ratio(score[answered], n_choices[answered])
 
