@@ -252,7 +252,9 @@ def _learn(
     found = as_regression({name: shared[name] for name in taught}, free.shape[1])
     n_each = fitting_draws(view.theory, trials, FITTING_DRAWS)
     rng = np.random.default_rng(int(view.theory.digest[:16], 16))
-    latents, log_p, drawn_from = [], [], []
+    latents: list[Array] = []
+    log_p: list[Array] = []
+    drawn_from: list[tuple[Array, Array]] = []
     for _ in range(N_BATCHES):
         center, spread = over_everybody(found, z)
         drawn_from.append((center, spread))
@@ -290,7 +292,7 @@ def _told(
     errors = effect_errors(people, found, free, prior_sd)
     without = predicted_without(people, found, prior_sd)
     by_all = predicted_by_others(people, found, free, prior_sd)
-    effects = []
+    effects: list[LearnedEffect] = []
     for j, name in enumerate(taught):
         if not free[j].any():
             continue

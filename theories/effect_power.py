@@ -107,8 +107,13 @@ def power_of_effects(
         prior_sd: As in `theories.attribute_effects.learn_effects`.
         repetitions: Presentations of each trial.
         n_simulations: Studies with an effect, and as many without.
+
+    Returns:
+        One for each parameter; none of a theory without any.
     """
     people = {name: as_normal(prior) for name, prior in theory.priors.items() if not prior.idle}
+    if not people:
+        return []
     n_people = max(n_people, FEWEST_KNOWN)
     asked = (stimuli, laboratory, rng, repetitions)
     none = _simulated(theory, people, "", 0.0, *asked)

@@ -7,6 +7,8 @@
 years. All numbers of a theory may change with age; told are each effect (share of the parameter's range for a standard
 deviation of age, 95% interval corrected for the number of effects), and what effects gain for people left out.
 
+**Numbers**: the regression alone, whose likelihoods are known in closed form.
+
 **Simulated**: people of a known theory, one of whose numbers depends on age by a known effect, or does not. Told are
 how often the interval of that effect (and of those that are 0) holds the truth, how often an effect is shown, and how
 often one is shown that is not there. With money and delay 60 people answer 24 trials, in learning 60 people answer 40.
@@ -40,6 +42,7 @@ from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import ScoreEstimate  # noqa: E402
 from lakatos.theories.theory import read_program  # noqa: E402
+from tests.theories.test_attribute_effects import found, studied  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "ages.json"
 PUBLISHED = (
@@ -60,6 +63,8 @@ SIMULATED: dict[str, tuple[str, str, float, int, int]] = {
 N_AGES, N_EACH = 12, 5
 """Ages, evenly spaced, and people of each."""
 N_REPLICAS = 20
+N_NUMBERS = 100
+"""Simulated studies of the regression alone."""
 SPREADS = 0.12
 """Of simulated people of one age, a share of each range."""
 
@@ -67,17 +72,17 @@ SPREADS = 0.12
 def published(data: str, name: str) -> dict[str, Any]:
     """One theory on one data set."""
     begun = time.process_time()
-    found = lakatos.effects_of(data, name, by="age_years")
-    own = found.theories[name]
+    answered = lakatos.effects_of(data, name, by="age_years")
+    own = answered.theories[name]
     return {
         "data": data,
         "theory": name,
-        "n_people": found.n_people,
+        "n_people": answered.n_people,
         "mean_age": own.attribute.mean,
         "sd_age": own.attribute.sd,
         "score": _interval(own.score()),
         "gain": _interval(own.gain),
-        "verdict": found.verdict,
+        "verdict": answered.verdict,
         "effects": [
             {
                 "parameter": item.parameter,
@@ -128,23 +133,44 @@ def simulated(domain: str, effect: float, replica: int) -> dict[str, Any]:
             theories, stimuli, N_EACH, rng, n_draws=256, repetitions=repetitions
         )
         known = columns_of([np.array([f"{age:g}"] * N_EACH) for age in ages], "age")
-        found = learn_effects(form, trials, known, laboratory)
+        learned = learn_effects(form, trials, known, laboratory)
     return {
         "domain": domain,
         "effect": effect,
         "replica": replica,
-        "gain": _interval(found.gain),
+        "gain": _interval(learned.gain),
         "effects": {
             item.parameter: {
                 "value": item.estimate.value,
                 "standard_error": item.estimate.standard_error,
                 "truth": effect if item.parameter == of else 0.0,
-                "shown": item.is_shown(len(found.effects)),
+                "shown": item.is_shown(len(learned.effects)),
             }
-            for item in found.effects
+            for item in learned.effects
         },
-        "n_people": len(found.scores.n_choices),
+        "n_people": len(learned.scores.n_choices),
         "processor_s": time.process_time() - begun,
+    }
+
+
+def numbers(effect: float) -> dict[str, Any]:
+    """The regression alone, without a theory: people with two chances that are tried twenty times each."""
+    covered, others, excluded, values = 0, 0, 0, []
+    for seed in range(5000, 5000 + N_NUMBERS):
+        learned, errors = found(studied(effect, seed))
+        covered += bool(abs(learned.effects[0, 0] - effect) < 1.96 * errors[0, 0])
+        others += bool(abs(learned.effects[1, 0]) < 1.96 * errors[1, 0])
+        low, high = ScoreEstimate(learned.effects[0, 0], errors[0, 0]).interval_of_chosen(2)
+        excluded += bool(low > 0 or high < 0)
+        values.append(float(learned.effects[0, 0]))
+    return {
+        "effect": effect,
+        "studies": N_NUMBERS,
+        "covered": covered,
+        "other_covered": others,
+        "corrected_interval_excludes_0": excluded,
+        "mean": float(np.mean(values)),
+        "error_of_the_mean": float(np.std(values, ddof=1) / np.sqrt(N_NUMBERS)),
     }
 
 
@@ -158,7 +184,7 @@ def wanted() -> Iterator[tuple[str, float, int]]:
 
 def summary(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Coverage and rates over replicas, with exact 95% intervals."""
-    found = []
+    table = []
     for domain, (_, of, effect, *_) in SIMULATED.items():
         for truth in (effect, 0.0):
             own = [item for item in lines if item["domain"] == domain and item["effect"] == truth]
@@ -167,7 +193,7 @@ def summary(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
             effects = [item["effects"] for item in own]
             others = [part for item in effects for key, part in item.items() if key != of]
             values = [item[of]["value"] for item in effects]
-            found.append({
+            table.append({
                 "domain": domain, "parameter": of, "effect": truth, "replicas": len(own),
                 "mean_estimate": float(np.mean(values)),
                 "error_of_the_mean": float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None,
@@ -177,7 +203,7 @@ def summary(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "others_shown": _share([part["shown"] for part in others]),
                 "gain_shown": _share([item["gain"][1] > 0 for item in own]),
             })  # fmt: skip
-    return found
+    return table
 
 
 def _covers(part: dict[str, Any]) -> bool:
@@ -194,7 +220,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", choices=("published", "simulated"))
+    parser.add_argument("--only", choices=("published", "simulated", "numbers"))
     parser.add_argument("--seconds", type=float, default=1e9, help="Begin nothing after so many.")
     parser.add_argument("--out", type=Path, default=RESULT)
     chosen = parser.parse_args()
@@ -209,14 +235,18 @@ def main() -> None:
         result["provenance"] = provenance()
         chosen.out.write_text(json.dumps(result, indent=1) + "\n")
 
-    if chosen.only != "simulated":
+    if chosen.only in (None, "numbers") and "numbers" not in result:
+        result["numbers"] = [numbers(effect) for effect in (0.1, 0.0)]
+        print(result["numbers"], flush=True)
+        keep()
+    if chosen.only in (None, "published"):
         done = {(item["data"], item["theory"]) for item in result["published"]}
         for item in PUBLISHED:
             if item not in done and time.monotonic() - begun < chosen.seconds:
                 result["published"].append(published(*item))
                 print(item, result["published"][-1]["verdict"], flush=True)
                 keep()
-    if chosen.only != "published":
+    if chosen.only in (None, "simulated"):
         told = {(item["domain"], item["effect"], item["replica"]) for item in result["simulated"]}
         for own in wanted():
             if own not in told and time.monotonic() - begun < chosen.seconds:

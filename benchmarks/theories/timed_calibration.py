@@ -3,7 +3,7 @@
     python benchmarks/theories/timed_calibration.py        # benchmarks/results/theories/timed_calibration.json; resumes
 
 Parameters and answers are simulated from the model, the parameters inferred, and the rank of each true value among the
-draws must be uniform (Talts et al., 2018). Three people answer twelve conditions of a conflict task, each twice; two
+draws must be uniform (Talts et al., 2018). Three people answer six conditions of a conflict task, each three times; two
 chains. Ten data sets are a part, so that it can be cut short. p is that of the most surprising point of the ranks'
 distribution function, the least of all quantities, corrected for their number; coverage is the share of true values
 within the middle 80% of their draws.
@@ -37,8 +37,8 @@ OUT = ROOT / "benchmarks" / "results" / "theories" / "timed_calibration.json"
 THEORIES = ("steady", "ex_gaussian", "ratcliff", "fading_pull", "impatient")
 """A plain diffusion, ex-Gaussian times, drifts that vary, a pull that fades, bounds that fall."""
 N_PARTS, N_EACH, N_RANKS = 10, 10, 20
-N_PEOPLE, N_CONDITIONS, REPETITIONS = 3, 12, 2
-SETTINGS: dict[str, Any] = {"draws": 150, "tune": 250, "chains": 2, "sweeps": 4}
+N_PEOPLE, N_CONDITIONS, REPETITIONS = 3, 6, 3
+SETTINGS: dict[str, Any] = {"draws": 100, "tune": 150, "chains": 2, "sweeps": 3}
 
 
 def part(name: str, number: int) -> dict[str, Any]:

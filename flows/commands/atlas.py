@@ -16,6 +16,13 @@ ATLAS = Path("studies/atlas")
 Studies = Annotated[
     Path, typer.Argument(help="Folder of study files, one for each data set; a new one is a file.")
 ]
+Bundles = Annotated[
+    Path | None,
+    typer.Option(
+        "--bundles",
+        help="Write a signed bundle of each campaign here, too, from which it can be audited.",
+    ),
+]
 
 atlas_app = typer.Typer(
     help="One campaign for each public data set, and one page over all of them.",
@@ -39,6 +46,7 @@ def run_command(
     travels: Annotated[
         bool, typer.Option(help="Try each leader on the other data sets of its domain.")
     ] = True,
+    bundles: Bundles = None,
 ) -> None:
     """Run the campaigns of an atlas, or go on with those that are not finished; then write its page.
 
@@ -73,7 +81,7 @@ def run_command(
             n_workers=workers,
             show=lambda text: console.print(escape(text), soft_wrap=True),
         )
-    _write(console, folder, list(found), None)
+    _write(console, folder, list(found), None, bundles)
     failed = [item for item in outcomes if item.state == "failed"]
     if failed:
         raise FlowError(
@@ -89,6 +97,7 @@ def show_command(
     markdown: Annotated[
         Path | None, typer.Option("--markdown", help="Write the same as a Markdown file here, too.")
     ] = None,
+    bundles: Bundles = None,
 ) -> None:
     """Write the page over all data sets of an atlas again, and a report for each.
 
@@ -96,10 +105,12 @@ def show_command(
     """
     from lakatos.flows.operations.atlas import load_atlas
 
-    _write(Console(), runs / studies.name, list(load_atlas(studies)), markdown)
+    _write(Console(), runs / studies.name, list(load_atlas(studies)), markdown, bundles)
 
 
-def _write(console: Console, folder: Path, names: list[str], markdown: Path | None) -> None:
+def _write(
+    console: Console, folder: Path, names: list[str], markdown: Path | None, bundles: Path | None
+) -> None:
     from lakatos.flows.operations.atlas import read_atlas
     from lakatos.flows.operations.atlas_page import write_atlas, write_markdown
 
@@ -110,3 +121,9 @@ def _write(console: Console, folder: Path, names: list[str], markdown: Path | No
     if markdown is not None:
         write_markdown(markdown, entries, missing)
         console.print(f"as Markdown: {escape(str(markdown))}", soft_wrap=True)
+    if bundles is not None:
+        from lakatos.flows.audit.bundle import bundle
+
+        for entry in entries:
+            made = bundle(entry.folder, bundles / f"{entry.name}.bundle.zip")
+            console.print(f"bundle: {escape(str(made))}", soft_wrap=True)

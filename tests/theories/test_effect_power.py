@@ -12,7 +12,7 @@ from lakatos.experiments.task import Stimuli
 from lakatos.theories.effect_power import EffectPower, power_of_effects, text_of_effect_powers
 from lakatos.theories.families import find_family
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.theory import Theory, read_program
+from lakatos.theories.theory import Theory, TheoryProgram, read_program
 
 DOMAIN = DOMAINS["intertemporal"]
 SHOWN = [
@@ -51,6 +51,17 @@ def powers(theory: Theory, laboratory: Laboratory, n_people: int, size: float) -
     return power_of_effects(
         theory, STIMULI, n_people, laboratory, rng, size=size, repetitions=2, n_simulations=12
     )
+
+
+def test_a_theory_without_numbers_promises_nothing(laboratory: Laboratory) -> None:
+    source = '''"""Sooner: people take what comes first."""
+PARAMETERS = {}
+
+def choose(parameters, trials, xp):
+    return xp.zeros((1, len(trials["amounts"])))
+'''
+    plain = read_program(TheoryProgram(source, "somebody"))
+    assert power_of_effects(plain, STIMULI, 20, laboratory, np.random.default_rng(1)) == []
 
 
 @pytest.mark.slow

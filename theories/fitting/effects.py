@@ -260,7 +260,7 @@ def _log_joint(
 
 def _log_inside(a: Array, b: Array) -> Array:
     """Log of the share of a standard normal between ``a <= 0`` and ``b >= 0``."""
-    return np.log1p(-np.exp(log_ndtr(a)) - np.exp(log_ndtr(-b)))
+    return np.asarray(np.log1p(-np.exp(log_ndtr(a)) - np.exp(log_ndtr(-b))))
 
 
 def _truncated_moments(center: Array, spread: Array) -> tuple[Array, Array, Array, Array, Array]:

@@ -135,3 +135,10 @@ def test_an_atlas_runs_goes_on_and_is_shown(studies, tmp_path):
     assert "What do people choose \\| and 'why'?" in text
     assert "No verdict yet: two." in text
     assert (tmp_path / "atlas.svg").read_text().startswith("<svg")
+    # a claim of the page can be audited from its bundle alone
+    kept = tmp_path / "bundles"
+    shown = ["atlas", "show", str(studies), "--runs", str(runs), "--bundles", str(kept)]
+    bundled = CliRunner().invoke(app, shown)
+    assert bundled.exit_code == 0, bundled.output
+    audited = ["audit", str(kept / "one.bundle.zip"), "--recompute", "none"]
+    assert CliRunner().invoke(app, audited).exit_code == 0
