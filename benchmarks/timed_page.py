@@ -355,13 +355,11 @@ def read_result(folder: Path, out: Path, seed: int) -> dict[str, Any]:
     for row in rows:
         own.setdefault(row["person"], []).append(row)
     server, sent, watched, late = [], [], [], []
-    n_practice = 8
     for number, (person, part) in enumerate(zip(persons, driven, strict=True)):
         if part["how"] != "careful":
             continue
-        answered = own[person["person"]]
-        presses = part["presses"][n_practice:]
-        assert len(presses) == len(answered), (len(presses), len(answered))
+        answered = [row for row in own[person["person"]] if row["key"]]
+        presses = part["presses"][-len(answered) :]  # those before them were for practice
         for press, row in zip(presses, answered, strict=True):
             client = float(row["response_time_ms"])
             sent.append((number, press["sent_ms"], client))
