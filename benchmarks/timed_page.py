@@ -39,6 +39,7 @@ import numpy as np  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains.attention import EDGES, AttentionDomain, conflict_trials  # noqa: E402
 from lakatos.experiments.participants.timed_answer import clock_agreement, draw_presses  # noqa: E402
+from lakatos.experiments.participants.web.store import SessionStore  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for_domain  # noqa: E402
 from lakatos.flows.commands.collect import invite  # noqa: E402
 from lakatos.flows.operations.people_export import export  # noqa: E402
@@ -276,50 +277,54 @@ def main() -> None:
     folder = given.runs / NAME
     if not folder.exists():
         lakatos("run", str(STUDY), "--runs", str(given.runs), "--engine", "none")
-    people(folder, given)
-    if (folder / "driven.json").exists() and len(
-        json.loads((folder / "driven.json").read_text())
-    ) == len(PARTS):
+    if people(folder, given):
         finish(folder, given)
 
 
 PLACES = 8
 """Of the study, before anybody is excluded."""
-PARTS = ["one key", "too early", "made up", *["careful"] * 8]
-"""How each person takes part; the last three take the places of the first three, whom the rules exclude."""
+FIRST = ("one key", "too early", "made up")
+"""How the first people take part; all later ones do as their theory says, until all places are taken by people who
+are not excluded."""
 
 
-def people(folder: Path, given: argparse.Namespace) -> None:
-    """Let the next people take part, and note what the driver knows of them."""
+def has_place(folder: Path) -> bool:
+    """Whether the page lets one more person in."""
+    store = SessionStore(folder)
+    try:
+        return store.current(free=True) is not None
+    finally:
+        store.shut()
+
+
+def people(folder: Path, given: argparse.Namespace) -> bool:
+    """Let the next people take part, and note what the driver knows of them; whether no place is left."""
     note = folder / "driven.json"
     known = json.loads(note.read_text()) if note.exists() else []
-    todo = list(range(len(known), min(len(PARTS), len(known) + given.at_most)))
-    if not todo:
-        return
     from playwright.sync_api import sync_playwright
 
-    keys, times = presses_of(len(PARTS), 40, given.seed)
+    keys, times = presses_of(PLACES + len(FIRST), 40, given.seed)
     if given.shots:
         given.shots.mkdir(parents=True, exist_ok=True)
     with collected(given.runs) as address, sync_playwright() as playwright:
-        chromium = next(
-            filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
-        )
+        names = ("chromium", "chromium-browser", "google-chrome")
         browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
+            executable_path=next(filter(None, map(shutil.which, names))),
+            args=["--no-sandbox", "--disable-gpu", "--disable-quic"],
         )
-        for number in todo:
-            (link,) = invite(folder, 1, public_url=address)
-            how, begun = PARTS[number], time.time()
-            if number == PLACES:  # a pass looks at the rules, and asks for more people
+        for number in range(len(known), len(known) + given.at_most):
+            if not has_place(folder):  # a pass looks at the rules, and may ask for more people
                 lakatos("resume", NAME, "--runs", str(given.runs), "--engine", "none")
+            if not has_place(folder):
+                return True
+            (link,) = invite(folder, 1, public_url=address)
+            how, begun = FIRST[number] if number < len(FIRST) else "careful", time.time()
             if how == "made up":
                 make_up(link, address)
                 done: list[DrivenPress] = []
             else:
-                done = take_part(
-                    browser, link, number, keys[number], times[number], how, given.shots
-                )
+                own = number % len(keys)
+                done = take_part(browser, link, number, keys[own], times[own], how, given.shots)
             known.append(
                 {"how": how, "seconds": round(time.time() - begun, 1), "load": os.getloadavg()[0],
                  "presses": [asdict(item) for item in done]}
@@ -327,6 +332,7 @@ def people(folder: Path, given: argparse.Namespace) -> None:
             note.write_text(json.dumps(known))
             print(number, how, len(done), known[-1]["seconds"], flush=True)
         browser.close()
+    return False
 
 
 def finish(folder: Path, given: argparse.Namespace) -> None:
@@ -356,7 +362,7 @@ def read_result(folder: Path, out: Path, seed: int) -> dict[str, Any]:
         own.setdefault(row["person"], []).append(row)
     server, sent, watched, late = [], [], [], []
     for number, (person, part) in enumerate(zip(persons, driven, strict=True)):
-        if part["how"] != "careful":
+        if not part["presses"]:  # had no browser
             continue
         answered = [row for row in own[person["person"]] if row["key"]]
         presses = part["presses"][-len(answered) :]  # those before them were for practice
