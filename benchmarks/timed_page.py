@@ -4,7 +4,7 @@ Chromium is driven as a person would use it: links of invitations, consent, inst
 person follows one theory, conflict diffusion, with numbers of their own; for each trial the theory draws a key and a
 time, and the driver presses that key so long after the target was painted. When that was, a watcher of the driver's own
 says, which shares nothing with the page's script but the browser's clock. So each answer has three times: when the
-driver meant to press, what the page's clock measured, and the server's interval from the report that the target had
+driver sent the press, what the page's clock measured, and the server's interval from the report that the target had
 appeared to the answer's arrival. One person presses one key always, one presses before the target can be seen, and one
 sends answers that are made up, without a browser; the preregistered rules are to find these three, and new people take
 their places.
@@ -39,6 +39,7 @@ import numpy as np  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains.attention import EDGES, AttentionDomain, conflict_trials  # noqa: E402
 from lakatos.experiments.participants.timed_answer import clock_agreement, draw_presses  # noqa: E402
+from lakatos.experiments.participants.web.store import SessionStore  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for_domain  # noqa: E402
 from lakatos.flows.commands.collect import invite  # noqa: E402
 from lakatos.flows.operations.people_export import export  # noqa: E402
@@ -49,7 +50,7 @@ from lakatos.theories.running.behave import TheoryCrowd  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "timed_page.json"
-STUDY, NAME = ROOT / "studies" / "attention-page.toml", "attention-page"
+STUDY, NAME = ROOT / "studies" / "attention-page.toml", "attention-page-1"
 TRUTH = "fading_pull"
 PEOPLE: Mapping[str, tuple[float, float]] = {
     "rate": (2.5, 0.35), "pull": (0.25, 0.06), "fade": (0.10, 0.02), "bound": (0.85, 0.1), "delay": (0.28, 0.03),
@@ -81,8 +82,11 @@ class DrivenPress:
 
     person: int
     meant_ms: float
+    """That the theory drew."""
+    sent_ms: float
+    """When the driver sent the press, by its own process's clock."""
     pressed_ms: float
-    """When the browser says that the key went down."""
+    """When the browser says that the key went down, to the driver's watcher."""
 
 
 def lakatos(*words: str) -> str:
@@ -139,11 +143,12 @@ def presses_of(
     return keys.reshape(shape), times.reshape(shape)
 
 
-def condition_of(page: Any) -> int:
-    """Which of the four conditions a page shows, read from the letters of its drawing."""
-    letters = page.evaluate(
-        "[...document.querySelectorAll('.target text')].map(item => item.textContent).join('')"
-    )
+PAINTED = """() => window.painted && document.querySelector('.target') && [
+  window.painted, [...document.querySelectorAll('.target text')].map(item => item.textContent).join('')]"""
+
+
+def condition_of(letters: str) -> int:
+    """Which of the four conditions a page shows, by the letters of its drawing."""
     small, n = letters[0], len(letters)
     large = {17: "H", 19: "S"}[n]
     return {("S", "S"): 0, ("H", "H"): 1, ("S", "H"): 2, ("H", "S"): 3}[small, large]
@@ -178,8 +183,8 @@ def take_part(
             continue
         if shots is not None and not done:
             page.screenshot(path=str(shots / "desktop.png"))
-        painted = page.wait_for_function("window.painted", polling=4).json_value()
-        kind = condition_of(page)
+        painted, letters = page.wait_for_function(PAINTED, polling=4).json_value()
+        kind = condition_of(letters)
         key, meant = int(keys[kind, used[kind]]), float(times[kind, used[kind]])
         used[kind] = (used[kind] + 1) % keys.shape[1]
         if how == "one key":
@@ -187,9 +192,10 @@ def take_part(
         if how == "too early":
             meant = float(rng.uniform(60, 180))
         time.sleep(max(0.0, (painted + meant) / 1000 - time.time()))
+        sent = 1000 * time.time() - painted
         page.keyboard.press(KEYS[key])
         pressed = page.evaluate("[window.pressed, delete window.painted][0]")
-        done.append(DrivenPress(number, meant, round(pressed - painted, 1)))
+        done.append(DrivenPress(number, meant, round(sent, 1), round(pressed - painted, 1)))
         page.wait_for_selector(".target", state="detached")
     context.close()
     return done
@@ -271,50 +277,54 @@ def main() -> None:
     folder = given.runs / NAME
     if not folder.exists():
         lakatos("run", str(STUDY), "--runs", str(given.runs), "--engine", "none")
-    people(folder, given)
-    if (folder / "driven.json").exists() and len(
-        json.loads((folder / "driven.json").read_text())
-    ) == len(PARTS):
+    if people(folder, given):
         finish(folder, given)
 
 
 PLACES = 8
 """Of the study, before anybody is excluded."""
-PARTS = ["one key", "too early", "made up", *["careful"] * 8]
-"""How each person takes part; the last three take the places of the first three, whom the rules exclude."""
+FIRST = ("one key", "too early", "made up")
+"""How the first people take part; all later ones do as their theory says, until all places are taken by people who
+are not excluded."""
 
 
-def people(folder: Path, given: argparse.Namespace) -> None:
-    """Let the next people take part, and note what the driver knows of them."""
+def has_place(folder: Path) -> bool:
+    """Whether the page lets one more person in."""
+    store = SessionStore(folder)
+    try:
+        return store.current(free=True) is not None
+    finally:
+        store.shut()
+
+
+def people(folder: Path, given: argparse.Namespace) -> bool:
+    """Let the next people take part, and note what the driver knows of them; whether no place is left."""
     note = folder / "driven.json"
     known = json.loads(note.read_text()) if note.exists() else []
-    todo = list(range(len(known), min(len(PARTS), len(known) + given.at_most)))
-    if not todo:
-        return
     from playwright.sync_api import sync_playwright
 
-    keys, times = presses_of(len(PARTS), 40, given.seed)
+    keys, times = presses_of(PLACES + len(FIRST), 40, given.seed)
     if given.shots:
         given.shots.mkdir(parents=True, exist_ok=True)
     with collected(given.runs) as address, sync_playwright() as playwright:
-        chromium = next(
-            filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
-        )
+        names = ("chromium", "chromium-browser", "google-chrome")
         browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
+            executable_path=next(filter(None, map(shutil.which, names))),
+            args=["--no-sandbox", "--disable-gpu", "--disable-quic"],
         )
-        for number in todo:
-            (link,) = invite(folder, 1, public_url=address)
-            how, begun = PARTS[number], time.time()
-            if number == PLACES:  # a pass looks at the rules, and asks for more people
+        for number in range(len(known), len(known) + given.at_most):
+            if not has_place(folder):  # a pass looks at the rules, and may ask for more people
                 lakatos("resume", NAME, "--runs", str(given.runs), "--engine", "none")
+            if not has_place(folder):
+                return True
+            (link,) = invite(folder, 1, public_url=address)
+            how, begun = FIRST[number] if number < len(FIRST) else "careful", time.time()
             if how == "made up":
                 make_up(link, address)
                 done: list[DrivenPress] = []
             else:
-                done = take_part(
-                    browser, link, number, keys[number], times[number], how, given.shots
-                )
+                own = number % len(keys)
+                done = take_part(browser, link, number, keys[own], times[own], how, given.shots)
             known.append(
                 {"how": how, "seconds": round(time.time() - begun, 1), "load": os.getloadavg()[0],
                  "presses": [asdict(item) for item in done]}
@@ -322,17 +332,17 @@ def people(folder: Path, given: argparse.Namespace) -> None:
             note.write_text(json.dumps(known))
             print(number, how, len(done), known[-1]["seconds"], flush=True)
         browser.close()
+    return False
 
 
 def finish(folder: Path, given: argparse.Namespace) -> None:
     """Resume to the verdict, export, and compare the clocks."""
-    said = lakatos("resume", NAME, "--runs", str(given.runs), "--engine", "none")
+    lakatos("resume", NAME, "--runs", str(given.runs), "--engine", "none")
     audited = lakatos("audit", NAME, "--runs", str(given.runs))
     out = folder / "exported"
     export(folder, out)
     result = {**provenance(), "seed": given.seed, **read_result(folder, out, given.seed)}
-    result["resumed"] = said.strip().splitlines()[-1:]
-    result["audit"] = audited.strip().splitlines()[-1:]
+    result["audit"] = audited.strip().splitlines()[:2]
     given.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     print(json.dumps(result, indent=1, ensure_ascii=False))
 
@@ -349,24 +359,23 @@ def read_result(folder: Path, out: Path, seed: int) -> dict[str, Any]:
     own: dict[str, list[dict[str, str]]] = {}
     for row in rows:
         own.setdefault(row["person"], []).append(row)
-    server, meant, watched = [], [], []
-    n_practice = 8
+    server, sent, watched, late = [], [], [], []
     for number, (person, part) in enumerate(zip(persons, driven, strict=True)):
-        if part["how"] != "careful":
+        if not part["presses"]:  # had no browser
             continue
-        answered = own[person["person"]]
-        presses = part["presses"][n_practice:]
-        assert len(presses) == len(answered), (len(presses), len(answered))
+        answered = [row for row in own[person["person"]] if row["key"]]
+        presses = part["presses"][-len(answered) :]  # those before them were for practice
         for press, row in zip(presses, answered, strict=True):
             client = float(row["response_time_ms"])
-            meant.append((number, press["meant_ms"], client))
+            sent.append((number, press["sent_ms"], client))
+            late.append(press["sent_ms"] - press["meant_ms"])
             watched.append((number, press["pressed_ms"], client))
             if row["interval_ms"]:
                 server.append((number, client, float(row["interval_ms"])))
     state, trace = read_state(folder)
     trace.close()
     plans = [item.record for item in state.experiments.preregistrations.values()]
-    verdict = state.campaign.verdict
+    verdict = state.campaign.concluded
     return {
         "study": NAME,
         "truth": TRUTH,
@@ -388,9 +397,13 @@ def read_result(folder: Path, out: Path, seed: int) -> dict[str, Any]:
         ],
         "verdict": None if verdict is None else verdict.record.text,
         "leader": None if verdict is None else state.theories.checked[verdict.record.leader].record.name,
-        "share_of_intervals_known": round(len(server) / max(len(meant), 1), 4),
+        "driver_late_ms": {
+            "median": round(float(np.median(late)), 1),
+            "share_beyond_20": round(float(np.mean(np.array(late) > 20)), 4),
+        },
+        "share_of_intervals_known": round(len(server) / max(len(sent), 1), 4),
         "server_minus_client": agreement(EDGES, server, seed),
-        "client_minus_driver": agreement(EDGES, meant, seed),
+        "client_minus_driver": agreement(EDGES, sent, seed),
         "client_minus_watcher": agreement(EDGES, watched, seed),
     }  # fmt: skip
 

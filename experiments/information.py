@@ -284,6 +284,15 @@ def outcome_probabilities(probabilities: Array, repetitions: int) -> Array:
     return np.stack(columns, axis=-1)
 
 
+def most_presentations(repetitions: int, n_options: int, most_ways: int = MOST_EXACT) -> int:
+    """Presentations, at most ``repetitions`` and at least 1, that can be answered in at most ``most_ways`` ways.
+
+    Of many outcomes, such as bins of time, a few presentations can be answered in more ways than can be listed.
+    """
+    fits = [n for n in range(1, repetitions + 1) if comb(n + n_options - 1, n) <= most_ways]
+    return max(fits, default=1)
+
+
 def _shared_out(total: int, n_options: int) -> list[tuple[int, ...]]:
     """All ways to write ``total`` as an ordered sum of ``n_options`` counts."""
     if n_options == 1:

@@ -201,7 +201,10 @@ class ClocksDisagree:
 
     def decide(self, answers: PersonAnswers, earlier: Collection[str]) -> float | None:
         """The share of answers about which the clocks disagree; nobody is excluded of whom no interval is known."""
-        pairs = zip(answers.response_time_ms, answers.interval_ms, strict=False)
+        left_out = [
+            (item.time_ms, item.interval_ms) for item in answers.left_out if item.key is not None
+        ]
+        pairs = [*zip(answers.response_time_ms, answers.interval_ms, strict=False), *left_out]
         known = [abs(time - interval) for time, interval in pairs if interval is not None]
         if not known:
             return None

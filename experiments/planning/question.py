@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isqrt
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.design import both_sides
-from lakatos.experiments.information import outcome_probabilities
+from lakatos.experiments.information import (
+    MOST_EXACT,
+    most_presentations,
+    outcome_probabilities,
+)
 from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.power import Pair
 from lakatos.experiments.proposal import are_forbidden, costs_of
@@ -80,12 +85,18 @@ class DesignQuestion:
         )
 
     def ways_to_answer(self, offer: StimulusOffer, stimuli: Stimuli) -> list[Array]:
-        """Per rival the probability of every way in which all presentations of each trial can be answered."""
+        """Per rival the probability of every way in which all presentations of each trial can be answered.
+
+        Where there are too many ways, of fewer presentations: trials are then compared by what these tell.
+        """
         repetitions = 1 if offer.archive else self.settings.repetitions
+        n_options = self.domain.n_options(stimuli)
         if not self.shows_both_sides(offer):
-            return [outcome_probabilities(p, repetitions) for p in self.answers(stimuli)]
+            shown = most_presentations(repetitions, n_options)
+            return [outcome_probabilities(p, shown) for p in self.answers(stimuli)]
+        shown = most_presentations(repetitions // 2, n_options, isqrt(MOST_EXACT))
         first, second = (
-            [outcome_probabilities(p, repetitions // 2) for p in self.answers(side)]
+            [outcome_probabilities(p, shown) for p in self.answers(side)]
             for side in (stimuli, self.domain.swap_sides(stimuli))
         )
         return [both_sides(p, q) for p, q in zip(first, second, strict=True)]

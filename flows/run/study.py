@@ -292,6 +292,11 @@ class CampaignConfig(ConfigSection):
         except ExperimentError as error:
             raise ValueError(str(error).removesuffix(".")) from None
         check_timed_trials(domain, stimuli, self.page.timed)
+        if self.confirmation.participants:
+            raise ValueError(
+                "confirmation: it shows trials on one side, which would tell the answer where answers are keys with "
+                "their times; leave it out"
+            )
         if self.design.sides != "both" or self.design.repetitions % 2:
             raise ValueError(
                 'design.sides: give "both", and an even number of design.repetitions; otherwise the right key would '

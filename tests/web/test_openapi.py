@@ -120,7 +120,7 @@ def hold(case: Any, folder: Path) -> None:
     case.validate_response(response, checks=CHECKS)
     assert what_the_victim_did(folder) == before
     tabled = {"experiment", "session", "access", "answer", "reply", "identifier", "service"}
-    tabled |= {"invitation"}
+    tabled |= {"invitation", "onset"}
     assert tables(folder) == tabled
     sent = json.dumps(
         [str(case.body), case.query, dict(case.headers or {}), dict(case.cookies or {})],
