@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.state import RunState
-from lakatos.memory.errors import LibraryCorruptError
 from lakatos.memory.library import Library, Valid, library_from_bytes, load_library, rebuild
 from lakatos.memory.plan import Plan
 from lakatos.memory.recall import (
@@ -166,14 +165,8 @@ async def take_library(run: Run) -> None:
         return
 
     def work(context: StepContext) -> LibraryTaken:
-        problem = ""
-        try:
-            library = shared_library(run.folder.parent)
-            # The file is as old as the last campaign that ended; evidence may have been withdrawn since.
-            gone = gone_since(run.folder.parent, library)
-            library = library.without(gone.hidden, gone.doubted)
-        except LibraryCorruptError as error:
-            library, problem = Library(), str(error)
+        # The file is as old as the last campaign that ended, and anybody may have written it: the traces count.
+        library = rebuild_library(run.folder.parent)
         if not settings.shared:
             library = library.of_kind(TheoryWon)
         studies = {item.study for _, item in library.all(Plan)}
@@ -182,15 +175,12 @@ async def take_library(run: Run) -> None:
             n_lessons=len(library.lessons()),
             n_tools=len(library.drafts()),
             n_studies=len(studies),
-            problem=problem,
         )
 
     assert run.state.campaign.started is not None
-    taken = await run.step(
+    await run.step(
         "take library", work, returns=LibraryTaken, inputs=[run.state.campaign.started.digest]
     )
-    if taken.record.problem:
-        run.progress.note(taken.record.problem)
 
 
 def library_in(evidence: RunEvidence) -> Library:

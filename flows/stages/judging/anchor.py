@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,6 @@ async def take_anchor(run: Run) -> Recorded[AnchorTaken]:
             )
             whole, source = split(items, run.config.seed), "people simulated by known theories"
         kept = foreign(run.evidence, run.data, whole)
-        check_disjoint(kept)
         if empty := [part for part in SHARES if not kept.parts[part]]:
             raise AnchorError(
                 f"nothing is left of {empty[0]} once what shares trials or people with the campaign is left out of the "
@@ -123,7 +123,7 @@ def read_json(path: Path) -> Any:
     try:
         with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             return json.load(file)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, RecursionError, zlib.error) as error:
         raise AnchorError(
             f"cannot read the anchor set {path}: {error}. `lakatos judges anchor build` makes one."
         ) from None
@@ -136,7 +136,7 @@ def read_anchor(path: Path) -> AnchorSet:
         path: JSON, gzipped where its name ends in ``.gz``: ``{"parts": ..., "hard_cases": ...}``.
 
     Raises:
-        AnchorError: It cannot be read, has no parts, or an item lacks what it needs.
+        AnchorError: It cannot be read, has no parts, parts share something, or an item lacks what it needs.
     """
     value = read_json(path)
     if isinstance(value, dict) and "items" in value and "parts" not in value:
@@ -148,7 +148,9 @@ def read_anchor(path: Path) -> AnchorSet:
         raise AnchorError(
             f"the file {path} holds no 'parts'; `lakatos judges anchor build` makes one."
         )
-    return AnchorSet.from_json(value)
+    anchor = AnchorSet.from_json(value)
+    check_disjoint(anchor)
+    return anchor
 
 
 def split_items(path: Path, seed: int) -> AnchorSet:
@@ -158,11 +160,12 @@ def split_items(path: Path, seed: int) -> AnchorSet:
         AnchorError: It cannot be read, has parts already, or an item lacks what it needs.
     """
     value = read_json(path)
-    if not isinstance(value, dict) or "items" not in value or "parts" in value:
+    items = value.get("items") if isinstance(value, dict) and "parts" not in value else None
+    if not isinstance(items, list):
         raise AnchorError(
-            f"the file {path} holds no 'items' without parts; parts are fixed once, and stay as they are."
+            f"the file {path} holds no list of 'items' without parts; parts are fixed once, and stay as they are."
         )
-    return split(map(AnchorItem.from_json, value["items"]), seed)
+    return split(map(AnchorItem.from_json, items), seed)
 
 
 def readable(items: Sequence[AnchorItem]) -> list[str]:
