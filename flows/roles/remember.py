@@ -262,10 +262,12 @@ def cited(state: RunState, *kinds: type) -> list[Digest]:
 
 
 def recall_in(evidence: RunEvidence, *kinds: str) -> LessonRecall:
-    """How a campaign recalls: not at all, or by shared words."""
+    """How a campaign recalls: not at all, or by shared words; no winner is told that may not compete in it."""
     if evidence.config.memory.arm == "none":
         return RecallNothing()
-    return LexicalRecall(library_in(evidence), validity_in(evidence.state), kinds)
+    library, competing = library_in(evidence), winners_in(evidence)
+    untold = [digest for digest, item in library.all(TheoryWon) if item not in competing]
+    return LexicalRecall(library.without(untold, ()), validity_in(evidence.state), kinds)
 
 
 def note_recalled(

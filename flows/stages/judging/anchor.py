@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakatos.experiments.task import identities
+from lakatos.experiments.errors import ExperimentError
+from lakatos.experiments.task import Stimuli, identities
 from lakatos.flows.run.anchor_ledger import AnchorLedger
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.source import whole_archive
@@ -177,15 +178,20 @@ def readable(items: Sequence[AnchorItem]) -> list[str]:
 
 
 def foreign(evidence: RunEvidence, data: Path | None, anchor: AnchorSet) -> AnchorSet:
-    """The anchor set without items that share a problem or people with the campaign; of an archive, with all of it."""
-    if evidence.config.participants.source != "archival":
+    """The anchor set without items that share a problem or people with the campaign.
+
+    Of a campaign on an archive, with all of it; of one that asks new people, with all trials that it could ask them,
+    where these can be listed. Simulated people share their problems with nobody.
+    """
+    source = evidence.config.participants.source
+    if source == "simulated":
         return anchor
-    archive = whole_archive(evidence.config, data, evidence.artifacts)
+    is_archive = source == "archival"
+    archive = whole_archive(evidence.config, data, evidence.artifacts) if is_archive else ()
     names = {trials.experiment for trials in archive}
+    asked = [trials.stimuli for trials in archive] if is_archive else _space_of(evidence)
     keys = {
-        digest_bytes(key)[:16]
-        for trials in archive
-        for key in identities(evidence.domain, trials.stimuli)
+        digest_bytes(key)[:16] for stimuli in asked for key in identities(evidence.domain, stimuli)
     }
 
     def kept(items: Sequence[AnchorItem]) -> tuple[AnchorItem, ...]:
@@ -207,6 +213,16 @@ def foreign(evidence: RunEvidence, data: Path | None, anchor: AnchorSet) -> Anch
         part: kept(items) for part, items in anchor.parts.items()
     }
     return AnchorSet(parts, kept(anchor.hard_cases))
+
+
+def _space_of(evidence: RunEvidence) -> list[Stimuli]:
+    """All trials that a campaign could ask; none where they are too many to be listed, or are steps of schedules."""
+    if evidence.domain.sequential:
+        return []
+    try:
+        return [evidence.domain.space(evidence.config.space)]
+    except ExperimentError:
+        return []
 
 
 def taken_record(

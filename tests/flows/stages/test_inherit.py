@@ -13,6 +13,7 @@ from lakatos.flows.roles.remember import (
     library_path,
     look_at_library,
     rebuild_library,
+    recall_in,
     take_library,
     winners_in,
 )
@@ -22,6 +23,7 @@ from lakatos.flows.run.study_sections import ParticipantsConfig
 from lakatos.flows.stages.inherit import MOST_RIVALS, SEALED, admit_winners
 from lakatos.flows.start import run_study
 from lakatos.memory.library import Library
+from lakatos.memory.recall import RecallSituation
 from lakatos.memory.winner import TheoryWon
 from lakatos.theories.families import FAMILIES
 from lakatos.traces.digest import digest_of
@@ -133,6 +135,29 @@ def test_a_library_that_is_older_than_a_withdrawal_hands_nothing_on(tmp_path):
     withdraw(tmp_path, "friend", verdict)
     with begun(tmp_path) as run:
         assert winners_in(run.evidence) == []
+
+
+def recalled(run):
+    situation = RecallSituation(domain=run.config.domain, failed="won adding")
+    return [item.text for item in recall_in(run.evidence).recall(situation).lessons]
+
+
+def test_a_winner_that_may_not_compete_is_not_told_to_writers_either(tmp_path):
+    verdict = leave(tmp_path, "friend", GOOD)
+    with begun(tmp_path) as run:
+        asyncio.run(look_at_library(run, 1))
+        (told,) = recalled(run)
+        assert "led in friend" in told
+        withdraw(tmp_path, "friend", verdict)
+        asyncio.run(look_at_library(run, 2))
+        assert recalled(run) == []
+
+
+def test_without_the_library_of_winners_none_is_told(tmp_path):
+    leave(tmp_path, "friend", GOOD)
+    with begun(tmp_path, winners=False, shared=True) as run:
+        assert library_in(run.evidence).all(TheoryWon)
+        assert recalled(run) == []
 
 
 def test_a_library_file_that_somebody_wrote_hands_nothing_on(tmp_path):
