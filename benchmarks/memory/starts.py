@@ -366,8 +366,8 @@ def main() -> None:
     given = arguments.parse_args()
     wanted = [
         (domain, world, number, common)
-        for world in given.worlds
         for number in range(given.campaigns)
+        for world in given.worlds
         for domain in SPACES
         for common in given.common
     ]
