@@ -90,8 +90,10 @@ def check_ledger(config: CampaignConfig, kept: AnchorSet) -> None:
     ledger.check_alpha(before, settings.alpha)
     number = 1 + sum(item.is_spent for item in before)
     level = level_of(settings.alpha, number)
-    fewest = fewest_units(level, exact=settings.test == "exact")
-    n_units = len(set(components(kept.parts["confirm"])))
+    confirm = kept.parts["confirm"]
+    n_units = len(set(components(confirm)))
+    is_exact = settings.test == "exact" and n_units == len(confirm)  # else units are bet on
+    fewest = fewest_units(level, exact=is_exact)
     if n_units < fewest:
         raise AnchorError(
             f"{settings.anchor} has {n_units} comparisons for the gate that share nothing with one another or with the "
