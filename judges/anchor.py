@@ -7,6 +7,7 @@ folds them. Values are frozen: what changes an anchor set makes another one, wit
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lakatos.judges.errors import AnchorError, VaultError
 from lakatos.judges.judge import JudgeSubmission
@@ -50,6 +52,8 @@ class AnchorItem:
 
     def __post_init__(self) -> None:
         where = f"the anchor item on {self.submission.candidate[:8]} against {self.submission.incumbent[:8]}"
+        if self.submission.candidate == self.submission.incumbent:
+            raise AnchorError(f"{where} compares a theory with itself; leave it out.")
         if not isinstance(self.label, bool):
             raise AnchorError(
                 f"{where} has the label {self.label!r}; say True or False, or leave the item out."
@@ -84,24 +88,38 @@ class AnchorItem:
         """Read the item that `to_json` wrote.
 
         Raises:
-            AnchorError: A field is missing, such as the label or the strata.
+            AnchorError: A field is missing, is there besides, or holds what it cannot.
         """
-        if missing := [
-            name
-            for name in ("submission", "label", "strata", "problems", "provenance")
-            if name not in value
-        ]:
-            raise AnchorError(
-                f"an anchor item has no {', '.join(missing)}; give it, or leave the item out."
-            )
-        return cls(
-            JudgeSubmission.from_json(value["submission"]),
-            value["label"],
-            dict(value["strata"]),
-            tuple(value["problems"]),
-            tuple(value.get("people", ())),
-            str(value["provenance"]),
-        )
+        try:
+            told = _ItemInFile.model_validate_json(json.dumps(value))
+        except ValidationError as error:
+            raise AnchorError(_why_no_item(error)) from None
+        return cls(**dict(told))
+
+
+class _ItemInFile(BaseModel):
+    """What an item must hold in a file, which anybody may have written; `AnchorItem` checks the label itself."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    submission: JudgeSubmission
+    label: Any
+    strata: dict[str, str]
+    problems: tuple[str, ...]
+    people: tuple[str, ...] = ()
+    provenance: str
+
+
+def _why_no_item(error: ValidationError) -> str:
+    """What is wrong with an item, in one line."""
+    found = error.errors()
+    if missing := [_place(item) for item in found if item["type"] == "missing"]:
+        return f"an anchor item has no {', '.join(missing)}; give it, or leave the item out."
+    return f"an anchor item has a bad {_place(found[0]) or 'form'}: {found[0]['msg']}. Mend it, or leave the item out."
+
+
+def _place(error: Mapping[str, Any]) -> str:
+    return ".".join(map(str, error["loc"]))
 
 
 def version_of(items: Iterable[AnchorItem]) -> Digest:
@@ -143,14 +161,24 @@ class AnchorSet:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> AnchorSet:
-        """Read the set that `to_json` wrote."""
-        return cls(
-            {
-                part: tuple(map(AnchorItem.from_json, value["parts"][part]))
-                for part in get_args(Part)
-            },
-            tuple(map(AnchorItem.from_json, value["hard_cases"])),
-        )
+        """Read the set that `to_json` wrote.
+
+        Raises:
+            AnchorError: It lacks a part, has another one, or holds no items.
+        """
+        names = get_args(Part)
+        parts = value.get("parts")
+        if not isinstance(parts, Mapping) or set(parts) != set(names):
+            raise AnchorError(
+                f"an anchor set has the parts {', '.join(names)}, each of them and no other."
+            )
+        lists = [*(parts[name] for name in names), value.get("hard_cases")]
+        if not all(isinstance(items, list) for items in lists):
+            raise AnchorError(
+                "every part of an anchor set, and its hard_cases, is a list of items."
+            )
+        *own, hard_cases = [tuple(map(AnchorItem.from_json, items)) for items in lists]
+        return cls(dict(zip(names, own, strict=True)), hard_cases)
 
 
 class LabelsExposed(Record):
@@ -230,10 +258,7 @@ def split(
         AnchorError: An item is there twice, or everything is connected so that a part stays empty.
     """
     items = sorted(items, key=lambda item: item.digest)
-    if repeated := [name for name, n in Counter(item.digest for item in items).items() if n > 1]:
-        raise AnchorError(
-            f"the anchor item {repeated[0][:8]} is there {len(repeated) + 1} times; keep each once."
-        )
+    check_each_once(items)
     groups: dict[int, list[AnchorItem]] = defaultdict(list)
     for number, item in zip(components(items), items, strict=True):
         groups[number].append(item)
@@ -277,10 +302,19 @@ def without(
     )
 
 
+def check_each_once(items: Iterable[AnchorItem]) -> None:
+    """Raise `AnchorError` where an item is there more than once."""
+    for name, n in Counter(item.digest for item in items).items():
+        if n > 1:
+            raise AnchorError(f"the anchor item {name[:8]} is there {n} times; keep each once.")
+
+
 def check_disjoint(anchor: AnchorSet) -> None:
-    """Raise `AnchorError` naming a problem or a person that two parts share."""
+    """Raise `AnchorError` naming a problem or a person that two parts share; hard cases are of dev."""
     owner: dict[tuple[str, str], Part] = {}
-    for part, items in anchor.parts.items():
+    for part in anchor.parts:
+        items = anchor.dev if part == "dev" else anchor.parts[part]
+        check_each_once(items)
         for item in items:
             for key in _ties(item):
                 if owner.setdefault(key, part) != part:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
+from pydantic import Field
 
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
+
+MOST_COUNTED = 10**12
+"""Of answers or parameters, in a file of comparisons; larger numbers are no counts."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +26,9 @@ class JudgeSubmission:
     """Candidate minus incumbent on the answers so far, nats per choice."""
     standard_error: float
     """Of the advantage, paired and clustered."""
-    extra_parameters: int
+    extra_parameters: Annotated[int, Field(ge=-MOST_COUNTED, le=MOST_COUNTED)]
     """Parameters of the candidate beyond the incumbent's."""
-    n_choices: int
+    n_choices: Annotated[int, Field(ge=0, le=MOST_COUNTED)]
     """Answers behind the advantage."""
     distance: float
     """Root mean square difference of the two predicted choice proportions."""

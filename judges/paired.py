@@ -17,6 +17,8 @@ from scipy.stats import beta, binom, norm
 Array = NDArray[np.float64]
 BETS = (0.2, 0.4, 0.6)
 """Shares of the wealth that are bet on each unit; fixed beforehand, averaged."""
+MOST_LOG_WEALTH = 600.0
+"""Beyond which wealth is not told: a record holds no infinity, and a smaller e value is still one."""
 
 
 def exact_p(wins: int, losses: int) -> float:
@@ -54,7 +56,7 @@ def betting_e_value(gains: Array, largest_loss: float, bets: Sequence[float] = B
         Waudby-Smith & Ramdas (2024), Journal of the Royal Statistical Society B 86, 1-27.
     """
     steps = np.log1p(np.multiply.outer(np.asarray(bets), np.asarray(gains) / largest_loss))
-    return float(np.exp(steps.sum(axis=1)).mean())
+    return float(np.exp(np.minimum(steps.sum(axis=1), MOST_LOG_WEALTH)).mean())
 
 
 @cache

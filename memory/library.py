@@ -327,6 +327,10 @@ def load_library(path: Path) -> Library:
     Raises:
         LibraryCorruptError: See `library_from_bytes`.
     """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise LibraryCorruptError(
+            f"{path} is no file of its own; delete it and run `lakatos memory rebuild`."
+        )
     try:
         return library_from_bytes(path.read_bytes(), str(path))
     except FileNotFoundError:

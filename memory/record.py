@@ -19,8 +19,8 @@ class LibraryTaken(Record):
     n_lessons: int
     n_tools: int
     n_studies: int
-    problem: str
-    """Why it is empty although there was one; the campaign goes on without it."""
+    problem: str = ""
+    """In records of earlier versions only: why the library could not be read."""
 
 
 class LibraryLookedAt(Record):

@@ -10,6 +10,7 @@ from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.grammar import Grammar, composition_of
 from lakatos.theories.grammar_search.advocate import SearchStart
+from lakatos.theories.sandbox.lint import check_source
 from lakatos.theories.theory import TheoryProgram, read_program
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
@@ -66,6 +67,11 @@ class TheoryWon(Record):
     """The verdict."""
 
 
+def has_its_source(winner: TheoryWon) -> bool:
+    """Whether the source is the one that the record names by its digest."""
+    return TheoryProgram(winner.source, winner.author).digest == winner.theory
+
+
 def author_from_library(winner: TheoryWon) -> str:
     """Author of a winner in a campaign that takes it over."""
     return f"{LIBRARY}{winner.author}, {winner.study}"
@@ -114,8 +120,9 @@ def starts_of_winners(
         known: Keys of compositions that are tried anyway.
     """
     found: dict[object, SearchStart] = {}
-    for winner in winners:
+    for winner in filter(has_its_source, winners):
         try:
+            check_source(winner.source)
             literal = read_program(TheoryProgram(winner.source, winner.author)).composition
             if literal is None:
                 continue
@@ -150,6 +157,9 @@ def shared_mechanisms(
 def form_of_winner(winner: TheoryWon) -> str:
     """What tells a theory from others, however its people are declared; the source where it cannot be read."""
     try:
+        check_source(
+            winner.source
+        )  # first, as what is too long or too deep to parse ends the process
         return form_of_source(winner.source)
     except UNREADABLE:
         return winner.source

@@ -47,7 +47,6 @@ from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
-from lakatos.traces.digest import digest_of  # noqa: E402
 from lakatos.traces.head import write_head  # noqa: E402
 from lakatos.traces.step import Trace  # noqa: E402
 
@@ -175,7 +174,7 @@ def plant(runs: Path, domain: str, number: int) -> None:
         winner = TheoryWon(
             domain=domain,
             study=f"rival {number}",
-            theory=digest_of(source),
+            theory=theory.digest,
             source=source,
             name=theory.name,
             claim=theory.claim,

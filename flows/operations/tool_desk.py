@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lakatos.flows.roles.remember import desk_path, keep_library, recorded_calls, shared_library
+from lakatos.flows.roles.remember import desk_path, keep_library, rebuild_library, recorded_calls
 from lakatos.flows.roles.tools import BENCH_DRAWS
 from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.records import RECORD_TYPES
@@ -79,7 +79,7 @@ def known_tool(library: Library, name: str) -> tuple[Digest, ToolDraft]:
 
 def retire_tool(runs: Path, name: str, reason: str) -> ToolWithdrawn:
     """Take a tool from the offers; its record stays, and validating it again brings it back."""
-    _, draft = known_tool(shared_library(runs), name)
+    _, draft = known_tool(rebuild_library(runs), name)
     record = ToolWithdrawn(name=draft.name, reason=reason, until_validated=False)
     with open_desk(runs) as desk:
         write_down(desk, record, "retire tool")
@@ -93,7 +93,7 @@ def validate_again(runs: Path, name: str) -> ToolValidated | ToolRefused:
     Raises:
         ToolRejectedError: There are no recorded calls to try it on.
     """
-    library = shared_library(runs)
+    library = rebuild_library(runs)
     digest, draft = known_tool(library, name)
     plans = one_of_each_study(library.plans_with(draft.signature))
     known = recorded_calls(runs, plans)
@@ -148,7 +148,7 @@ def run_by_hand(runs: Path, folder: Path, name: str, arguments: Mapping[str, Any
         ToolError: It cannot be done.
         ToolUnavailableError: There is no such tool, or it is not on offer.
     """
-    library = shared_library(runs)
+    library = rebuild_library(runs)
     state, trace = read_state(folder)
     assert state.campaign.config is not None
     with (

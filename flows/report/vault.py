@@ -41,7 +41,7 @@ def open_vault(folder: Path) -> VaultReported:
             )
         anchor = anchor_of(trace.artifacts, state.seats.anchors[0].record)
         judges = present_judges(state, trace.artifacts)
-    beside = AnchorLedger(folder / f"anchor{SUFFIX}", anchor.digest_of("confirm"))
+    beside = AnchorLedger.of(folder / f"anchor{SUFFIX}", anchor)
     ledger = ledger_of(state.campaign.config) or beside
 
     def report(items: Sequence[AnchorItem]) -> VaultReported:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.state import RunState
-from lakatos.memory.errors import LibraryCorruptError
 from lakatos.memory.library import Library, Valid, library_from_bytes, load_library, rebuild
 from lakatos.memory.plan import Plan
 from lakatos.memory.recall import (
@@ -166,14 +165,8 @@ async def take_library(run: Run) -> None:
         return
 
     def work(context: StepContext) -> LibraryTaken:
-        problem = ""
-        try:
-            library = shared_library(run.folder.parent)
-            # The file is as old as the last campaign that ended; evidence may have been withdrawn since.
-            gone = gone_since(run.folder.parent, library)
-            library = library.without(gone.hidden, gone.doubted)
-        except LibraryCorruptError as error:
-            library, problem = Library(), str(error)
+        # The file is as old as the last campaign that ended, and anybody may have written it: the traces count.
+        library = rebuild_library(run.folder.parent)
         if not settings.shared:
             library = library.of_kind(TheoryWon)
         studies = {item.study for _, item in library.all(Plan)}
@@ -182,15 +175,12 @@ async def take_library(run: Run) -> None:
             n_lessons=len(library.lessons()),
             n_tools=len(library.drafts()),
             n_studies=len(studies),
-            problem=problem,
         )
 
     assert run.state.campaign.started is not None
-    taken = await run.step(
+    await run.step(
         "take library", work, returns=LibraryTaken, inputs=[run.state.campaign.started.digest]
     )
-    if taken.record.problem:
-        run.progress.note(taken.record.problem)
 
 
 def library_in(evidence: RunEvidence) -> Library:
@@ -272,10 +262,12 @@ def cited(state: RunState, *kinds: type) -> list[Digest]:
 
 
 def recall_in(evidence: RunEvidence, *kinds: str) -> LessonRecall:
-    """How a campaign recalls: not at all, or by shared words."""
+    """How a campaign recalls: not at all, or by shared words; no winner is told that may not compete in it."""
     if evidence.config.memory.arm == "none":
         return RecallNothing()
-    return LexicalRecall(library_in(evidence), validity_in(evidence.state), kinds)
+    library, competing = library_in(evidence), winners_in(evidence)
+    untold = [digest for digest, item in library.all(TheoryWon) if item not in competing]
+    return LexicalRecall(library.without(untold, ()), validity_in(evidence.state), kinds)
 
 
 def note_recalled(

@@ -50,11 +50,19 @@ class AnchorLedger:
     folder: Path
     confirm: Digest
     """Version of the file's confirm part."""
+    items: frozenset[Digest]
+    """Of confirm and vault: no other ledger may count looks at their labels."""
+
+    @classmethod
+    def of(cls, folder: Path, anchor: AnchorSet) -> AnchorLedger:
+        """The ledger of an anchor set, in a folder of its own."""
+        items = [*anchor.parts["confirm"], *anchor.parts["vault"]]
+        return cls(folder, anchor.digest_of("confirm"), frozenset(item.digest for item in items))
 
     @classmethod
     def beside(cls, file: Path, anchor: AnchorSet) -> AnchorLedger:
         """The ledger of an anchor file."""
-        return cls(file.with_name(file.name + SUFFIX), anchor.digest_of("confirm"))
+        return cls.of(file.with_name(file.name + SUFFIX), anchor)
 
     def drawn(self) -> list[LevelDrawn]:
         """All levels that were drawn, oldest first.
@@ -148,7 +156,8 @@ class AnchorLedger:
             yield trace
             if trace.journal.head[0]:
                 write_head(self.folder, begins=is_new)
-                write_whole(self._note, identity(trace.journal).encode() + b"\n", private=True)
+                note = "\n".join([identity(trace.journal), *sorted(self.items)])
+                write_whole(self._note, f"{note}\n".encode(), private=True)
 
     def _opened(self) -> Trace:
         deadline = time.monotonic() + PATIENCE_S
@@ -174,7 +183,7 @@ class AnchorLedger:
 
     @property
     def _note(self) -> Path:
-        """In the second place of heads: which journal is the ledger of these items."""
+        """In the second place of heads: which journal is the ledger of these items, and the items."""
         return second_place() / f"{self.confirm}{SUFFIX}"
 
     def _check(self, trace: Trace) -> None:
@@ -191,15 +200,31 @@ class AnchorLedger:
             raise LedgerError(f"{self.folder} cannot be relied on: {problem}")
 
     def _check_known(self, found: Digest | None) -> None:
-        """Refuse a second ledger of the same items, and one that was removed."""
-        known = [line.decode(errors="replace") for line in read_lines(self._note)]
+        """Refuse a second ledger of the same items, or of some of them, and one that was removed."""
+        known = _lines(self._note)[:1]
         if known and known != [found]:
-            lay = read_lines(second_place() / f"{known[0]}.place")
-            where = lay[0].decode(errors="replace") if lay else "another folder"
             raise LedgerError(
-                f"{self.folder} is not the ledger that these items have: that lay in {where}. Its tests count, however "
-                "the file is called: restore it, or use other items."
+                f"{self.folder} is not the ledger that these items have: that lay in {_place_of(known[0])}. Its tests "
+                "count, however the file is called: restore it, or use other items."
             )
+        if known:
+            return
+        for note in sorted(second_place().glob(f"*{SUFFIX}")):
+            lines = _lines(note)
+            if shared := self.items.intersection(lines[1:]):
+                raise LedgerError(
+                    f"labels of {len(shared)} comparisons of {self.folder.name.removesuffix(SUFFIX)} were read before: "
+                    f"the ledger in {_place_of(lines[0])} counts them. Use that anchor set, or other comparisons."
+                )
+
+
+def _lines(note: Path) -> list[str]:
+    return [line.decode(errors="replace") for line in read_lines(note)]
+
+
+def _place_of(journal: Digest) -> str:
+    """Where a ledger lay when it was written last."""
+    return (_lines(second_place() / f"{journal}.place") or ["another folder"])[0]
 
 
 def missing(own: Sequence[LevelDrawn], there: Sequence[LevelDrawn]) -> str:

@@ -49,7 +49,7 @@ class JudgesConfig(FrozenPart):
     test: Test = "loss"
     """Mean gain in the Brier score, which tells near judges apart, or right and wrong answers only. Either holds its
     level, whatever shape the gains have."""
-    alpha: float = Field(0.05, gt=0, lt=1)
+    alpha: float = Field(0.05, ge=1e-9, lt=1)
     """Probability that any replacement is false, at most: over all campaigns that use the anchor file, or in this one
     where its comparisons are simulated. The first study that uses a file fixes it."""
     first: int = Field(FIRST_CHECKPOINT, ge=1)

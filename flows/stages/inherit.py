@@ -22,6 +22,7 @@ from lakatos.memory.winner import (
     TheoryWon,
     author_from_library,
     form_of_winner,
+    has_its_source,
 )
 from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.record import TheoryAdmitted
@@ -61,6 +62,11 @@ async def admit_winners(run: Run) -> None:
             break
         n_checked += 1
         program = TheoryProgram(winner.source, author_from_library(winner))
+        if not has_its_source(winner):
+            refused.append(
+                f"{winner.name} ({winner.study}): its source is not the one that its record names by digest"
+            )
+            continue
         checked = await check_program(run, 0, program, "", [taken.digest])
         inputs.append(checked.digest)
         if not checked.record.passed:

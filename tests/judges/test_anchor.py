@@ -101,9 +101,72 @@ def test_an_item_without_label_or_stratum_is_refused():
         AnchorItem.from_json({name: part for name, part in value.items() if name != "label"})
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"problems": "abc"}, "bad problems"),
+        ({"people": None}, "bad people"),
+        ({"strata": {"origin": 3}}, "bad strata.origin"),
+        ({"provenance": None}, "bad provenance"),
+        ({"weight": 100}, "bad weight"),
+        ({"submission": "x"}, "bad submission"),
+        ({"submission.advantage": float("nan")}, "bad submission.advantage"),
+        ({"submission.advantage": "large"}, "bad submission.advantage"),
+        ({"submission.n_choices": 10**400}, "bad submission.n_choices"),
+        ({"submission.features": {"a": "b"}}, "bad submission.features.a"),
+        ({"submission.more": 1}, "bad submission.more"),
+    ],
+)
+def test_an_item_of_a_file_holds_what_it_must_and_nothing_else(change, said):
+    value = item(1).to_json()
+    for name, told in change.items():
+        place, _, inner = name.partition(".")
+        if inner:
+            value[place][inner] = told
+        else:
+            value[place] = told
+    with pytest.raises(AnchorError, match=f"an anchor item has a {said}"):
+        AnchorItem.from_json(value)
+
+
+def test_a_theory_is_not_compared_with_itself():
+    value = item(1).to_json()
+    value["submission"]["incumbent"] = value["submission"]["candidate"]
+    with pytest.raises(AnchorError, match="compares a theory with itself"):
+        AnchorItem.from_json(value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: value["parts"].pop("vault"),
+        lambda value: value["parts"].update(more=[]),
+        lambda value: value["parts"].update(dev={}),
+        lambda value: value.pop("hard_cases"),
+    ],
+)
+def test_a_set_that_lacks_a_part_or_holds_no_items_is_refused(change):
+    value = split(many(40), seed=1).to_json()
+    change(value)
+    with pytest.raises(AnchorError, match=r"of an anchor set|an anchor set has the parts"):
+        AnchorSet.from_json(value)
+
+
+@pytest.mark.parametrize("part", ["confirm", "vault"])
+def test_what_is_tested_on_is_no_hard_case_on_which_judges_are_bred(part):
+    anchor = split(many(40), seed=1)
+    forged = AnchorSet(anchor.parts, anchor.parts[part][:1])
+    with pytest.raises(AnchorError, match=f"the parts dev and {part} of the anchor set share"):
+        check_disjoint(forged)
+
+
 def test_an_item_is_not_there_twice():
     with pytest.raises(AnchorError, match="is there 2 times"):
         split([item(1), item(1), item(2)], seed=1)
+    anchor = split(many(40), seed=1)
+    twice = AnchorSet({**anchor.parts, "dev": anchor.parts["dev"] * 2})
+    with pytest.raises(AnchorError, match="is there 2 times"):
+        check_disjoint(twice)
 
 
 def test_a_set_reads_back_with_its_version_and_any_change_is_another_version():

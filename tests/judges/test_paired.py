@@ -158,3 +158,7 @@ def test_a_level_is_drawn_once_and_stays_where_the_labels_stay_unread():
     assert (third.number, third.level) == (2, level_of(0.05, 2))
     again = draw_level([unread, spent, third], second, 0.05, lambda number, level: False)
     assert again == spent
+
+
+def test_wealth_stays_finite_however_many_units_are_won():
+    assert np.isfinite(betting_e_value(np.ones(100_000), 1.0))

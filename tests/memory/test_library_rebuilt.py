@@ -242,3 +242,12 @@ def test_rare_words_weigh_more_and_nothing_is_recalled_for_nothing_in_common():
         )
         == 3
     )
+
+
+def test_what_is_no_file_of_its_own_is_not_read(tmp_path):
+    link, folder = tmp_path / "link", tmp_path / "folder"
+    link.symlink_to("/dev/zero")
+    folder.mkdir()
+    for place in (link, folder):
+        with pytest.raises(LibraryCorruptError, match="lakatos memory rebuild"):
+            load_library(place)

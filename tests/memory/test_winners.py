@@ -7,11 +7,14 @@ from lakatos.memory.recall import LexicalRecall, RecallSituation
 from lakatos.memory.winner import (
     TheoryTried,
     TheoryWon,
+    form_of_winner,
+    has_its_source,
     rank_winners,
     shared_mechanisms,
     starts_of_winners,
 )
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of
 
@@ -23,7 +26,7 @@ def winner(source, study="one", **changes):
     given = {
         "domain": "multiattribute",
         "study": study,
-        "theory": digest_of(source),
+        "theory": TheoryProgram(source, "").digest,
         "source": source,
         "name": "Adding",
         "claim": "People add.",
@@ -134,3 +137,28 @@ def test_pitfalls_in_doubt_count_half_when_changes_are_passed_over(doubted):
     assert [item.mistake for item in back] == (
         ["add a", "add b"] if doubted else ["add b", "add a"]
     )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = " + "-" * 60_000 + "1",
+        "x = " + "-" * 200_000 + "1",
+        "x = " + "(" * 5_000 + "1" + ")" * 5_000,
+        "x = [" + "1," * 2_000_000 + "]",
+        "x = 1\x00",
+    ],
+    ids=["deep", "deep and long", "nested", "long", "binary"],
+)
+def test_sources_that_would_end_a_parser_are_told_apart_by_their_text_and_begin_no_search(source):
+    good = winner(sources("tallying")[0])
+    assert form_of_winner(winner(source)) == source
+    assert rank_winners([winner(source), good])[0] == good
+    assert len(starts_of_winners([winner(source), good], FAMILY.grammar, ())) == 1
+
+
+def test_a_source_that_its_record_does_not_name_begins_no_search():
+    first, second = sources("tallying", "weighted_additive")
+    forged = winner(first, theory=winner(second).theory)
+    assert not has_its_source(forged)
+    assert starts_of_winners([forged], FAMILY.grammar, ()) == ()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakatos.experiments.task import identities
+from lakatos.experiments.errors import ExperimentError
+from lakatos.experiments.task import Stimuli, identities
 from lakatos.flows.run.anchor_ledger import AnchorLedger
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.source import whole_archive
@@ -63,7 +65,6 @@ async def take_anchor(run: Run) -> Recorded[AnchorTaken]:
             )
             whole, source = split(items, run.config.seed), "people simulated by known theories"
         kept = foreign(run.evidence, run.data, whole)
-        check_disjoint(kept)
         if empty := [part for part in SHARES if not kept.parts[part]]:
             raise AnchorError(
                 f"nothing is left of {empty[0]} once what shares trials or people with the campaign is left out of the "
@@ -89,8 +90,10 @@ def check_ledger(config: CampaignConfig, kept: AnchorSet) -> None:
     ledger.check_alpha(before, settings.alpha)
     number = 1 + sum(item.is_spent for item in before)
     level = level_of(settings.alpha, number)
-    fewest = fewest_units(level, exact=settings.test == "exact")
-    n_units = len(set(components(kept.parts["confirm"])))
+    confirm = kept.parts["confirm"]
+    n_units = len(set(components(confirm)))
+    is_exact = settings.test == "exact" and n_units == len(confirm)  # else units are bet on
+    fewest = fewest_units(level, exact=is_exact)
     if n_units < fewest:
         raise AnchorError(
             f"{settings.anchor} has {n_units} comparisons for the gate that share nothing with one another or with the "
@@ -123,7 +126,7 @@ def read_json(path: Path) -> Any:
     try:
         with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             return json.load(file)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, RecursionError, zlib.error) as error:
         raise AnchorError(
             f"cannot read the anchor set {path}: {error}. `lakatos judges anchor build` makes one."
         ) from None
@@ -136,7 +139,7 @@ def read_anchor(path: Path) -> AnchorSet:
         path: JSON, gzipped where its name ends in ``.gz``: ``{"parts": ..., "hard_cases": ...}``.
 
     Raises:
-        AnchorError: It cannot be read, has no parts, or an item lacks what it needs.
+        AnchorError: It cannot be read, has no parts, parts share something, or an item lacks what it needs.
     """
     value = read_json(path)
     if isinstance(value, dict) and "items" in value and "parts" not in value:
@@ -148,7 +151,9 @@ def read_anchor(path: Path) -> AnchorSet:
         raise AnchorError(
             f"the file {path} holds no 'parts'; `lakatos judges anchor build` makes one."
         )
-    return AnchorSet.from_json(value)
+    anchor = AnchorSet.from_json(value)
+    check_disjoint(anchor)
+    return anchor
 
 
 def split_items(path: Path, seed: int) -> AnchorSet:
@@ -158,11 +163,12 @@ def split_items(path: Path, seed: int) -> AnchorSet:
         AnchorError: It cannot be read, has parts already, or an item lacks what it needs.
     """
     value = read_json(path)
-    if not isinstance(value, dict) or "items" not in value or "parts" in value:
+    items = value.get("items") if isinstance(value, dict) and "parts" not in value else None
+    if not isinstance(items, list):
         raise AnchorError(
-            f"the file {path} holds no 'items' without parts; parts are fixed once, and stay as they are."
+            f"the file {path} holds no list of 'items' without parts; parts are fixed once, and stay as they are."
         )
-    return split(map(AnchorItem.from_json, value["items"]), seed)
+    return split(map(AnchorItem.from_json, items), seed)
 
 
 def readable(items: Sequence[AnchorItem]) -> list[str]:
@@ -174,15 +180,20 @@ def readable(items: Sequence[AnchorItem]) -> list[str]:
 
 
 def foreign(evidence: RunEvidence, data: Path | None, anchor: AnchorSet) -> AnchorSet:
-    """The anchor set without items that share a problem or people with the campaign; of an archive, with all of it."""
-    if evidence.config.participants.source != "archival":
+    """The anchor set without items that share a problem or people with the campaign.
+
+    Of a campaign on an archive, with all of it; of one that asks new people, with all trials that it could ask them,
+    where these can be listed. Simulated people share their problems with nobody.
+    """
+    source = evidence.config.participants.source
+    if source == "simulated":
         return anchor
-    archive = whole_archive(evidence.config, data, evidence.artifacts)
+    is_archive = source == "archival"
+    archive = whole_archive(evidence.config, data, evidence.artifacts) if is_archive else ()
     names = {trials.experiment for trials in archive}
+    asked = [trials.stimuli for trials in archive] if is_archive else _space_of(evidence)
     keys = {
-        digest_bytes(key)[:16]
-        for trials in archive
-        for key in identities(evidence.domain, trials.stimuli)
+        digest_bytes(key)[:16] for stimuli in asked for key in identities(evidence.domain, stimuli)
     }
 
     def kept(items: Sequence[AnchorItem]) -> tuple[AnchorItem, ...]:
@@ -204,6 +215,16 @@ def foreign(evidence: RunEvidence, data: Path | None, anchor: AnchorSet) -> Anch
         part: kept(items) for part, items in anchor.parts.items()
     }
     return AnchorSet(parts, kept(anchor.hard_cases))
+
+
+def _space_of(evidence: RunEvidence) -> list[Stimuli]:
+    """All trials that a campaign could ask; none where they are too many to be listed, or are steps of schedules."""
+    if evidence.domain.sequential:
+        return []
+    try:
+        return [evidence.domain.space(evidence.config.space)]
+    except ExperimentError:
+        return []
 
 
 def taken_record(

@@ -111,6 +111,19 @@ def test_an_anchor_file_that_was_changed_has_another_ledger(ledger, tmp_path):
         draw(changed, "second")
 
 
+def test_another_set_with_some_of_the_items_does_not_begin_to_count_anew(ledger, anchor, tmp_path):
+    draw(ledger, "first")
+    confirm = anchor.parts["confirm"][1:]
+    fewer = AnchorSet({**anchor.parts, "confirm": confirm})
+    n_shared = len(confirm) + len(anchor.parts["vault"])
+    with pytest.raises(LedgerError, match=f"labels of {n_shared} comparisons of fewer.json"):
+        draw(AnchorLedger.beside(tmp_path / "fewer.json", fewer), "second")
+    # Items of dev are free for all.
+    other = split([item(f"elsewhere {n}", n % 2 == 0) for n in range(40)], seed=1)
+    own_dev = AnchorSet({**other.parts, "dev": anchor.parts["dev"]})
+    assert draw(AnchorLedger.beside(tmp_path / "other.json", own_dev), "second").number == 1
+
+
 def test_the_vault_opens_once_and_what_was_found_is_told_again(ledger, anchor):
     asked = []
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.judging.anchor import anchor_of, ledger_of, read_anchor
 from lakatos.flows.stages.judging.challenge import challenge
 from lakatos.flows.stages.judging.seats import PROGRAM, judge_from, make_judge, seat_judges
+from lakatos.judges.anchor import split
 from lakatos.judges.errors import AnchorError, LedgerError, VaultError
 from lakatos.judges.feature import FEATURES
 from lakatos.judges.gate import GateDecided
@@ -34,7 +37,7 @@ from lakatos.judges.transition import freeze_epoch
 from lakatos.traces.step import Recorded, Trace
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from anchoring import anchor_file
+from anchoring import anchor_file, known_items
 from small import small_study
 
 N_ITEMS = 500
@@ -149,6 +152,18 @@ def test_too_few_comparisons_for_the_level_are_refused_at_the_beginning(tmp_path
     with (
         create_run(study(anchor), tmp_path / "run", n_workers=1) as run,
         pytest.raises(AnchorError, match=f"has {n_confirm} comparisons .* needs at least 10"),
+    ):
+        put_challenger(run)
+
+
+def test_comparisons_that_hang_together_need_as_many_groups_as_betting_does(tmp_path: Path) -> None:
+    items = known_items(36, seed=79)
+    paired = [replace(item, problems=(f"pair {number // 2}",)) for number, item in enumerate(items)]
+    anchor = tmp_path / "anchor.json"
+    anchor.write_text(json.dumps(split(paired, 1).to_json()))
+    with (
+        create_run(study(anchor, test="exact"), tmp_path / "run", n_workers=1) as run,
+        pytest.raises(AnchorError, match="needs at least 10"),
     ):
         put_challenger(run)
 

@@ -48,7 +48,7 @@ from lakatos.traces.validity import Validity
 
 sys.path.insert(0, str(Path(__file__).parent))
 from anchoring import anchor_file, known_items
-from small import MANY_SIDED, small_study
+from small import MANY_SIDED, STUDY, small_study
 
 CYCLES = {"cycles": 3, "least_cycles": 3}
 
@@ -304,6 +304,25 @@ def test_comparisons_that_share_trials_or_people_with_the_campaign_are_left_out(
             for item in found
         }
     assert left == {item.digest for item in items[3:]}
+
+
+@pytest.mark.parametrize("source", ["file", "web", "simulated"])
+def test_comparisons_on_trials_that_new_people_could_be_asked_are_left_out(
+    tmp_path: Path, source: str
+) -> None:
+    people = {"source": source} if source != "simulated" else STUDY["participants"]
+    with create_run(small_study(participants=people), tmp_path / "run", n_workers=1) as run:
+        stimuli = run.domain.space(run.config.space)
+        own = digest_bytes(identities(run.domain, stimuli)[3])[:16]
+        items = known_items(20)
+        items[0] = replace(items[0], problems=("elsewhere", own))
+        anchor = split(items, 1)
+        left = {
+            item.digest
+            for found in foreign(run.evidence, run.data, anchor).parts.values()
+            for item in found
+        }
+    assert left == {item.digest for item in (items if source == "simulated" else items[1:])}
 
 
 @pytest.mark.long

@@ -10,8 +10,10 @@ from lakatos.flows.roles.remember import (
     keep_library,
     library_fits,
     library_in,
+    library_path,
     look_at_library,
     rebuild_library,
+    recall_in,
     take_library,
     winners_in,
 )
@@ -20,6 +22,8 @@ from lakatos.flows.run.run import begin, create_run, read_state
 from lakatos.flows.run.study_sections import ParticipantsConfig
 from lakatos.flows.stages.inherit import MOST_RIVALS, SEALED, admit_winners
 from lakatos.flows.start import run_study
+from lakatos.memory.library import Library
+from lakatos.memory.recall import RecallSituation
 from lakatos.memory.winner import TheoryWon
 from lakatos.theories.families import FAMILIES
 from lakatos.traces.digest import digest_of
@@ -69,9 +73,12 @@ def test_sources_of_a_rival_laboratory_pass_the_checks_of_any_stranger_or_stay_o
         "spy": GOOD.replace("):\n", "):\n    import os\n", 1),
         "torn": "def choose(",
         "liar": GOOD.replace("def choose", "def chosen"),
+        "deep": "x = " + "-" * 60_000 + "1",
+        "forged": GOOD.replace("return", "return 0.5 *"),
     }
     for place, (name, source) in enumerate(bad.items()):
-        leave(tmp_path, f"rival {place} {name}", source)
+        changes = {"theory": digest_of("another")} if name == "forged" else {}
+        leave(tmp_path, f"rival {place} {name}", source, **changes)
     leave(tmp_path, "friend", GOOD, holds=False)
     with begun(tmp_path) as run:
         asyncio.run(admit_winners(run))
@@ -128,6 +135,38 @@ def test_a_library_that_is_older_than_a_withdrawal_hands_nothing_on(tmp_path):
     withdraw(tmp_path, "friend", verdict)
     with begun(tmp_path) as run:
         assert winners_in(run.evidence) == []
+
+
+def recalled(run):
+    situation = RecallSituation(domain=run.config.domain, failed="won adding")
+    return [item.text for item in recall_in(run.evidence).recall(situation).lessons]
+
+
+def test_a_winner_that_may_not_compete_is_not_told_to_writers_either(tmp_path):
+    verdict = leave(tmp_path, "friend", GOOD)
+    with begun(tmp_path) as run:
+        asyncio.run(look_at_library(run, 1))
+        (told,) = recalled(run)
+        assert "led in friend" in told
+        withdraw(tmp_path, "friend", verdict)
+        asyncio.run(look_at_library(run, 2))
+        assert recalled(run) == []
+
+
+def test_without_the_library_of_winners_none_is_told(tmp_path):
+    leave(tmp_path, "friend", GOOD)
+    with begun(tmp_path, winners=False, shared=True) as run:
+        assert library_in(run.evidence).all(TheoryWon)
+        assert recalled(run) == []
+
+
+def test_a_library_file_that_somebody_wrote_hands_nothing_on(tmp_path):
+    leave(tmp_path, "friend", GOOD)
+    forged = Library().with_record(digest_of("no trace has it"), winner(GOOD, "nobody"))
+    library_path(tmp_path).parent.mkdir()
+    forged.save(library_path(tmp_path))
+    with begun(tmp_path) as run:
+        assert [item.study for item in winners_in(run.evidence)] == ["friend"]
 
 
 def test_a_theory_is_not_tested_on_the_archived_answers_that_it_was_found_on():
