@@ -234,7 +234,7 @@ def nearest(
 
 
 def processor_seconds() -> float:
-    """Of this process and of those that it started and that have ended."""
+    """Of the laboratory; what theories use in their sandboxes, which end without telling, is not in it."""
     return sum(
         used.ru_utime + used.ru_stime for used in map(getrusage, (RUSAGE_SELF, RUSAGE_CHILDREN))
     )
