@@ -27,7 +27,12 @@ from lakatos.theories.checks.clause_check import TriedClause
 from lakatos.theories.checks.exchange_check import try_exchanges
 from lakatos.theories.checks.prediction import ClaimPrediction, ClaimReport
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.fitting.evaluate import EvaluatedComposition, evaluate, evaluate_program
+from lakatos.theories.fitting.evaluate import (
+    EvaluatedComposition,
+    evaluate,
+    evaluate_program,
+    glance_at,
+)
 from lakatos.theories.fitting.fit import (
     MORE_EXCHANGED,
     N_LATER_ROUNDS,
@@ -361,6 +366,23 @@ class Laboratory:
 
         return self._map(_or_error(one), items)
 
+    def glance(
+        self,
+        grammar: Grammar,
+        items: Sequence[tuple[Composition, EvaluatedComposition | None]],
+        trials: Sequence[Trials],
+    ) -> list[float | TheoryError]:
+        """What compositions would explain, roughly, each given with a similar one that was fitted; see `glance_at`."""
+
+        def one(item: tuple[Composition, EvaluatedComposition | None]) -> float:
+            composition, near = item
+            shared = self._composing([item.stimuli for item in trials])
+            return glance_at(
+                grammar, composition, near, trials, self.domain, self._sandbox(), shared=shared
+            )
+
+        return self._map(_or_error(one), items)
+
     def same_predictions(
         self,
         grammar: Grammar,
@@ -488,6 +510,12 @@ class FittedCompositions:
         )
         self._known.update(zip(new, found, strict=True))
         return [_made_from(self._known[item.key], parent) for item, parent in items]
+
+    def glance(
+        self, items: Sequence[tuple[Composition, EvaluatedComposition | None]]
+    ) -> list[float | TheoryError]:
+        """What compositions would explain, roughly; see `theories.grammar_search.advocate.Glance`."""
+        return self._laboratory.glance(self._grammar, items, self._trials)
 
     def same(self, whole: Composition, parts: Sequence[Composition]) -> list[bool]:
         """Parts that predict what the whole does; see `theories.grammar_search.prune.Same`."""

@@ -1,7 +1,7 @@
 """How well a theory found on some people predicts others, beside published theories and a learner of the same people.
 
     python benchmarks/theories/transfer.py      # resumes where it stopped; benchmarks/results/theories/transfer.json
-    python benchmarks/theories/transfer.py --only multiattribute
+    python benchmarks/theories/transfer.py --only multiattribute --target "*/binary-5a"
 
 Games are divided by whether either player has a row or column that pays more whatever the other does; people who learn
 by age. Of each experiment of the two-step and probability data some people are drawn by a fixed seed (`N_PEOPLE`).
@@ -245,10 +245,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULT)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--only", default="", help="beginning of a group's name")
+    parser.add_argument("--target", default="*", help="pattern of targets")
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("LAKATOS_DATA", "data")))
     options = parser.parse_args()
     order = list(pairs())
-    wanted = [item for item in order if item[0].startswith(options.only)]
+    wanted = [
+        item
+        for item in order
+        if item[0].startswith(options.only) and fnmatch(item[2], options.target)
+    ]
     cells = complete(
         options.out, cell, wanted, FIELDS, options.workers,
         order=lambda item: order.index(tuple(item[name] for name in FIELDS)), extra=(options.data,),

@@ -69,6 +69,12 @@ class Bench:
             n_mechanisms=len(names),
         )
 
+    def glance(self, items):
+        """What fits would say, without keeping that anybody asked for a fit."""
+        found = [self.one(composition, None) for composition, _ in items]
+        self.glanced = getattr(self, "glanced", 0) + len(items)
+        return [item if isinstance(item, TheoryRaisedError) else item.mean for item in found]
+
     @property
     def asked(self):
         return [composition.key for compositions in self.rounds for composition in compositions]
@@ -346,3 +352,90 @@ def test_a_rule_that_people_hardly_follow_does_not_say_how_small_an_error_can_be
     bench = Bench({"b": -3.0, "c": 0.1}, errors={"b": 0.001})
     proposal = search(bench, AdvocateBrief((START,), n_candidates=60))
     assert "c" in names_of(proposal.submitted[0])
+
+
+ORNATE = Composition({"first": ("b",), "second": ("f",), "third": ("i", "k")})
+
+
+class Together(Bench):
+    """A form that is far behind until both of its further mechanisms are there; an ornate one is in between."""
+
+    def one(self, composition, parent):
+        names = {name for chosen in composition.slots.values() for name in chosen}
+        self.worth = {"j": 0.0}
+        if {"b", "f", "i", "k"} <= names:
+            self.worth = {"i": 0.5}
+        elif {"a", "e"} <= names:
+            self.worth = {"j": 0.2, "k": 0.4 if "j" in names else 0.0}
+        return super().one(composition, parent)
+
+
+def test_a_climb_follows_a_simple_form_that_an_ornate_one_is_ahead_of():
+    bench, advocate = Together(), GrammarAdvocate(GRAMMAR, afresh=0.0, settling=1.0)
+    starts = (START, SearchStart(digest_of("ornate"), ORNATE))
+    proposal = advocate.revise(
+        AdvocateBrief(starts, n_candidates=24),
+        bench,
+        np.random.default_rng(0),
+        glance=bench.glance,
+    )
+    assert names_of(proposal.submitted[0]) == {"a", "e", "j", "k"}
+
+
+def test_a_climb_looks_around_a_node_once_and_fits_only_what_seems_to_gain():
+    bench, advocate = (
+        Bench({"c": 0.3, "h": 0.2}),
+        GrammarAdvocate(GRAMMAR, afresh=0.0, settling=1.0),
+    )
+    brief = AdvocateBrief((START,), n_candidates=60)
+    proposal = advocate.revise(brief, bench, np.random.default_rng(0), glance=bench.glance)
+    assert names_of(proposal.submitted[0]) == {"c", "h"}
+    assert proposal.unspent == "nothing around the best promises more"
+    assert len(proposal.attempts) < 15
+    assert bench.glanced == len(proposal.glances)
+    assert proposal.submitted[0].composition.key in proposal.looked_around
+
+
+def test_of_published_forms_those_that_look_best_are_tried_first():
+    published = tuple(Composition({"first": (name,), "second": ("g",)}) for name in "bc")
+    bench = Bench({"c": 0.1})
+    brief = AdvocateBrief((START,), published=published, n_candidates=10)
+    GrammarAdvocate(GRAMMAR, afresh=0.1).revise(
+        brief, bench, np.random.default_rng(0), glance=bench.glance
+    )
+    assert bench.asked[1] == published[1].key
+
+
+@pytest.mark.parametrize(("scatter", "named"), [(2.0, {"a", "e"}), (0.01, {"a", "e", "i"})])
+def test_of_theories_that_nobody_can_tell_apart_the_plainest_is_submitted(scatter, named):
+    """What i gains is more than its price; whether it is more than chance, people decide."""
+    away = np.tile([scatter, -scatter], 50)
+
+    class Scattered(Bench):
+        def one(self, composition, parent):
+            found = super().one(composition, parent)
+            ornate = "i" in {name for chosen in composition.slots.values() for name in chosen}
+            value = found.scores[0].log_predictive + away * ornate
+            return replace(found, left_out=(UnitScores(value, np.ones(100)),))
+
+    bench, advocate = Scattered({"i": 0.1}), GrammarAdvocate(GRAMMAR, afresh=0.0)
+
+    def validate(compositions):
+        """Elimination finds that nothing can be left out."""
+        spread = np.tile([0.9, 1.1], 50)
+        return [(UnitScores(item.size * spread, np.ones(100)),) for item in compositions]
+
+    ornate = Composition({"first": ("a",), "second": ("e",), "third": ("i",)})
+    attempts = tuple(
+        advocate.attempt(item, None, "", bench.one(item, START.digest))
+        for item in (ornate, START.composition)
+    )
+    proposal = advocate.pruned(
+        SearchProposal(attempts, attempts[:1]),
+        AdvocateBrief((), n_candidates=2),
+        bench,
+        validate,
+        np.random.default_rng(0),
+        glance=bench.glance,
+    )
+    assert names_of(proposal.submitted[0]) == named

@@ -92,6 +92,51 @@ def test_fits_of_a_search_are_made_once_and_known_under_every_parent():
     assert same.theory.program.parents == ()
 
 
+@pytest.mark.parametrize("pooled", [False, True])
+def test_a_glance_around_a_similar_theory_tells_what_a_fit_would_gain(pooled):
+    """Of all edits of weighing by validity, for people with an accent on the last cue as well."""
+    domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
+    plain = Composition(family.seeds["weighted_additive"][1].slots)
+    accented = Composition({**plain.slots, "accent": ("last_cue",)})
+    declared = read_program(TheoryProgram(family.grammar.write(accented), "grammar"))
+    centers = {
+        name: prior.latent(np.array([prior.low, prior.high])) @ [0.3, 0.7]
+        for name, prior in declared.priors.items()
+    }
+    truth = declared.with_people(
+        {
+            name: prior.narrowed(0.02 if name == "lapse" else float(centers[name]), 0.02)
+            for name, prior in declared.priors.items()
+        }
+    )
+    space = {"validities": [0.9, 0.8, 0.7], "levels": [0, 1, 2]}
+    stimuli = domain.candidates(space, np.random.default_rng(0), 16)
+    others = [
+        Composition({**plain.slots, "accent": (name,)}) for name in ("majority", "best_rating")
+    ]
+    with Laboratory(domain, n_workers=1) as laboratory:
+        (trials,) = laboratory.simulate([truth], stimuli, 32, np.random.default_rng(1))
+        fits = FittedCompositions(
+            laboratory, family.grammar, [trials.in_counts() if pooled else trials], 64
+        )
+        near, *fitted = fits.evaluate([(item, None) for item in (plain, accented, *others)])
+        seen = fits.glance([(item, near) for item in (accented, *others)])
+        (unaided,) = fits.glance([(accented, None)])
+        broken = replace(
+            family.grammar,
+            mechanisms=tuple(
+                replace(item, code="raise ValueError") for item in family.grammar.mechanisms
+            ),
+        )
+        (failed,) = laboratory.glance(broken, [(plain, near)], [trials])
+    assert isinstance(failed, TheoryError)
+    assert np.argmax(seen) == 0
+    assert seen[0] > near.mean + 0.5 * (fitted[0].mean - near.mean)
+    for own, fit in zip(seen, fitted, strict=True):
+        assert own == pytest.approx(fit.mean, abs=0.05)
+    assert unaided > near.mean
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_compositions_that_share_a_process_are_scored_as_in_one_of_their_own(name):

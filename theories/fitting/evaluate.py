@@ -9,7 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.fitting.fit import fitting_draws, learn_people, score_left_out, score_trials
+from lakatos.theories.fitting.fit import (
+    fitting_draws,
+    glance,
+    learn_people,
+    score_left_out,
+    score_trials,
+)
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.lint import parse
@@ -71,6 +77,28 @@ def evaluate(
     n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
     with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials], shared) as view:
         return _fitted(view, composition, n_mechanisms, trials, n_draws, n_iterations)
+
+
+def glance_at(
+    grammar: Grammar,
+    composition: Composition,
+    near: EvaluatedComposition | None,
+    trials: Sequence[Trials],
+    domain: Domain,
+    sandbox: Sandbox,
+    *,
+    shared: SharedProcess | None = None,
+) -> float:
+    """Nats per choice that a composition would explain, roughly, by a look around the people of a similar one.
+
+    Where there is none, among its declared people.
+
+    Raises:
+        TheoryError: The source cannot be run.
+    """
+    wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots)), "grammar"))
+    with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials], shared) as view:
+        return glance(view, near.theory.priors if near else {}, trials)
 
 
 def evaluate_program(

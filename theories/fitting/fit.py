@@ -14,7 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.fitting.calibrate import calibrate, leave_groups_out, leave_one_out
+from lakatos.theories.fitting.calibrate import (
+    calibrate,
+    explained_near,
+    leave_groups_out,
+    leave_one_out,
+)
 from lakatos.theories.prior import Prior
 from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores, log_predictive
 from lakatos.theories.scoring.view import TheoryView
@@ -32,6 +37,10 @@ FEW_EXCHANGED, MORE_EXCHANGED = 4, 64
 """People in whom a parameter is exchanged, to see whether any prediction depends on it."""
 NOTHING = 1e-9
 """Change of a probability that is none."""
+GLANCE, WALKED_GLANCE, POOLED_GLANCE = (64, 3), (128, 1), (16, 4)
+"""Draws and rounds of a glance; the steps of a walk cost the same for few people as for many."""
+WIDER, LEAST_WIDTH = 2.0, 0.05
+"""Times the spread of a similar theory's people, among whom a glance looks, and its least share of a declared range."""
 N_FOLDS = 5
 """Groups of people that are left out in turn where there is one experiment only."""
 
@@ -82,6 +91,49 @@ def learn_people(
     declared = view.theory.priors
     idle = idle_parameters(view)
     return learned | {name: replace(declared[name], idle=True) for name in sorted(idle)}
+
+
+def glance(view: TheoryView, near: Mapping[str, Prior], trials: Sequence[Trials]) -> float:
+    """Nats per choice that a theory would explain once fitted, roughly, by a look around a similar theory's people.
+
+    Args:
+        view: Of the theory, on the stimuli of ``trials``.
+        near: People that a similar theory learned from the same answers; parameters of other names or limits are
+            looked for in their declared ranges.
+        trials: All experiments.
+    """
+    start = {name: _around(near.get(name), prior) for name, prior in view.theory.priors.items()}
+    if all(item.pooled for item in trials):
+        n_draws, n_rounds = POOLED_GLANCE
+        people = calibrate(
+            view.theory.priors,
+            trials,
+            lambda parameters: _predict(view, parameters),
+            start=start,
+            n_draws=n_draws,
+            n_iterations=n_rounds,
+        )
+        return float(np.mean([item.mean for item in score_trials(view, people, trials)]))
+    n_draws, n_rounds = WALKED_GLANCE if view.walks else GLANCE
+    return explained_near(
+        view.theory.priors,
+        start,
+        trials,
+        lambda parameters: view.log_likelihood(parameters, trials),
+        n_draws=n_draws,
+        n_rounds=n_rounds,
+    )
+
+
+def _around(learned: Prior | None, declared: Prior) -> Prior:
+    """A parameter's people as a similar theory learned them, more widely spread; as declared where it tells nothing."""
+    same = learned is not None and (learned.low, learned.high) == (declared.low, declared.high)
+    if learned is None or not same or not np.isfinite(learned.center):
+        return declared
+    low, high = declared.latent(np.array([declared.low, declared.high]))
+    return declared.narrowed(
+        learned.center, max(WIDER * learned.spread, LEAST_WIDTH * float(high - low))
+    )
 
 
 def idle_parameters(view: TheoryView) -> frozenset[str]:

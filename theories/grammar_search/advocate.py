@@ -10,6 +10,11 @@ counts as one candidate. A theory with a memory, which is walked through the ans
 as much as one without; only a share of the candidates has one, a small share as long as none with a memory leads, and
 none where answers do not depend on what came before.
 
+The last candidates come from a climb, where the laboratory can glance: everything one edit away from the best, from the
+best of other families, and every published form with the best's further mechanisms, is looked at in a few rounds around
+the people that are known, and only what looks best is fitted. Fitting costs several times as much as a glance, and of a
+hundred edits the one that is missing is seen at once (`theories.fitting.fit.glance`).
+
 Candidates are compared by log score less a price for every parameter and mechanism. What is submitted must also be
 among the best in its error on choice proportions: with few distinct trials, the log score alone finds mechanisms that
 describe how these people differ and distort what they do on average. Without a language model this is the whole of
@@ -18,18 +23,27 @@ invention; every theory that it submits is source that a person can read.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.theories.checks.complexity import code_length
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, Grammar
-from lakatos.theories.grammar_search.prune import PrunedComposition, Same, Validate, prune
+from lakatos.theories.grammar_search.prune import (
+    MECHANISM,
+    PrunedComposition,
+    Same,
+    Validate,
+    prune,
+    size_of,
+)
 from lakatos.theories.grammar_search.search_tree import (
     ArchiveMap,
     CandidateObjective,
@@ -42,6 +56,7 @@ from lakatos.theories.grammar_search.search_tree import (
     lazy_greedy,
     uncertainty,
 )
+from lakatos.theories.scoring.score import paired_difference
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
@@ -51,6 +66,11 @@ Evaluate = Callable[
     [Sequence[tuple[Composition, Digest | None]]], Sequence[EvaluatedComposition | TheoryError]
 ]
 """Compositions with their parents, each fitted and scored, or the error that stopped it."""
+
+Glance = Callable[
+    [Sequence[tuple[Composition, EvaluatedComposition | None]]], Sequence[float | TheoryError]
+]
+"""Nats per choice that compositions would explain, roughly, each given with a similar one that was fitted, if any."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +121,19 @@ class SearchProposal:
     submitted: tuple[CompositionAttempt, ...] = field(default=())
     unspent: str = ""
     """Why fewer candidates were tried than were asked for."""
+    glances: tuple[GlancedChild, ...] = ()
+    """What was looked at on the same answers and not fitted."""
+    looked_around: frozenset[object] = frozenset()
+    """Keys of the compositions whose surroundings were looked at."""
+
+
+@dataclass(frozen=True)
+class GlancedChild:
+    """A composition that was not fitted, the node that it was seen from, and the criterion that it seems to reach."""
+
+    composition: Composition
+    node: CompositionAttempt
+    criterion: float
 
 
 class Advocate(Protocol):
@@ -143,24 +176,36 @@ class GrammarAdvocate:
     name: str = "grammar"
 
     def revise(
-        self, brief: AdvocateBrief, evaluate: Evaluate, rng: np.random.Generator
+        self,
+        brief: AdvocateBrief,
+        evaluate: Evaluate,
+        rng: np.random.Generator,
+        *,
+        glance: Glance | None = None,
     ) -> SearchProposal:
-        """Search; see the module docstring."""
+        """Search; see the module docstring. Without ``glance`` nothing is climbed: the surrogate chooses to the end."""
         tree = _SearchTree(self, brief, rng)
         first: list[Trial] = [
             (start.composition, start.digest, start.change) for start in brief.starts
         ]
         first += tree.answers()[: brief.n_candidates // 4]
         n_fresh = int(self.afresh * brief.n_candidates)
-        first += [(composition, None, "compose afresh") for composition in tree.fresh(n_fresh)]
+        first += [
+            (composition, None, "compose afresh") for composition in tree.fresh(n_fresh, glance)
+        ]
         tree.grow(first, evaluate)
-        while len(tree.tried) < brief.n_candidates and (batch := tree.next_batch()):
+        n_grown = int((1 - self.settling) * brief.n_candidates) if glance else brief.n_candidates
+        while len(tree.tried) < n_grown and (batch := tree.next_batch()):
             tree.grow(batch, evaluate)
+        if glance:
+            tree.climb(evaluate, glance, most_looks=1 + brief.n_candidates // CANDIDATES_PER_LOOK)
         unspent = tree.unspent if len(tree.tried) < brief.n_candidates else ""
         return SearchProposal(
             tuple(ranked(tree.tried.values())),
             self.submitted(tree.working, brief.n_successors),
             unspent,
+            tuple(tree.glanced.values()),
+            frozenset(tree.looked_around),
         )
 
     def submitted(
@@ -192,7 +237,7 @@ class GrammarAdvocate:
         tree = _SearchTree(self, replace(brief, n_candidates=len(chosen)), np.random.default_rng(0))
         tree.grow([(item.composition, item.parent, item.change) for item in chosen], evaluate)
         submitted = self.submitted(tree.working, brief.n_successors)
-        return replace(proposal, attempts=tuple(tree.working), submitted=submitted)
+        return SearchProposal(tuple(tree.working), submitted, proposal.unspent)
 
     def pruned(
         self,
@@ -203,6 +248,7 @@ class GrammarAdvocate:
         rng: np.random.Generator,
         *,
         same: Same | None = None,
+        glance: Glance | None = None,
     ) -> SearchProposal:
         """The proposal with every submission pruned and fitted again, and the leader pruned where that leaves less.
 
@@ -216,6 +262,7 @@ class GrammarAdvocate:
             validate: Scores on people that a composition was not fitted to; see `theories.grammar_search.prune`.
             rng: Source of the order in which neighbours are considered.
             same: Tells what changes no prediction; see `theories.grammar_search.prune`.
+            glance: As in `revise`.
         """
         cut: dict[object, Trial] = {}
 
@@ -230,18 +277,44 @@ class GrammarAdvocate:
             leave_out((item.composition, item.parent, item.change))
         for start in brief.starts[:1]:
             leave_out((start.composition, start.digest, ""), always=False)
-        tree = self._settled(proposal, list(cut.values()), brief, evaluate, rng)
+        tree = self._settled(proposal, list(cut.values()), brief, evaluate, rng, glance)
         for item in self.submitted(tree.working, 1):
             if item.composition.key not in cut:
                 leave_out((item.composition, item.parent, item.change))
         tree.grow(list(cut.values()), evaluate)
-        fitted = [tree.tried[key] for key in cut]
+        tree.grow(tree.looking_plainer(cut), evaluate)
+        plainest = self._plainest(tree, cut)
+        if plainest and plainest.composition.key not in cut:
+            leave_out((plainest.composition, plainest.parent, plainest.change))
+            tree.grow(list(cut.values()), evaluate)
+            plainest = self._plainest(tree, cut)
+        fitted = ranked(tree.tried[key] for key in cut)
         working = [item for item in fitted if item.evaluated is not None]
+        first = [item for item in working if item is plainest]
         return replace(
             proposal,
             attempts=tuple(ranked(tree.tried.values())),
-            submitted=tuple(ranked(working)),
+            submitted=(*first, *(item for item in working if item is not plainest)),
+            glances=tuple(tree.glanced.values()),
+            looked_around=frozenset(tree.looked_around),
         )
+
+    def _plainest(self, tree: _SearchTree, cut: Collection[object]) -> CompositionAttempt | None:
+        """The shortest code among all that was tried and is within one standard error of the best that was pruned.
+
+        People are predicted with what others taught; see `theories.scoreboard`, where leaders are chosen likewise.
+        """
+        pruned = [item for item in tree.working if item.composition.key in cut]
+        best = pruned[0].evaluated if pruned else None
+        if best is None or not best.left_out:
+            return pruned[0] if pruned else None
+        alike = []
+        for item in tree.working:
+            assert item.evaluated is not None
+            lost = paired_difference(best.left_out, item.evaluated.left_out)
+            if lost.value <= lost.standard_error:
+                alike.append(item)
+        return min(alike, key=lambda item: (_length(item), -item.criterion))
 
     def _settled(
         self,
@@ -250,16 +323,26 @@ class GrammarAdvocate:
         brief: AdvocateBrief,
         evaluate: Evaluate,
         rng: np.random.Generator,
+        glance: Glance | None,
     ) -> _SearchTree:
         """The search's tree with what elimination left, and some neighbours of its best."""
         tree = _SearchTree(self, brief, rng)
         tree.tried = {item.composition.key: item for item in proposal.attempts}
+        tree.glanced = {item.composition.key: item for item in proposal.glances}
+        tree.looked_around = set(proposal.looked_around)
         tree.budget = len(proposal.attempts) + len(cut)
         tree.grow(cut, evaluate)
         tree.budget = len(tree.tried) + int(self.settling * brief.n_candidates)
-        while proposal.submitted and len(tree.tried) < tree.budget and (batch := tree.next_batch()):
+        if glance and proposal.submitted:
+            tree.climb(evaluate, glance, most_looks=LOOKS_AFTER, exchanging=True)
+        while (
+            not glance
+            and proposal.submitted
+            and len(tree.tried) < tree.budget
+            and (batch := tree.next_batch())
+        ):
             tree.grow(batch, evaluate)
-        tree.budget += len(cut) + 1
+        tree.budget += len(cut) + 2 + self.batch
         return tree
 
     def attempt(
@@ -274,23 +357,32 @@ class GrammarAdvocate:
             return CompositionAttempt(
                 composition, parent, change, None, -np.inf, f"{type(result).__name__}: {result}"
             )
+        size = len(result.theory.priors) + MECHANISM * result.n_mechanisms
+        criterion = result.mean - self.price_among(result) * size
+        return CompositionAttempt(result.composition, parent, change, result, criterion)
+
+    def price_among(self, result: EvaluatedComposition) -> float:
+        """Nats per choice that a parameter must be worth among candidates on the answers of this one."""
+        if result.pooled:
+            # Each trial was predicted from the others, so that parts pay for themselves already.
+            return self.price / 50
         n_choices = sum(float(scores.n_choices.sum()) for scores in result.scores)
         n_units = sum(len(scores.n_choices) for scores in result.scores)
-        price = max(self.price, float(np.log(max(n_units, 2))) / n_choices)
-        if (
-            result.pooled
-        ):  # each trial was predicted from the others, so that parts pay for themselves already
-            price = self.price / 50
-        size = len(result.theory.priors) + 0.3 * result.n_mechanisms
-        return CompositionAttempt(
-            result.composition, parent, change, result, result.mean - price * size
-        )
+        return max(self.price, float(np.log(max(n_units, 2))) / n_choices)
 
 
 N_NODES = 5
 """Nodes of each kind whose children are gathered."""
 N_FAMILIES = 3
 """Families whose best is expanded when a search settles: the best of all may be the best of a wrong one."""
+N_LOOKED = 2
+"""Nodes that a climb looks around before each batch: the best, and the smallest on the front of sizes."""
+CANDIDATES_PER_LOOK = 12
+"""A search looks around one node for so many of its candidates, and one more."""
+LOOKS_AFTER = 2
+"""Nodes looked around after elimination."""
+PROMISING = 0.003
+"""Nats per choice that what is fitted must seem to gain on what is no larger."""
 N_COMBINED = 40
 """Children several edits away, of each node."""
 N_CROSSED = 120
@@ -322,6 +414,9 @@ class _SearchTree:
         """Candidates that may have been tried in the end."""
         self.unspent = ""
         """Why there was no next batch."""
+        self.glanced: dict[object, GlancedChild] = {}
+        """What was looked at without being fitted."""
+        self.looked_around: set[object] = set()
         self._wanted = [tuple(remedy.split(":", 1)) for remedy in brief.remedies]
         self._surrogate = CompositionSurrogate(self.grammar)
         self._map = ArchiveMap(self.grammar)
@@ -436,12 +531,141 @@ class _SearchTree:
             objective, self.advocate.batch, rationed=self._rationed(children), most=most
         )
 
-    def fresh(self, n: int) -> list[Composition]:
-        """Published forms, then compositions drawn at random; few of them have a memory."""
-        n_left = self._n_with_memory(n)
-        published = [
-            self.brief.published[place] for place in self.rng.permutation(len(self.brief.published))
+    def climb(
+        self, evaluate: Evaluate, glance: Glance, *, most_looks: int, exchanging: bool = False
+    ) -> None:
+        """Fit what looks best around the best of every size, batch by batch, until nothing promises more.
+
+        A simple form that lacks one mechanism may be far behind an ornate one that makes up for it with others; among
+        forms of its own size it is not.
+
+        Args:
+            evaluate: As in `GrammarAdvocate.revise`.
+            glance: Likewise.
+            most_looks: Nodes that are looked around.
+            exchanging: Whether a part of the best is also exchanged for any of another slot.
+        """
+        n_looks = 0
+        while self.working and len(self.tried) < self.budget:
+            *smaller, best = self._front()
+            nodes = [
+                item for item in (best, *smaller) if item.composition.key not in self.looked_around
+            ]
+            for node in nodes[: min(N_LOOKED, most_looks - n_looks)]:
+                n_looks += 1
+                self.looked_around.add(node.composition.key)
+                self.glanced |= self._looked_around(
+                    node, glance, exchanging=exchanging and node is best
+                )
+            batch = self._looking_best()
+            if not batch and (not nodes or n_looks >= most_looks):
+                self.unspent = "nothing around the best promises more"
+                return
+            self.grow([self._trial(item.composition, item.node) for item in batch], evaluate)
+
+    def _front(self) -> list[CompositionAttempt]:
+        """Attempts better than all that are no larger, the smallest first, the best last."""
+        found: list[CompositionAttempt] = []
+        for item in sorted(self.working, key=lambda item: size_of(self.grammar, item.composition)):
+            if not found or item.criterion > found[-1].criterion:
+                found.append(item)
+        return found
+
+    def _looked_around(
+        self, node: CompositionAttempt, glance: Glance, *, exchanging: bool
+    ) -> dict[object, GlancedChild]:
+        """What a glance says of all that is near a node, was not seen yet, and has a memory only where the node has."""
+        assert node.evaluated is not None
+        with_memory = self._map.has_memory(node.composition)
+        near = [edit for _, edit in self._edited(node.composition)]
+        near += self._transplanted(node.composition)
+        if exchanging:
+            near += self._exchanged(node.composition)
+        children = {
+            child.key: child
+            for child in near
+            if child.key not in self.tried
+            and child.key not in self.glanced
+            and (with_memory or not self._map.has_memory(child))
+            and not self._is_warned_of(child, node)
+        }
+        values = glance([(child, node.evaluated) for child in children.values()])
+        price = self.advocate.price_among(node.evaluated)
+        return {
+            key: GlancedChild(child, node, value - price * size_of(self.grammar, child))
+            for (key, child), value in zip(children.items(), values, strict=True)
+            if not isinstance(value, TheoryError)
+        }
+
+    def _exchanged(self, composition: Composition) -> list[Composition]:
+        """One part that may be missing exchanged for one of another slot."""
+        dropped = [
+            edit for _, edit in self._edited(composition) if edit.size == composition.size - 1
         ]
+        return [
+            edit
+            for smaller in dropped
+            for _, edit in self.grammar.edits(smaller)
+            if edit.size == composition.size
+        ]
+
+    def _transplanted(self, composition: Composition) -> list[Composition]:
+        """Published forms with what a composition has in slots that may stay empty, where they have nothing."""
+        may_be_empty = {slot.name for slot in self.grammar.slots if not slot.least}
+        further = {
+            slot: names
+            for slot, names in composition.slots.items()
+            if slot in may_be_empty and names
+        }
+        forms = (*self.brief.published, *(start.composition for start in self.brief.starts))
+        return [Composition(further | dict(form.slots)) for form in forms]
+
+    def _looking_best(self) -> list[GlancedChild]:
+        """The next children to fit: half of them what looks best of all, half what gains most on those no larger.
+
+        None that looks worse than what was fitted.
+        """
+        front = self._front()
+        sizes = [size_of(self.grammar, item.composition) for item in front]
+        left = [item for item in self.glanced.values() if item.composition.key not in self.tried]
+        left.sort(key=lambda item: -item.criterion)
+        overall = [item for item in left if item.criterion > front[-1].criterion]
+        gains = []
+        for item in left:
+            place = bisect_right(sizes, size_of(self.grammar, item.composition)) - 1
+            gains.append(item.criterion - front[place].criterion if place >= 0 else -np.inf)
+        order = np.argsort(gains, kind="stable")[::-1]
+        gaining = [left[place] for place in order if gains[place] > PROMISING]
+        n, half = self.advocate.batch, self.advocate.batch // 2
+        chosen = {item.composition.key: item for item in (*overall[:half], *gaining, *overall)}
+        return list(chosen.values())[:n]
+
+    def looking_plainer(self, among: Collection[object]) -> list[Trial]:
+        """What looks no worse than the best of some compositions and has a shorter code than it, the shortest first."""
+        best = next((item for item in self.working if item.composition.key in among), None)
+        if best is None:
+            return []
+        alike = [
+            (code_length(self.grammar.write(item.composition)), item)
+            for item in self.glanced.values()
+            if item.composition.key not in self.tried
+            and item.criterion > best.criterion - PROMISING
+        ]
+        shorter = [pair for pair in alike if pair[0] < _length(best)]
+        shorter.sort(key=lambda pair: (pair[0], -pair[1].criterion))
+        return [
+            self._trial(item.composition, item.node) for _, item in shorter[: self.advocate.batch]
+        ]
+
+    def fresh(self, n: int, glance: Glance | None = None) -> list[Composition]:
+        """Published forms, those first that look best, then compositions drawn at random; few have a memory."""
+        n_left = self._n_with_memory(n)
+        forms = self.brief.published
+        published = [forms[place] for place in self.rng.permutation(len(forms))]
+        if glance:
+            values = glance([(form, None) for form in published])
+            looks = [-np.inf if isinstance(value, TheoryError) else value for value in values]
+            published = [published[place] for place in np.argsort(looks, kind="stable")[::-1]]
         found: list[Composition] = []
         for number in range(4 * n):
             is_known = number < len(published)
@@ -588,6 +812,11 @@ def _told(change: str, found: PrunedComposition) -> str:
     """A change with what was then left out."""
     before = [] if (change.startswith("narrow") and found.changes) or not change else [change]
     return "; ".join([*before, *found.changes])
+
+
+def _length(attempt: CompositionAttempt) -> int:
+    assert attempt.evaluated is not None
+    return code_length(attempt.evaluated.theory.program.source)
 
 
 def _error(attempt: CompositionAttempt) -> float:

@@ -52,12 +52,14 @@ def search_compositions(
     whole_people = laboratory.domain.sequential or brief.looks_back
     few, more = _steps_of_growth(trials, rng, whole_people=whole_people)
     fits = FittedCompositions(laboratory, grammar, few, FITTING_DRAWS)
-    found = advocate.revise(brief, fits.evaluate, rng)
+    found = advocate.revise(brief, fits.evaluate, rng, glance=fits.glance)
     first = found
     if more is not few:
         fits = FittedCompositions(laboratory, grammar, more, FITTING_DRAWS)
         found = advocate.confirmed(found, brief, fits.evaluate, N_CONFIRMED)
-    found = advocate.pruned(found, brief, fits.evaluate, fits.validate, rng, same=fits.same)
+    found = advocate.pruned(
+        found, brief, fits.evaluate, fits.validate, rng, same=fits.same, glance=fits.glance
+    )
     if more is not trials:
         fits = FittedCompositions(laboratory, grammar, trials, FITTING_DRAWS)
         last = replace(found, attempts=found.submitted)

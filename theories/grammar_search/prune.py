@@ -181,7 +181,7 @@ def _tried(
     found = []
     for (words, smaller), scores in zip(options, results, strict=True):
         if not isinstance(scores, TheoryError):
-            worth = price * (_size(grammar, here) - _size(grammar, smaller))
+            worth = price * (size_of(grammar, here) - size_of(grammar, smaller))
             cost = paired_difference(own, scores)
             found.append(_TriedChange(words, smaller, scores, cost, worth, here.key))
     return found
@@ -196,6 +196,7 @@ def _of(grammar: Grammar, parts: set[tuple[str, str]]) -> set[str]:
     return {name for slot, part in parts for name in grammar.mechanism(slot, part).parameters}
 
 
-def _size(grammar: Grammar, composition: Composition) -> float:
+def size_of(grammar: Grammar, composition: Composition) -> float:
+    """Parameters of a composition, and its mechanisms that say something at their price."""
     n_parts = sum(not item.is_null for item in grammar.used(composition))
     return len(grammar.parameters(composition)) + MECHANISM * n_parts
