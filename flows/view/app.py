@@ -36,7 +36,18 @@ from lakatos.experiments.participants.web.headers import security_headers, sendi
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.report import fixed, interval, percent_more, plural, signed
 from lakatos.flows.report.templating import page_environment
-from lakatos.flows.view import experiment_pages, judge_pages, page, theory_pages, trace_pages
+from lakatos.flows.view import (
+    compare_pages,
+    curve_pages,
+    experiment_pages,
+    home_page,
+    judge_pages,
+    page,
+    person_pages,
+    step_pages,
+    theory_pages,
+    trace_pages,
+)
 from lakatos.flows.view.check import NewestAudits, last_audit
 from lakatos.flows.view.outline import WantedEvents
 from lakatos.flows.view.watch import UNREADABLE, RunMoment, RunObservatory, RunWatch
@@ -119,24 +130,16 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
         return shown(template, **context, **values)
 
     @app.get("/")
-    def home() -> Response:
+    def home(q: str = "", state: str = "", domain: str = "", order: str = "") -> Response:
         runs = observatory.all()
         if observatory.single and len(runs) == 1:
             return RedirectResponse(address(runs[0][0], ""), 303)
         version = " ".join(
             f"{name}:{look.seq if isinstance(look, RunMoment) else 0}" for name, look in runs
         )
-        cards = [
-            (
-                name,
-                look,
-                page.now(look) if isinstance(look, RunMoment) else "",
-                page.who(look) if isinstance(look, RunMoment) else "",
-            )
-            for name, look in runs
-        ]
-        return shown("home.html", cards=cards, version=version, place=observatory.place.resolve().name, here="home",
-                     label=lambda look, digest: look.label(digest))  # fmt: skip
+        values = home_page.home(runs, text=q[:200], state=state, domain=domain, order=order)
+        return shown("home.html", version=version, place=observatory.place.resolve().name, here="home",
+                     label=lambda look, digest: look.label(digest), **values)  # fmt: skip
 
     @app.get("/favicon.ico")
     def icon() -> Response:
@@ -172,6 +175,7 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
         "part/cost": ("part_cost.html", trace_pages.cost_part),
         "part/limits": ("part_limits.html", page.limits_part),
         "part/epochs": ("part_epochs.html", judge_pages.epochs_part),
+        "steps": ("steps.html", step_pages.steps),
     }
     for path, (template, make) in pages.items():
 
@@ -192,6 +196,41 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
         return run_page(
             name, "theory.html", "theories", lambda look: theory_pages.theory(look, digest)
         )
+
+    @app.get("/run/{name}/compare")
+    def compare(name: str, first: str = "", second: str = "") -> Response:
+        return run_page(
+            name,
+            "compare.html",
+            "compare",
+            lambda look: compare_pages.compare(look, first, second),
+        )
+
+    @app.get("/run/{name}/curves")
+    def curves(name: str, request: Request, by: str = "") -> Response:
+        chosen = request.query_params.getlist("theory")[: curve_pages.MOST_CURVES]
+        return run_page(
+            name, "curves.html", "curves", lambda look: curve_pages.curves(look, by, chosen)
+        )
+
+    @app.get("/run/{name}/part/parameters/{digest}")
+    def parameters(name: str, digest: str) -> Response:
+        return run_page(
+            name,
+            "part_parameters.html",
+            "curves",
+            lambda look: curve_pages.parameters_part(look, digest),
+        )
+
+    @app.get("/run/{name}/people")
+    def people(name: str, experiment: str = "", sort: str = "") -> Response:
+        return run_page(
+            name, "people.html", "people", lambda look: person_pages.people(look, experiment, sort)
+        )
+
+    @app.get("/run/{name}/person/{key}")
+    def person(name: str, key: str) -> Response:
+        return run_page(name, "person.html", "people", lambda look: person_pages.person(look, key))
 
     @app.get("/run/{name}/leaderboard")
     def leaderboard(name: str, cycle: str = "") -> Response:
