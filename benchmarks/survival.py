@@ -357,9 +357,13 @@ async def collect(
         finished=finished,
     )
     try:
-        await asyncio.wait_for(people, given.most_seconds or None)
+        if given.most_seconds:
+            await asyncio.wait_for(people, given.most_seconds)
+        else:
+            await people
         if experiment == 2:
             await come_again(progress, given)
+        await around[1]
     finally:
         for task in around:
             task.cancel()
@@ -381,6 +385,9 @@ async def come_again(progress: Progress, given: argparse.Namespace) -> None:
         for person, link in list(enumerate(progress.known["links"]["1"]))[:20]:
             context = await browser.new_context(locale="en-GB")
             page = await open_page(context, link, Visit(person, "en-GB", []))
+            await page.locator("#agree").check()
+            await page.locator("main .row button").first.click()
+            await page.locator("#agree").wait_for(state="detached")
             await page.locator("main h1").wait_for()
             found = page.locator("main .code")
             own = await found.count() and await found.inner_text() == codes.get(person)

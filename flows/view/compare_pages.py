@@ -149,8 +149,8 @@ def where_they_part(look: RunMoment, points: Sequence[TrialPoint]) -> list[tuple
     for experiment, own in by_experiment.items():
         rows = [point.row for point in own]
         features = look.domain.features(look.trials(experiment).stimuli)
-        for name, column in features.items():
-            values.setdefault(name, []).extend(np.abs(np.asarray(column, float)[rows]).tolist())
+        for name, feature in features.items():
+            values.setdefault(name, []).extend(np.abs(np.asarray(feature, float)[rows]).tolist())
             gaps.setdefault(name, []).extend(point.gap for point in own)
     found = []
     for name, column in values.items():

@@ -198,8 +198,8 @@ def chosen_by_unit(trials: Trials, rows: Array, option: int) -> tuple[Array, Arr
     asked = rows[trials.trial]
     unit = (trials.trial if trials.pooled else trials.participant)[asked]
     count = trials.count[asked]
-    sizes = np.bincount(unit, weights=count)
-    hits = np.bincount(unit, weights=count * (trials.response[asked] == option))
+    sizes: Array = np.bincount(unit, weights=count)
+    hits: Array = np.bincount(unit, weights=count * (trials.response[asked] == option))
     return hits[sizes > 0], sizes[sizes > 0]
 
 

@@ -166,7 +166,8 @@ def gained(
 ) -> tuple[ScoreEstimate | None, ScoreEstimate | None]:
     """Advantage of the later theory on answers that were there when it was made, and on those that came after."""
     designs = look.state.experiments.designs
-    seen, new = [], []
+    seen: list[ScoreEstimate] = []
+    new: list[ScoreEstimate] = []
     for name in before:
         if name in after and name in designs:
             found = advantage_on(after[name], before[name])
