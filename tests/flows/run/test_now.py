@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from lakatos.flows.run.now import MOST_NOTES, NOW_FILE, KeptProgress, read_now
 from lakatos.flows.run.progress import SilentProgress
+from lakatos.flows.stages.revise import SearchTold
 
 
 class Told(SilentProgress):
@@ -62,3 +64,17 @@ def test_a_folder_that_takes_nothing_and_a_torn_file_stop_nobody(tmp_path: Path)
     (tmp_path / NOW_FILE).write_text("{")
     assert read_now(tmp_path) is None
     assert KeptProgress(tmp_path, Told()).further() == "a later kind of progress"
+
+
+def test_a_search_says_how_far_it_is_how_good_and_how_long_it_takes() -> None:
+    clock, told = [0.0], Told()
+    said = SearchTold(told, 2, 40, lambda: clock[0])
+    said(4, -math.inf)
+    clock[0] = 6.0
+    said(10, -0.61234)
+    said(44, -0.6)
+    assert [detail for _, _, detail in told.said] == [
+        "4 of 40 candidates tried",
+        "10 of 40 candidates tried, the best -0.6123 nats per choice, about 30 s left",
+        "40 of 40 candidates tried, the best -0.6000 nats per choice, about 0 s left",
+    ]
