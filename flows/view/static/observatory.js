@@ -84,7 +84,7 @@ function renew(fresh) {
   const link = focused?.closest?.("[data-live]") ? focused.getAttribute("href") : null;
   for (const part of document.querySelectorAll("[data-live]")) {
     const other = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
-    if (other && other.innerHTML !== part.innerHTML) {
+    if (other && (other.innerHTML !== part.innerHTML || other.className !== part.className)) {
       for (const [place, old] of keptParts(part, other)) place.replaceWith(old);
       part.replaceChildren(...other.childNodes);
       part.className = other.className;
