@@ -198,8 +198,8 @@ def chosen_by_unit(trials: Trials, rows: Array, option: int) -> tuple[Array, Arr
     asked = rows[trials.trial]
     unit = (trials.trial if trials.pooled else trials.participant)[asked]
     count = trials.count[asked]
-    sizes: Array = np.bincount(unit, weights=count)
-    hits: Array = np.bincount(unit, weights=count * (trials.response[asked] == option))
+    sizes = np.bincount(unit, weights=count).astype(np.float64)
+    hits = np.bincount(unit, weights=count * (trials.response[asked] == option)).astype(np.float64)
     return hits[sizes > 0], sizes[sizes > 0]
 
 
