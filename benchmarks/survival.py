@@ -509,7 +509,10 @@ def main() -> None:
             if experiment == 1 and not known.get("pass_killed"):
                 progress.note("passes", lab.call("resume", str(lab.run), *plain, kill_after=6.0))
                 known["pass_killed"] = True
-            progress.note("passes", lab.call("resume", str(lab.run), *plain))
+            told = lab.call("resume", str(lab.run), *plain)
+            progress.note("passes", told)
+            if told["status"] not in (0, 3):
+                raise SystemExit(f"the study is stranded: {told['words']}")
             known["analysed"] = experiment
             progress.keep()
     audited = lab.call("audit", str(lab.run))
