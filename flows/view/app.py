@@ -207,10 +207,10 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
         )
 
     @app.get("/run/{name}/curves")
-    def curves(name: str, request: Request, by: str = "") -> Response:
+    def curves(name: str, request: Request, by: str = "", groups: str = "") -> Response:
         chosen = request.query_params.getlist("theory")[: curve_pages.MOST_CURVES]
         return run_page(
-            name, "curves.html", "curves", lambda look: curve_pages.curves(look, by, chosen)
+            name, "curves.html", "curves", lambda look: curve_pages.curves(look, by, chosen, groups)
         )
 
     @app.get("/run/{name}/part/parameters/{digest}")

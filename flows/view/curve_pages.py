@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.flows.report.report import figures3
+from lakatos.flows.view.people_groups import groups_of, known_of_people, of_group
 from lakatos.flows.view.plot import PlotDots, PlotLine, PlotMarks, PlotPoint, plot
 from lakatos.flows.view.trial_points import (
     answered,
@@ -44,6 +45,7 @@ MOST_TRIALS: Final = 48
 N_SHOWN: Final = 3
 """Trials whose curve is drawn: those whose answers depend most on the parameter."""
 SHAPES: Final = ("square", "triangle", "diamond")
+SHAPES_OF_GROUPS: Final = ("circle", *SHAPES)
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,10 @@ class CurveBin:
     predicted: tuple[float, ...]
 
 
-def curves(look: RunMoment, wanted: str, chosen: Sequence[str]) -> dict[str, Any]:
-    """Values of the page of curves by a property of the trials."""
+def curves(
+    look: RunMoment, wanted: str, chosen: Sequence[str], divided: str = ""
+) -> dict[str, Any]:
+    """Values of the page of curves by a property of the trials; ``divided`` names what people are grouped by."""
     names = choosable(look)
     usual = [*names[:1], *([look.best_seed] if look.best_seed else [])]
     theories = [name for name in dict.fromkeys(chosen) if name in names][:MOST_CURVES] or [
@@ -75,7 +79,17 @@ def curves(look: RunMoment, wanted: str, chosen: Sequence[str]) -> dict[str, Any
         for experiment, trials in answered(look)
         if all(experiment in scores[name] for name in theories)
     ]
+    experiments = [
+        experiment
+        for experiment, _ in answered(look)
+        if all(experiment in scores[name] for name in theories)
+    ]
+    known = known_of_people(look, experiments)
+    divided = divided if divided in known else ""
     facts: dict[str, Any] = {
+        "known": list(known),
+        "divided": divided,
+        "groups": [],
         "names": names,
         "chosen": theories,
         "properties": [],
@@ -97,11 +111,17 @@ def curves(look: RunMoment, wanted: str, chosen: Sequence[str]) -> dict[str, Any
     values = [np.asarray(column[name], float) for column in columns]
     bins = binned(values, parts, option)
     label = option_name(look, option)
+    groups = []
+    for group, inside in groups_of(known[divided]) if divided else ():
+        own = of_group([trials for trials, _ in parts], inside)
+        shares = binned(values, [(trials, []) for trials in own], option)
+        groups.append((group, sum(int(chosen.sum()) for chosen in inside), shares))
     return facts | {
         "wanted": name,
         "option": label,
         "bins": bins,
-        "plot": binned_plot(look, name, label, bins, theories),
+        "groups": groups,
+        "plot": binned_plot(look, name, label, bins, theories, groups),
     }
 
 
@@ -167,6 +187,8 @@ def binned(
         at = [column[rows] for rows, column in zip(inside, values, strict=True)]
         said = [
             np.stack([share[rows, option] for share in shares], axis=-1)
+            if shares
+            else np.zeros((int(rows.sum()), 0))
             for rows, (_, shares) in zip(inside, parts, strict=True)
         ]
         weight = np.concatenate(weights)
@@ -204,23 +226,23 @@ def chosen_by_unit(trials: Trials, rows: Array, option: int) -> tuple[Array, Arr
 
 
 def binned_plot(
-    look: RunMoment, name: str, option: str, bins: Sequence[CurveBin], theories: Sequence[Digest]
+    look: RunMoment,
+    name: str,
+    option: str,
+    bins: Sequence[CurveBin],
+    theories: Sequence[Digest],
+    groups: Sequence[tuple[str, int, Sequence[CurveBin]]],
 ) -> Markup:
-    """People's shares with intervals, and a line for each theory."""
-    people = [
-        PlotPoint(
-            item.at,
-            item.share,
-            f"people {item.share:.2f} ({item.share_low:.2f} to {item.share_high:.2f}), {item.n_answers} answers",
-            item.share_low,
-            item.share_high,
-        )
-        for item in bins
+    """People's shares with intervals, those of groups where there are some, and a line for each theory."""
+    shown = [(f"{group} ({n_people} people)", own) for group, n_people, own in groups]
+    dots = [
+        PlotDots(said, place + 2 if groups else -1, SHAPES_OF_GROUPS[place], people_points(own))
+        for place, (said, own) in enumerate(shown or [("people", bins)])
     ]
     lines = [
         PlotLine(
             look.label(theory).short,
-            place + 1,
+            1 if place == 0 else 0,
             [(item.at, item.predicted[place]) for item in bins],
             dashed=place > 0,
         )
@@ -232,9 +254,23 @@ def binned_plot(
         x=name.replace("_", " "),
         y=f"share that chooses {option}",
         y_range=(0, 1),
-        dots=[PlotDots("people", -1, "circle", people)],
+        dots=dots,
         lines=lines,
     )
+
+
+def people_points(bins: Sequence[CurveBin]) -> list[PlotPoint]:
+    """Shares of people with their intervals."""
+    return [
+        PlotPoint(
+            item.at,
+            item.share,
+            f"people {item.share:.2f} ({item.share_low:.2f} to {item.share_high:.2f}), {item.n_answers} answers",
+            item.share_low,
+            item.share_high,
+        )
+        for item in bins
+    ]
 
 
 # --- by parameter ---------------------------------------------------------------------------------------------------

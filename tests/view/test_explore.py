@@ -20,6 +20,7 @@ from lakatos.flows.view import home_page, person_pages, step_pages
 from lakatos.flows.view.app import HERE, create_app
 from lakatos.flows.view.compare_pages import compare
 from lakatos.flows.view.curve_pages import binned, curves, edges_of, parameter_curves
+from lakatos.flows.view.people_groups import groups_of, of_group
 from lakatos.flows.view.plot import PlotDots, PlotLine, PlotPoint, plot
 from lakatos.flows.view.trial_points import TrialPoint, scores_of, trial_points
 from lakatos.flows.view.watch import RunObservatory
@@ -197,3 +198,20 @@ def test_the_library_that_draws_is_the_published_one() -> None:
     # Of dist/echarts.esm.min.js in echarts-6.1.0.tgz, as the npm registry publishes it.
     assert lines[0].startswith("28515f26aa57f87eb1e4ed4eb446927eaf329b5f5e02b4bfd4b0264fea40d1da")
     assert "Apache Software Foundation" in (vendor / "LICENSES.txt").read_text()
+
+
+def test_people_are_grouped_by_word_and_numbers_with_many_values_at_their_median() -> None:
+    (first, second) = groups_of([("red", "blue", ""), ("red",)])
+    assert [first[0], second[0]] == ["red", "blue"]
+    assert [part.tolist() for part in first[1]] == [[True, False, False], [True]]
+    young, old = groups_of([("18", "20", "22", "70", "71", "")])
+    assert (young[0], old[0]) == ("below 22", "22 and above")
+    assert young[1][0].tolist() == [True, True, False, False, False, False]
+    assert old[1][0].tolist() == [False, False, True, True, True, False]
+
+
+def test_shares_of_a_group_are_those_of_its_people() -> None:
+    rows = [(0, 0, 1), (0, 1, 1), (1, 0, 0), (1, 1, 1), (2, 0, 0)]
+    (own,) = of_group([trials_of(rows, 2)], [np.array([True, False, True])])
+    found = binned([np.array([0.0, 1.0])], [(own, [])], 1)
+    assert [(item.share, item.n_answers, item.predicted) for item in found] == [(0.5, 2, ()), (1.0, 1, ())]  # fmt: skip
