@@ -45,7 +45,7 @@ class Visit:
     choices: dict[int, int] = field(default_factory=dict)
     """By number of the decision; the last one made, where a reload asked for it again."""
     shown_again: int = 0
-    """Decisions that stood on the page again after they had been answered and the answer was confirmed."""
+    """Decisions that stood on the page again after the next one had been shown."""
     code: str = ""
     arrivals: int = 0
     """How often the address was opened, until it answered."""

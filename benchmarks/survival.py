@@ -442,9 +442,7 @@ def held_against(lab: Laboratory, progress: Progress, n_people: int) -> dict[str
         "answers_in_inbox": sum(len(person.trial) for person in batches),
         "answers_in_collection_with_checks": n_stored,
         "answers_kept_for_another_trial_or_changed": wrong_answers,
-        "decisions_shown_again_after_they_were_confirmed": sum(
-            item["shown_again"] for item in visits
-        ),
+        "decisions_shown_again_after_the_next_one": sum(item["shown_again"] for item in visits),
         "mishaps": dict(Counter(kind for item in visits for kind in item["mishaps"])),
         "in_german": sum(item["language"] == "de-DE" for item in visits),
         "times_the_address_did_not_answer": sum(
