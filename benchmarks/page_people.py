@@ -20,6 +20,7 @@ SHOWN = """() => {
     if (main.querySelector('.code')) return {what: 'code', code: main.querySelector('.code').innerText};
     if (main.querySelector('#agree')) return {what: 'consent'};
     if (main.querySelector('input[name^=question-]')) return {what: 'comprehension'};
+    if (main.querySelector('[name^=reply-]')) return {what: 'questions'};
     const said = main.querySelector('h2')?.innerText.match(/\\d+/);
     if (said && main.querySelector(open)) return {what: 'choice', number: Number(said[0]),
         picture: main.querySelector('.picture').innerText.replace(/\\s+/g, ' '), lang: document.documentElement.lang};
@@ -155,6 +156,11 @@ class PagePerson:
         elif what == "comprehension":
             for place, answer in enumerate(self.right):
                 await page.locator(f"input[name=question-{place}]").nth(answer).check()
+            await page.locator("main form button[type=submit]").click()
+            await page.locator("main form").wait_for(state="detached")
+        elif what == "questions":  # numbers alone; who is asked something else needs an answer here
+            for field in await page.locator("main input[type=number]").all():
+                await field.fill(str(20 + self.visit.person % 50))
             await page.locator("main form button[type=submit]").click()
             await page.locator("main form").wait_for(state="detached")
         elif what == "page":
