@@ -67,6 +67,8 @@ def _cell(task: TaskDeclaration, name: str, values: Mapping[str, Array], place: 
     attribute, value = task.attributes[name], float(values[name][place])
     if attribute.show == "dots":
         return _dots(task, name, values, place)
+    if attribute.images and value in attribute.numbers:
+        return _image(task, attribute, value)
     if attribute.show == "stars":
         top = int(attribute.highest)
         stars = f'{"★" * int(value)}<span style="color:#bbb">{"★" * (top - int(value))}</span>'
@@ -75,6 +77,16 @@ def _cell(task: TaskDeclaration, name: str, values: Mapping[str, Array], place: 
     if attribute.show == "bar":
         return _bar(attribute, value)
     return f"<span>{escape(as_shown(attribute, value))}</span>"
+
+
+def _image(task: TaskDeclaration, attribute: TaskAttribute, value: float) -> str:
+    """The image of a level, with its word for who does not see it; the word alone where the image is not there."""
+    words = escape(as_shown(attribute, value))
+    address = task.embedded.get(attribute.image_name(value))
+    if address is None:
+        return f"<span>{words}</span>"
+    look = "display:block;width:160px;max-width:100%;height:auto;margin:0 auto"
+    return f'<img src="{address}" alt="{words}" style="{look}">'
 
 
 def _bar(attribute: TaskAttribute, value: float) -> str:

@@ -26,7 +26,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,12 @@ MEANINGS: Mapping[str, str] = {
 """Kinds of attributes, in words."""
 
 
+EmbeddedImage = Annotated[
+    str, Field(pattern=r"^data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$")
+]
+"""An address that holds an image whole."""
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -94,6 +100,8 @@ class TaskAttribute(_Section):
     """How it is drawn; as text where it is empty. A ``dot_size`` is the size of the dots that another one numbers."""
     noun: str = Field("", max_length=40)
     """What theories call it; by default its name."""
+    images: str = Field("", max_length=200)
+    """Files of images beside the declaration, one for each level, shown in place of words: ``faces/{level}.png``."""
 
     @model_validator(mode="after")
     def _has_levels(self) -> TaskAttribute:
@@ -146,6 +154,8 @@ class TaskAttribute(_Section):
             most = MOST_DOTS if self.show == "dots" else 10
             if not whole or max(self.numbers) > most:
                 raise ValueError(f"{self.show} are drawn for whole numbers from 0 to {most}")
+        if self.images and (self.show or "{level}" not in self.images):
+            raise ValueError("images name a file for each {level}, and take the place of show")
         if self.show == "dot_size" and (min(self.numbers) < 1 or max(self.numbers) > 8):
             raise ValueError("a dot's radius is from 1 to 8")
 
@@ -164,6 +174,18 @@ class TaskAttribute(_Section):
         low, high, step = self._ends
         n_steps = math.floor((high - low) / step + 1e-9)
         return tuple(round(low + place * step, 9) for place in range(n_steps + 1))
+
+    @property
+    def image_names(self) -> tuple[str, ...]:
+        """Files of the images of all levels; none where words or numbers are shown."""
+        if not self.images:
+            return ()
+        levels = self.words or tuple(f"{value:.10g}" for value in self.numbers)
+        return tuple(self.images.replace("{level}", level) for level in levels)
+
+    def image_name(self, value: float) -> str:
+        """File of the image of one level."""
+        return self.image_names[self.numbers.index(value)]
 
     @property
     def lowest(self) -> float:
@@ -234,6 +256,8 @@ class TaskDeclaration(_Section):
     comprehension: tuple[TaskQuestion, ...] = ()
     """Asked after the instructions; a plain question is asked where there is none."""
     space: TaskSpace = TaskSpace()
+    embedded: dict[str, EmbeddedImage] = {}
+    """Images by the names of their files, as addresses that hold them whole; written when the file is read."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> TaskDeclaration:

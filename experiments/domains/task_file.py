@@ -17,7 +17,7 @@ from types import ModuleType
 from pydantic import BaseModel, ConfigDict
 
 from lakatos.experiments.domains.declared import DeclaredDomain
-from lakatos.experiments.domains.declared_task import read_task
+from lakatos.experiments.domains.task_images import EMBEDDED, with_images
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
 from lakatos.traces.digest import Digest, digest_bytes
@@ -53,9 +53,13 @@ class TaskFile(BaseModel):
 
     def is_changed(self) -> bool:
         """Whether the file holds something else by now; a file that is gone has not changed."""
+        path = Path(self.file)
+        declared = self.text.split(EMBEDDED)[0]
         try:
-            return Path(self.file).read_bytes() != self.text.encode()
-        except OSError:
+            if path.read_bytes() != declared.encode():
+                return True
+            return declared != self.text and with_images(declared, path) != self.text
+        except (OSError, TaskFileError):  # the file is gone, or one of its images
             return False
 
 
@@ -74,11 +78,11 @@ def read_task_file(path: Path) -> TaskFile:
             f"cannot read the domain {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}. "
             "`lakatos domain new FILE` writes an example."
         ) from None
-    file = TaskFile(file=str(path.resolve()), text=text)
-    if not file.is_python:
-        read_task(text, str(path))
+    if path.suffix == ".toml":
+        text = with_images(text, path)
     else:
         _refuse_loops(path)
+    file = TaskFile(file=str(path.resolve()), text=text)
     domain_in(file)
     return file
 

@@ -129,6 +129,8 @@ def _levels(name: str, config: CampaignConfig, domain: Domain) -> dict[str, str]
     question = next((item for item in config.page.questions if item.name == name), None)
     if question is None:
         return {}
+    if question.kind == "tick":
+        return {"0": "not ticked", "1": "ticked"}
     labels = question.labels(config.page.language, config.page.language)
     if question.kind == "scale":
         ends = (question.first, question.first + question.points - 1)

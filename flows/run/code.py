@@ -34,8 +34,8 @@ LISTS = (
 def science(domain: str = "", root: Path = ROOT) -> Fingerprint:
     """Digest of the source files that decide what a step of a run computes.
 
-    Comments do not count, nor do the domains, families and data sets of another task than the run's, unless its own
-    import them. Prompts do: they decide what a step computes, too.
+    Comments and empty lines do not count, nor do the domains, families and data sets of another task than the run's,
+    unless its own import them. Prompts do: they decide what a step computes, too.
 
     Args:
         domain: Of the run's study; of everything where it is empty.
@@ -43,7 +43,7 @@ def science(domain: str = "", root: Path = ROOT) -> Fingerprint:
     """
     texts = {str(path.relative_to(root)): path.read_bytes() for path in _files(root)}
     written = digest_of({name: digest_bytes(text) for name, text in texts.items()})
-    place = cache_home() / "lakatos" / "science" / f"{written}-{domain or 'all'}"
+    place = cache_home() / "lakatos" / "code" / f"{written}-{domain or 'all'}"
     with contextlib.suppress(OSError):
         if len(kept := place.read_text()) == len(written):
             return kept
@@ -115,7 +115,7 @@ def _imports(text: bytes, texts: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def without_comments(source: bytes) -> bytes:
-    """A source without its comments, and without lines and spaces that only they had; all else stays as it is."""
+    """A source without its comments and empty lines; what strings hold stays as it is."""
     try:
         lines = source.decode().splitlines(keepends=True)
         tokens = list(tokenize.generate_tokens(io.StringIO(source.decode()).readline))
@@ -126,4 +126,6 @@ def without_comments(source: bytes) -> bytes:
             row, column = token.start[0] - 1, token.start[1]
             kept = lines[row][:column].rstrip()
             lines[row] = f"{kept}\n" if kept else ""
+        elif token.type == tokenize.NL and not token.line.strip():  # none of those within a string
+            lines[token.start[0] - 1] = ""
     return "".join(lines).encode()

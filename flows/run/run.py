@@ -16,6 +16,7 @@ from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import FlowError, RunMissingError
 from lakatos.flows.run.cluster import laboratory_of
 from lakatos.flows.run.evidence import RunEvidence, terms_of
+from lakatos.flows.run.now import KeptProgress
 from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress
 from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignStarted, CodeAccepted
 from lakatos.flows.run.source import keep_answers, make_source
@@ -63,7 +64,7 @@ class Run:
         n_workers: int,
     ) -> None:
         self.folder, self.trace, self.config = folder, trace, config
-        self.source, self.progress = source, progress or SilentProgress()
+        self.source, self.progress = source, KeptProgress(folder, progress or SilentProgress())
         self.data, self.n_workers = data, n_workers
         self.domain: Domain = domain_of(config)
         self.laboratory = laboratory_of(self.domain, n_workers)

@@ -409,12 +409,18 @@ def _check_asked(
 
 
 def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -> None:
-    """Write down, in every language, the text that people of an experiment agree to."""
+    """Write down, in every language, the text that people of an experiment agree to, once.
+
+    People go on reading the texts with which the experiment was opened, also where a translation was changed since.
+    """
     if not isinstance(run.source, WebParticipants):
         return
-    source = run.source
-    experiment = source.experiment(design, key_of(run.trace, asked))
-    for language in sorted(source.texts):
+    experiment = run.source.opened(design, key_of(run.trace, asked))
+    for language in sorted(experiment.texts):
+        position = {"language": language}
+        if (before := run.trace.recorded("consent", [asked.digest], position)) is not None:
+            run.recall(before)
+            continue
         lines = consent_of(experiment, language)
         run.record(
             ConsentAsked(
@@ -425,7 +431,7 @@ def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -
             ),
             name="consent",
             inputs=[asked.digest],
-            position={"language": language},
+            position=position,
         )
 
 

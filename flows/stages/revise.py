@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import StudyError
 from lakatos.flows.roles.remember import advice_on
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.progress import CampaignProgress, duration
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study_sections import OWN
 from lakatos.flows.stages.judging.strategy import choose_strategy, preferring
@@ -104,7 +106,8 @@ async def revise(
         if "grammar" in settings.advocates:
             chosen = strategy.record if strategy else None
             looking = replace(brief, looks_back=remembers)
-            proposal = search(run.family, run.laboratory, looking, trials, context, chosen)
+            telling = SearchTold(run.progress, cycle, brief.n_candidates)
+            proposal = search(run.family, run.laboratory, looking, trials, context, chosen, telling)
         if proposal.unspent:
             tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
             run.progress.note(f"{tried}: {proposal.unspent}")
@@ -112,6 +115,8 @@ async def revise(
         if not past:
             few = some_trials(few, MOST_INDUCED_TRIALS, context.rng)
         reads = "induction" in settings.advocates
+        if reads:
+            run.progress.stage(cycle, "revise", "looking for rules in the answers")
         found = induced(run.domain, few, best, context, past=past) if reads else ()
         return _record(context, cycle, proposal, (*found, *written))
 
@@ -127,13 +132,41 @@ def search(
     trials: Sequence[Trials],
     context: StepContext,
     strategy: StrategyChosen | None = None,
+    told: Callable[[int, float], None] | None = None,
 ) -> SearchProposal:
     """The grammar advocate's search on the answers so far, under a strategy where one was chosen."""
     grammar, afresh = family.grammar, None
     if strategy is not None:
         afresh = strategy.exploration
         brief = preferring(brief, grammar, strategy.preferences, context.rng)
-    return search_compositions(laboratory, grammar, brief, trials, context.rng, afresh=afresh)
+    return search_compositions(
+        laboratory, grammar, brief, trials, context.rng, afresh=afresh, told=told
+    )
+
+
+@dataclass
+class SearchTold:
+    """Says how far a search is, how good its best theory is, and how long the rest takes at this pace."""
+
+    progress: CampaignProgress
+    cycle: int
+    n_candidates: int
+    clock: Callable[[], float] = time.monotonic
+    begun: float | None = None
+    _first: int = 0
+
+    def __call__(self, n_tried: int, best: float) -> None:
+        """Say it."""
+        now = self.clock()
+        said = f"{min(n_tried, self.n_candidates)} of {self.n_candidates} candidates tried"
+        if math.isfinite(best):
+            said += f", the best {best:.4f} nats per choice"
+        if self.begun is None:  # the first round has no pace yet
+            self.begun, self._first = now, n_tried
+        elif n_tried > self._first:
+            pace = (now - self.begun) / (n_tried - self._first)
+            said += f", about {duration(pace * max(self.n_candidates - n_tried, 0))} left"
+        self.progress.stage(self.cycle, "revise", said)
 
 
 def induced(

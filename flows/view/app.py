@@ -11,7 +11,7 @@ import hmac
 import logging
 import secrets
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -36,7 +36,18 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.report.reader import UNREADABLE
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.words import group_of, kind_words, meaning, summary
-from lakatos.flows.view import experiment_pages, judge_pages, page, theory_pages, trace_pages
+from lakatos.flows.view import (
+    compare_pages,
+    curve_pages,
+    experiment_pages,
+    home_page,
+    judge_pages,
+    page,
+    person_pages,
+    step_pages,
+    theory_pages,
+    trace_pages,
+)
 from lakatos.flows.view.check import NewestAudits, last_audit
 from lakatos.flows.view.outline import WantedEvents
 from lakatos.flows.view.watch import RunMoment, RunObservatory, RunWatch
@@ -108,6 +119,22 @@ def _leaderboard(look: RunMoment, request: Request) -> dict[str, Any]:
     return theory_pages.leaderboard(look, _number(request.query_params.get("cycle", "")))
 
 
+def _compare(look: RunMoment, request: Request) -> dict[str, Any] | None:
+    asked = request.query_params.get
+    return compare_pages.compare(look, asked("first", ""), asked("second", ""))
+
+
+def _curves(look: RunMoment, request: Request) -> dict[str, Any] | None:
+    asked = request.query_params
+    chosen = asked.getlist("theory")[: curve_pages.MOST_CURVES]
+    return curve_pages.curves(look, asked.get("by", ""), chosen, asked.get("groups", ""))
+
+
+def _people(look: RunMoment, request: Request) -> dict[str, Any] | None:
+    asked = request.query_params.get
+    return person_pages.people(look, asked("experiment", ""), asked("sort", ""))
+
+
 def _trace(look: RunMoment, request: Request) -> dict[str, Any]:
     asked = request.query_params.get
     wanted = WantedEvents(
@@ -132,6 +159,12 @@ PAGES: Final[tuple[tuple[str, str, str, PageMaker], ...]] = (
     ("diagnosis/{number}", "diagnosis", "diagnoses", _numbered(experiment_pages.diagnosis)),
     ("judges", "judges", "judges", _of(judge_pages.judges)),
     ("memory", "memory", "memory", _of(judge_pages.memory)),
+    ("steps", "steps", "steps", _of(step_pages.steps)),
+    ("compare", "compare", "compare", _compare),
+    ("curves", "curves", "curves", _curves),
+    ("people", "people", "people", _people),
+    ("person/{name_of}", "person", "people", _named(person_pages.person)),
+    ("part/parameters/{name_of}", "part_parameters", "curves", _named(curve_pages.parameters_part)),
     ("trace", "trace", "trace", _trace),
     ("record/{number}", "record", "trace", _numbered(trace_pages.record)),
     ("artifact/{name_of}", "artifact", "trace", _named(trace_pages.artifact)),
@@ -200,24 +233,25 @@ class _ObservatoryPages:
         }
         return self.shown(template, **context, **values)
 
-    def home(self) -> Response:
-        """All runs; of a single one its story."""
+    def home(self, asked: Mapping[str, str]) -> Response:
+        """All runs that are asked for; of a single one its story."""
         runs = self.observatory.all()
         if self.observatory.single and len(runs) == 1:
             return RedirectResponse(address(runs[0][0], ""), 303)
-        cards = []
-        for name, look in runs:
-            words = ("", "")
-            if isinstance(look, RunMoment):
-                words = (page.now(look), page.who(look))
-            cards.append((name, look, *words))
+        values = home_page.home(
+            runs,
+            text=asked.get("q", "")[:200],
+            state=asked.get("state", ""),
+            domain=asked.get("domain", ""),
+            order=asked.get("order", ""),
+        )
         return self.shown(
             "home",
-            cards=cards,
             version=_version_of(runs),
             place=self.observatory.place.resolve().name,
             here="home",
             label=lambda look, digest: look.label(digest),
+            **values,
         )
 
     def ref(self, name: str, digest: str) -> Response:
@@ -359,8 +393,8 @@ def _add_doors(app: FastAPI, pages: _ObservatoryPages) -> None:
     """The first page, and the one that asks for the token."""
 
     @app.get("/")
-    def home() -> Response:
-        return pages.home()
+    def home(request: Request) -> Response:
+        return pages.home(request.query_params)
 
     @app.get("/version")
     def home_version() -> JSONResponse:

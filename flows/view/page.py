@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from lakatos.flows.report.limits import limits
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.report.svg import both
 from lakatos.flows.report.words import STEPS
+from lakatos.flows.run.now import PassMoment, read_now
 from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.view.theory_pages import history, shortened_source
 from lakatos.flows.view.watch import RunMoment
@@ -23,6 +25,8 @@ from lakatos.flows.view.words import address
 from lakatos.traces.digest import Digest
 
 FIRST_PICTURES: Final = 6
+STILL_S: Final = 120.0
+"""What a pass said holds for so long after it, while it records what the stage brings forth."""
 
 
 # --- all pages ------------------------------------------------------------------------------------------------------
@@ -34,9 +38,13 @@ def sections(look: RunMoment) -> list[tuple[str, str, int | None]]:
     to = partial(address, name)
     return [
         (to("") , "Story", None),
+        (to("steps"), "Step by step", None),
         (to("theories"), "Theories", len(state.theories.checked)),
+        (to("compare"), "Two theories", None),
+        (to("curves"), "Curves", None),
         (to("leaderboard"), "Leaderboard", len(state.campaign.cycles) or None),
         (to("experiments"), "Experiments", len(state.experiments.designs)),
+        (to("people"), "People", None),
         (to("diagnoses"), "Diagnoses", len(state.theories.diagnoses)),
         (to("judges"), "Judges", len(state.judging.verdicts)),
         (to("memory"), "Memory", len(look.library().entries)),
@@ -54,12 +62,23 @@ def now(look: RunMoment) -> str:
         case "waiting":
             assert look.waiting is not None
             return f"waits for people: {look.waiting.n_completed} of {look.waiting.n_planned} have answered"
+    if look.progress == "running" and (said := said_now(look)) is not None:
+        return said.words
     row = look.outline.row(look.seq)
     doing = STEPS.get(row.name, row.name.replace("_", " ")) if row else "beginning"
     if look.progress == "stopped":
         return "stopped; `lakatos resume` carries it on"
     cycles = look.config.stop.cycles
     return f"cycle {min(len(look.state.campaign.cycles) + 1, cycles)} of at most {cycles}: {doing}"
+
+
+def said_now(look: RunMoment) -> PassMoment | None:
+    """What the pass that goes on said last; None where the journal tells of something newer, or none said anything."""
+    said = read_now(look.folder)
+    if said is None or not said.stage or not look.times[1]:
+        return said
+    written = datetime.fromisoformat(look.times[1]).timestamp()
+    return said if said.at >= written - STILL_S else None
 
 
 def who(look: RunReading) -> str:
@@ -162,6 +181,9 @@ def story(look: RunMoment) -> dict[str, Any]:
         "history": history(look),
         "n_tried": state.n_tried,
         "source": shortened_source(look),
+        "notes": said.notes
+        if look.progress == "running" and (said := read_now(look.folder))
+        else (),
         "standing": next(
             (
                 line

@@ -73,12 +73,19 @@ def test_people_who_answered_none_of_some_trials_are_left_out(trials: Trials) ->
     assert few.attributes["age"].tolist() == asked.tolist()
 
 
-def searched(trials: Trials, n_workers: int) -> SearchProposal:
+def searched(
+    trials: Trials, n_workers: int, told: list[tuple[int, float]] | None = None
+) -> SearchProposal:
     start = tuple(composition for _, composition in FAMILY.seeds.values())[:4]
     brief = AdvocateBrief((), published=start, n_candidates=8, n_successors=2, looks_back=False)
     with Laboratory(DOMAIN, n_workers) as laboratory:
         return search_compositions(
-            laboratory, FAMILY.grammar, brief, [trials], np.random.default_rng(2)
+            laboratory,
+            FAMILY.grammar,
+            brief,
+            [trials],
+            np.random.default_rng(2),
+            told=None if told is None else lambda *said: told.append(said),
         )
 
 
@@ -88,8 +95,12 @@ def test_what_was_found_on_some_trials_is_submitted_with_its_fit_to_all(
 ) -> None:
     """The same theories come out whatever the number of workers."""
     monkeypatch.setattr(composition_search, "MOST_TRIALS", (10, 20))
-    found = searched(trials, 1)
+    told: list[tuple[int, float]] = []
+    found = searched(trials, 1, told)
     assert found.submitted
+    assert [tried for tried, _ in told] == sorted({tried for tried, _ in told})
+    assert told[-1][0] == 8
+    assert [best for _, best in told] == sorted(best for _, best in told)
     with Laboratory(DOMAIN, 2) as laboratory:
         whole = laboratory.evaluate(
             FAMILY.grammar,

@@ -185,7 +185,7 @@ def test_keys_lead_through_the_pages_and_colours_stay_chosen(
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
         page.keyboard.press("]")
-        page.wait_for_url("**/theories")
+        page.wait_for_url("**/steps")
         page.keyboard.press("t")
         page.keyboard.press("t")
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"

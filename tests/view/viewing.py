@@ -12,6 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
+from lakatos.experiments.record import AnswersArrived
 from lakatos.flows.view.app import ViewAccess, create_app
 from lakatos.flows.view.watch import RunMoment, RunObservatory
 from lakatos.traces.journal import Journal
@@ -19,7 +20,11 @@ from lakatos.traces.step import JOURNAL_FILE
 
 TO = (
     "",
+    "steps",
     "theories",
+    "compare",
+    "curves",
+    "people",
     "leaderboard",
     "experiments",
     "diagnoses",
@@ -69,6 +74,11 @@ def all_pages(look: RunMoment, most: int = 4) -> list[str]:
         base + "part/epochs",
     ]
     found += [f"{base}theory/{digest}" for digest in list(look.checked)[:most]]
+    found += [f"{base}part/parameters/{digest}" for digest in list(look.state.theories.pool)[:1]]
+    arrived = look.records(AnswersArrived)
+    found += [f"{base}person/{item.record.person}" for item in arrived[:1]]
+    if not arrived and (collected := list(look.state.experiments.collected)[:1]):
+        found += [f"{base}person/{collected[0]}:0"]
     found += [f"{base}experiment/{name}" for name in list(look.state.experiments.designs)[:most]]
     found += [f"{base}diagnosis/{number}" for number in range(len(look.state.theories.diagnoses))][
         :most

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from taking_part import in_inbox, open_experiment
+from taking_part import asked, in_inbox, open_experiment
 from test_browser import answer, begin, browser  # noqa: F401 (a fixture)
 from test_store import begin as begin_session
 from test_store import finish
 
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.web.app import create_app
 from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
 from lakatos.experiments.participants.web.session import NotAskedError
+from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageSettings
+from lakatos.experiments.participants.web.texts import consent_digest
+from lakatos.experiments.participants.web.view import consent_of
 from lakatos.flows.operations.people_export import _cell
 from lakatos.traces.inbox import Inbox
 
@@ -168,3 +174,76 @@ def test_the_questions_are_answered_in_a_browser(browser: Any, serve: Any, tmp_p
     page.locator(".code").wait_for()
     (answers,) = in_inbox(tmp_path)
     assert answers.replies == {"care": 6, "tools": [1], "gender": None, "note": "<b>no</b>"}
+
+
+ADULT = PageQuestion(
+    name="adult", kind="tick", when="consent", text={"en": "I am an adult.", "de": "Ich bin volljährig."}
+)  # fmt: skip
+SHARE = PageQuestion(
+    name="share", kind="tick", when="consent", text="My answers may be shared.", optional=True
+)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"when": "after"}, {"kind": "text"}, {"answers": ("a", "b")}, {"least": 1}]
+)
+def test_boxes_stand_on_the_consent_page_and_hold_nothing_else(changes: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        PageQuestion.model_validate({**SHARE.model_dump(), **changes})
+
+
+def test_what_is_ticked_is_part_of_the_text_that_is_agreed_to(tmp_path: Path) -> None:
+    open_experiment(tmp_path, questions=(ADULT, SHARE))
+    page = asked(create_app(tmp_path))
+    page.get("/study/")
+    told = page.get("/study/api/texts").json()["consent"]
+    assert [item["name"] for item in told["ticks"]] == ["adult", "share"]
+    assert not set(told["paragraphs"]) & {item["text"] for item in told["ticks"]}
+    experiment = SessionStore(tmp_path).current()
+    assert experiment is not None
+    assert consent_of(experiment, "de")[-3:-1] == ["Ich bin volljährig.", "My answers may be shared."]  # fmt: skip
+    assert told["digest"] == consent_digest(consent_of(experiment, "en"))
+
+
+@pytest.mark.parametrize(
+    ("ticks", "kept"),
+    [
+        ({"adult": True, "share": True}, {"adult": 1, "share": 1}),
+        ({"adult": True}, {"adult": 1, "share": 0}),
+        ({"adult": False, "share": True}, None),
+        ({}, None),
+        ({"adult": True, "other": True}, None),
+    ],
+)
+def test_who_does_not_tick_what_is_needed_does_not_begin(
+    ticks: dict[str, bool], kept: dict[str, int] | None, tmp_path: Path
+) -> None:
+    open_experiment(tmp_path, questions=(ADULT, SHARE))
+    page = asked(create_app(tmp_path))
+    page.get("/study/")
+    digest = page.get("/study/api/texts").json()["consent"]["digest"]
+    answer = page.post("/study/api/consent", json={"consent": digest, "language": "en", "ticks": ticks})  # fmt: skip
+    assert answer.status_code == (409 if kept is None else 200)
+    with sqlite3.connect(tmp_path / "collection.sqlite") as sql:
+        found = {name: json.loads(value) for name, value in sql.execute("SELECT name, value FROM reply")}  # fmt: skip
+    assert found == (kept or {})
+    if kept is not None:  # it is said once; who opens the page again changes nothing
+        again = {"adult": True, "share": False}
+        page.post("/study/api/consent", json={"consent": digest, "language": "en", "ticks": again})
+        state = page.get("/study/api/state").json()
+        assert state["phase"] == "instructions"
+
+
+@pytest.mark.slow
+def test_boxes_are_ticked_in_a_browser(browser: Any, serve: Any, tmp_path: Path) -> None:  # noqa: F811
+    open_experiment(tmp_path, questions=(ADULT, SHARE), n_trials=1, checks=0)
+    page = browser.new_page()
+    page.goto(f"{serve()}/study/")
+    page.get_by_label("I have read this").check()
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("alert").get_by_text("Please tick").wait_for()
+    page.get_by_label("I am an adult.").check()
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("heading", name="What you will do").wait_for()
+    with sqlite3.connect(tmp_path / "collection.sqlite") as sql:
+        assert dict(sql.execute("SELECT name, value FROM reply")) == {"adult": "1", "share": "0"}

@@ -172,9 +172,8 @@ def _most_likely(
     log_spread = start.log_spread
 
     def log_joint(slopes: Array, log_spread: Array) -> Array:
-        return _log_joint(mean, square, design, slopes, log_spread) - 0.5 * (
-            precision * slopes**2
-        ).sum(axis=1)
+        prior = 0.5 * (precision * slopes**2).sum(axis=1)
+        return np.asarray(_log_joint(mean, square, design, slopes, log_spread) - prior)
 
     reached = log_joint(slopes, log_spread)
     for _ in range(N_STEPS):

@@ -6,17 +6,25 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from lakatos.experiments.task import Trials
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.fitting.fit import FITTING_DRAWS
-from lakatos.theories.grammar import Grammar
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate, SearchProposal
+from lakatos.theories.grammar import Composition, Grammar
+from lakatos.theories.grammar_search.advocate import (
+    AdvocateBrief,
+    Evaluate,
+    GrammarAdvocate,
+    SearchProposal,
+)
 from lakatos.theories.grammar_search.subset import some_people, some_trials
 from lakatos.theories.laboratory import FittedCompositions, Laboratory
+from lakatos.traces.digest import Digest
 
 MOST_TRIALS = (600, 1200)
 """Distinct trials, drawn by lot, on which a search looks for candidates, and on which it eliminates their parts; what
@@ -35,6 +43,7 @@ def search_compositions(
     rng: np.random.Generator,
     *,
     afresh: float | None = None,
+    told: Callable[[int, float], None] | None = None,
 ) -> SearchProposal:
     """The grammar advocate's search on some answers, elimination included.
 
@@ -45,6 +54,7 @@ def search_compositions(
         trials: All answers so far.
         rng: Source of the order in which candidates are considered.
         afresh: Share of the candidates that are composed at random; the advocate's own when None.
+        told: Hears, while candidates are found, how many were tried and the best one's nats per choice.
     """
     advocate = GrammarAdvocate(grammar)
     if afresh is not None:
@@ -52,7 +62,7 @@ def search_compositions(
     whole_people = laboratory.domain.sequential or brief.looks_back
     few, more = _steps_of_growth(trials, rng, whole_people=whole_people)
     fits = FittedCompositions(laboratory, grammar, few, FITTING_DRAWS)
-    found = advocate.revise(brief, fits.evaluate, rng, glance=fits.glance)
+    found = advocate.revise(brief, telling(fits.evaluate, told), rng, glance=fits.glance)
     first = found
     if more is not few:
         fits = FittedCompositions(laboratory, grammar, more, FITTING_DRAWS)
@@ -68,6 +78,26 @@ def search_compositions(
     tried = {item.composition.key for item in found.attempts}
     others = (item for item in first.attempts if item.composition.key not in tried)
     return replace(found, attempts=(*found.attempts, *others))
+
+
+def telling(evaluate: Evaluate, told: Callable[[int, float], None] | None) -> Evaluate:
+    """Evaluate candidates, and say after each round how many were tried and how good the best one is."""
+    if told is None:
+        return evaluate
+    tried, best = 0, -np.inf
+
+    def work(
+        items: Sequence[tuple[Composition, Digest | None]],
+    ) -> Sequence[EvaluatedComposition | TheoryError]:
+        nonlocal tried, best
+        found = evaluate(items)
+        tried += len(found)
+        means = [item.mean for item in found if isinstance(item, EvaluatedComposition)]
+        best = max([best, *means])
+        told(tried, best)
+        return found
+
+    return work
 
 
 def _steps_of_growth(

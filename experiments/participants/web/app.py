@@ -61,6 +61,7 @@ from lakatos.experiments.participants.web.messages import (
     StopRequest,
 )
 from lakatos.experiments.participants.web.overview import DeskSettings, overview
+from lakatos.experiments.participants.web.questions import replies_to
 from lakatos.experiments.participants.web.session import (
     ACTIVE,
     INVITATION,
@@ -388,6 +389,10 @@ def page_router(store: SessionStore, inbox: Inbox, *, preview: bool, secure: boo
             raise RefusedError(
                 409, "consent", "the text was changed in the meantime; read it again."
             )
+        try:
+            ticked = replies_to(experiment.settings.questions, "consent", body.ticks)
+        except ValueError as error:
+            raise RefusedError(409, "consent", f"{error}.") from None
         address = request.client.host if request.client else ""
         limited = session is None and not preview and experiment.settings.access == "open"
         if limited and not addresses.admit(address, experiment.settings.hourly_from_address):
@@ -401,6 +406,7 @@ def page_router(store: SessionStore, inbox: Inbox, *, preview: bool, secure: boo
                 preview=preview,
                 experiment=experiment.key,
                 visit=_visit(request, body.browser, experiment.settings.record),
+                ticked=ticked,
             )
         except NoPlaceError as error:
             return StateReply(**outside(language, error.reason))

@@ -56,6 +56,8 @@ class ConsentRequest(_RequestBody):
     invitation: Identifier | None = None
     """What the link of an invitation holds."""
     browser: BrowserFacts | None = None
+    ticks: Annotated[dict[Annotated[str, Field(max_length=40)], bool], Field(max_length=100)] = {}
+    """The study's own boxes, by name."""
 
 
 class ComprehensionRequest(_RequestBody):

@@ -1,4 +1,4 @@
-"""Questions about the person, on a page of their own before or after the task: age, a scale, a free text.
+"""Questions about the person, on a page of their own before or after the task, and ticks on the consent page.
 
 A study asks them by ``[[page.questions]]``. What somebody answers is kept with the person's other answers.
 """
@@ -31,8 +31,8 @@ TAKEN = frozenset(
     ]
 )
 """Columns of ``people.csv`` that every export has."""
-QuestionKind = Literal["choice", "choices", "scale", "number", "text"]
-QuestionBlock = Literal["before", "after"]
+QuestionKind = Literal["choice", "choices", "scale", "number", "text", "tick"]
+QuestionBlock = Literal["before", "after", "consent"]
 Reply: TypeAlias = int | float | str | tuple[int, ...] | None
 """Place of an answer from 0; a scale's point or a number; a text; places of several answers; None where left out."""
 
@@ -45,11 +45,12 @@ class PageQuestion(BaseModel):
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")
     """Of the column that holds the answers in what is exported."""
     kind: QuestionKind
-    """One of several answers; any number of them; a point of a scale; a number; a free text."""
+    """One of several answers; any number of them; a point of a scale; a number; a free text; a box to be ticked, on the
+    consent page."""
     text: str | dict[str, str]
     """What is asked; a text for every language, or one by language."""
     when: QuestionBlock = "after"
-    """Before the task or after it."""
+    """Before the task, after it, or on the consent page, where only boxes are."""
     answers: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
     """Of a choice; of a scale, what its two ends mean. For every language, or by language."""
     least: float | None = None
@@ -57,7 +58,7 @@ class PageQuestion(BaseModel):
     most: float | None = None
     """Largest number; of a scale 7 where nothing is said."""
     optional: bool = False
-    """Whether it may be left out."""
+    """Whether it may be left out; who does not tick a box that may not cannot begin."""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -67,7 +68,12 @@ class PageQuestion(BaseModel):
             raise ValueError(f"{self.name}: give at least two answers, as many in each language")
         if self.kind == "scale":
             self._check_scale(lengths)
-        if self.kind in ("number", "text") and lengths != {0}:
+        if (self.kind == "tick") != (self.when == "consent"):
+            raise ValueError(
+                f"{self.name}: boxes to be ticked stand on the consent page, and nothing else does; "
+                'give kind = "tick" and when = "consent" together'
+            )
+        if self.kind in ("number", "text", "tick") and lengths != {0}:
             raise ValueError(f"{self.name}: a {self.kind} has no answers to choose from")
         if self.kind not in ("number", "scale") and (self.least, self.most) != (None, None):
             raise ValueError(f"{self.name}: only numbers and scales have a least and a most")
@@ -121,6 +127,8 @@ class PageQuestion(BaseModel):
         """A reply in words, with the labels of answers in a language; empty where it was left out."""
         if value is None:
             return ""
+        if self.kind == "tick":
+            return "yes" if value else "no"
         labels = self.labels(language, language)
         if self.kind in ("choice", "choices"):
             places = value if isinstance(value, list | tuple) else [value]
@@ -133,6 +141,8 @@ class PageQuestion(BaseModel):
         Raises:
             ValueError: It is no answer to this question; the message says why.
         """
+        if self.kind == "tick":
+            return self._tick(value)
         if value is None or value == "":
             if self.optional:
                 return None
@@ -156,6 +166,13 @@ class PageQuestion(BaseModel):
             ends = [f"from {low:g}" if low is not None else "", f"to {high:g}" if high else ""]
             raise ValueError(f"{self.name} needs a number {' '.join(filter(None, ends))}".rstrip())
         return int(value) if self.kind == "scale" else value
+
+    def _tick(self, value: Any) -> int:
+        if value is not None and not isinstance(value, bool):
+            raise ValueError(f"{self.name} is ticked or not: true or false")
+        if not value and not self.optional:
+            raise ValueError(f"{self.name} must be ticked")
+        return int(bool(value))
 
     def _text(self, value: Any) -> str:
         if not isinstance(value, str) or len(value) > LONGEST_TEXT:

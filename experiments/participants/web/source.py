@@ -105,6 +105,15 @@ class WebParticipants:
             self.forbidden,
         )
 
+    def opened(self, design: Design, key: Digest) -> PageExperiment:
+        """The experiment as it was opened, with the texts of that time; made now where it is not in the collection."""
+        store = SessionStore(self.folder)
+        try:
+            found = store.find(design.name)
+        finally:
+            store.shut()
+        return found if found is not None and found.key == key else self.experiment(design, key)
+
     def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
         """Nothing: the page's server leaves answers in the inbox by itself."""
         return []

@@ -21,7 +21,7 @@ from lakatos.experiments.participants.answers import (
 )
 from lakatos.experiments.participants.source import rng_of
 from lakatos.experiments.participants.web.collection import WITHHELD, hashed
-from lakatos.experiments.participants.web.questions import QuestionBlock, replies_to
+from lakatos.experiments.participants.web.questions import QuestionBlock, Reply, replies_to
 from lakatos.experiments.participants.web.recruitment import RecruitmentStore
 from lakatos.experiments.participants.web.session import (
     ACTIVE,
@@ -85,6 +85,7 @@ class SessionStore(RecruitmentStore):
         preview: bool = False,
         experiment: Digest | None = None,
         visit: Mapping[str, int | str] | None = None,
+        ticked: Mapping[str, Reply] | None = None,
     ) -> PageSession:
         """Give a person a session, or find the one there is: a person is somebody with one token or one identifier.
 
@@ -98,6 +99,7 @@ class SessionStore(RecruitmentStore):
             preview: Whether nothing counts.
             experiment: Key of the one whose text was agreed to; nobody new is put into another one.
             visit: What is noted of device and hour.
+            ticked: Boxes of the study on the consent page, by name; only what a person said first counts.
 
         Raises:
             NoPlaceError: No experiment is open, all places are taken, this person took part already, or has no
@@ -117,6 +119,7 @@ class SessionStore(RecruitmentStore):
             if session is None:
                 found = self._place_for(comes, identifiers, experiment)
                 session = self._begin(comes, found, identifiers, consent, language, visit or {})
+                self._keep_replies(session.number, ticked or {})
             sql.execute(
                 "INSERT INTO access (token, session) VALUES (?, ?) ON CONFLICT (token) DO UPDATE SET session = ?",
                 (hashed(token), session.number, session.number),
@@ -252,8 +255,7 @@ class SessionStore(RecruitmentStore):
                 found = replies_to(now.experiment.settings.questions, block, values)
             except ValueError as error:
                 raise NotAskedError(f"{error}.") from None
-            rows = [(now.number, name, json.dumps(value)) for name, value in found.items()]
-            sql.executemany("INSERT INTO reply (session, name, value) VALUES (?, ?, ?)", rows)
+            self._keep_replies(now.number, found)
             time = self.clock()
             sql.execute("UPDATE session SET seen = ? WHERE number = ?", (time, now.number))
             if block == "before":  # the time of the first answer is counted from here
@@ -515,6 +517,10 @@ class SessionStore(RecruitmentStore):
         if experiment not in (None, found.key):
             raise OtherExperimentError(f"the next place is in the experiment {found.name}.")
         return found
+
+    def _keep_replies(self, session: int, replies: Mapping[str, Reply]) -> None:
+        rows = [(session, name, json.dumps(value)) for name, value in replies.items()]
+        self._connection.executemany("INSERT INTO reply (session, name, value) VALUES (?, ?, ?)", rows)  # fmt: skip
 
     def _begin(
         self,

@@ -180,18 +180,27 @@ def consent_lines(
     minutes: int,
     n_trials: int,
     recorded: Sequence[str] = (),
+    ticks: Sequence[str] = (),
     first: str = "",
 ) -> list[str]:
     """What people agree to, paragraph by paragraph, as they read it.
 
-    ``recorded`` names what else is noted; ``first`` says what is done, where a task has its own words for it.
+    Args:
+        texts: Of the page, in one language.
+        contact: Whom people can ask.
+        minutes: That it takes.
+        n_trials: Decisions.
+        recorded: Names of what else is noted.
+        ticks: Words beside the study's own boxes; they stand before the last line, the agreement itself.
+        first: What is done, where a task has its own words for it.
     """
     part = texts["consent"]
     paragraphs = [*([first] if first else part["paragraphs"][:1]), *part["paragraphs"][1:]]
     also = [later(texts, "recorded")[name] for name in recorded]
     whom = part["contact"] if contact else part["no_contact"]
     lines = [*paragraphs, *also, whom, part["agree"]]
-    return [filled(line, contact=contact, minutes=minutes, n_trials=n_trials) for line in lines]
+    told = [filled(line, contact=contact, minutes=minutes, n_trials=n_trials) for line in lines]
+    return [*told[:-1], *ticks, told[-1]]
 
 
 def consent_digest(lines: list[str]) -> Digest:

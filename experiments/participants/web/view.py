@@ -80,7 +80,13 @@ def consent_of(experiment: PageExperiment, language: str) -> list[str]:
         minutes=experiment.minutes,
         n_trials=experiment.design.n_presentations,
         recorded=experiment.settings.record,
+        ticks=[item["text"] for item in _ticks(experiment.settings, language)],
     )
+
+
+def _ticks(settings: PageSettings, language: str) -> list[dict[str, Any]]:
+    """Boxes of the study on the consent page."""
+    return [item.shown(language, settings.language) for item in settings.asked("consent")]
 
 
 def public_texts(
@@ -116,8 +122,10 @@ def public_texts(
     made["questions"] = [
         {"text": item["text"], "answers": item["answers"]} for item in part["questions"]
     ]
+    ticks = _ticks(settings, name)
     made["consent"] = texts["consent"] | {
-        "paragraphs": lines[:-1],
+        "paragraphs": lines[: -1 - len(ticks)],
+        "ticks": [{key: item[key] for key in ("name", "text", "optional")} for item in ticks],
         "agree": lines[-1],
         "digest": consent_digest(lines),
     }

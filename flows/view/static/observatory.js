@@ -1,5 +1,7 @@
 // Colours, keys, parts that come later, and looking again while a run goes on. Pages can be read without any of it.
 
+import { drawPlots } from "/static/plots.js";
+
 const SOON_MS = 1500;
 const LATER_MS = 10000;
 const CHOICES = ["", "light", "dark"];
@@ -18,10 +20,12 @@ function turnTheme() {
   else delete root.dataset.theme;
   try { localStorage.setItem("lakatos-colours", next); } catch { /* the choice holds for this page only */ }
   nameTheme();
+  dispatchEvent(new Event("colours"));
 }
 
 theme?.addEventListener("click", turnTheme);
 nameTheme();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("colours")));
 
 // --- keys -----------------------------------------------------------------------------------------------------------
 
@@ -52,6 +56,7 @@ async function fillLater(within = document) {
       const answer = await fetch(url);
       if (!answer.ok) throw new Error(String(answer.status));
       place.replaceChildren(...parsed(await answer.text()).body.childNodes);
+      drawPlots();
     } catch {
       place.dataset.failed = "";
     }
@@ -79,7 +84,7 @@ function renew(fresh) {
   const link = focused?.closest?.("[data-live]") ? focused.getAttribute("href") : null;
   for (const part of document.querySelectorAll("[data-live]")) {
     const other = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
-    if (other && other.innerHTML !== part.innerHTML) {
+    if (other && (other.innerHTML !== part.innerHTML || other.className !== part.className)) {
       for (const [place, old] of keptParts(part, other)) place.replaceWith(old);
       part.replaceChildren(...other.childNodes);
       part.className = other.className;
@@ -115,6 +120,11 @@ async function look() {
       if (!answer.ok) throw new Error(String(answer.status));
       const news = await answer.json();
       wait = news.progress === "concluded" ? LATER_MS : SOON_MS;
+      if (news.now) {
+        for (const place of document.querySelectorAll("[data-now]")) {
+          if (place.textContent.toLowerCase() !== news.now.toLowerCase()) place.textContent = news.now;
+        }
+      }
       if (news.version !== frame.dataset.version && !busy()) {
         const page = await fetch(location.href);
         const fresh = parsed(await page.text());
@@ -122,6 +132,7 @@ async function look() {
         if (page.ok && other) {
           renew(fresh);
           frame.dataset.version = other.dataset.version;
+          drawPlots();
           await fillLater();
         }
       }
@@ -138,6 +149,7 @@ async function look() {
 
 document.addEventListener("visibilitychange", () => { if (!document.hidden) failures = 0; });
 
+drawPlots();
 fillLater();
 if (frame) setTimeout(look, SOON_MS);
 

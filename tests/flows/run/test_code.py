@@ -61,6 +61,14 @@ def changed(packages: Path, name: str, text: str, domain: str = "risky") -> bool
             "theories/scoring/score.py",
             "e = 1  # another\n\n# two\n# lines\ntext = '''\n# no comment\n'''\n",
         ),
+        (
+            "theories/scoring/score.py",
+            FILES["theories/scoring/score.py"] + "\n\n# a remark at the end, behind empty lines\n",
+        ),
+        (
+            "theories/scoring/score.py",
+            FILES["theories/scoring/score.py"].replace("text =", "\n    \n\ntext ="),
+        ),
         ("experiments/participants/web/app.py", "page = 2\n"),
         ("experiments/domains/learning.py", "b = 2\n"),
         ("theories/families/learning_past.py", "d = 2\n"),
@@ -83,6 +91,11 @@ def test_what_a_run_does_not_use_does_not_strand_it(packages: Path, name: str, t
         (
             "theories/scoring/score.py",
             FILES["theories/scoring/score.py"].replace("# no", "# some"),
+            "risky",
+        ),
+        (
+            "theories/scoring/score.py",
+            FILES["theories/scoring/score.py"].replace("# no comment", "\n# no comment"),
             "risky",
         ),
         ("experiments/domains/risky.py", "a = 2\n", "risky"),

@@ -18,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lakatos.experiments.design import design_from_json
+from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import PersonAnswers, pseudonym
 from lakatos.experiments.participants.prolific.client import StudySeen
@@ -32,12 +33,13 @@ from lakatos.experiments.participants.web.session import (
 )
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import plan_of
-from lakatos.experiments.participants.web.texts import consent_digest
+from lakatos.experiments.participants.web.texts import consent_digest, texts_for_domain
 from lakatos.experiments.participants.web.view import consent_of
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import (
     AnswersArrived,
     CollectionClosed,
+    ConsentAsked,
     MoreAsked,
     PeopleRecruited,
     TrialsCollected,
@@ -967,3 +969,30 @@ def test_answers_kept_apart_are_listed_and_forgotten_with_the_identifiers(tmp_pa
     store = SessionStore(folder)
     assert (store.people(), store.wanted("1.1")) == (set(), 4)
     store.shut()
+
+
+@pytest.mark.slow
+def test_a_translation_that_changes_while_people_take_part_strands_no_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "page"
+    assert isinstance(run_study(small_study(**ON_THE_PAGE), folder, n_workers=1), AnswersAwaited)
+    take_part(folder, ["anna", "ben"])
+    _, trace = read_state(folder)
+    with trace:
+        before = [item.record for item in trace.records(ConsentAsked)]
+    texts = texts_for_domain(DOMAINS["multiattribute"])
+    changed = {
+        code: {**table, "consent": {**table["consent"], "agree": "Something else"}}
+        for code, table in texts.items()
+    }
+    monkeypatch.setattr(
+        "lakatos.experiments.participants.web.source.texts_for_domain", lambda *_: changed
+    )
+    assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
+    take_part(folder, ["carla", "dora"])
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
+    _, trace = read_state(folder)
+    with trace:
+        assert [item.record for item in trace.records(ConsentAsked)] == before
+    assert findings(folder)["people"] is False  # nobody withdrew

@@ -458,15 +458,19 @@
   function consentPage() {
     const words = texts.consent;
     const agreed = make("input", { type: "checkbox", id: "agree" });
+    const ticks = (words.ticks ?? []).map((item) => [item, make("input", { type: "checkbox", name: `tick-${item.name}` })]);
     const problem = make("p", { className: "problem", attributes: { role: "alert" } });
     const start = button(words.start, async () => {
-      if (!agreed.checked) {
+      const needed = [...ticks.filter(([item]) => !item.optional).map(([, box]) => box), agreed];
+      const open = needed.find((box) => !box.checked);
+      if (open) {
         problem.textContent = words.unticked;
-        agreed.focus();
+        open.focus();
         return;
       }
       start.disabled = true;
-      const body = { consent: words.digest, language: texts.language, ...sender(), ...aboutBrowser() };
+      const ticked = Object.fromEntries(ticks.map(([item, box]) => [item.name, box.checked]));
+      const body = { consent: words.digest, language: texts.language, ...sender(), ...aboutBrowser(), ticks: ticked };
       const { status, value } = await ask("api/consent", body);
       if (status === 200) {
         await read(texts.language); // what is read from here on may depend on who reads it
@@ -484,6 +488,8 @@
       show(words.heading, ...paragraphs([words.declined]), ...wayBack(value));
     }, "plain");
     show(words.heading, languages(), make("div", { className: "card" }, ...paragraphs(words.paragraphs)),
+      ...ticks.map(([item, box]) => make("label", { className: "tick" }, box,
+        make("span", { textContent: item.optional ? `${item.text} ${texts.questionnaire?.optional ?? ""}` : item.text }))),
       make("label", { className: "tick" }, agreed, make("span", { textContent: words.agree })), problem,
       make("div", { className: "row" }, start, decline));
   }

@@ -1,0 +1,80 @@
+"""What a pass does now is kept beside the run, and nothing depends on it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from lakatos.flows.run.now import MOST_NOTES, NOW_FILE, KeptProgress, read_now
+from lakatos.flows.run.progress import SilentProgress
+from lakatos.flows.stages.revise import SearchTold
+
+
+class Told(SilentProgress):
+    """Progress that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[object, ...]] = []
+
+    def stage(self, cycle: int, name: str, detail: str = "") -> None:
+        self.said.append((cycle, name, detail))
+
+    def further(self) -> str:
+        return "a later kind of progress"
+
+
+def test_the_newest_stage_and_the_last_notes_are_kept(tmp_path: Path) -> None:
+    clock = [1000.0]
+    told = Told()
+    kept = KeptProgress(tmp_path, told, lambda: clock[0])
+    kept.start("a study", 3)
+    assert not (tmp_path / NOW_FILE).exists()
+    kept.stage(2, "revise", "1 of 60")
+    for number in range(MOST_NOTES + 3):
+        kept.note(f"note\x1b {number}")
+    found = read_now(tmp_path)
+    assert found is not None
+    assert found.words == "cycle 2: revise: 1 of 60"
+    assert len(found.notes) == MOST_NOTES
+    assert found.notes[-1] == f"note\ufffd {MOST_NOTES + 2}"
+    assert found.at == 1000.0
+
+
+def test_counts_that_follow_at_once_are_shown_and_not_all_written(tmp_path: Path) -> None:
+    clock = [1000.0]
+    told = Told()
+    kept = KeptProgress(tmp_path, told, lambda: clock[0])
+    for number in range(3):
+        kept.stage(1, "revise", str(number))
+    assert len(told.said) == 3
+    found = read_now(tmp_path)
+    assert found is not None
+    assert found.detail == "0"
+    clock[0] += 1
+    kept.stage(1, "revise", "3")
+    again = read_now(tmp_path)
+    assert again is not None
+    assert again.detail == "3"
+
+
+def test_a_folder_that_takes_nothing_and_a_torn_file_stop_nobody(tmp_path: Path) -> None:
+    gone = KeptProgress(tmp_path / "file", Told())
+    (tmp_path / "file").write_text("no folder")
+    gone.stage(1, "score")
+    (tmp_path / NOW_FILE).write_text("{")
+    assert read_now(tmp_path) is None
+    assert KeptProgress(tmp_path, Told()).further() == "a later kind of progress"
+
+
+def test_a_search_says_how_far_it_is_how_good_and_how_long_it_takes() -> None:
+    clock, told = [0.0], Told()
+    said = SearchTold(told, 2, 40, lambda: clock[0])
+    said(4, -math.inf)
+    clock[0] = 6.0
+    said(10, -0.61234)
+    said(44, -0.6)
+    assert [detail for _, _, detail in told.said] == [
+        "4 of 40 candidates tried",
+        "10 of 40 candidates tried, the best -0.6123 nats per choice, about 30 s left",
+        "40 of 40 candidates tried, the best -0.6000 nats per choice, about 0 s left",
+    ]
