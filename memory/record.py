@@ -21,6 +21,8 @@ class LibraryTaken(Record):
     n_studies: int
     problem: str
     """Why it is empty although there was one; the campaign goes on without it."""
+    found_here: tuple[str, ...] = ()
+    """Studies whose winners were left out, since they were found on answers of this campaign, which are no test."""
 
 
 class LibraryLookedAt(Record):
