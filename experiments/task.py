@@ -444,12 +444,17 @@ def identities(domain: Domain, stimuli: Stimuli) -> tuple[bytes, ...]:
     return tuple(map(min, stimuli.keys, domain.swap_sides(stimuli).keys))
 
 
+def keeps_places(domain: Domain) -> bool:
+    """Whether options are always shown in one order, as numbers are."""
+    return bool(getattr(domain, "keeps_places", False))
+
+
 def with_random_sides(domain: Domain, stimuli: Stimuli, rng: np.random.Generator) -> Stimuli:
     """The same trials, each with its options exchanged or not by lot, so that a side tells nothing about an option.
 
-    Steps of a schedule stay as they are.
+    Steps of a schedule stay as they are, and so do options that have an order of their own.
     """
-    if domain.sequential:
+    if domain.sequential or keeps_places(domain):
         return stimuli
     turned, swap = domain.swap_sides(stimuli), rng.random(len(stimuli)) < 0.5
     return Stimuli(
