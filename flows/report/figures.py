@@ -146,7 +146,7 @@ class ReportFigures:
         def plot(figure: Figure) -> None:
             axes = _square(figure, scattered_option(reading))
             for first, what in (
-                (True, "predicted before the answers came"),
+                (True, f"predicted before the answers {reading.came}"),
                 (False, "answers were known"),
             ):
                 own = [item for item in sets if (item[2] is not None) == first]
