@@ -99,7 +99,8 @@ def adopt(
     """
     _check_answered(columns, domain)
     notes: list[str] = []
-    frame = _chosen_rows(table, columns, notes)
+    frame = _without_copies(_chosen_rows(table, columns, notes), columns, table.name, notes)
+    notes += _alike_names(frame, columns)
     if columns.wide:
         frame = _melted(frame, columns, table.name)
     if items is not None:
@@ -351,6 +352,50 @@ def _chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -
     if not kept.all():
         notes.append(f"{int((~kept).sum()):,} rows are left out by columns.where")
     return table.frame[kept]
+
+
+def _without_copies(
+    frame: pd.DataFrame, columns: AnswerColumns, name: str, notes: list[str]
+) -> pd.DataFrame:
+    """The rows that equal no earlier one in every cell.
+
+    Two answers of a person may be alike; but where a column says when or how fast each was given, a row with the same
+    is a copy. Where no column does, such rows stay and are told.
+    """
+    copies = frame.duplicated().to_numpy()
+    if columns.is_pooled or not copies.any():
+        return frame
+    rows = frame.index.to_numpy()[copies].tolist()
+    if not (columns.order or columns.response_time):
+        first = ", ".join(map(str, rows[:MOST_ROWS_NAMED]))
+        notes.append(
+            f"{len(rows):,} rows equal an earlier one in every cell (from row {first}); they count as answers, since "
+            "no column tells their time. Delete them from the file if they are copies."
+        )
+        return frame
+    if columns.bad_rows == "refuse":
+        raise TrialsError(
+            f"{name}: row {rows[0]} equals an earlier one in every cell ({len(rows):,} rows in all). Delete copies, "
+            'or have them left out: bad_rows = "leave_out_empty" in participants.columns.'
+        )
+    notes.append(_rows_in_words("it equals an earlier one in every cell, its time too", rows))
+    return frame[~copies]
+
+
+def _alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
+    """Where people may be one under several names, by rows; a run keeps these words, and no names."""
+    if columns.participant not in frame.columns:
+        return []
+    names = frame[columns.participant].drop_duplicates()
+    alike = names.str.strip().str.casefold().duplicated(keep=False).to_numpy()
+    rows = [int(row) for row in names.index[alike & (names != "").to_numpy()]]
+    if not rows:
+        return []
+    return [
+        f"{len(rows)} names of people differ from one another in case or spaces alone (first in rows "
+        f"{', '.join(map(str, rows[:MOST_ROWS_NAMED]))}); they count as different people. Make them equal in the file "
+        "if they are one."
+    ]
 
 
 def _melted(frame: pd.DataFrame, columns: AnswerColumns, name: str) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lakatos.experiments.adoption.layouts import layout_of
-from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.task import Domain
 
 NEEDED = ("participant", "response", "order", "experiment", "count", "share")
@@ -57,6 +57,8 @@ def study_text(
         domain_file: What declares the domain, relative to the study file; empty for one of the package.
     """
     value = columns.model_dump(exclude_defaults=True)
+    is_open = OPEN_QUESTION in _leaves(value)
+    enough = "too few leave answers unused" if is_open else "enough for all answers by the end"
     stimulus, feedback, code = (value.pop(key, {}) for key in ("stimulus", "feedback", "responses"))
     where = value.pop("where", {})
     lines = [
@@ -73,7 +75,7 @@ def study_text(
         "successors = 4                   # new theories that may enter the pool in a cycle",
         "",
         "[design]",
-        f"trials = {trials:<24}# distinct trials that an experiment asks for: enough for all answers by the end",
+        f"trials = {trials:<24}# distinct trials that an experiment asks for: " + enough,
         *([f"per_cycle = {per_cycle:<21}# experiments in a cycle"] if per_cycle > 1 else []),
         "random_share = 0.5",
         'refused = "cover"                # answers that are there cost nothing: use them all',

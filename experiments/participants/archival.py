@@ -129,12 +129,16 @@ class ArchivalParticipants:
         return offers
 
     @property
-    def n_unused(self) -> int:
-        """Answers to open trials that no experiment has asked for yet."""
+    def n_open(self) -> int:
+        """Answers that are not sealed."""
         return sum(
-            int(item.count[self._unused[name][item.participant, item.trial]].sum())
+            int(item.count[~self._is_sealed(name)[item.participant, item.trial]].sum())
             for name, item in self.trials.items()
         )
+
+    def _is_sealed(self, name: str) -> NDArray[np.bool_]:
+        """``(n_participants, n_trials)`` whether an answer is sealed."""
+        return np.asarray(self._sealed[name] | self._sealed_people[name][:, None])
 
     @property
     def n_answers(self) -> int:

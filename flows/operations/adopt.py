@@ -12,6 +12,7 @@ from typing import Any
 
 from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
+from lakatos.experiments.adoption.layouts import LAYOUTS
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION
 from lakatos.experiments.adoption.study_text import study_text
 from lakatos.experiments.adoption.tables import read_answers
@@ -82,7 +83,8 @@ def new_study(
     if not found.domain:
         raise StudyError(
             f"whose trials {data} holds cannot be told from its columns ({', '.join(table.columns[:12])}). "
-            f"Say --domain; there are: {', '.join(DOMAINS)}. `lakatos data describe {data}` says what it holds."
+            f"Say --domain: {', '.join(LAYOUTS)}, or the file of a task of your own (`lakatos domain new FILE.toml` "
+            f"writes an example). `lakatos data describe {data}` says what it holds."
         )
     task = chosen or DOMAINS[found.domain]
     open_questions = tuple(_open_questions(found, task))

@@ -161,6 +161,30 @@ def test_a_person_of_whom_no_row_is_left_is_told() -> None:
     assert "1 person has no row left" in found.notes
 
 
+def test_copies_of_rows_are_left_out_where_their_time_shows_that_they_are_copies() -> None:
+    rows = [(*row, str(400 + place)) for place, row in enumerate(ROWS)]
+    head = "who took x1 x2 t1 t2 rt"
+    made = table([*rows, rows[1]], head)
+    timed = AnswerColumns(**DATED, response_time="rt")
+    found = adopt(made, timed, DOMAINS["intertemporal"])
+    assert found.trials[0].digest == dated(ROWS).digest
+    assert found.notes[0].startswith("1 row is left out: it equals an earlier one in every cell")
+    found = adopt(made, AnswerColumns(**DATED), DOMAINS["intertemporal"])
+    assert len(found.trials[0].response) == 5
+    assert "1 rows equal an earlier one in every cell (from row 6); they count" in found.notes[0]
+    with pytest.raises(TrialsError, match="row 6 equals an earlier one"):
+        adopt(made, timed.model_copy(update={"bad_rows": "refuse"}), DOMAINS["intertemporal"])
+
+
+def test_people_who_may_be_one_are_told_by_their_rows_and_not_by_name() -> None:
+    rows = [*ROWS, ("Anna ", *ROWS[2][1:])]
+    found = adopt(table(rows), AnswerColumns(**DATED), DOMAINS["intertemporal"])
+    assert found.trials[0].n_people == 3
+    (told,) = [note for note in found.about_rows if "names of people differ" in note]
+    assert "first in rows 2, 6" in told
+    assert "nna" not in told
+
+
 def test_answers_of_one_experiment_are_numbered_as_those_of_all() -> None:
     rows = [(*row, "a" if row[0] == "bea" else "b") for row in ROWS]
     columns = AnswerColumns(**DATED, experiment="e")
