@@ -199,12 +199,15 @@ def _gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns
 
 
 def _rows_in_words(reason: str, rows: Sequence[Any]) -> str:
-    named = ", ".join(str(row) for row in sorted(rows)[:MOST_ROWS_NAMED])
-    more = ", ..." if len(rows) > MOST_ROWS_NAMED else ""
-    few = len(rows) == 1
+    """What is left out for a reason; several answers may stand in one row of the file."""
+    different = sorted(set(rows))
+    named = ", ".join(str(row) for row in different[:MOST_ROWS_NAMED])
+    more = ", ..." if len(different) > MOST_ROWS_NAMED else ""
+    what = "row" if len(different) == len(rows) else "answer"
+    are = "is" if len(rows) == 1 else "s are"
     return (
-        f"{len(rows):,} row{'' if few else 's'} {'is' if few else 'are'} left out: {reason} "
-        f"(row{'' if few else 's'} {named}{more})"
+        f"{len(rows):,} {what}{' ' if len(rows) == 1 else ''}{are} left out: {reason} "
+        f"(row{'s' * (len(different) > 1)} {named}{more})"
     )
 
 

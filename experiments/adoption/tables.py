@@ -344,15 +344,19 @@ def _read_folder(path: Path) -> AnswerTable:
             f"the folder {path} holds no table; there are none that end in .csv or .tsv."
         )
     parts, notes = [], [f"{len(chosen)} files of the folder, one below the other"]
+    said_by: dict[str, list[str]] = {}
     for file in chosen:
         table = read_answers(file)
         said = dict(KEY_VALUE.findall(file.stem))
         extra = {key: value for key, value in said.items() if key not in table.columns}
         parts.append(table.frame.assign(**extra, file=str(file.relative_to(path))))
-        notes.extend(f"{file.name}: {note}" for note in table.notes)
+        for note in table.notes:
+            said_by.setdefault(note, []).append(file.name)
     frame = pd.concat(parts, ignore_index=True).fillna("")
     frame.index = pd.RangeIndex(2, len(frame) + 2)
-    return _checked(AnswerTable(path.name, frame, tuple(dict.fromkeys(notes))))
+    for note, names in said_by.items():
+        notes.append(f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {note}")
+    return _checked(AnswerTable(path.name, frame, tuple(notes)))
 
 
 FOLDER_SUFFIXES: Sequence[str] = (".csv", ".tsv")
