@@ -87,7 +87,7 @@ def information_of_batch(
     n_people: int = 1000,
     repetitions: int = 1,
     log_weights: Sequence[Array] | None = None,
-    asked: Array | None = None,
+    asked: NDArray[np.integer[Any]] | None = None,
 ) -> DesignInformation:
     """Mutual information between theory and one participant's answers to all of the trials.
 
@@ -216,7 +216,7 @@ def check_rivals(
 def simulate_counts(
     probabilities: Array,
     n_people: int,
-    repetitions: int | Array,
+    repetitions: int | NDArray[np.integer[Any]],
     rng: np.random.Generator,
     weights: Array,
 ) -> Array:

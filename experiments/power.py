@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import ceil, sqrt
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,7 +150,7 @@ def recovery_power(
 
 def power_of_answers(
     probabilities: Sequence[Array],
-    asked: Array,
+    asked: NDArray[np.integer[Any]],
     rng: np.random.Generator,
     *,
     n_simulations: int = 100,
@@ -453,7 +454,7 @@ def _scores(
     probabilities: Sequence[Array],
     weights: Sequence[Array],
     true: int,
-    repetitions: int | Array,
+    repetitions: int | NDArray[np.integer[Any]],
     n_people: int,
     rng: np.random.Generator,
 ) -> Array:

@@ -181,7 +181,7 @@ def by_group(
                 compared[name] = compare_groups(form, known.trials, members, laboratory, n_draws)
             except TheoryError as error:
                 left_out(name, error, named=theories is not None)
-        found = ()
+        found: tuple[ParameterDifference, ...] = ()
         if compared:
             best = compared[best_overall(compared)]
             found = differences_between_groups(

@@ -119,8 +119,8 @@ def _by_unit(item: Trials, probabilities: Array) -> UnitScores:
     """Log probabilities of answers by person, or by trial where people cannot be told apart."""
     log_p = np.log(probabilities[np.arange(len(item.trial)), item.response])
     unit = item.trial if item.pooled else item.participant
-    n_choices = np.bincount(unit, weights=item.count)
-    totals = np.bincount(unit, weights=item.count * log_p)
+    n_choices = np.bincount(unit, weights=item.count).astype(np.float64)
+    totals = np.bincount(unit, weights=item.count * log_p).astype(np.float64)
     return UnitScores(totals[n_choices > 0], n_choices[n_choices > 0])
 
 
