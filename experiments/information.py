@@ -89,6 +89,7 @@ def information_of_batch(
     n_people: int = 1000,
     repetitions: int = 1,
     log_weights: Sequence[Array] | None = None,
+    asked: NDArray[np.integer[Any]] | None = None,
 ) -> DesignInformation:
     """Mutual information between theory and one participant's answers to all of the trials.
 
@@ -102,6 +103,8 @@ def information_of_batch(
         n_people: Simulated people per theory.
         repetitions: Presentations of each trial.
         log_weights: Per theory ``(n_draws,)`` normalised log weights of the draws; equal when None.
+        asked: ``(n_people, n_trials)`` answers of people to each trial, one of whom is drawn for each simulated person,
+            instead of ``repetitions`` by everybody.
 
     Raises:
         ShapeError: The arrays disagree on ``n_theories`` or ``n_trials``.
@@ -109,7 +112,7 @@ def information_of_batch(
     weights = check_rivals(probabilities, log_weights, log_prior=log_prior)
     prior = np.exp(log_prior)
     n_trials, n_options = probabilities[0].shape[1:]
-    if comb(repetitions + n_options - 1, repetitions) ** n_trials <= MOST_EXACT:
+    if asked is None and comb(repetitions + n_options - 1, repetitions) ** n_trials <= MOST_EXACT:
         answered = [
             _all_ways(outcome_probabilities(p, repetitions), w)
             for p, w in zip(probabilities, weights, strict=True)
@@ -120,7 +123,8 @@ def information_of_batch(
         )
     value, variance = 0.0, 0.0
     for t in np.flatnonzero(prior).tolist():
-        counts = simulate_counts(probabilities[t], n_people, repetitions, rng, weights[t])
+        each = repetitions if asked is None else asked[rng.integers(len(asked), size=n_people)]
+        counts = simulate_counts(probabilities[t], n_people, each, rng, weights[t])
         log_p = np.stack(
             [log_predictive_of(p, counts, w) for p, w in zip(probabilities, weights, strict=True)]
         )
@@ -212,16 +216,23 @@ def check_rivals(
 
 
 def simulate_counts(
-    probabilities: Array, n_people: int, repetitions: int, rng: np.random.Generator, weights: Array
+    probabilities: Array,
+    n_people: int,
+    repetitions: int | NDArray[np.integer[Any]],
+    rng: np.random.Generator,
+    weights: Array,
 ) -> Array:
-    """Answers of people drawn from a theory: ``(n_people, n_trials, n_options)``, ``repetitions`` per trial."""
+    """Answers of people drawn from a theory: ``(n_people, n_trials, n_options)``.
+
+    Each is asked every trial ``repetitions`` times, or each trial as often as ``(n_people, n_trials)`` says.
+    """
     return next(simulate_in_blocks(probabilities, n_people, repetitions, rng, weights, n_people))
 
 
 def simulate_in_blocks(
     probabilities: Array,
     n_people: int,
-    repetitions: int,
+    repetitions: int | NDArray[np.integer[Any]],
     rng: np.random.Generator,
     weights: Array,
     n_block: int,
@@ -229,10 +240,11 @@ def simulate_in_blocks(
     """`simulate_counts` of ``n_block`` people at a time; the answers are the same whatever the blocks."""
     who = rng.choice(len(weights), size=n_people, p=weights)
     shares = np.asarray(probabilities, dtype=np.float64)
+    asked = np.broadcast_to(np.asarray(repetitions), (n_people, shares.shape[1]))
     for start in range(0, n_people, n_block):
         own = shares[who[start : start + n_block]]
         chances = own / own.sum(axis=-1, keepdims=True)
-        yield rng.multinomial(repetitions, chances).astype(np.float64)
+        yield rng.multinomial(asked[start : start + n_block], chances).astype(np.float64)
 
 
 def log_predictive_of(

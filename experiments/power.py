@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import ceil, sqrt
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ MOST_SIMULATED = 2**28
 """Counts simulated for each true theory; where samples want more, fewer people are simulated and drawn again."""
 LEAST_PEOPLE = 512
 """Simulated people of each theory, however many trials they answer."""
+MOST_CELLS = 20_000_000
+"""Counts simulated for each true theory where it is known who answered which trial."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class PowerTable:
     n_units: int
     """Participants, or trials when pooled."""
     pooled: bool = False
+    n_answers: int = 0
+    """Answers of all units, where people answered different trials; 0 where each answers all of them."""
 
     @property
     def power(self) -> Array:
@@ -148,6 +153,48 @@ def recovery_power(
             (true, rival): scores[true] - scores[rival] for rival in _others(true, len(means))
         }
     return _table(differences, n.astype(np.float64), pooled=True)
+
+
+def power_of_answers(
+    probabilities: Sequence[Array],
+    asked: NDArray[np.integer[Any]],
+    rng: np.random.Generator,
+    *,
+    n_simulations: int = 100,
+) -> PowerTable:
+    """Power of people of whom it is known which trials they answered, and how often.
+
+    Args:
+        probabilities: Per rival ``(n_draws, n_trials, n_options)``.
+        asked: ``(n_people, n_trials)`` answers of each person to each trial.
+        rng: Source of what people of each rival answer.
+        n_simulations: Simulated samples per true theory.
+
+    Raises:
+        ShapeError: The arrays disagree.
+        DesignError: There are fewer than two rivals, or nobody answered.
+    """
+    n_people, n_trials = asked.shape
+    weights = _check(probabilities, None, 1, n_people, n_simulations)
+    if n_trials != probabilities[0].shape[1]:
+        raise ShapeError(
+            f"asked has {n_trials} trials and the probabilities {probabilities[0].shape[1]}."
+        )
+    # Each sample has all people. Of large tables fewer are simulated than there are, and drawn again.
+    n_cells = n_trials * probabilities[0].shape[2]
+    n_made = min(n_people * n_simulations, max(MOST_CELLS // n_cells, LEAST_PEOPLE))
+    which = np.arange(n_made) % n_people
+    samples = np.arange(n_people * n_simulations)
+    if n_made < len(samples):
+        samples = rng.integers(n_made, size=len(samples))
+    samples = samples.reshape(n_simulations, n_people)
+    sizes = asked.sum(axis=1)[which].astype(np.float64)
+    differences: dict[Pair, Array] = {}
+    for true in range(len(probabilities)):
+        scores = _scores(probabilities, weights, true, asked[which], n_made, rng)
+        for rival in _others(true, len(probabilities)):
+            differences[true, rival] = (scores[:, true] - scores[:, rival])[samples]
+    return _table(differences, sizes[samples], n_answers=int(asked.sum()))
 
 
 def power_of_people(
@@ -300,6 +347,8 @@ def judge_design(
     separable = tuple(pair for pair in pairs if table.separates(pair, required))
     closed = tuple(pair for pair in pairs if pair not in separable)
     sample = f"{table.n_units} {'trials' if table.pooled else 'participants'}"
+    if table.n_answers:
+        sample += f" with {table.n_answers:,} answers"
     ties = "; ".join(_why_not(table, pair, names, required) for pair in closed)
     if not separable:
         return DesignVerdict(
@@ -419,7 +468,7 @@ def _scores(
     probabilities: Sequence[Array],
     weights: Sequence[Array],
     true: int,
-    repetitions: int,
+    repetitions: int | NDArray[np.integer[Any]],
     n_people: int,
     rng: np.random.Generator,
 ) -> Array:
@@ -479,7 +528,10 @@ def _scores_of_all(
     )
 
 
-def _table(differences: dict[Pair, Array], sizes: Array, *, pooled: bool = False) -> PowerTable:
+def _table(
+    differences: dict[Pair, Array], sizes: Array, *, pooled: bool = False, n_answers: int = 0
+) -> PowerTable:
+    """Power from advantages ``(n_simulations, n_units)`` and the units' sizes, which may differ between samples."""
     n_theories = 1 + max(true for true, _ in differences)
     n_recovered = np.zeros((n_theories, n_theories), dtype=np.int64)
     effect = np.full((n_theories, n_theories), np.nan)
@@ -488,13 +540,21 @@ def _table(differences: dict[Pair, Array], sizes: Array, *, pooled: bool = False
         spread = values.std()
         effect[pair] = values.mean() / spread if spread > 0 else 0.0
     return PowerTable(
-        n_recovered, effect, n_simulations=len(values), n_units=len(sizes), pooled=pooled
+        n_recovered,
+        effect,
+        n_simulations=len(values),
+        n_units=sizes.shape[-1],
+        pooled=pooled,
+        n_answers=n_answers,
     )
 
 
 def _recovered(differences: Array, sizes: Array) -> NDArray[np.bool_]:
-    """Whether each sample, ``(n_simulations, n_units)``, names the true theory: a ratio of sums and its error."""
-    n_units, size = len(sizes), sizes.sum()
+    """Whether each sample, ``(n_simulations, n_units)``, names the true theory: a ratio of sums and its error.
+
+    The units' sizes are ``(n_units,)``, or likewise of each sample.
+    """
+    n_units, size = sizes.shape[-1], sizes.sum(axis=-1)
     value = differences.sum(axis=1) / size
     if n_units < 2:
         return np.zeros(len(differences), dtype=bool)

@@ -108,13 +108,26 @@ def check_preregistered(preregistration: Preregistration | None, design: Design)
         )
 
 
-def summarise_design(design: Design) -> str:
-    """The design in a sentence."""
+def summarise_design(design: Design, n_answers: int = 0) -> str:
+    """The design in a sentence.
+
+    Args:
+        design: What is asked.
+        n_answers: Answers to its trials that are there already, of an archive or a file, where they are counted.
+    """
     n_random = len(design.random_coverage)
-    where = f"published answers from {design.archive!r}" if design.archive else "new people"
+    trials = f"{len(design.stimuli)} distinct trials ({n_random} of them random)"
+    if n_answers:
+        return (
+            f"{trials}, to which {design.n_participants} people gave {n_answers:,} answers that are there already "
+            f"({design.archive})."
+        )
+    where = (
+        f"answers that are there already, of {design.archive}" if design.archive else "new people"
+    )
     return (
-        f"{len(design.stimuli)} distinct trials ({n_random} of them random), each shown {design.repetitions} "
-        f"time{'' if design.repetitions == 1 else 's'} to each of {design.n_participants} participants ({where})."
+        f"{trials}, each shown {design.repetitions} time{'' if design.repetitions == 1 else 's'} to each of "
+        f"{design.n_participants} participants ({where})."
     )
 
 

@@ -95,6 +95,8 @@ class DesignChosen(Record):
     """The stopping rule in words, with its error rates by simulation; empty for a fixed sample."""
     weighed: tuple[ProposalWeighed, ...] = ()
     """What language models proposed, each beside what the search finds without it."""
+    n_answers: int = 0
+    """Answers that there are to its trials, where an archive or a file holds them; 0 where people are asked anew."""
     groups: str = ""
     """Where groups of people are to be compared, or effects of what is known of them to be learned: by simulation, how
     often that would show a difference, in words."""

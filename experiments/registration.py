@@ -23,6 +23,7 @@ Array = NDArray[Any]
 HOW = {
     "simulated": "Simulated people who follow a hidden rule: a rehearsal, no data of people.",
     "archival": "Published answers of people, released to the laboratory only as this plan asks for them.",
+    "own file": "Answers that were already collected, in a file; opened to the theories only as this plan asks.",
     "web": "Adults who take part on the laboratory's own page, sent there by a link or a recruitment service.",
     "file": "People whose answers are collected elsewhere, with the trials of this plan, and brought in as a file.",
     "language_model": "A language model answers in place of people, a session for each participant: no data of people.",
@@ -30,7 +31,11 @@ HOW = {
 EXISTING = {
     "archival": "Registration prior to analysis of the data: the answers were published before; neither the theories "
     "nor their populations have been fitted to those that this plan asks for.",
+    "own file": "Registration prior to analysis of the data by the theories: the answers were already collected when "
+    "this was frozen, and whoever had them may have looked at them. Neither the theories nor their populations have "
+    "been fitted to those that this plan asks for.",
 }
+"""By the source of the participants; a file of the study's own is ``own file``."""
 NO_DATA = "Registration prior to creation of data: nobody has been asked."
 ASKED = (
     "This text was written out after people were asked, so that data may exist. What it says was frozen before they "
@@ -51,6 +56,7 @@ def registration(
     asked: bool = False,
     said: Mapping[str, str] | None = None,
     manner: Sequence[str] = (),
+    n_answers: int = 0,
 ) -> dict[str, Any]:
     """Everything that was frozen, under the headings of two registries, and what each theory predicts for each trial.
 
@@ -64,10 +70,11 @@ def registration(
         record: Digest of the plan's record, by which the trace finds it.
         study: Name of the study.
         question: That the study asks.
-        source: Of the participants, as in a study file.
+        source: Of the participants, as in a study file; ``own file`` where they are archival and stand in one.
         asked: Whether people have been asked by now, so that the text may not say that there are no data.
         said: What each theory says, by digest.
         manner: How trials are given, in sentences: practice, breaks, time limits, conditions.
+        n_answers: Answers that are there, of an archive or a file.
     """
     names, n_options = dict(plan.rivals), domain.n_options(design.stimuli)
     labels = _predicted_options(domain, n_options)
@@ -81,12 +88,14 @@ def registration(
         source=source,
         asked=asked,
         manner=manner,
+        n_answers=n_answers,
     )
     return {
         "format": "lakatos-registration",
         "version": 1,
         "record": record,
         "experiment": plan.experiment,
+        "data_exist": source in EXISTING,
         "osf_prereg": _osf_prereg(parts, plan, f"{study}: experiment {plan.experiment}", question),
         "as_predicted": _as_predicted(parts, plan, question),
         "predicted_options": labels,
@@ -174,6 +183,7 @@ def _plan_words(
     source: str,
     asked: bool,
     manner: Sequence[str],
+    n_answers: int,
 ) -> PlanWords:
     """What the plan says, sentence by sentence; arguments as of `registration`."""
     task = timed_task(domain)
@@ -181,6 +191,13 @@ def _plan_words(
     options = ", ".join(domain.options)
     in_order = "The steps of a schedule come in their order."
     at_random = "The order of trials is random, another one for each person; sides of options were drawn by lot."
+    if exist := source in EXISTING:
+        at_random = "Order and sides are those in which people answered."
+    sample = f"{plan.n_participants} participants, {design.n_presentations} responses of each."
+    if n_answers:
+        n_trials = len(design.stimuli)
+        sample = f"{plan.n_participants} people, {n_answers:,} answers to {n_trials} trials, all that are there."
+    when = "these answers were opened to the theories" if exist else "anybody was asked"
     return PlanWords(
         hypotheses=hypotheses,
         manipulated=f"Which trial is shown, within people: {plan.design_summary}",
@@ -190,14 +207,14 @@ def _plan_words(
             else _timed_measure(task)
         ),
         order=in_order if domain.sequential else at_random,
-        sample=f"{plan.n_participants} participants, {design.n_presentations} responses of each.",
+        sample=sample,
         rationale=_powers(plan),
         existing=EXISTING.get(source, ASKED if asked else NO_DATA),
         collection=HOW.get(source, source),
         manner=manner,
         exclusions=" ".join(plan.exclusion_rules or ["None: every answer counts."]),
         frozen=(
-            f"Frozen by digest in a hash-chained journal before anybody was asked: record {record}, design "
+            f"Frozen by digest in a hash-chained journal before {when}: record {record}, design "
             f"{plan.design}, predictions and populations of {plan.n_draws} draws per theory {plan.predictions}."
         ),
     )
@@ -297,8 +314,11 @@ def _shares(
 
 def to_markdown(value: Mapping[str, Any]) -> str:
     """A `registration` as a page: the fields of both registries, then every prediction."""
+    title = (
+        "Plan for answers that were already collected" if value["data_exist"] else "Preregistration"
+    )
     lines = [
-        f"# Preregistration: experiment {value['experiment']}",
+        f"# {title}: experiment {value['experiment']}",
         "",
         f"Record `{value['record']}`.",
         "",

@@ -446,6 +446,22 @@ class StimulusOffer:
     """Presentations of each trial that the archive holds per person, about; 0 means as many as wanted."""
     pooled: bool = False
     """Whether only counts will come back."""
+    asked: Array | None = field(default=None, compare=False, repr=False)
+    """``(n_people, n_trials)`` answers that an archive holds of each person to each trial, in one row where they are
+    pooled; None where new people can be asked anything."""
+
+    def of_rows(self, rows: Array) -> StimulusOffer:
+        """The same offer with some of its stimuli."""
+        asked = None if self.asked is None else self.asked[:, rows]
+        return replace(self, stimuli=self.stimuli.take(rows), asked=asked)
+
+    def answers_to(self, stimuli: Stimuli) -> Array | None:
+        """``(n_people, n_trials)`` answers that there are to some of the stimuli, of those people who gave any."""
+        if self.asked is None:
+            return None
+        row_of = {key: row for row, key in enumerate(self.stimuli.keys)}
+        asked = self.asked[:, [row_of[key] for key in stimuli.keys]]
+        return np.asarray(asked[asked.any(axis=1)])
 
 
 def identities(domain: Domain, stimuli: Stimuli) -> tuple[bytes, ...]:
@@ -453,12 +469,17 @@ def identities(domain: Domain, stimuli: Stimuli) -> tuple[bytes, ...]:
     return tuple(map(min, stimuli.keys, domain.swap_sides(stimuli).keys))
 
 
+def keeps_places(domain: Domain) -> bool:
+    """Whether options are always shown in one order, as numbers are."""
+    return bool(getattr(domain, "keeps_places", False))
+
+
 def with_random_sides(domain: Domain, stimuli: Stimuli, rng: np.random.Generator) -> Stimuli:
     """The same trials, each with its options exchanged or not by lot, so that a side tells nothing about an option.
 
-    Steps of a schedule stay as they are.
+    Steps of a schedule stay as they are, and so do options that have an order of their own.
     """
-    if domain.sequential:
+    if domain.sequential or keeps_places(domain):
         return stimuli
     turned, swap = domain.swap_sides(stimuli), rng.random(len(stimuli)) < 0.5
     return Stimuli(

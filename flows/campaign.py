@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.task import identities
 from lakatos.flows.cycle import run_cycle
 from lakatos.flows.roles.ask import check_models
@@ -49,6 +50,7 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     settings = run.config
     run.progress.start(settings.question, settings.stop.cycles)
     begin(run)
+    _say_of_file(run)
     run.sign()  # before anything costs money, so that a key that cannot be made is missed now
     await check_models(run)
     await check_participant(run)
@@ -81,6 +83,17 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     run.sign()
     run.progress.finish(concluded.record.text)
     return concluded
+
+
+def _say_of_file(run: Run) -> None:
+    """Tell the progress display which answers are there, and what was left out of their file."""
+    if not isinstance(run.source, ArchivalParticipants):
+        return
+    for line in run.config.participants.told:
+        run.progress.note(f"the file: {line}")
+    n_all, n_open = run.source.n_answers, run.source.n_open
+    sealed = f", {n_all - n_open:,} of them sealed until the verdict" if n_open < n_all else ""
+    run.progress.note(f"{n_all:,} answers are there{sealed}")
 
 
 @task(name="fold")

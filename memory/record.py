@@ -21,6 +21,8 @@ class LibraryTaken(Record):
     n_studies: int
     problem: str = ""
     """In records of earlier versions only: why the library could not be read."""
+    found_here: tuple[str, ...] = ()
+    """Studies whose winners were left out, since they were found on answers of this campaign, which are no test."""
 
 
 class LibraryLookedAt(Record):

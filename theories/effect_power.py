@@ -32,9 +32,8 @@ from lakatos.theories.fitting.effects import (
     learn_regression,
 )
 from lakatos.theories.fitting.normals import log_density
-from lakatos.theories.group_power import as_normal
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.prior import Prior, draw_population
+from lakatos.theories.prior import Prior, as_normal, draw_population
 from lakatos.theories.scoring.score import ScoreEstimate, advantage
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory

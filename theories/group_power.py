@@ -26,7 +26,7 @@ from lakatos.theories.fitting.fit import folds_of_people
 from lakatos.theories.fitting.on_draws import DrawnPeople
 from lakatos.theories.groups import FEWEST
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.prior import Prior, draw_population
+from lakatos.theories.prior import Prior, as_normal, draw_population
 from lakatos.theories.scoring.score import ScoreEstimate, advantage
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory
@@ -114,14 +114,6 @@ def shifted(prior: Prior, n_sds: float) -> Prior:
         below = float(moved.latent(moved.quantile(_GRID)).mean()) < wanted
         left, right = (middle, right) if below else (left, middle)
     return before.narrowed((left + right) / 2, before.spread)
-
-
-def as_normal(prior: Prior) -> Prior:
-    """A population as a normal within its limits; an even one as that with its mean and variance before truncation."""
-    if not np.isnan(prior.center):
-        return prior
-    low, high = prior.latent(np.array([prior.low, prior.high]))
-    return prior.narrowed(float(low + high) / 2, float(high - low) / np.sqrt(12))
 
 
 def power_by_parameter(

@@ -21,6 +21,7 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.fitting.fit import score_left_out
+from lakatos.theories.group_difference import ParameterDifference, p_in_words
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.scoring.score import (
@@ -55,6 +56,11 @@ class GroupedTheory:
     """By group, its people predicted with what others of the group taught."""
     shared_scores: Mapping[str, UnitScores]
     """By group, its people predicted with what others of all groups taught."""
+
+    @property
+    def populations(self) -> Mapping[str, Mapping[str, Prior]]:
+        """Learned from everybody, under the empty name, and from each group."""
+        return {"": self.shared, **self.own}
 
     def score(self, group: str) -> ScoreEstimate:
         """Nats per choice of a group's people, by others of the group."""
@@ -204,43 +210,69 @@ def best_in(theories: Mapping[str, GroupedTheory], group: str) -> str:
     return max(theories, key=lambda name: theories[name].score(group).value)
 
 
-def said_of_groups(by: str, theories: Mapping[str, GroupedTheory]) -> str:
+def best_overall(theories: Mapping[str, GroupedTheory]) -> str:
+    """The theory that predicts the people of all groups best, each group alike, by name."""
+    return max(
+        theories,
+        key=lambda name: float(
+            np.mean([theories[name].score(group).value for group in theories[name].scores])
+        ),
+    )
+
+
+def said_of_groups(
+    by: str,
+    theories: Mapping[str, GroupedTheory],
+    differences: Sequence[ParameterDifference] = (),
+) -> str:
     """Whether numbers differ between groups, and whether forms do, in words.
 
     Args:
         by: What divides people.
         theories: By name.
+        differences: Between groups by the theory that is best overall, the clearest first.
     """
-    groups = list(next(iter(theories.values())).scores)
-    means = {
-        name: float(np.mean([item.score(group).value for group in groups]))
-        for name, item in theories.items()
-    }
-    name = max(means, key=lambda key: means[key])
+    name = best_overall(theories)
+    said = [f"{name}: {_of_parameters(differences)}"] if differences else []
     gain = theories[name].gain()
-    said = [f"{name}: {_of_numbers(gain)} ({_in_words(gain)})."]
-    for group in groups:
+    said.append(f"{'' if differences else f'{name}: '}{_of_numbers(gain)} ({_in_words(gain)}).")
+    for group in theories[name].scores:
         best = best_in(theories, group)
         ahead = paired_difference([theories[best].scores[group]], [theories[name].scores[group]])
         if best != name and ahead.interval[0] > 0:
             said.append(
                 f"Where {by} is {group}, {best} is another form that predicts better ({_in_words(ahead)})."
             )
-    if len(said) == 1 and len(theories) > 1:
+    if len(said) == 1 + bool(differences) and len(theories) > 1:
         said.append(f"In no group is another of {len(theories)} theories clearly better.")
     return " ".join(said)
 
 
+def _of_parameters(differences: Sequence[ParameterDifference]) -> str:
+    """In which parameters groups differ, in words."""
+    differ = [item for item in differences if item.differs]
+    rest = [item for item in differences if not item.differs]
+    if not differ:
+        return f"no difference between the groups is shown; nearest is {rest[0].to_text()}."
+    named = " and ".join(item.parameter for item in differ)
+    said = [f"the groups differ in {named}: {'; '.join(item.to_text() for item in differ)}."]
+    if rest:
+        names = ", ".join(item.parameter for item in rest)
+        said.append(f"No difference is shown in {names} (from {p_in_words(rest[0].p)}).")
+    return " ".join(said)
+
+
 def _of_numbers(gain: ScoreEstimate) -> str:
-    """Whether groups differ in their numbers, in words."""
+    """Whether numbers of each group's own predict better, in words."""
     low, high = gain.interval
     if low > 0:
-        return (
-            "the groups differ in their numbers; with numbers of its own each is predicted better"
-        )
+        return "With numbers of its own each group is predicted better than by one population"
     if high < 0:
-        return "one population predicts everybody better than numbers of each group's own"
-    return "whether the groups differ in their numbers is not decided"
+        return "One population predicts everybody better than numbers of each group's own"
+    return (
+        "Whether numbers of its own predict a group's people better is not decided, since a person's own answers "
+        "soon tell more than the group"
+    )
 
 
 def _in_words(estimate: ScoreEstimate) -> str:

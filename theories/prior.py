@@ -209,3 +209,11 @@ def draw_population(
         name: prior.quantile(uniform[:, column])
         for column, (name, prior) in enumerate(priors.items())
     }
+
+
+def as_normal(prior: Prior) -> Prior:
+    """A population as a normal within its limits; an even one as that with its mean and variance before truncation."""
+    if not np.isnan(prior.center):
+        return prior
+    low, high = prior.latent(np.array([prior.low, prior.high]))
+    return prior.narrowed(float(low + high) / 2, float(high - low) / np.sqrt(12))

@@ -178,6 +178,20 @@ class GroupedScores(Record):
     groups: tuple[GroupScore, ...]
 
 
+class GroupDifference(Record):
+    """How groups of people differ in one parameter of the leading theory."""
+
+    kind: Literal["group_difference"] = "group_difference"
+    version: Literal[1] = 1
+    parameter: str
+    unit: str
+    medians: dict[str, tuple[float, float, float]]
+    """By group: the median person, and the ends of its 95% interval."""
+    p: float
+    """Probability of so large a difference of any parameter where groups do not differ, by exchanged labels."""
+    differs: bool
+
+
 class GroupsCompared(Record):
     """Whether the leading theories hold for several groups of people, with the same numbers or with their own."""
 
@@ -189,6 +203,8 @@ class GroupsCompared(Record):
     """By group."""
     theories: tuple[GroupedScores, ...]
     text: str
+    differences: tuple[GroupDifference, ...] = ()
+    """By the theory that is best overall, the clearest first."""
 
 
 class ParameterEffect(Record):

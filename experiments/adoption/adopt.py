@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS, layout_of
+from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS, StimulusLayout, layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.domains.learning import steps
@@ -26,6 +26,27 @@ ALL = "answers"
 """Name of the only experiment where no column tells experiments apart."""
 SETTINGS = {"delay_unit", "options"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
+MOST_BAD_SHARE = 0.5
+"""Share of rows with a wrong cell beyond which it is the mapping that is wrong."""
+MOST_ROWS_NAMED = 5
+MOST_BAD_TRIALS = 200
+"""Different trials that no domain has, beyond which it is the mapping that is wrong."""
+
+
+class RowsWrongError(TrialsError):
+    """Some rows of a table cannot be read, the others may; says which, and why."""
+
+    def __init__(self, words: str, places: NDArray[Any], reason: str, *, empty: bool) -> None:
+        """Complain about rows.
+
+        Args:
+            words: For people, where this ends the reading.
+            places: Of the rows in the table of `adopt`.
+            reason: What is wrong with them, in a few words.
+            empty: Whether nothing stands in their cells, rather than something wrong.
+        """
+        super().__init__(words)
+        self.places, self.reason, self.empty = places, reason, empty
 
 
 @dataclass(frozen=True)
@@ -36,6 +57,10 @@ class AdoptedAnswers:
     notes: tuple[str, ...]
     people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     """For each experiment what is known of its people, by column, in their order; as the cells say it."""
+    about_rows: tuple[str, ...] = ()
+    """Those of the notes that tell of rows and answers, not of files; they name nobody."""
+    n_left_out: int = 0
+    """Rows that could not be read, and that the study lets be left out."""
 
 
 def adopt_file(path: Path, columns: AnswerColumns, domain: Domain) -> AdoptedAnswers:
@@ -73,25 +98,117 @@ def adopt(
         TrialsError: A column is missing, or a row cannot be read; the message names it and what to do.
     """
     _check_answered(columns, domain)
-    notes = list(table.notes)
-    frame = _chosen_rows(table, columns, notes)
+    notes: list[str] = []
+    frame = _without_copies(_chosen_rows(table, columns, notes), columns, table.name, notes)
+    notes += _alike_names(frame, columns)
     if columns.wide:
         frame = _melted(frame, columns, table.name)
     if items is not None:
         frame = _with_items(frame, items, columns, table.name)
-    cells = RowCells(frame, table.name)
-    frame = _answered(cells, columns, notes)
-    cells = RowCells(frame, table.name)
-    groups = cells.text(columns.experiment) if columns.experiment else np.full(len(frame), ALL)
+    # Rows are known by their places from here on, since several questions may stand in one row of the file.
+    numbers = frame.index.to_numpy()
+    frame = frame.set_axis(pd.RangeIndex(len(frame)))
+    left_out, whole = LeftOutRows(columns, numbers), frame
+    while True:
+        try:
+            told: list[str] = []
+            cells = RowCells(frame, table.name, numbers)
+            found, people = _experiments(cells, columns, domain, told)
+            break
+        except RowsWrongError as error:
+            frame = left_out.without(frame, error)
+    notes += [*left_out.to_text(), *_gone_people(whole, frame, columns), *told]
+    return AdoptedAnswers(found, (*table.notes, *notes), people, tuple(notes), left_out.n_rows)
+
+
+def _experiments(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
+) -> tuple[tuple[Trials, ...], tuple[Mapping[str, tuple[str, ...]], ...]]:
+    """Experiments, and what is known of their people; all rows must be right.
+
+    Raises:
+        RowsWrongError: Some rows are not.
+    """
+    _check_response(cells, columns)
+    columns = _with_code(cells, columns, domain, notes)
+    frame, name_of = cells.frame, columns.experiment
+    groups = cells.text(name_of) if name_of else np.full(len(frame), ALL)
     found, people = [], []
     for name in dict.fromkeys(groups.tolist()):
-        own = RowCells(frame[groups == name], table.name)
+        own = cells.of(frame[groups == name])
         known = {} if columns.is_pooled else _known_of_people(own, columns, notes)
         trials = _experiment(name or ALL, own, columns, domain, notes)
         attributes = {attribute: np.array(said) for attribute, said in known.items()}
         found.append(replace(trials, attributes=attributes) if attributes else trials)
         people.append(known)
-    return AdoptedAnswers(tuple(found), tuple(notes), tuple(people))
+    return tuple(found), tuple(people)
+
+
+class LeftOutRows:
+    """Rows that are left out of a table, by reason, as far as a study lets them be."""
+
+    def __init__(self, columns: AnswerColumns, numbers: NDArray[Any]) -> None:
+        """Nothing is left out yet of rows with these numbers."""
+        self._rule, self._numbers = columns.bad_rows, numbers
+        self._by_reason: dict[str, list[Any]] = {}
+        self._n_wrong = 0
+
+    @property
+    def n_rows(self) -> int:
+        """How many."""
+        return sum(map(len, self._by_reason.values()))
+
+    def without(self, frame: pd.DataFrame, error: RowsWrongError) -> pd.DataFrame:
+        """A table without the rows that are wrong.
+
+        Raises:
+            TrialsError: The study wants such rows refused, or there are so many that the mapping must be wrong.
+        """
+        said, n_all = str(error).rstrip("."), len(self._numbers)
+        if self._rule == "refuse" or not (error.empty or self._rule == "leave_out"):
+            wanted = "leave_out_empty" if error.empty else "leave_out"
+            raise TrialsError(
+                f"{said}. Correct it, or have such rows left out, counted and told: "
+                f'bad_rows = "{wanted}" in participants.columns.'
+            ) from None
+        self._n_wrong += 0 if error.empty else len(error.places)
+        if self._n_wrong > MOST_BAD_SHARE * n_all:
+            raise TrialsError(
+                f"{said}. {self._n_wrong:,} of {n_all:,} rows cannot be read: participants.columns does not "
+                "fit this file."
+            ) from None
+        kept = frame.drop(index=error.places)
+        if not len(kept):
+            raise TrialsError(f"{said}. No other row is left.") from None
+        self._by_reason.setdefault(error.reason, []).extend(self._numbers[error.places].tolist())
+        return kept
+
+    def to_text(self) -> list[str]:
+        """A line for each reason, with the first rows."""
+        return [_rows_in_words(reason, rows) for reason, rows in self._by_reason.items()]
+
+
+def _gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns) -> list[str]:
+    """How many people have no row left; not who, as a run keeps these words and no names."""
+    if columns.participant not in whole.columns:
+        return []
+    before, after = (dict.fromkeys(frame[columns.participant]) for frame in (whole, left))
+    n_gone = sum(1 for name in before if name not in after and name != "")
+    who = "person has" if n_gone == 1 else "people have"
+    return [f"{n_gone:,} {who} no row left"] if n_gone else []
+
+
+def _rows_in_words(reason: str, rows: Sequence[Any]) -> str:
+    """What is left out for a reason; several answers may stand in one row of the file."""
+    different = sorted(set(rows))
+    named = ", ".join(str(row) for row in different[:MOST_ROWS_NAMED])
+    more = ", ..." if len(different) > MOST_ROWS_NAMED else ""
+    what = "row" if len(different) == len(rows) else "answer"
+    are = "is" if len(rows) == 1 else "s are"
+    return (
+        f"{len(rows):,} {what}{' ' if len(rows) == 1 else ''}{are} left out: {reason} "
+        f"(row{'s' * (len(different) > 1)} {named}{more})"
+    )
 
 
 def stimuli_of_table(
@@ -165,6 +282,17 @@ class RowCells:
 
     frame: pd.DataFrame
     name: str
+    numbers_of_rows: NDArray[Any] | None = None
+    """``(n_places,)`` number of each row in the file, by the frame's index; the index itself where it is None."""
+
+    def of(self, frame: pd.DataFrame) -> RowCells:
+        """Some of the rows."""
+        return replace(self, frame=frame)
+
+    def row_numbers(self, places: Any) -> NDArray[Any]:
+        """Numbers of rows as a spreadsheet counts them, by their place among these."""
+        index = self.frame.index.to_numpy()[places]
+        return np.asarray(index if self.numbers_of_rows is None else self.numbers_of_rows[index])
 
     def text(self, column: str) -> NDArray[np.object_]:
         """``(n_rows,)`` cells of a column."""
@@ -181,22 +309,37 @@ class RowCells:
         """``(n_rows,)`` cells of a column as numbers; empty cells are NaN where ``empty`` allows them."""
         cells = self.frame[column] if column in self.frame.columns else pd.Series(self.text(column))
         cells = cells.str.strip()
-        values = pd.to_numeric(cells.where(cells != "", None), errors="coerce").to_numpy(np.float64)
-        self.refuse(
-            ~np.isfinite(values) & ((cells != "").to_numpy() | (not empty)),
-            column,
-            "is no number",
-        )
+        filled = (cells != "").to_numpy()
+        if not empty:
+            self.refuse_empty(~filled, column)
+        values = pd.to_numeric(cells.where(filled, None), errors="coerce").to_numpy(np.float64)
+        self.refuse(filled & ~np.isfinite(values), column, "is no number")
         return np.asarray(values)
 
+    def refuse_empty(self, empty: NDArray[np.bool_], column: str, what: str = "") -> None:
+        """Raise `RowsWrongError` with the rows in which a cell is empty."""
+        if empty.any():
+            rows, n_more = self.row_numbers(empty), int(empty.sum()) - 1
+            more = f", and in {n_more:,} more rows" if n_more else ""
+            words = f"{what or column} is empty"
+            raise RowsWrongError(
+                f"{self.name}: row {rows[0]}: {words}{more}.",
+                self.frame.index.to_numpy()[empty],
+                words,
+                empty=True,
+            )
+
     def refuse(self, wrong: NDArray[np.bool_], column: str, words: str) -> None:
-        """Raise `TrialsError` with the first row that is wrong."""
+        """Raise `RowsWrongError` with the rows that are wrong; the first one is told."""
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             cell = str(self.frame[column].iloc[row])
-            more = f" ({int(wrong.sum())} rows in all)" if wrong.sum() > 1 else ""
-            raise TrialsError(
-                f"{self.name}: row {self.frame.index[row]}: {column} is {cell!r:.60}, which {words}{more}."
+            more = f" ({int(wrong.sum()):,} rows in all)" if wrong.sum() > 1 else ""
+            raise RowsWrongError(
+                f"{self.name}: row {self.row_numbers(row)}: {column} is {cell!r:.60}, which {words}{more}.",
+                self.frame.index.to_numpy()[wrong],
+                f"{column} {words.partition(';')[0]}",
+                empty=False,
             )
 
 
@@ -212,6 +355,50 @@ def _chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -
     if not kept.all():
         notes.append(f"{int((~kept).sum()):,} rows are left out by columns.where")
     return table.frame[kept]
+
+
+def _without_copies(
+    frame: pd.DataFrame, columns: AnswerColumns, name: str, notes: list[str]
+) -> pd.DataFrame:
+    """The rows that equal no earlier one in every cell.
+
+    Two answers of a person may be alike; but where a column says when or how fast each was given, a row with the same
+    is a copy. Where no column does, such rows stay and are told.
+    """
+    copies = frame.duplicated().to_numpy()
+    if columns.is_pooled or not copies.any():
+        return frame
+    rows = frame.index.to_numpy()[copies].tolist()
+    if not (columns.order or columns.response_time):
+        first = ", ".join(map(str, rows[:MOST_ROWS_NAMED]))
+        notes.append(
+            f"{len(rows):,} rows equal an earlier one in every cell (from row {first}); they count as answers, since "
+            "no column tells their time. Delete them from the file if they are copies."
+        )
+        return frame
+    if columns.bad_rows == "refuse":
+        raise TrialsError(
+            f"{name}: row {rows[0]} equals an earlier one in every cell ({len(rows):,} rows in all). Delete copies, "
+            'or have them left out: bad_rows = "leave_out_empty" in participants.columns.'
+        )
+    notes.append(_rows_in_words("it equals an earlier one in every cell, its time too", rows))
+    return frame[~copies]
+
+
+def _alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
+    """Where people may be one under several names, by rows; a run keeps these words, and no names."""
+    if columns.participant not in frame.columns:
+        return []
+    names = frame[columns.participant].drop_duplicates()
+    alike = names.str.strip().str.casefold().duplicated(keep=False).to_numpy()
+    rows = [int(row) for row in names.index[alike & (names != "").to_numpy()]]
+    if not rows:
+        return []
+    return [
+        f"{len(rows)} names of people differ from one another in case or spaces alone (first in rows "
+        f"{', '.join(map(str, rows[:MOST_ROWS_NAMED]))}); they count as different people. Make them equal in the file "
+        "if they are one."
+    ]
 
 
 def _melted(frame: pd.DataFrame, columns: AnswerColumns, name: str) -> pd.DataFrame:
@@ -244,16 +431,15 @@ def _with_items(
     return pd.concat([frame, shown.loc[asked].set_index(frame.index)], axis=1)
 
 
-def _answered(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> pd.DataFrame:
-    """The rows that hold an answer; those without one are counted."""
+def _check_response(cells: RowCells, columns: AnswerColumns) -> None:
+    """Refuse rows without an answer: raise `RowsWrongError`."""
     if columns.is_pooled and not columns.response:
-        return cells.frame
-    empty = cells.text(columns.response or "response") == ""
+        return
+    column = columns.response or "response"
+    empty = np.array([not str(cell).strip() for cell in cells.text(column)], dtype=bool)
     if empty.all():
-        raise TrialsError(f"{cells.name}: the column {columns.response!r} is empty in every row.")
-    if empty.any():
-        notes.append(f"{int(empty.sum()):,} rows without a response are left out")
-    return cells.frame[~empty]
+        raise TrialsError(f"{cells.name}: the column {column!r} is empty in every row.")
+    cells.refuse_empty(empty, column, "the response" if columns.wide else column)
 
 
 # Answers --------------------------------------------------------------------------------------
@@ -266,12 +452,12 @@ def _experiment(
     if columns.is_pooled:
         return _counted(name, cells, columns, domain)
     participant, order = _people(cells, columns)
-    cells = RowCells(cells.frame.iloc[order], cells.name)
+    cells = cells.of(cells.frame.iloc[order])
     participant = participant[order]
     if domain.sequential:
         return _sequence(name, cells, columns, participant)
     stimuli, trial = _stimuli(cells, columns, domain)
-    response = _responses(cells, columns, domain, notes)
+    response = _responses(cells, columns)
     return Trials(
         experiment=name,
         stimuli=stimuli,
@@ -287,7 +473,7 @@ def _experiment(
 def _people(cells: RowCells, columns: AnswerColumns) -> tuple[Array, Array]:
     """``(n_rows,)`` number of the person, and the order of rows by person and time."""
     names = cells.text(columns.participant)
-    cells.refuse(names == "", columns.participant, "names nobody")
+    cells.refuse_empty(names == "", columns.participant)
     number = {name: place for place, name in enumerate(dict.fromkeys(names.tolist()))}
     participant = np.array([number[name] for name in names], dtype=np.int64)
     when = cells.numbers(columns.order) if columns.order else np.arange(len(names))
@@ -344,7 +530,7 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
     totals = _whole(cells, columns.count)
     table = np.zeros((len(totals), n_options), dtype=np.int64)
     if not columns.share:
-        chosen = _responses(cells, columns, domain, [])
+        chosen = _responses(cells, columns)
         table[np.arange(len(totals)), chosen] = totals
         return table
     if n_options != 2:
@@ -365,13 +551,20 @@ def _whole(cells: RowCells, column: str) -> Array:
     return values.astype(np.int64)
 
 
-def _responses(
+def _with_code(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
-) -> NDArray[np.int64]:
+) -> AnswerColumns:
+    """The mapping with the option that each cell of all experiments names; of a schedule numbers stay numbers."""
+    if columns.responses or domain.sequential or (columns.is_pooled and not columns.response):
+        return columns
+    said = {str(cell).strip() for cell in cells.text(columns.response or "response")}
+    return columns.model_copy(update={"responses": _code_of(sorted(said), domain, notes)})
+
+
+def _responses(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]:
     """``(n_rows,)`` place of the option that was chosen."""
-    column = columns.response or "response"
+    column, code = columns.response or "response", columns.responses
     said = np.array([str(cell).strip() for cell in cells.text(column)], dtype=object)
-    code = dict(columns.responses) or _code_of(sorted(set(said.tolist())), domain, notes)
     cells.refuse(
         ~np.isin(said.astype(str), list(code)),
         column,
@@ -387,10 +580,8 @@ def _code_of(said: Sequence[str], domain: Domain, notes: list[str]) -> dict[str,
     labels = {label.lower(): place for place, label in enumerate(domain.options)}
     n_options = len(domain.options)
     from_one = {str(place + 1): place for place in range(n_options)}
-    if set(said) <= set(from_one):
-        note = f"responses 1 to {n_options} are the options in their order"
-        if note not in notes:
-            notes.append(note)
+    if set(said) <= set(from_one) and set(said) != {"1"}:
+        notes.append(f"responses 1 to {n_options} are the options in their order")
         return from_one
     if "0" in said:
         return {str(place): place for place in range(n_options)}
@@ -405,7 +596,7 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
     layout = layout_of(domain)
     assert layout is not None  # see `_check_answered`
     parts = {
-        name: _part(cells, value, name, layout.words.get(name, ()))
+        name: _part(cells, value, name, layout.words.get(name, ()), ragged=name in layout.ragged)
         for name, value in columns.stimulus.items()
         if name not in SETTINGS
     }
@@ -413,17 +604,13 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
     _, first, which = np.unique(
         flat, axis=0, return_index=True, return_inverse=True, equal_nan=True
     )
+    which = which.ravel()
     parts = {name: part[first] for name, part in parts.items()}
     if unit := columns.stimulus.get("delay_unit"):
         if unit not in DAYS:
             raise TrialsError(f"stimulus.delay_unit is {unit!r}; give one of {', '.join(DAYS)}.")
         parts["delays_days"] = parts["delays_days"] * DAYS[unit]
-    rows = cells.frame.index[first]
-    try:
-        stimuli = layout.build(parts)
-        domain.check(stimuli)
-    except StimuliError as error:
-        raise TrialsError(_with_row(str(error), cells.name, rows)) from None
+    stimuli = _checked_trials(cells, layout, parts, domain, first, which)
     # Trials that are written differently may be the same, and keep the order in which they come in the file.
     place: dict[bytes, int] = {}
     order = np.argsort(first, kind="stable")
@@ -432,37 +619,82 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
     number = np.array([place[key] for key in stimuli.keys])
     kept = np.zeros(len(place), dtype=np.intp)
     kept[number[order[::-1]]] = order[::-1]
-    return stimuli.take(kept), number[which.ravel()]
+    return stimuli.take(kept), number[which]
 
 
-def _with_row(words: str, name: str, rows: pd.Index) -> str:
-    """A domain's complaint about a trial, with the row of the file that shows it."""
+def _checked_trials(
+    cells: RowCells,
+    layout: StimulusLayout,
+    parts: Mapping[str, Array],
+    domain: Domain,
+    first: Array,
+    which: Array,
+) -> Stimuli:
+    """Distinct trials, if the domain has all of them.
+
+    Raises:
+        RowsWrongError: It does not have some; their rows are told.
+    """
+    numbers = cells.row_numbers(first)
+    kept = np.arange(len(first))
+    bad: list[int] = []
+    told = ""
+    while True:
+        try:
+            stimuli = layout.build({name: part[kept] for name, part in parts.items()})
+            domain.check(stimuli)
+            break
+        except StimuliError as error:
+            row = _trial_named(str(error))
+            told = told or _with_row(str(error), cells.name, numbers[kept])
+            if row is None or row >= len(kept) or len(bad) == MOST_BAD_TRIALS or len(kept) == 1:
+                raise TrialsError(told) from None
+            bad.append(int(kept[row]))
+            kept = np.delete(kept, row)
+    if bad:
+        reason = "it shows no such trial: " + told.rpartition("domain: ")[2]
+        places = cells.frame.index.to_numpy()[np.isin(which, bad)]
+        raise RowsWrongError(told, places, reason.rstrip("."), empty=False)
+    return stimuli
+
+
+def _trial_named(words: str) -> int | None:
+    """The trial that a domain complains about; None where it names none."""
     place = words.removeprefix("trial ").split(" ")[0].rstrip(":")
-    if words.startswith("trial ") and place.isdigit() and int(place) < len(rows):
+    return int(place) if words.startswith("trial ") and place.isdigit() else None
+
+
+def _with_row(words: str, name: str, rows: NDArray[Any]) -> str:
+    """A domain's complaint about a trial, with the row of the file that shows it."""
+    place = _trial_named(words)
+    if place is not None and place < len(rows):
         words = words.removeprefix(f"trial {place}").lstrip(": ")
-        return f"{name}: row {rows[int(place)]} shows no such trial: {words}"
+        return f"{name}: row {rows[place]} shows no such trial: {words}"
     return f"{name}: {words}"
 
 
-def _part(cells: RowCells, value: Any, name: str, words: Sequence[str] = ()) -> Array:
+def _part(
+    cells: RowCells, value: Any, name: str, words: Sequence[str] = (), *, ragged: bool = False
+) -> Array:
     """``(n_rows, ...)`` a part of the trials: columns and numbers, nested as the study file nests them.
 
-    Where its cells are words, each stands for its place among these.
+    Where its cells are words, each stands for its place among these. Where the part is ``ragged``, cells may be empty.
     """
     if isinstance(value, list | tuple):
         if not value:
             raise TrialsError(f"columns.stimulus.{name} is an empty list; name its columns.")
-        parts = [_part(cells, item, name, words) for item in value]
+        parts = [_part(cells, item, name, words, ragged=ragged) for item in value]
         if len({part.shape for part in parts}) > 1:
             raise TrialsError(f"columns.stimulus.{name}: its lists have different lengths.")
         return np.stack(parts, axis=1)
     if isinstance(value, str) and words:
         said = cells.text(value)
+        cells.refuse_empty(said == "", value)
         unknown = ~np.isin(said, list(words))
         cells.refuse(unknown, value, f"is none of {', '.join(words)}")
         return np.array([float(words.index(word)) for word in said])
     if isinstance(value, str):
-        return cells.numbers(value, empty=name.endswith(("amounts", "probabilities")))
+        return cells.numbers(value, empty=ragged)
     if isinstance(value, int | float):
         return np.full(len(cells.frame), float(value))
     raise TrialsError(f"columns.stimulus.{name}: {value!r} is no column and no number.")

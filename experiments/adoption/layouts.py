@@ -41,6 +41,8 @@ class StimulusLayout:
     """Parts that names of columns suggest; nothing where they suggest none."""
     words: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Parts whose cells are words, which stand for their places among these."""
+    ragged: tuple[str, ...] = ()
+    """Parts of which a trial may have fewer than there are columns, so that cells may be empty."""
 
 
 @runtime_checkable
@@ -269,6 +271,7 @@ LAYOUTS: dict[str, StimulusLayout] = {
         ("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
         _gambles,
         _guess_gambles,
+        ragged=("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
     ),
     "intertemporal": StimulusLayout(
         {

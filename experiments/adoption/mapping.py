@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 OPEN_QUESTION = "?"
 """Stands in a study file where somebody has to say which column it is."""
@@ -41,6 +48,9 @@ class AnswerColumns(BaseModel):
     """What is known of a person, such as age or group. It is kept, and described."""
     where: dict[str, str | tuple[str, ...]] = {}
     """Rows that count: for each column what its cell must say."""
+    bad_rows: Literal["leave_out_empty", "leave_out", "refuse"] = "leave_out_empty"
+    """Rows that cannot be read: leave out those that lack an answer or what was shown, and refuse the file where
+    something wrong stands in a cell; leave out both; or refuse both. What is left out is counted and told."""
     items: str = ""
     """A second file with a row for each question, relative to the study file."""
     item: str = ""
@@ -51,6 +61,14 @@ class AnswerColumns(BaseModel):
     """What was shown: for each part of the domain's trials a column, a number, or a list of them."""
     feedback: dict[str, str] = {}
     """What followed an answer, by its name in the domain, as in ``reward = "points"``."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A key that came later is left out where it says nothing, so that earlier runs stay what they were."""
+        value: dict[str, Any] = write(self)
+        if self.bad_rows == "leave_out_empty":
+            value.pop("bad_rows", None)
+        return value
 
     @model_validator(mode="after")
     def _makes_sense(self) -> AnswerColumns:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lakatos.experiments.adoption.layouts import layout_of
-from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.task import Domain
 
 NEEDED = ("participant", "response", "order", "experiment", "count", "share")
@@ -17,6 +17,7 @@ WORDS = {
     "response": "the option chosen",
     "responses": "which cell is which option, from 0",
     "experiment": "whose values are names of experiments",
+    "bad_rows": "leave_out_empty (empty cells), leave_out (wrong ones too), or refuse",
     "order": "place among the person's answers",
     "response_time": "kept in the file; theories do not see it",
     "counts": "a column for each option",
@@ -37,6 +38,7 @@ def study_text(
     sealed_share: float = 0.2,
     cycles: int = 4,
     trials: int = 60,
+    per_cycle: int = 1,
     domain_file: str = "",
 ) -> str:
     """The text of a study file.
@@ -50,10 +52,13 @@ def study_text(
         theories: Published theories that are the first rivals.
         sealed_share: Share of trials that nobody looks at before the verdict.
         cycles: Rounds of search.
-        trials: Distinct trials that each cycle asks for.
+        trials: Distinct trials that each experiment asks for.
+        per_cycle: Experiments of a cycle.
         domain_file: What declares the domain, relative to the study file; empty for one of the package.
     """
     value = columns.model_dump(exclude_defaults=True)
+    is_open = OPEN_QUESTION in _leaves(value)
+    enough = "too few leave answers unused" if is_open else "enough for all answers by the end"
     stimulus, feedback, code = (value.pop(key, {}) for key in ("stimulus", "feedback", "responses"))
     where = value.pop("where", {})
     lines = [
@@ -70,7 +75,8 @@ def study_text(
         "successors = 4                   # new theories that may enter the pool in a cycle",
         "",
         "[design]",
-        f"trials = {trials:<24}# distinct trials that a cycle asks for",
+        f"trials = {trials:<24}# distinct trials that an experiment asks for: " + enough,
+        *([f"per_cycle = {per_cycle:<21}# experiments in a cycle"] if per_cycle > 1 else []),
         "random_share = 0.5",
         'refused = "cover"                # answers that are there cost nothing: use them all',
         "",
@@ -96,6 +102,7 @@ def study_text(
         "",
         "[stop]",
         f"cycles = {cycles}",
+        f"least_cycles = {cycles:<18}# fewer may leave answers unused; the verdict says so",
         "",
         "[validation]",
         "# Of the trials, or of the people where trials are steps: not looked at before the verdict.",

@@ -25,6 +25,8 @@ MOST_ROWS = 20_000_000
 MOST_COLUMNS = 5_000
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabulators", "|": "bars"}
 DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
+THOUSANDS = re.compile(r"[+-]?\d+,\d{3}")
+"""A number that may be one of thousands, or one with three decimals."""
 MISSING = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
 """What programs write where there is no value."""
 KEY_VALUE = re.compile(r"([a-z]+)-([A-Za-z0-9]+)")
@@ -170,19 +172,21 @@ def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str
 
 
 def _with_decimal_points(table: AnswerTable, mark: str) -> AnswerTable:
-    """The table with decimal commas written as points, where every cell of a column is such a number."""
-    if mark == ",":
-        return table
+    """The table with decimal commas written as points, where every cell of a column is such a number.
+
+    Where cells are separated by commas, a comma before three digits may group thousands: such a column stays as it is.
+    """
     frame, turned = table.frame.copy(), []
     for name in frame.columns:
         cells = frame[name]
         filled = cells[cells != ""]
-        if (
-            filled.str.contains(",", regex=False).any()
-            and filled.str.fullmatch(DECIMAL_COMMA).all()
-        ):
-            frame[name] = cells.str.replace(",", ".", regex=False)
-            turned.append(str(name))
+        with_comma = filled[filled.str.contains(",", regex=False)]
+        if not len(with_comma) or not filled.str.fullmatch(DECIMAL_COMMA).all():
+            continue
+        if mark == "," and with_comma.str.fullmatch(THOUSANDS).any():
+            continue
+        frame[name] = cells.str.replace(",", ".", regex=False)
+        turned.append(str(name))
     if not turned:
         return table
     note = f"commas in {', '.join(turned)} are decimal commas"
@@ -340,15 +344,19 @@ def _read_folder(path: Path) -> AnswerTable:
             f"the folder {path} holds no table; there are none that end in .csv or .tsv."
         )
     parts, notes = [], [f"{len(chosen)} files of the folder, one below the other"]
+    said_by: dict[str, list[str]] = {}
     for file in chosen:
         table = read_answers(file)
         said = dict(KEY_VALUE.findall(file.stem))
         extra = {key: value for key, value in said.items() if key not in table.columns}
         parts.append(table.frame.assign(**extra, file=str(file.relative_to(path))))
-        notes.extend(f"{file.name}: {note}" for note in table.notes)
+        for note in table.notes:
+            said_by.setdefault(note, []).append(file.name)
     frame = pd.concat(parts, ignore_index=True).fillna("")
     frame.index = pd.RangeIndex(2, len(frame) + 2)
-    return _checked(AnswerTable(path.name, frame, tuple(dict.fromkeys(notes))))
+    for note, names in said_by.items():
+        notes.append(f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {note}")
+    return _checked(AnswerTable(path.name, frame, tuple(notes)))
 
 
 FOLDER_SUFFIXES: Sequence[str] = (".csv", ".tsv")

@@ -141,6 +141,7 @@ class DeclaredDomain(OneShot):
         self.text, self.task = text, read_task(text)
         self.cues = cues_of(text)
         self.name, self.options = self.task.name, self.task.options
+        self.keeps_places = self.task.in_order
         numbers = (name for name, item in self.task.attributes.items() if not item.words)
         self.measured: tuple[str, ...] = tuple(numbers)
 
@@ -236,6 +237,8 @@ class DeclaredDomain(OneShot):
             EmptyDesignSpaceError: It holds no trial.
         """
         read, n_options = self.read_settings(settings), len(self.options)
+        if read.space.listed:
+            return self._listed(read)
         n_sets, wanted = read.n_sets(n_options), read.space.trials
         if n_sets > LARGEST_SPACE and not wanted:
             raise StimuliError(
@@ -254,9 +257,24 @@ class DeclaredDomain(OneShot):
             raise EmptyDesignSpaceError(
                 f"the space of the {self.name} domain has no trial: {self._why_empty(read)}"
             )
-        if n_options > 2 and read.space.same == "in any order":
+        if n_options > 2 and read.space.same == "in any order" and not self.task.in_order:
             found = rng.permuted(found, axis=1)
         return Stimuli(read.options(found))
+
+    def _listed(self, read: DeclaredSpace) -> Stimuli:
+        """The trials that are listed one by one, as far as they are of the study's levels; or a sample of them."""
+        stimuli = Stimuli(self.task.listed_trials())
+        inside = self._within(read, stimuli) & self._not_boring(stimuli, read.space)
+        rows = np.flatnonzero(inside)
+        if not len(rows):
+            raise EmptyDesignSpaceError(
+                f"the space of the {self.name} domain has no trial: of those that are listed, none is of these levels, "
+                "with options that differ and none that is worse than another one whatever one's taste (dominated)."
+            )
+        if 0 < read.space.trials < len(rows):
+            rng = np.random.default_rng(read.space.seed)
+            rows = np.sort(rng.choice(rows, read.space.trials, replace=False))
+        return stimuli.take(rows)
 
     def _every_set(self, read: DeclaredSpace, n_sets: int) -> Array:
         """``(n_sets, n_options)`` numbers of options."""
@@ -322,6 +340,10 @@ class DeclaredDomain(OneShot):
     def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
         """See `experiments.task.Domain.admits`: within the levels, and of different options."""
         read = self.read_settings(settings)
+        return self._within(read, stimuli) & self._not_boring(stimuli, read.space)
+
+    def _within(self, read: DeclaredSpace, stimuli: Stimuli) -> Array:
+        """``(n_trials,)`` whether all options lie within the levels."""
         inside = np.ones(len(stimuli), dtype=bool)
         for name, levels in read.levels.items():
             values = stimuli[name]
@@ -329,7 +351,7 @@ class DeclaredDomain(OneShot):
             if self.task.attributes[name].words:
                 fine &= np.isin(values, levels)
             inside &= fine.all(axis=1)
-        return inside & self._not_boring(stimuli, read.space)
+        return inside
 
     def _not_boring(self, stimuli: Stimuli, space: TaskSpace) -> Array:
         """``(n_trials,)`` whether all options differ, and none is worse than another one unless that is wanted."""

@@ -18,6 +18,8 @@ FIELD = 240
 """Side of a field of dots, in the units of its drawing."""
 LARGEST_RADIUS = 8
 CELL = "padding:8px 12px;text-align:center;vertical-align:middle"
+NARROW = "padding:3px 12px;text-align:center;vertical-align:middle"
+MOST_SIDE_BY_SIDE = 6
 LINE = "border-bottom:1px solid #ddd"
 LABEL = "font-weight:normal;color:#555"
 
@@ -31,6 +33,8 @@ def draw(task: TaskDeclaration, values: Mapping[str, Array]) -> str:
     """
     shown = {name: item for name, item in task.attributes.items() if item.show != "dot_size"}
     n_options = len(task.options)
+    if n_options > MOST_SIDE_BY_SIDE:
+        return _draw_below_one_another(task, values, shown)
     # A field of dots speaks for itself where there is nothing else.
     labelled = any(item.show != "dots" for item in shown.values())
     # Of three options and more, labels stand above their line, so that all columns fit on a phone.
@@ -59,6 +63,29 @@ def draw(task: TaskDeclaration, values: Mapping[str, Array]) -> str:
     return (
         '<table style="border-collapse:collapse;font-family:system-ui,sans-serif;color:#222;margin:0 auto;'
         f'max-width:760px"><thead><tr>{corner}{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+    )
+
+
+def _draw_below_one_another(
+    task: TaskDeclaration, values: Mapping[str, Array], shown: Mapping[str, TaskAttribute]
+) -> str:
+    """Many options as lines of a table, with a column for each attribute."""
+    heads = "".join(
+        f'<th scope="col" style="{CELL};{LINE};{LABEL}">{escape(item.label)}</th>'
+        for item in shown.values()
+    )
+    lines = []
+    for place, label in enumerate(task.options):
+        cells = "".join(
+            f'<td style="{NARROW};{LINE}">{_cell(task, name, values, place)}</td>' for name in shown
+        )
+        lines.append(
+            f'<tr><th scope="row" style="{NARROW};{LINE};text-align:left">{escape(label)}</th>{cells}</tr>'
+        )
+    return (
+        '<table style="border-collapse:collapse;font-family:system-ui,sans-serif;color:#222;margin:0 auto;'
+        f'max-width:760px"><thead><tr><td style="{LINE}"></td>{heads}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>"
     )
 
 

@@ -30,14 +30,22 @@ from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from lakatos.experiments.errors import TaskFileError
 
 Array = NDArray[Any]
 Kind = Literal["amount", "probability", "delay", "rating", "category", "own", "other", "number"]
 Show = Literal["", "bar", "stars", "dots", "dot_size"]
-MOST_OPTIONS, MOST_ATTRIBUTES, MOST_LEVELS = 6, 6, 101
+MOST_OPTIONS, MOST_ATTRIBUTES, MOST_LEVELS = 21, 6, 101
 MOST_DOTS = 400
 LARGEST_SPACE = 20_000
 """Trials that are listed one by one; a larger space must be a random sample."""
@@ -175,6 +183,14 @@ class TaskAttribute(_Section):
         n_steps = math.floor((high - low) / step + 1e-9)
         return tuple(round(low + place * step, 9) for place in range(n_steps + 1))
 
+    def number_of(self, value: float | str) -> float | None:
+        """A value as trials hold it; None where it is no word of the category, or lies outside the range."""
+        if self.words:
+            return float(self.words.index(value)) if value in self.words else None
+        if isinstance(value, str) or not self.lowest <= value <= self.highest:
+            return None
+        return float(value)
+
     @property
     def image_names(self) -> tuple[str, ...]:
         """Files of the images of all levels; none where words or numbers are shown."""
@@ -238,6 +254,14 @@ class TaskSpace(_Section):
     """Which sets of options are one trial: the same options, or only the same options in the same places."""
     seed: int = Field(0, ge=0)
     """Another number makes another sample."""
+    listed: tuple[dict[str, tuple[float | str, ...]], ...] = ()
+    """Trials one by one in place of all sets of options: for each attribute its values, option by option."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A key that came later is left out where it says nothing."""
+        value: dict[str, Any] = write(self)
+        return value if self.listed else {name: value[name] for name in value if name != "listed"}
 
 
 class TaskDeclaration(_Section):
@@ -248,7 +272,9 @@ class TaskDeclaration(_Section):
     question: str = Field(min_length=1)
     """Stands above the options on the page."""
     options: tuple[str, ...]
-    """Labels of the options, in their order."""
+    """Labels of the options, in their order; or numbers, by ``from``, ``to``, ``step`` and ``unit``."""
+    in_order: bool = False
+    """Whether options keep their places, as numbers do, instead of being shown in the opposite order as well."""
     instructions: tuple[str, ...] = Field(min_length=1)
     """What people read first, paragraph by paragraph. English."""
     attributes: dict[str, TaskAttribute]
@@ -258,6 +284,14 @@ class TaskDeclaration(_Section):
     space: TaskSpace = TaskSpace()
     embedded: dict[str, EmbeddedImage] = {}
     """Images by the names of their files, as addresses that hold them whole; written when the file is read."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _numbered(cls, value: Any) -> Any:
+        """Labels of options that are numbers, which keep their order."""
+        if not isinstance(value, dict) or not isinstance(value.get("options"), dict):
+            return value
+        return {"in_order": True, **value, "options": _labels_of_numbers(value["options"])}
 
     @model_validator(mode="after")
     def _makes_sense(self) -> TaskDeclaration:
@@ -269,6 +303,7 @@ class TaskDeclaration(_Section):
         for name in self.attributes:
             _check_attribute_name(name)
         self._check_kinds()
+        self.listed_trials()
         _check_pictures([item.show for item in self.attributes.values()])
         n_alternatives = math.prod(len(item.numbers) for item in self.attributes.values())
         if n_alternatives > MOST_ALTERNATIVES:
@@ -293,6 +328,32 @@ class TaskDeclaration(_Section):
                     "'number' or an 'amount'"
                 )
 
+    def listed_trials(self) -> dict[str, Array]:
+        """``(n_trials, n_options)`` by attribute: the trials that are listed one by one; words by their places.
+
+        Raises:
+            ValueError: One lacks an attribute, or an attribute has no such value; the message says which.
+        """
+        found: dict[str, list[list[float]]] = {name: [] for name in self.attributes}
+        for number, trial in enumerate(self.space.listed, 1):
+            where = f"space.listed: trial {number}"
+            if set(trial) != set(self.attributes):
+                raise ValueError(
+                    f"{where} has {', '.join(trial)}; give each attribute: {', '.join(self.attributes)}"
+                )
+            for name, values in trial.items():
+                if len(values) != len(self.options):
+                    raise ValueError(
+                        f"{where}: {name} has {len(values)} values; there are {len(self.options)} options"
+                    )
+                numbers = [self.attributes[name].number_of(value) for value in values]
+                if None in numbers:
+                    raise ValueError(
+                        f"{where}: {name} cannot be {values[numbers.index(None)]!r}; it is outside its levels"
+                    )
+                found[name].append([number for number in numbers if number is not None])
+        return {name: np.array(rows, dtype=np.float64) for name, rows in found.items()}
+
     def of_kind(self, kind: Kind) -> str:
         """Name of the first attribute of a kind; empty where there is none."""
         return next((name for name, item in self.attributes.items() if item.kind == kind), "")
@@ -315,6 +376,23 @@ def _check_pictures(shown: Sequence[str]) -> None:
         raise ValueError("attributes: an option has one field of dots; show one attribute so")
     if "dot_size" in shown and "dots" not in shown:
         raise ValueError("attributes: show one as 'dots' where another one is their size")
+
+
+def _labels_of_numbers(value: dict[str, Any]) -> list[str]:
+    """Labels of options that are numbers, such as ``0 coins``, from ``from``, ``to``, ``step`` and ``unit``."""
+    unknown = set(value) - {"from", "to", "step", "unit"}
+    ends = [value.get("from", 0), value.get("to"), value.get("step", 1)]
+    if unknown or not all(isinstance(end, int | float) and math.isfinite(end) for end in ends):
+        raise ValueError(
+            'options: give labels, or numbers as { from = 0, to = 10, step = 1, unit = "coins" }'
+        )
+    low, high, step = map(float, ends)
+    if step <= 0 or high <= low or (high - low) / step > MOST_OPTIONS:
+        raise ValueError(
+            f"options: from {low:g} to {high:g} by {step:g} are not 2 to {MOST_OPTIONS} numbers"
+        )
+    numbers = low + step * np.arange(math.floor((high - low) / step + 1e-9) + 1)
+    return [f"{number:.10g} {value.get('unit', '')}".rstrip() for number in numbers]
 
 
 def _check_options(options: tuple[str, ...]) -> None:

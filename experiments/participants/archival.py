@@ -28,7 +28,7 @@ class ArchivalParticipants:
     """
 
     keys: ClassVar[frozenset[str]] = frozenset(
-        {"archive", "experiments", "pooled", "file", "columns", "answers"}
+        {"archive", "experiments", "pooled", "file", "columns", "answers", "told"}
     )
     sections: ClassVar[frozenset[str]] = frozenset({"validation"})
     brought_by: ClassVar[str] = "answers arrive through the inbox"
@@ -110,6 +110,7 @@ class ArchivalParticipants:
             open_rows = unused[trials.participant, trials.trial] & np.isin(trials.trial, rows)
             n_answers = trials.count[open_rows].sum()
             n_people = int(unused[:, rows].any(axis=1).sum())
+            asked = None if self.sequential else _n_asked(trials, open_rows, rows)
             offers.append(
                 StimulusOffer(
                     archive=name,
@@ -122,9 +123,27 @@ class ArchivalParticipants:
                     if trials.pooled
                     else max(round(n_answers / (n_people * len(rows))), 1),
                     pooled=trials.pooled,
+                    asked=asked,
                 )
             )
         return offers
+
+    @property
+    def n_open(self) -> int:
+        """Answers that are not sealed."""
+        return sum(
+            int(item.count[~self._is_sealed(name)[item.participant, item.trial]].sum())
+            for name, item in self.trials.items()
+        )
+
+    def _is_sealed(self, name: str) -> NDArray[np.bool_]:
+        """``(n_participants, n_trials)`` whether an answer is sealed."""
+        return np.asarray(self._sealed[name] | self._sealed_people[name][:, None])
+
+    @property
+    def n_answers(self) -> int:
+        """All answers, sealed ones too."""
+        return sum(int(item.count.sum()) for item in self.trials.values())
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Release the answers to ``design``; see `ParticipantSource`."""
@@ -275,6 +294,16 @@ def _draw_people(trials: Trials, share: float, rng: np.random.Generator) -> NDAr
     n_groups = int(group.max(initial=-1)) + 1
     order = rng.permutation(n_groups)
     return np.isin(group, order[: round(share * n_groups)])
+
+
+def _n_asked(trials: Trials, wanted: NDArray[np.bool_], rows: NDArray[Any]) -> NDArray[np.int32]:
+    """``(n_people, len(rows))`` answers of each person at ``wanted`` rows of the table; pooled ones are of one."""
+    place = np.full(len(trials.stimuli), -1)
+    place[rows] = np.arange(len(rows))
+    people, who = np.unique(trials.participant[wanted], return_inverse=True)
+    table = np.zeros((len(people), len(rows)), dtype=np.int32)
+    np.add.at(table, (who, place[trials.trial[wanted]]), trials.count[wanted])
+    return table
 
 
 def _answered(trials: Trials) -> NDArray[np.bool_]:

@@ -48,11 +48,7 @@ def without_forbidden(
         EmptyDesignSpaceError: None is left.
     """
     allowed = [question.allowed(offer.stimuli) for offer in offers]
-    kept = [
-        replace(offer, stimuli=offer.stimuli.take(rows))
-        for offer, rows in zip(offers, allowed, strict=True)
-        if len(rows)
-    ]
+    kept = [offer.of_rows(rows) for offer, rows in zip(offers, allowed, strict=True) if len(rows)]
     if not kept:
         forbidden = "; ".join(question.settings.forbidden)
         raise EmptyDesignSpaceError(

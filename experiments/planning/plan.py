@@ -22,6 +22,7 @@ from lakatos.experiments.power import (
     find_n_of_people,
     find_n_participants,
     judge_design,
+    power_of_answers,
     power_of_people,
     recovery_power,
     scores_of_people,
@@ -52,6 +53,8 @@ class PlannedDesign:
     offer: StimulusOffer
     """From which the trials were chosen."""
     chosen: ChosenTrials
+    n_answers: int = 0
+    """Answers that are there, where an archive holds them; 0 where people are asked anew."""
 
     @property
     def name(self) -> str:
@@ -92,12 +95,13 @@ def plan_design(
             stimuli, rng, repetitions=repetitions, n_people=PEOPLE
         )
     answers = [] if people is not None else question.answers(stimuli)
-    table = _power(question, offer, answers, repetitions, people, rng)
+    asked = offer.answers_to(stimuli)
+    table = _power(question, offer, answers, repetitions, people, asked, rng)
     plan = Design(
         name=number + (f" {offer.archive}" if offer.archive else ""),
         stimuli=stimuli,
         repetitions=repetitions,
-        n_participants=_n_people(question, offer) or table.n_units,
+        n_participants=_n_people(question, offer, asked) or table.n_units,
         random_coverage=shown.random,
         information=shown.information,
         archive=offer.archive,
@@ -109,7 +113,12 @@ def plan_design(
         worth = information_of_people(people, question.log_prior)
     else:
         worth = information_of_batch(
-            answers, question.log_prior, rng=rng, n_people=500, repetitions=repetitions
+            answers,
+            question.log_prior,
+            rng=rng,
+            n_people=500,
+            repetitions=repetitions,
+            asked=None if offer.pooled else asked,
         )
     stopping, text = None, ""
     if settings.stopping.rule == "bayes_factor" and not offer.pooled:
@@ -129,6 +138,7 @@ def plan_design(
         stopping_text=text,
         offer=offer,
         chosen=chosen,
+        n_answers=0 if asked is None else int(asked.sum()),
     )
 
 
@@ -188,8 +198,10 @@ def _stopping(
     return plan, f"{plan.to_text()}. By simulation: {found.to_text(question.names)}."
 
 
-def _n_people(question: DesignQuestion, offer: StimulusOffer) -> int:
+def _n_people(question: DesignQuestion, offer: StimulusOffer, asked: Array | None) -> int:
     """People that a design asks for, 0 where the number is to be found."""
+    if asked is not None and not offer.pooled:
+        return len(asked)
     wanted = question.settings.participants
     if question.domain.sequential:  # people are released whole; those not needed now answer later
         return min(offer.n_participants or wanted, wanted)
@@ -202,10 +214,11 @@ def _power(
     answers: Sequence[Array],
     repetitions: int,
     people: Array | None,
+    asked: Array | None,
     rng: np.random.Generator,
 ) -> PowerTable:
-    """Power of the planned people, or of the fewest that have it."""
-    settings, n_participants = question.settings, _n_people(question, offer)
+    """Power of the planned people, or of the fewest that have it; of an archive, of the answers that it holds."""
+    settings, n_participants = question.settings, _n_people(question, offer, asked)
     most = min(offer.n_participants or settings.most_participants, settings.most_participants)
     if people is not None:
         if n_participants:
@@ -218,6 +231,8 @@ def _power(
             pairs=question.open_pairs,
             n_simulations=200,
         )
+    if asked is not None and not offer.pooled:
+        return power_of_answers(answers, asked, rng, n_simulations=100)
     if n_participants or offer.pooled:
         return recovery_power(
             answers,
@@ -226,6 +241,7 @@ def _power(
             rng,
             n_simulations=100,
             pooled=offer.pooled,
+            n_answers=None if asked is None else asked.sum(axis=0),
         )
     return find_n_participants(
         answers,

@@ -19,7 +19,7 @@ from lakatos.experiments.information import (
 from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.power import Pair
 from lakatos.experiments.proposal import are_forbidden, costs_of
-from lakatos.experiments.task import Domain, Stimuli, StimulusOffer
+from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, keeps_places
 from lakatos.traces.digest import Digest
 
 Array = NDArray[Any]
@@ -80,9 +80,8 @@ class DesignQuestion:
 
     def shows_both_sides(self, offer: StimulusOffer) -> bool:
         """Whether each trial is shown with its options on either side, equally often."""
-        return self.settings.sides == "both" and not (
-            offer.archive or self.domain.sequential or self.settings.repetitions % 2
-        )
+        one_way = offer.archive or self.domain.sequential or keeps_places(self.domain)
+        return self.settings.sides == "both" and not (one_way or self.settings.repetitions % 2)
 
     def ways_to_answer(self, offer: StimulusOffer, stimuli: Stimuli) -> list[Array]:
         """Per rival the probability of every way in which all presentations of each trial can be answered.

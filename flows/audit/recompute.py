@@ -473,7 +473,8 @@ def walk_again(
         except EndOfRecordError as error:
             found.end = f"nothing is recorded of {error}"
         except FlowError as error:
-            found.skipped.append(f"{error} {code_of(trace)}")
+            said = str(error).replace(str(scratch), str(trace.journal.path.parent))
+            found.skipped.append(f"{said} {code_of(trace)}")
         finally:
             run.laboratory.close()
     return found

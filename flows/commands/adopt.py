@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from lakatos.flows.commands.options import ColumnsSaid, columns_said
 
 AnswerFile = Annotated[
     Path, typer.Argument(help="CSV, TSV, Parquet, JSON (lines), .sav, .rds, or a folder of tables.")
@@ -47,11 +50,21 @@ def describe_command(file: AnswerFile, domain: DomainName = "") -> None:
         console.print("Look at this:")
     for line in found.odd:
         console.print(f"  {escape(line)}")
-    known = (
-        f"trials of the domain {found.domain!r}" if found.domain else "of no domain that is known"
-    )
-    console.print(
-        f"The columns look like {known}. `lakatos new STUDY.toml --data {escape(str(file))}` writes a study for them."
+    console.print(_what_next(file, domain, found.domain))
+
+
+def _what_next(file: Path, said: str, domain: str) -> str:
+    """Whose trials a file seems to hold, and the command that writes a study for it."""
+    from lakatos.experiments.adoption.layouts import LAYOUTS
+
+    command = f"lakatos new STUDY.toml --data {escape(str(file))}"
+    if domain:
+        option = f" --domain {escape(said)}" if said else ""
+        return f"These look like trials of the domain {domain!r}. `{command}{option}` writes a study for them."
+    return (
+        f"Whose trials these are cannot be told from the columns' names. `{command} --domain NAME` writes a study in "
+        f"which you fill in what each column is; NAME is {', '.join(LAYOUTS)}, or the file of a task of your own "
+        "(`lakatos domain new FILE.toml` writes an example)."
     )
 
 
@@ -60,6 +73,7 @@ def new_command(
     data: Annotated[Path, typer.Option("--data", help="The file of answers.")],
     domain: DomainName = "",
     question: Annotated[str, typer.Option(help="What the study asks.")] = "",
+    column: ColumnsSaid = None,
 ) -> None:
     """Write a commented study file for a file of answers; what could not be guessed is marked with a question mark.
 
@@ -67,7 +81,7 @@ def new_command(
     """
     from lakatos.flows.operations.adopt import new_study
 
-    made = new_study(study, data, domain, question)
+    made = new_study(study, data, domain, question, columns=columns_said(column))
     console = Console(soft_wrap=True)
     for line in made.assumed:
         console.print(f"assumed: {escape(line)}")
@@ -77,7 +91,9 @@ def new_command(
     console.print(f"{escape(str(study))} is written. {then}: lakatos run {escape(str(study))}")
 
 
-def prepared_study(file: Path, domain: str, runs: Path, cycles: int) -> Path:
+def prepared_study(
+    file: Path, domain: str, runs: Path, cycles: int, column: Sequence[str] | None = None
+) -> Path:
     """A study for a file of answers, written beside the runs; says what was assumed.
 
     Raises:
@@ -86,7 +102,8 @@ def prepared_study(file: Path, domain: str, runs: Path, cycles: int) -> Path:
     from lakatos.flows.operations.adopt import new_study, new_study_place
 
     console = Console(soft_wrap=True)
-    made = new_study(new_study_place(runs, file), file, domain, cycles=cycles)
+    place, columns = new_study_place(runs, file), columns_said(column)
+    made = new_study(place, file, domain, cycles=cycles, columns=columns)
     for line in made.assumed:
         console.print(f"assumed: {escape(line)}")
     for line in made.open_questions:

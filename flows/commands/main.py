@@ -29,7 +29,7 @@ from lakatos.flows.commands.judges import app as judges_app  # noqa: E402
 from lakatos.flows.commands.lab import app as lab_app  # noqa: E402
 from lakatos.flows.commands.memory import memory_app, tools_app  # noqa: E402
 from lakatos.flows.commands.models import app as models_app  # noqa: E402
-from lakatos.flows.commands.options import DataFolder, RunName, RunsFolder  # noqa: E402
+from lakatos.flows.commands.options import ColumnsSaid, DataFolder, RunName, RunsFolder  # noqa: E402
 from lakatos.flows.commands.preregister import preregister_command  # noqa: E402
 from lakatos.flows.commands.prolific import app as prolific_app  # noqa: E402
 from lakatos.flows.commands.schedule import (  # noqa: E402
@@ -168,12 +168,13 @@ def explain(
     runs: RunsFolder = Path("runs"),
     cycles: Annotated[int, typer.Option(help="Rounds of search.", min=1)] = 2,
     workers: Workers = 2,
+    column: ColumnsSaid = None,
 ) -> None:
     """From a file of answers to a theory of them: say what it holds, write a study for it, run that.
 
     In Python: `flows.operations.adopt.new_study(...)`, then `flows.start.run_study(study, folder)`.
     """
-    study = prepared_study(file, domain, runs, cycles)
+    study = prepared_study(file, domain, runs, cycles, column)
     _run_study(study, None, engine, runs, None, None, workers)
 
 

@@ -47,6 +47,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
                 digest: theory_of(frozen.artifacts, then, digest).claim
                 for digest in then.theories.checked
             }
+        people = state.campaign.config.participants
         return registration(
             plan.record,
             design_from_json(trace.artifacts.get_json(plan.record.design)),
@@ -55,7 +56,8 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
             record=plan.digest,
             study=state.campaign.config.name,
             question=state.campaign.config.question,
-            source=state.campaign.config.participants.source,
+            source="own file" if people.file else people.source,
+            n_answers=state.experiments.designs[name].record.n_answers,
             asked=_began(folder, state, trace, name),
             said=said,
             manner=_manner(state.campaign.config),
@@ -100,7 +102,7 @@ def preregister_command(
     out: Annotated[Path | None, typer.Option(help="File to write; printed by default.")] = None,
     runs: RunsFolder = Path("runs"),
 ) -> None:
-    """Print what was frozen before people were asked, under the headings of OSF and AsPredicted, to be uploaded there.
+    """Print what was frozen before people were asked (or answers opened), under the headings of OSF and AsPredicted.
 
     In Python: `lakatos.flows.commands.preregister.registration_of(folder, experiment)`.
     """

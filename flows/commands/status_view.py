@@ -44,7 +44,7 @@ def show_status(run_name: str, runs: Path) -> None:
         console.print(f"no runs in {escape(str(runs))}; `lakatos demo` makes one")
     for folder in folders:
         try:
-            _show_line(console, folder, _summary(folder))
+            _show_briefly(console, folder, _summary(folder))
         except known_errors() as error:
             console.print(
                 f"[bold]{escape(folder.name)}[/bold]  cannot be read: {escape(str(error))}",
@@ -73,6 +73,15 @@ def _show_line(console: Console, folder: Path, summary: RunSummary) -> None:
     for text in (summary.waiting, summary.verdict):
         if text:
             console.print(f"  {escape(text)}")
+
+
+def _show_briefly(console: Console, folder: Path, summary: RunSummary) -> None:
+    """A run in one line, cut where the screen ends; `lakatos status RUN` says the rest."""
+    told = summary.waiting or summary.verdict
+    text = (
+        f"[bold]{escape(folder.name)}[/bold]  {summary.line}{f': {escape(told)}' if told else ''}"
+    )
+    console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
 
 
 def _show_due(console: Console, folder: Path, summary: RunSummary) -> None:

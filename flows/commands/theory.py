@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lakatos.flows.commands.options import RunsFolder
+from lakatos.flows.commands.options import ColumnsSaid, RunsFolder, columns_said
 from lakatos.flows.run.places import find_run
 
 if TYPE_CHECKING:
+    from lakatos.flows.notebook.groups import GroupComparison
     from lakatos.theories.fitting.posterior_check import PredictiveCheck, RankedTheory
     from lakatos.theories.fitting.posterior_result import Posterior
 
@@ -107,6 +108,7 @@ def score(
         typer.Argument(help="Names of published theories, or files; all published by default."),
     ] = None,
     domain: GuessedDomain = "",
+    column: ColumnsSaid = None,
     out: Out = None,
 ) -> None:
     """Score theories on answers that taught them nothing, the best first, with intervals.
@@ -115,7 +117,10 @@ def score(
     """
     from lakatos.flows.notebook.theory import score as score_theories
 
-    _show(score_theories(str(answers), theories or None, domain=domain), out)
+    _show(
+        score_theories(str(answers), theories or None, domain=domain, columns=columns_said(column)),
+        out,
+    )
 
 
 @app.command()
@@ -123,6 +128,7 @@ def fit(
     theory: Annotated[str, typer.Argument(help="Name of a published theory, or its file.")],
     answers: AnswerFile,
     domain: GuessedDomain = "",
+    column: ColumnsSaid = None,
     out: Out = None,
 ) -> None:
     """Learn from answers how a theory's parameters are distributed over people.
@@ -131,7 +137,7 @@ def fit(
     """
     from lakatos.flows.notebook.theory import fit as fit_theory
 
-    fitted = fit_theory(str(answers), theory, domain=domain)
+    fitted = fit_theory(str(answers), theory, domain=domain, columns=columns_said(column))
     Console(stderr=True, soft_wrap=True).print(f"{escape(fitted.name)}: {escape(fitted.claim)}")
     _show(fitted.people, out)
 
@@ -149,17 +155,69 @@ def groups(
         typer.Option("--cut", help="Where a range of a number begins; may be given again."),
     ] = None,
     domain: GuessedDomain = "",
+    column: ColumnsSaid = None,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Print the parameters by group as CSV instead.")
+    ] = False,
     out: Out = None,
 ) -> None:
     """Ask whether theories hold for several groups of people, with other numbers or with the same ones.
+
+    ANSWERS may be a study file, whose answers and meanings of columns are taken.
 
     In Python: `lakatos.by_group(answers, theories, by=by)`.
     """
     from lakatos.flows.notebook.groups import by_group
 
-    found = by_group(str(answers), theories or None, by=by, cuts=cuts or (), domain=domain)
-    Console(stderr=True, soft_wrap=True).print(escape(found.verdict))
-    _show(found.scores, out)
+    found = by_group(
+        str(answers),
+        theories or None,
+        by=by,
+        cuts=cuts or (),
+        domain=domain,
+        columns=columns_said(column),
+    )
+    if csv or out is not None:
+        Console(stderr=True, soft_wrap=True).print(escape(found.verdict))
+        _show(found.differences, out)
+        return
+    console = Console(soft_wrap=True)
+    people = ", ".join(f"{n} where it is {name}" for name, n in found.n_people.items())
+    console.print(f"People by {escape(by)}: {escape(people)}.")
+    console.print(escape(found.verdict))
+    console.print(_table_of_medians(found))
+    console.print(_table_of_scores(found))
+    console.print("Intervals are 95%; --csv prints the numbers of the first table for a program.")
+
+
+def _table_of_medians(found: GroupComparison) -> Table:
+    """The median person of each group, parameter by parameter, by the theory that is best overall."""
+    shown = Table(
+        "parameter", *map(escape, found.n_people), "p", title="Median person of each group"
+    )
+    for item in found.found:
+        cells = [
+            f"{median.value:.3g} ({median.interval[0]:.3g} to {median.interval[1]:.3g})"
+            for median in item.medians.values()
+        ]
+        unit = f" [{item.unit}]" if item.unit else ""
+        shown.add_row(escape(f"{item.parameter}{unit}"), *cells, f"{item.p:.3f}")
+    return shown
+
+
+def _table_of_scores(found: GroupComparison) -> Table:
+    """How each theory predicts the people of each group, the best first."""
+    shown = Table(
+        "theory",
+        *map(escape, found.n_people),
+        title="Nats per choice, predicted by others of the group",
+    )
+    names = sorted(found.theories, key=lambda name: -found.mean_score(name))
+    for name in names:
+        scores = [found.theories[name].score(group) for group in found.n_people]
+        cells = [f"{item.value:.3f} ± {item.value - item.interval[0]:.3f}" for item in scores]
+        shown.add_row(escape(name), *cells)
+    return shown
 
 
 @app.command()
@@ -173,6 +231,7 @@ def each(
         bool, typer.Option(help="Fit the first half of everybody's answers, and score the second.")
     ] = False,
     domain: GuessedDomain = "",
+    column: ColumnsSaid = None,
     out: Out = None,
 ) -> None:
     """Fit theories to each person alone: mean BIC, and likelihood per choice.
@@ -181,7 +240,16 @@ def each(
     """
     from lakatos.flows.notebook.each import fit_each
 
-    _show(fit_each(str(answers), theories or None, halves=halves, domain=domain), out)
+    _show(
+        fit_each(
+            str(answers),
+            theories or None,
+            halves=halves,
+            domain=domain,
+            columns=columns_said(column),
+        ),
+        out,
+    )
 
 
 @app.command()
@@ -192,6 +260,7 @@ def predict(
         Path, typer.Option("--fit", help="Answers that say who its people are; required.")
     ],
     domain: GuessedDomain = "",
+    column: ColumnsSaid = None,
     out: Out = None,
 ) -> None:
     """Predict shares of choices in new trials, with a theory fitted to answers.
@@ -201,7 +270,12 @@ def predict(
     from lakatos.flows.notebook.theory import fit as fit_theory
     from lakatos.flows.notebook.theory import predict as predict_shares
 
-    _show(predict_shares(fit_theory(str(answers), theory, domain=domain), trials), out)
+    _show(
+        predict_shares(
+            fit_theory(str(answers), theory, domain=domain, columns=columns_said(column)), trials
+        ),
+        out,
+    )
 
 
 @app.command()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from lakatos.experiments.adoption.adopt import adopt as adopt_table
-from lakatos.experiments.adoption.adopt import check_adopted
+from lakatos.experiments.adoption.adopt import adopt_file, check_adopted
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table_of_frame
@@ -23,7 +23,10 @@ from lakatos.experiments.domains import DOMAINS, open_domain
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.file import stimulus_columns
 from lakatos.experiments.task import Domain, Trials
+from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.frames import as_pandas
+from lakatos.flows.run.study import load_study
+from lakatos.flows.run.task import domain_of
 
 
 @dataclass(frozen=True)
@@ -114,18 +117,26 @@ class PeoplesAnswers:
 
 
 def adopt(
-    data: Any, domain: str = "", columns: Mapping[str, Any] | None = None, *, folder: str = "data"
+    data: Any,
+    domain: str = "",
+    columns: Mapping[str, Any] | None = None,
+    *,
+    folder: str = "data",
+    known: Sequence[str] = (),
 ) -> PeoplesAnswers:
     """Read answers as experiments on which theories can be scored; what columns mean is guessed unless you say it.
 
     Args:
-        data: A path, a data frame of pandas or polars, or the name of a published data set.
+        data: A path, a data frame of pandas or polars, the name of a published data set, or a study file, whose answers
+            and meanings of columns are taken.
         domain: Whose trials these are; guessed by default.
         columns: Meanings of columns that replace guessed ones, with the keys of ``[participants.columns]`` in a
             study, as in ``{"response": "choice", "stimulus": {"amounts": ["ss", "ll"], "delays_days": [0, "t"]}}``.
         folder: Where published data sets are.
+        known: Further columns that say something of people, such as their group.
 
     Raises:
+        StudyError: It is a study file that cannot be read, or names no file of answers.
         TrialsError: It cannot be read, or a column's meaning is neither told nor guessed; the message names it.
 
     Example:
@@ -136,11 +147,14 @@ def adopt(
         own = DOMAINS[find_reader(data).domain]
         place = Path(os.environ.get("LAKATOS_DATA", folder))
         trials = load_archive(data, place)
-        known = tuple(item.attributes_in_words for item in trials)
-        return PeoplesAnswers(own, trials, people=known)
+        people = tuple(item.attributes_in_words for item in trials)
+        return PeoplesAnswers(own, trials, people=people)
+    if isinstance(data, str | Path) and Path(data).suffix == ".toml":
+        return _of_study(Path(data), columns or {}, known)
     table = table_of(data)
     chosen = open_domain(domain) if domain else None
     found = describe_table(table, chosen).with_columns(columns or {})
+    found = replace(found, mapping=_with_known(found.mapping, known, table.columns))
     if not found.domain:
         raise TrialsError(
             f"whose trials {table.name} holds cannot be told from its columns; say domain=, one of "
@@ -151,6 +165,27 @@ def adopt(
     adopted = adopt_table(table, found.mapping, task, *items)
     check_adopted(adopted)
     return PeoplesAnswers(task, adopted.trials, adopted.notes, adopted.people)
+
+
+def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> PeoplesAnswers:
+    """The answers that a study's own file holds, with the meanings of columns that it says."""
+    people, task = load_study(study).participants, domain_of(load_study(study))
+    if people.columns is None:
+        raise StudyError(f"the study {study} names no file of answers (participants.file).")
+    file = Path(people.file)
+    mapping = people.columns.model_copy(update=dict(columns))
+    mapping = AnswerColumns.model_validate(mapping.model_dump())
+    mapping = _with_known(mapping, known, read_answers(file).columns)
+    adopted = adopt_file(file, mapping, task)
+    return PeoplesAnswers(task, adopted.trials, adopted.notes, adopted.people)
+
+
+def _with_known(
+    mapping: AnswerColumns, known: Sequence[str], columns: Sequence[str]
+) -> AnswerColumns:
+    """The mapping with further columns that say something of people, where there are such columns."""
+    further = [name for name in known if name in columns and name not in mapping.attributes]
+    return mapping.model_copy(update={"attributes": (*mapping.attributes, *further)})
 
 
 def table_of(data: Any) -> AnswerTable:

@@ -23,9 +23,11 @@ from lakatos.flows.notebook.theory import (
     quantiles,
 )
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.group_difference import ParameterDifference, differences_between_groups
 from lakatos.theories.groups import (
     GroupedTheory,
     best_in,
+    best_overall,
     compare_groups,
     members_by,
     said_of_groups,
@@ -41,6 +43,39 @@ class GroupComparison:
     by: str
     n_people: Mapping[str, int]
     theories: Mapping[str, GroupedTheory]
+    found: tuple[ParameterDifference, ...] = ()
+    """Between groups by the theory that is best overall, the clearest first."""
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """A row for each parameter and group: the median person with its 95% interval, by the best theory.
+
+        ``p`` is the probability of so large a difference of any parameter where groups do not differ, by exchanged
+        labels of people; ``compared`` is a group's median beside the first one's, as a ratio or a difference.
+        """
+        rows = []
+        for item in self.found:
+            first = next(iter(item.medians))
+            for group, median in item.medians.items():
+                against = item.differences.get((first, group))
+                ends = (np.nan, np.nan) if against is None else against.interval
+                rows.append(
+                    {
+                        "parameter": item.parameter,
+                        self.by: group,
+                        "median": median.value,
+                        "median_low": median.interval[0],
+                        "median_high": median.interval[1],
+                        "unit": item.unit,
+                        "compared_as": "ratio" if item.is_ratio else "difference",
+                        "compared": np.nan if against is None else against.value,
+                        "compared_low": ends[0],
+                        "compared_high": ends[1],
+                        "p": item.p,
+                        "differs": item.differs,
+                    }
+                )
+        return pd.DataFrame(rows)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -86,6 +121,11 @@ class GroupComparison:
         ]
         return pd.DataFrame(rows)
 
+    def mean_score(self, theory: str) -> float:
+        """Nats per choice of a theory, each group alike."""
+        item = self.theories[theory]
+        return float(np.mean([item.score(group).value for group in self.n_people]))
+
     def best(self, group: str) -> str:
         """The theory that predicts a group's people best."""
         return best_in(self.theories, group)
@@ -93,7 +133,7 @@ class GroupComparison:
     @property
     def verdict(self) -> str:
         """Whether numbers differ between groups, and whether forms do, in words."""
-        return said_of_groups(self.by, self.theories)
+        return said_of_groups(self.by, self.theories, self.found)
 
     def __repr__(self) -> str:
         return f"{self.verdict}\n{self.scores.to_string(index=False)}"
@@ -106,6 +146,7 @@ def by_group(
     by: str,
     cuts: Sequence[float] = (),
     n_workers: int = 2,
+    seed: int = 0,
     **adopting: Any,
 ) -> GroupComparison:
     """Whether theories hold for several groups of people, with numbers of their own or with the same ones.
@@ -117,6 +158,7 @@ def by_group(
         cuts: Where ranges of a number begin, as in ``[12, 18]``; by default the lower and the upper half are compared
             where there are more than six values.
         n_workers: Theories that run at the same time; does not change results.
+        seed: Of labels that are exchanged and people that are drawn again, for intervals and probabilities.
         adopting: Arguments of `adopt`.
 
     Raises:
@@ -126,7 +168,9 @@ def by_group(
     Example:
         >>> print(lakatos.by_group("answers.csv", ["hyperbolic"], by="age"))  # doctest: +SKIP
     """
-    known = adopted(answers, **adopting)
+    known = adopted(
+        answers, **adopting, **({} if isinstance(answers, PeoplesAnswers) else {"known": (by,)})
+    )
     members = members_of(known, by, cuts)
     compared = {}
     with Laboratory(known.domain, n_workers) as laboratory:
@@ -137,8 +181,19 @@ def by_group(
                 compared[name] = compare_groups(form, known.trials, members, laboratory, n_draws)
             except TheoryError as error:
                 left_out(name, error, named=theories is not None)
+        found: tuple[ParameterDifference, ...] = ()
+        if compared:
+            best = compared[best_overall(compared)]
+            found = differences_between_groups(
+                best.form,
+                best.populations,
+                known.trials,
+                members,
+                laboratory,
+                np.random.default_rng(seed),
+            )
     n_people = {name: sum(int(who.sum()) for who in chosen) for name, chosen in members.items()}
-    return GroupComparison(by, n_people, compared)
+    return GroupComparison(by, n_people, compared, found)
 
 
 def check_known(answers: PeoplesAnswers, by: str) -> None:

@@ -21,6 +21,7 @@ from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.errors import TransferError
 from lakatos.flows.notebook.answers import PeoplesAnswers, adopt, table_of
 from lakatos.flows.notebook.frames import in_kind, interval_columns
+from lakatos.flows.notebook.predictors import are_predictors, scores_of_predictor
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import find_family
 from lakatos.theories.generic_learners.completeness import mean_score
@@ -75,6 +76,8 @@ class FittedTheory:
         return f"{self.name}: {self.claim}\n{self.people.to_string(index=False)}"
 
 
+ONLY_PREDICTS = "only predicts"
+"""In place of a claim, of rivals that make none."""
 TheoryLike = str | os.PathLike[str] | Theory | TheoryProgram | FittedTheory
 """The name of a published theory, the path of a source file, a source, or a theory."""
 
@@ -103,6 +106,7 @@ def score(
     answers: PeoplesAnswers | Any,
     theories: TheoryLike | Sequence[TheoryLike] | None = None,
     *,
+    rivals: Mapping[str, Any] | None = None,
     n_workers: int = 2,
     **adopting: Any,
 ) -> Any:
@@ -115,6 +119,8 @@ def score(
     Args:
         answers: As `adopt` returned them, or what `adopt` takes.
         theories: One or several; all published ones of the domain by default.
+        rivals: Models that only predict, by a name each: estimators of scikit-learn, theorists of AutoRA, or whatever
+            has ``fit(numbers shown, options chosen)`` and ``predict_proba`` (or ``predict``, of the second option).
         n_workers: Theories that run at the same time; does not change results.
         adopting: Arguments of `adopt`.
 
@@ -143,6 +149,8 @@ def score(
             left_out(name, own, named=theories is not None)
             continue
         scores[name] = [item.left_out for item in own]
+    for name, rival in are_predictors(rivals).items():
+        scores[name] = scores_of_predictor(name, rival, known.trials)
     return in_kind(_score_table(scores, fitted), answers)
 
 
@@ -394,8 +402,8 @@ def _score_table(
             "theory": name,
             **interval_columns("score", mean_score(scores[name])),
             **interval_columns("behind", paired_difference(scores[order[0]], scores[name])),
-            "parameters": len(theories[name].priors),
-            "claim": theories[name].account().claim,
+            "parameters": len(theories[name].priors) if name in theories else pd.NA,
+            "claim": theories[name].account().claim if name in theories else ONLY_PREDICTS,
         }
         for name in order
     ]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
+from lakatos.experiments.adoption.layouts import LAYOUTS
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION
 from lakatos.experiments.adoption.study_text import study_text
-from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.adoption.tables import read_answers
 from lakatos.experiments.domains import DOMAINS, open_domain
 from lakatos.experiments.domains.task_file import task_file_of
 from lakatos.experiments.task import Domain
@@ -23,7 +25,8 @@ from lakatos.theories.scoreboard import LEAST_SEALED
 from lakatos.traces.artifact import write_whole
 
 MOST_FIRST_RIVALS = 6
-MOST_TRIALS = 60
+UNREAD_TRIALS = 60
+"""Distinct trials in a cycle where the file cannot be read before somebody fills in what is open."""
 SEALED_SHARE = 0.2
 """Of different trials, where that makes as many as a verdict may rest on; else none is sealed."""
 
@@ -80,12 +83,15 @@ def new_study(
     if not found.domain:
         raise StudyError(
             f"whose trials {data} holds cannot be told from its columns ({', '.join(table.columns[:12])}). "
-            f"Say --domain; there are: {', '.join(DOMAINS)}. `lakatos data describe {data}` says what it holds."
+            f"Say --domain: {', '.join(LAYOUTS)}, or the file of a task of your own (`lakatos domain new FILE.toml` "
+            f"writes an example). `lakatos data describe {data}` says what it holds."
         )
     task = chosen or DOMAINS[found.domain]
     open_questions = tuple(_open_questions(found, task))
-    n_trials = 0 if open_questions else _n_trials(table, found, task)
-    can_seal = SEALED_SHARE * n_trials >= LEAST_SEALED
+    adopted = None if open_questions else adopt(table, found.mapping, task)
+    numbers = [len(item.stimuli) for item in adopted.trials] if adopted else []
+    can_seal = SEALED_SHARE * min(numbers, default=LEAST_SEALED / SEALED_SHARE) >= LEAST_SEALED
+    per_cycle = max(ceil(len(numbers) / cycles), 1)
     beside = study.resolve().parent
     text = study_text(
         name=_name(study.stem),
@@ -95,13 +101,15 @@ def new_study(
         file=os.path.relpath(data.resolve(), beside),
         columns=found.mapping,
         theories=tuple(find_family(task).seeds)[:MOST_FIRST_RIVALS],
-        sealed_share=SEALED_SHARE if can_seal or not n_trials else 0.0,
+        sealed_share=SEALED_SHARE if can_seal else 0.0,
         cycles=cycles,
-        trials=min(max(n_trials // cycles, 2), MOST_TRIALS) if n_trials else MOST_TRIALS,
+        per_cycle=per_cycle,
+        trials=trials_to_use_all(numbers, cycles * per_cycle) if numbers else UNREAD_TRIALS,
     )
     study.parent.mkdir(parents=True, exist_ok=True)
     write_whole(study, text.encode())
-    return NewStudy(study, tuple(_assumed(found)), open_questions)
+    told = adopted.notes if adopted else ()
+    return NewStudy(study, tuple(dict.fromkeys([*_assumed(found), *told])), open_questions)
 
 
 def new_study_place(runs: Path, data: Path) -> Path:
@@ -117,14 +125,18 @@ def _name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.")[:60] or "answers"
 
 
-def _n_trials(table: AnswerTable, found: TableDescription, domain: Domain) -> int:
-    """Different trials of the smallest experiment; the file is read as the study will read it.
+def trials_to_use_all(n_trials: Sequence[int], n_designs: int) -> int:
+    """The fewest trials of a design with which so many designs ask for all trials of all experiments.
 
-    Raises:
-        TrialsError: It cannot be read so; the message names the row.
+    Args:
+        n_trials: Different trials of each experiment; a design asks for those of one.
+        n_designs: At least one for each experiment.
     """
-    adopted = adopt(table, found.mapping, domain)
-    return min(len(item.stimuli) for item in adopted.trials)
+    return next(
+        size
+        for size in range(1, max(n_trials) + 1)
+        if sum(ceil(number / size) for number in n_trials) <= n_designs
+    )
 
 
 def _open_questions(found: TableDescription, domain: Domain) -> Iterator[str]:

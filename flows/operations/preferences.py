@@ -124,9 +124,8 @@ def shown_pairs(folder: Path, most: int) -> list[ShownPair]:
 
 
 def _theories(state: RunState, trace: Trace) -> RunTheories:
-    assert state.campaign.started is not None
-    config = CampaignConfig.model_validate(state.campaign.started.record.config)
-    return RunTheories(config, state, trace.artifacts)
+    assert state.campaign.config is not None
+    return RunTheories(state.campaign.config, state, trace.artifacts)
 
 
 def _shown(

@@ -26,7 +26,8 @@ NEW_TASK = f"""\
 # A task: what people choose between, and how it looks. `lakatos domain check` looks at it.
 name = "NAME"                        # small letters, digits and underscores
 question = "Which one do you choose?"   # stands above the options
-options = ["A", "B"]                 # labels of 2 to 6 options, in their order
+options = ["A", "B"]                 # labels of 2 to 21 options, in their order
+                                     # or numbers: options = {{ from = 0, to = 10, step = 1, unit = "coins" }}
 instructions = [                     # what people read first, paragraph by paragraph; English
   "You will choose between two offers, again and again.",
   "Each offer is an amount of money, and the chance of getting it. Choose the one that you would rather have.",
@@ -60,6 +61,9 @@ show = "bar"
 # trials = 400                       # a random sample of so many, where there are too many to list
 dominated = false                    # whether an option may be worse than another one whatever one's taste
 same = "in any order"                # or "in this order": whether a menu in another order is another trial
+# [[space.listed]]                   # trials one by one instead: for each attribute its values, option by option
+# points = [10, 80]
+# chance = [1.0, 0.1]
 """
 
 

@@ -67,14 +67,22 @@ def _limits_of_people(reading: RunReading) -> list[str]:
         ]
     whence = "stood in a file" if people.file else "were made for other people's studies"
     which = "are in it" if people.file else "were published"
-    found = [
+    found = []
+    if people.file:
+        found.append(
+            "The answers were collected before this run, so that nothing about them was preregistered before people "
+            "were asked. Predictions were frozen before the answers were opened to the theories, but whoever chose the "
+            "file, the trials and the first rivals may have known the answers."
+        )
+    found += [f"About the file: {line}." for line in people.told]
+    found += [
         f"The choices {whence}: only trials that {which} could be asked, and a trial that would have told the "
         "theories apart better may be missing."
     ]
     collected = [item.record for item in reading.state.experiments.collected.values()]
     if any(item.pooled for item in collected):
         found.append(
-            "Only counts were published. People cannot be told apart, so differences between persons are not "
+            f"Only counts {which}. People cannot be told apart, so differences between persons are not "
             "tested, and uncertainty is counted over problems."
         )
     if reading.state.experiments.sealed is not None and not any(

@@ -86,6 +86,21 @@ class RunReading:
         self.journal: Mapping[Digest, JournalPlace] = journal
 
     @property
+    def is_collected_before(self) -> bool:
+        """Whether the answers were there before the run: published ones, or those of a study's own file."""
+        return self.config.participants.source == "archival"
+
+    @property
+    def is_of_file(self) -> bool:
+        """Whether they stand in a file of the study's own, which nobody needs to have published."""
+        return bool(self.config.participants.file)
+
+    @property
+    def came(self) -> str:
+        """What happened to the answers once predictions were frozen: they came, or were opened to the theories."""
+        return "were opened to the theories" if self.is_collected_before else "came"
+
+    @property
     def concluded(self) -> CampaignConcluded | None:
         """The verdict, once there is one."""
         return self.state.campaign.concluded.record if self.state.campaign.concluded else None

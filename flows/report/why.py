@@ -90,13 +90,27 @@ class WhyAnswer:
         yield from _lines(self.reason, "", "", depth or sys.maxsize)
 
 
+def _people_of_tables(tables: Sequence[Event]) -> int:
+    """People behind tables; experiments on one archive (``1.1 NAME``, ``2.1 NAME``) have the same people."""
+    by_archive: dict[str, int] = {}
+    n_new = 0
+    for event in tables:
+        n, archive = (
+            int(event.body.get("n_people", 0)),
+            event.body.get("experiment", "").partition(" ")[2],
+        )
+        if archive:
+            by_archive[archive] = max(by_archive.get(archive, 0), n)
+        else:
+            n_new += n
+    return n_new + sum(by_archive.values())
+
+
 def _counted(ends: Sequence[Event]) -> tuple[int, int]:
     """People and responses in the records where a walk to the evidence ends."""
     arrived = [event for event in ends if event.kind == "answers_arrived"]
     tables = [event for event in ends if event.kind != "answers_arrived"]
-    n_people = len({event.body["person"] for event in arrived}) or sum(
-        int(event.body.get("n_people", 0)) for event in tables
-    )
+    n_people = len({event.body["person"] for event in arrived}) or _people_of_tables(tables)
     n_responses = sum(int(event.body["n_responses"]) for event in tables)
     return n_people, n_responses or sum(int(event.body["n_answers"]) for event in arrived)
 

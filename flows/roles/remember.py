@@ -13,9 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakatos.experiments.errors import ExperimentError
+from lakatos.experiments.participants.table import get_trials
+from lakatos.experiments.record import TrialsCollected
+from lakatos.experiments.same_answers import are_same_answers
+from lakatos.experiments.task import Trials
+from lakatos.flows.errors import StudyError
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
+from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.memory.library import Library, Valid, library_from_bytes, load_library, rebuild
 from lakatos.memory.plan import Plan
 from lakatos.memory.recall import (
@@ -169,8 +177,12 @@ async def take_library(run: Run) -> None:
         library = rebuild_library(run.folder.parent)
         if not settings.shared:
             library = library.of_kind(TheoryWon)
+        seen = found_on_these_answers(run, library)
+        found_in = {item.study for digest, item in library.all(TheoryWon) if digest in seen}
+        library = library.without(seen, ())
         studies = {item.study for _, item in library.all(Plan)}
         return LibraryTaken(
+            found_here=tuple(sorted(found_in)),
             library=context.artifacts.put(library.to_bytes()),
             n_lessons=len(library.lessons()),
             n_tools=len(library.drafts()),
@@ -178,9 +190,54 @@ async def take_library(run: Run) -> None:
         )
 
     assert run.state.campaign.started is not None
-    await run.step(
+    taken = await run.step(
         "take library", work, returns=LibraryTaken, inputs=[run.state.campaign.started.digest]
     )
+    if found_in := taken.record.found_here:
+        run.progress.note(
+            f"what won in {', '.join(found_in)} was found on these same answers and does not compete"
+        )
+
+
+def found_on_these_answers(run: Run, library: Library) -> frozenset[Digest]:
+    """Winners that were found on answers of this campaign, which can be no test of them.
+
+    Answers are known again as `experiments.same_answers` does it, in whatever file or part they stand. Where the
+    answers that a winner was found on can be read no more, it is taken for one that saw these.
+    """
+    people = run.config.participants
+    there = {
+        digest: item for digest, item in library.all(TheoryWon) if item.domain == run.config.domain
+    }
+    if people.source != "archival" or not there:
+        return frozenset()
+    own = archive_trials(run.config, run.data, run.trace.artifacts)
+    unread = {digest for digest, item in there.items() if item.answers}
+    seen = {digest for digest, item in there.items() if item.answers == answers_of(people)}
+    for folder, events in traces_in(run.folder.parent):
+        left = there.keys() & {event.record_digest for event in events} - seen
+        if not left:
+            continue
+        other = _answers_seen(folder, run.data)
+        unread -= left if other else set()
+        seen |= left if other and are_same_answers(own, other, run.domain) else set()
+    return frozenset(seen | unread)
+
+
+def _answers_seen(folder: Path, data: Path | None) -> list[Trials]:
+    """Answers that a run's theories were found on: all of its archive or file, else those that it collected."""
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        try:
+            config = CampaignConfig.model_validate(trace.journal.meta.get("study", {}))
+            if config.participants.source == "archival":
+                return list(archive_trials(config, data, trace.artifacts))
+        except (ValueError, ExperimentError, StudyError):  # no campaign, or its data are not here
+            pass
+        try:
+            collected = list(trace.records(TrialsCollected))
+            return [get_trials(trace.artifacts, item.record.trials) for item in collected]
+        except (ArtifactError, TraceError, ExperimentError):  # erased, as somebody withdrew
+            return []
 
 
 def library_in(evidence: RunEvidence) -> Library:

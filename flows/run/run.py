@@ -318,6 +318,9 @@ def read_state(folder: Path, until: Digest | None = None) -> tuple[RunState, Tra
             state = advance(state, trace.read(event))
         if event.record_digest == until:
             break
+    if (config := state.campaign.config) is not None:
+        placed = config.with_places(trace.journal.meta["study"])
+        state = replace(state, campaign=replace(state.campaign, config=placed))
     # A table that was made anew stands late in the journal.
     return replace(state, experiments=state.experiments.in_order_of_asking()), trace
 
@@ -373,7 +376,7 @@ def accept_code(folder: Path, digest: str, because: str) -> CodeAccepted:
         before = trace.recorded("start")
         if before is None or not isinstance(before.record, CampaignStarted):
             raise FlowError(f"the run {folder} has not begun; `lakatos resume` carries it on.")
-        now = started(CampaignConfig.model_validate(before.record.config))
+        now = started(CampaignConfig.model_validate(trace.journal.meta["study"]))
         computed_by = code_in_force(trace, before.record.science)
         if computed_by == now.science:
             raise FlowError(
@@ -416,7 +419,7 @@ def started(config: CampaignConfig) -> CampaignStarted:
     """The first record of a run."""
     versions = {name: version(name) for name in ("numpy", "scipy", "pydantic")}
     return CampaignStarted(
-        config=config.model_dump(mode="json"),
+        config=config.identity,
         versions={"lakatos": ENGINE_VERSION, "python": platform.python_version(), **versions},
         science=science_of(config.model_dump(mode="json")),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -62,7 +63,7 @@ from lakatos.flows.run.task import domain_of, family_of, with_domain
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
-from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.digest import Digest, digest_bytes, digest_of
 from lakatos.traces.section import ConfigSection
 
 OWN_DOMAIN: dict[str, Any] = {
@@ -139,9 +140,39 @@ class CampaignConfig(ConfigSection):
         return {name: item for name, item in value.items() if name not in unused}
 
     @property
+    def identity(self) -> dict[str, Any]:
+        """The study by what its files hold, not by where they are, so that it is the same study in every folder.
+
+        A domain in Python keeps its path, from which alone it is run.
+        """
+        value = self.model_dump(mode="json")
+        if self.participants.file:
+            value["participants"].pop("told", None)
+            value["participants"]["file"] = "answers"
+        if self.domain_file is not None and not self.domain_file.is_python:
+            value["domain_file"]["file"] = "task.toml"
+        if self.judges.anchor:
+            value["judges"]["anchor"] = anchor_name(Path(self.judges.anchor))
+        return value
+
+    @property
     def digest(self) -> Digest:
         """Identity of the study: it changes with every setting."""
-        return digest_of(self.model_dump(mode="json"))
+        return digest_of(self.identity)
+
+    def with_places(self, study: Mapping[str, Any]) -> CampaignConfig:
+        """The same study with the places of its files, and what was told of them, as a journal's meta says them."""
+        own = CampaignConfig.model_validate(study)
+        people, mine = self.participants, own.participants
+        changed: dict[str, Any] = {}
+        if people.file and people.answers == mine.answers:
+            found = {"file": mine.file, "told": mine.told}
+            changed["participants"] = people.model_copy(update=found)
+        if self.domain_file is not None and own.domain_file is not None:
+            changed["domain_file"] = own.domain_file
+        if self.judges.anchor:
+            changed["judges"] = self.judges.model_copy(update={"anchor": own.judges.anchor})
+        return self.model_copy(update=changed)
 
     @property
     def by_person(self) -> bool:
@@ -340,6 +371,14 @@ _SECTIONS = ("models", "roles", "budget", "judges", "memory", "domain_file")
 _UNUSED = {name: CampaignConfig.model_fields[name].default for name in _SECTIONS}
 
 
+def anchor_name(file: Path) -> str:
+    """What an anchor file holds, as a digest; its path where it cannot be read."""
+    try:
+        return digest_bytes(file.read_bytes())
+    except OSError:
+        return str(file)
+
+
 def _set(section: ConfigSection, name: str) -> bool:
     """Whether a study says something of its own there."""
     return bool(getattr(section, name) != type(section).model_fields[name].default)
@@ -381,7 +420,8 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
             f"the file {people.file} does not hold the answers that the study names "
             f"({people.answers[:8]}, now {digest[:8]}); leave out participants.answers to take it as it is."
         )
-    return config.model_copy(update={"participants": people.model_copy(update={"answers": digest})})
+    known = {"answers": digest, "told": found.about_rows}
+    return config.model_copy(update={"participants": people.model_copy(update=known)})
 
 
 def _with_programs(value: dict[str, Any], path: Path) -> dict[str, Any]:

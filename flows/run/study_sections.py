@@ -115,7 +115,7 @@ class TheoriesConfig(ConfigSection):
         return self
 
 
-OWN_ANSWERS = ("file", "columns", "answers")
+OWN_ANSWERS = ("file", "columns", "answers", "told")
 """Keys of the section ``participants`` that mean something where answers come from a file of one's own."""
 
 
@@ -152,6 +152,8 @@ class ParticipantsConfig(ConfigSection):
     """Archival: what the columns of ``file`` mean."""
     answers: str = ""
     """Archival: digest of the answers that ``file`` held when the study was read; found by itself."""
+    told: tuple[str, ...] = ()
+    """Archival: rows that were left out of ``file``, and what was assumed in reading it; found by itself."""
     model: str = ""
     """Language model: the one of ``models`` that answers in place of people."""
     personas: tuple[str, ...] = ()
@@ -168,6 +170,7 @@ class ParticipantsConfig(ConfigSection):
         """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
         value: dict[str, Any] = write(self)
         unused = (() if self.file else OWN_ANSWERS) + (() if self.pooled else ("pooled",))
+        unused += () if self.told else ("told",)
         return {key: value[key] for key in value if key not in unused}
 
     @field_validator("source")

@@ -181,6 +181,7 @@ def _chosen(
         n_participants=plan.n_participants,
         n_random=len(plan.random_coverage),
         archive=plan.archive,
+        n_answers=best.n_answers,
         information=tuple(0.0 if np.isnan(value) else value for value in plan.information),
         powers=best.powers,
         accepted=accepted,

@@ -173,11 +173,18 @@ def _completeness(state: RunState, name: Digest) -> tuple[float, float] | None:
 
 def say_of_library(state: RunState, leader: Digest) -> list[str]:
     """What became of the theories of earlier campaigns, for the verdict; nothing where none was taken."""
-    taken = state.memory.winners
+    taken, library = state.memory.winners, state.memory.taken
+    said = []
+    if library is not None and (found_in := library.record.found_here):
+        said.append(
+            f"What won in {', '.join(found_in)} was left out: it was found on these same answers, which are no "
+            "test of it."
+        )
     if taken is None or not (taken.record.theories or taken.record.refused):
-        return []
+        return said
     n, refused = len(taken.record.theories), len(taken.record.refused)
-    said = [f"{refused} theories of earlier campaigns failed the checks."] if refused else []
+    if refused:
+        said.insert(0, f"{refused} theories of earlier campaigns failed the checks.")
     if leader in taken.record.theories:
         study = taken.record.studies[taken.record.theories.index(leader)]
         return [f"It won in {study} before, and competed here from the first experiment on.", *said]

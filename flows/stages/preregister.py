@@ -13,7 +13,7 @@ from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.timed import grid_words
 from lakatos.experiments.preregistration import Preregistration, summarise_design
 from lakatos.experiments.record import DesignChosen
-from lakatos.experiments.task import Domain
+from lakatos.experiments.task import Design, Domain
 from lakatos.flows.roles.interview import words_of_missing_answers
 from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
@@ -55,19 +55,23 @@ def freeze_predictions(
     theories = [evidence.theory(name) for name in names]
     n_draws = evidence.config.theories.draws
     answers = evidence.laboratory.answers_of(theories, [plan.stimuli], n_draws)
+    # Of answers that were there before, a trial has fewer than there are people.
+    n_each = plan.n_participants
+    if chosen.n_answers:
+        n_each = min(max(round(chosen.n_answers / len(plan.stimuli)), 1), n_each)
     arrays: dict[str, Array] = {}
     for theory, name, (answer,) in zip(theories, names, answers, strict=True):
         shares = answer.mean(axis=0)
         if name in evidence.state.theories.fits and theory.priors:
             people = [(prior.center, prior.spread) for prior in theory.priors.values()]
             arrays[f"{name}:people"] = np.array(people)
-        arrays[f"{name}:proportions"] = with_interval(shares[:, -1], plan.n_participants)
+        arrays[f"{name}:proportions"] = with_interval(shares[:, -1], n_each)
         if shares.shape[1] > 2:
-            arrays[f"{name}:shares"] = with_interval(shares, plan.n_participants)
+            arrays[f"{name}:shares"] = with_interval(shares, n_each)
     return Preregistration(
         experiment=chosen.experiment,
         design=chosen.design,
-        design_summary=summarise_design(plan),
+        design_summary=summarise_design(plan, chosen.n_answers),
         rivals={name: evidence.state.theories.name(name) for name in names},
         predictions=context.artifacts.put_arrays(arrays),
         n_draws=n_draws,
@@ -83,8 +87,16 @@ def freeze_predictions(
             if chosen.experiment == CONFIRMATION
             else ""
         ),
-        stopping_rule=chosen.stopping
-        or f"fixed sample: {plan.n_participants} participants, {plan.n_presentations} responses each",
+        stopping_rule=chosen.stopping or _fixed_sample(chosen, plan),
+    )
+
+
+def _fixed_sample(chosen: DesignChosen, plan: Design) -> str:
+    """How many answers there will be, where nothing ends collection early."""
+    if chosen.n_answers:
+        return f"all {chosen.n_answers:,} answers to these trials that are there, of {plan.n_participants} people"
+    return (
+        f"fixed sample: {plan.n_participants} participants, {plan.n_presentations} responses each"
     )
 
 
@@ -127,8 +139,10 @@ ANALYSIS = (
 
 
 GROUPS = (
-    "Groups of people are compared at the end: they differ in their numbers if populations learned from each group "
-    "alone predict people, by others, better than one population for all, by more than two standard errors."
+    "Groups of people are compared at the end: they differ in a parameter of the theory that then predicts them best "
+    "if so large a difference, of any parameter, has a probability of at most 0.05 when labels of groups are exchanged "
+    "among people. Whether numbers of its own predict a group's people better is said beside it, within two standard "
+    "errors."
 )
 """How answers decide between groups, where a study compares some."""
 EFFECTS = (

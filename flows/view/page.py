@@ -88,7 +88,7 @@ def who(look: RunReading) -> str:
     if look.simulated:
         return "simulated people"
     if look.config.participants.file:
-        return "choices from a file"
+        return "people's choices, already collected"
     return "people's published choices" if look.config.participants.archive else "people's choices"
 
 

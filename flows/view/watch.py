@@ -97,9 +97,9 @@ class RunMoment(RunReading):
     ) -> None:  # the journal is not read from its beginning again
         self.watch, self.state = watch, state
         self.folder, self.trace = watch.folder, watch.trace
-        self.config = state.campaign.config or CampaignConfig.model_validate(
-            watch.trace.journal.meta["study"]
-        )
+        study = watch.trace.journal.meta["study"]
+        config = state.campaign.config
+        self.config = config.with_places(study) if config else CampaignConfig.model_validate(study)
         self.domain = domain_of(self.config)
         self.outline = watch.outline
         self.seq, self.hash, last = watch.outline.last()

@@ -17,6 +17,7 @@ from lakatos.experiments.power import (
     find_n_of_people,
     find_n_participants,
     judge_design,
+    power_of_answers,
     recovery_power,
     scores_of_people,
     wilson_interval,
@@ -177,6 +178,46 @@ class TestRecoveryPower:
     def test_nobody_is_refused(self):
         with pytest.raises(DesignError, match="n_participants=0"):
             recovery_power([single(0.5), single(0.6)], 1, 0, np.random.default_rng())
+
+
+class TestPowerOfAnswers:
+    """People of an archive, of whom it is known who answered what."""
+
+    @pytest.mark.statistical
+    @pytest.mark.parametrize(("p", "q", "n"), [(0.5, 0.7, 20), (0.9, 0.6, 10)])
+    def test_agrees_with_the_closed_form_where_everybody_answered_everything(self, p, q, n):
+        asked = np.ones((n, 1), dtype=int)
+        table = power_of_answers(
+            [single(p), single(q)], asked, np.random.default_rng(1), n_simulations=4000
+        )
+        exact = exact_power(p, q, n)
+        assert abs(table.power[0, 1] - exact) < 4 * np.sqrt(exact * (1 - exact) / 4000)
+        assert (table.n_units, table.n_answers) == (n, n)
+
+    @pytest.mark.statistical
+    def test_people_who_answered_one_of_two_equal_trials_are_worth_one_trial_each(self):
+        """Who answers only one of two trials that are alike tells what somebody does who was shown one."""
+        n, rng = 30, np.random.default_rng(2)
+        both = [np.repeat(single(p), 2, axis=1) for p in (0.5, 0.7)]
+        half = np.eye(2, dtype=int)[np.arange(n) % 2]
+        found = power_of_answers(both, half, rng, n_simulations=4000).power[0, 1]
+        exact = exact_power(0.5, 0.7, n)
+        assert abs(found - exact) < 4 * np.sqrt(exact * (1 - exact) / 4000)
+        assert power_of_answers(both, np.ones((n, 2), dtype=int), rng).power[0, 1] > found
+
+    def test_of_a_large_table_fewer_people_are_simulated_and_drawn_again(self, monkeypatch):
+        monkeypatch.setattr(power, "MOST_CELLS", 2048)
+        asked = np.ones((40, 4), dtype=int)
+        theories = [np.repeat(single(p), 4, axis=1) for p in (0.3, 0.6)]
+        table = power_of_answers(theories, asked, np.random.default_rng(3), n_simulations=50)
+        assert (table.n_units, table.n_simulations) == (40, 50)
+        assert table.power[0, 1] > 0.9
+
+    def test_tables_that_disagree_are_refused(self):
+        with pytest.raises(ShapeError, match="asked has 2 trials and the probabilities 1"):
+            power_of_answers(
+                [single(0.5), single(0.6)], np.ones((3, 2), dtype=int), np.random.default_rng()
+            )
 
 
 class TestSampleSize:

@@ -628,3 +628,28 @@ def test_a_declared_task_is_taken_on_a_desktop_and_fits_a_phone(
     pictures = [task.picture(design.stimuli, row) for row in answers.trial]
     heard = [rule("".join(words_of(picture))) for picture in pictures]
     assert list(answers.response) == heard
+
+
+@pytest.mark.slow
+def test_one_of_eleven_numbers_is_chosen_by_its_button_and_by_no_key(
+    browser: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    file = Path(__file__).parents[2] / "studies" / "tasks" / "giving.toml"
+    open_experiment(tmp_path, str(file), n_trials=2, checks=0)
+    page = begin(browser, serve(), str(file))
+    buttons = page.locator(".options button")
+    assert buttons.all_inner_texts() == [f"{number} coins" for number in range(11)]
+    page.set_viewport_size({"width": 380, "height": 740})
+    assert not page.evaluate(TOO_WIDE)
+    page.wait_for_timeout(400)  # an input as fast as a slip is ignored anyway
+    page.keyboard.press("3")
+    page.wait_for_timeout(400)
+    for number in (7, 10):
+        heading = page.locator("h2").inner_text()
+        page.wait_for_timeout(400)
+        page.get_by_role("button", name=f"{number} coins", exact=True).click()
+        page.wait_for_function(
+            "before => document.querySelector('h2')?.innerText !== before", arg=heading
+        )
+    (answers,) = in_inbox(tmp_path)
+    assert list(answers.response) == [7, 10]

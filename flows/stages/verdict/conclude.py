@@ -109,7 +109,7 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
         in_new_names(run.state.theories, item.record.text) for item in further if item is not None
     ]
     leader = run.state.board().leader.theory
-    told += [*say_of_library(run.state, leader), *_whose(run.config)]
+    told += [*say_of_library(run.state, leader), *_whose(run.config), *_say_of_answers(run)]
 
     def work(context: StepContext) -> CampaignConcluded:
         return conclude_from(
@@ -121,6 +121,26 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
         )
 
     return await run.step("conclude", work, returns=CampaignConcluded, inputs=inputs)
+
+
+def _say_of_answers(run: Run) -> list[str]:
+    """Which part of the answers that were there the campaign used, and how to use the rest; nothing of new people."""
+    if not isinstance(run.source, ArchivalParticipants):
+        return []
+    opened = run.state.experiments.sealed
+    n_all = run.source.n_answers
+    n_used = sum(int(run.trials(name).count.sum()) for name in run.state.experiments.collected)
+    tables = opened.record.trials if opened is not None else ()
+    n_sealed = sum(int(run.trials_of(table).count.sum()) for table in tables)
+    sealed = f", {n_sealed:,} stayed sealed until the verdict" if n_sealed else ""
+    said = f"Of {n_all:,} answers that were there, {n_used:,} were used in the loop{sealed}"
+    if (n_left := n_all - n_used - n_sealed) <= 0:
+        return [f"{said}."]
+    ended = run.state.campaign.cycles[-1].record.stop
+    return [
+        f"{said}, and {n_left:,} were not used, as the loop ended before ({ended}). More cycles (stop.cycles, "
+        "stop.least_cycles), or more trials in each (design.trials), would use them."
+    ]
 
 
 def _whose(config: CampaignConfig) -> list[str]:

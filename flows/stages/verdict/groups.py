@@ -14,13 +14,15 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.group_difference import ParameterDifference, differences_between_groups
 from lakatos.theories.groups import (
     GroupedTheory,
+    best_overall,
     compare_groups,
     members_by,
     said_of_groups,
 )
-from lakatos.theories.record import GroupedScores, GroupsCompared, GroupScore
+from lakatos.theories.record import GroupDifference, GroupedScores, GroupsCompared, GroupScore
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -47,7 +49,7 @@ async def compare_by_group(run: Run) -> Recorded[GroupsCompared] | None:
         except TrialsError as error:
             text = f"Groups by {by} could not be compared: {error}"
             return GroupsCompared(by=by, n_people={}, theories=(), text=text)
-        return _compared(run.evidence, by, members, names)
+        return _compared(run.evidence, by, members, names, context.rng)
 
     return await run.step("compare_groups", work, returns=GroupsCompared, inputs=inputs)
 
@@ -76,6 +78,7 @@ def _compared(
     by: str,
     members: Mapping[str, Sequence[NDArray[np.bool_]]],
     names: Sequence[Digest],
+    rng: np.random.Generator,
 ) -> GroupsCompared:
     trials = [evidence.trials(name) for name in evidence.state.experiments.collected]
     found: dict[Digest, GroupedTheory] = {}
@@ -93,13 +96,35 @@ def _compared(
     n_people = {name: sum(int(who.sum()) for who in chosen) for name, chosen in members.items()}
     told = {evidence.state.theories.name(name): item for name, item in found.items()}
     people = ", ".join(f"{n} {name}" for name, n in n_people.items())
+    differences: tuple[ParameterDifference, ...] = ()
+    if told:
+        best = told[best_overall(told)]
+        differences = differences_between_groups(
+            best.form, best.populations, trials, members, evidence.laboratory, rng
+        )
     text = (
-        f"By {by} (people: {people}): {said_of_groups(by, told)}"
+        f"By {by} (people: {people}): {said_of_groups(by, told, differences)}"
         if told
         else f"Groups by {by} could not be compared: no leading theory runs on a group's answers alone."
     )
     scores = tuple(_grouped(name, item) for name, item in found.items())
-    return GroupsCompared(by=by, n_people=n_people, theories=scores, text=text)
+    return GroupsCompared(
+        by=by,
+        n_people=n_people,
+        theories=scores,
+        text=text,
+        differences=tuple(map(_recorded, differences)),
+    )
+
+
+def _recorded(item: ParameterDifference) -> GroupDifference:
+    return GroupDifference(
+        parameter=item.parameter,
+        unit=item.unit,
+        medians={name: (own.value, *own.interval) for name, own in item.medians.items()},
+        p=item.p,
+        differs=item.differs,
+    )
 
 
 def _grouped(name: Digest, item: GroupedTheory) -> GroupedScores:

@@ -103,6 +103,103 @@ def test_shares_and_counts_are_the_same_answers() -> None:
     assert first.stimuli["probabilities"][0, 1, :2].tolist() == pytest.approx([0.2, 0.8])
 
 
+@pytest.mark.parametrize(("cell", "column"), [(0, "who"), (1, "took"), (2, "x1"), (5, "t2")])
+def test_rows_with_an_empty_cell_are_left_out_and_told(cell: int, column: str) -> None:
+    rows = [list(row) for row in ROWS]
+    rows[2][cell] = ""
+    made = table([tuple(row) for row in rows])
+    found = adopt(made, AnswerColumns(**DATED), DOMAINS["intertemporal"])
+    assert found.notes == (f"1 row is left out: {column} is empty (row 4)",)
+    assert found.n_left_out == 1
+    rest = dated([row for place, row in enumerate(ROWS) if place != 2])
+    assert found.trials[0].digest == rest.digest
+    with pytest.raises(
+        TrialsError, match=rf"row 4: {column} is empty. .* bad_rows = .leave_out_empty"
+    ):
+        adopt(made, AnswerColumns(**DATED, bad_rows="refuse"), DOMAINS["intertemporal"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "said"),
+    [
+        (2, "five", "x1 is no number"),
+        (4, "-3", "it shows no such trial: delays_days are [-3.0, 7.0]; give"),
+        (1, "2", "took is no option"),
+    ],
+)
+def test_rows_with_a_wrong_cell_are_refused_unless_a_study_leaves_them_out(
+    cell: int, value: str, said: str
+) -> None:
+    rows = [list(row) for row in ROWS]
+    rows[2][cell] = value
+    made = table([tuple(row) for row in rows])
+    columns = {"responses": {"0": 0, "1": 1}} if cell == 1 else {}
+    with pytest.raises(
+        TrialsError, match=r'row 4.* bad_rows = "leave_out" in participants.columns'
+    ):
+        adopt(made, AnswerColumns(**DATED, **columns), DOMAINS["intertemporal"])
+    kept = AnswerColumns(**DATED, **columns, bad_rows="leave_out")
+    found = adopt(made, kept, DOMAINS["intertemporal"])
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith(f"1 row is left out: {said}")
+    assert found.notes[0].endswith("(row 4)")
+    assert found.trials[0].digest == dated([ROWS[0], ROWS[1], ROWS[3]]).digest
+
+
+def test_a_mapping_that_most_rows_do_not_fit_is_refused_and_not_left_out() -> None:
+    rows = [(row[0], row[1], "x", *row[3:]) for row in ROWS[:3]] + [ROWS[3]]
+    columns = AnswerColumns(**DATED, bad_rows="leave_out")
+    with pytest.raises(
+        TrialsError, match=r"3 of 4 rows cannot be read: participants.columns does not fit"
+    ):
+        adopt(table(rows), columns, DOMAINS["intertemporal"])
+
+
+def test_a_person_of_whom_no_row_is_left_is_told() -> None:
+    rows = [*ROWS, ("cleo", "", "5", "10", "0", "30")]
+    found = adopt(table(rows), AnswerColumns(**DATED), DOMAINS["intertemporal"])
+    assert "1 person has no row left" in found.notes
+
+
+def test_copies_of_rows_are_left_out_where_their_time_shows_that_they_are_copies() -> None:
+    rows = [(*row, str(400 + place)) for place, row in enumerate(ROWS)]
+    head = "who took x1 x2 t1 t2 rt"
+    made = table([*rows, rows[1]], head)
+    timed = AnswerColumns(**DATED, response_time="rt")
+    found = adopt(made, timed, DOMAINS["intertemporal"])
+    assert found.trials[0].digest == dated(ROWS).digest
+    assert found.notes[0].startswith("1 row is left out: it equals an earlier one in every cell")
+    found = adopt(made, AnswerColumns(**DATED), DOMAINS["intertemporal"])
+    assert len(found.trials[0].response) == 5
+    assert "1 rows equal an earlier one in every cell (from row 6); they count" in found.notes[0]
+    with pytest.raises(TrialsError, match="row 6 equals an earlier one"):
+        adopt(made, timed.model_copy(update={"bad_rows": "refuse"}), DOMAINS["intertemporal"])
+
+
+def test_people_who_may_be_one_are_told_by_their_rows_and_not_by_name() -> None:
+    rows = [*ROWS, ("Anna ", *ROWS[2][1:])]
+    found = adopt(table(rows), AnswerColumns(**DATED), DOMAINS["intertemporal"])
+    assert found.trials[0].n_people == 3
+    (told,) = [note for note in found.about_rows if "names of people differ" in note]
+    assert "first in rows 2, 6" in told
+    assert "nna" not in told
+
+
+def test_answers_of_one_experiment_are_numbered_as_those_of_all() -> None:
+    rows = [(*row, "a" if row[0] == "bea" else "b") for row in ROWS]
+    columns = AnswerColumns(**DATED, experiment="e")
+    found = adopt(table(rows, "who took x1 x2 t1 t2 e"), columns, DOMAINS["intertemporal"])
+    answers = {item.experiment: item.response.tolist() for item in found.trials}
+    assert answers == {"a": [1, 1], "b": [1, 0]}
+    with pytest.raises(TrialsError, match="names no option that is known"):
+        dated(ROWS[2:])  # nobody knows whether 1 is the first option or the second
+
+
+def test_what_to_do_with_bad_rows_changes_no_study_that_does_not_say_it() -> None:
+    assert "bad_rows" not in AnswerColumns(**DATED).model_dump()
+    assert AnswerColumns(**DATED, bad_rows="refuse").model_dump()["bad_rows"] == "refuse"
+
+
 def test_a_row_a_person_with_questions_in_a_second_file() -> None:
     wide = table([("anna", "1", "0"), ("bea", "", "1")], "who Q1 Q2")
     items = table(
@@ -116,7 +213,7 @@ def test_a_row_a_person_with_questions_in_a_second_file() -> None:
     assert trials.participant.tolist() == [0, 0, 1]
     assert trials.response.tolist() == [1, 0, 1]
     assert trials.trial.tolist() == [0, 1, 1]
-    assert "1 rows without a response are left out" in found.notes
+    assert found.notes == ("1 row is left out: the response is empty (row 3)",)
 
 
 def test_steps_of_people_who_learn_are_numbered_in_their_order() -> None:
@@ -147,11 +244,9 @@ def test_experiments_and_rows_that_count() -> None:
     ("cell", "value", "said"),
     [
         (2, "five", r"row 3: x1 is 'five', which is no number"),
-        (2, "", r"row 3: x1 is '', which is no number|shows no such trial"),
         (2, "1e99", r"row 3 shows no such trial"),
         (1, "3", r"row 2: took is '1', which names no option"),
         (1, "0.5", r"which names no option"),
-        (0, "", r"row 3: who is '', which names nobody"),
         (4, "-3", r"row 3 shows no such trial"),
         (4, "inf", r"row 3: t1 is 'inf', which is no number"),
     ],

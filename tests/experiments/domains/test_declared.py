@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import sys
 from itertools import combinations, permutations
 from pathlib import Path
@@ -18,7 +19,7 @@ from lakatos.experiments.domains.declared import DeclaredDomain
 from lakatos.experiments.domains.declared_task import read_task
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError, TaskFileError
 from lakatos.experiments.participants.web.texts import texts_for_domain
-from lakatos.experiments.task import Stimuli
+from lakatos.experiments.task import Stimuli, with_random_sides
 from lakatos.experiments.testing import DomainContract
 
 
@@ -152,7 +153,9 @@ def test_features_of_a_decoy_say_which_option_gains():
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_variation_changes_what_it_says_and_nothing_else(name):
     domain = DeclaredDomain(example(name))
-    made = domain.variations(domain.space({}).take(range(50)), np.random.default_rng(1))
+    space = domain.space({})
+    some = space.take(range(min(50, len(space))))
+    made = domain.variations(some, np.random.default_rng(1))
     for what, variation in made.items():
         before, after = variation.before, variation.after
         domain.check(before)
@@ -223,7 +226,7 @@ WORTH = 'kind = "amount"\nlabel = "Worth"\nunit = "€"\nlevels = [1, 2, 4, 8]\n
     [
         ("name = ", "not valid TOML"),
         (gifts(add="[attributes.worth]\nkind = 'number'\n"), "same name, rename one"),
-        (gifts(('["left", "right"]', '["left"]')), "options: 1 label; people choose among 2 to 6"),
+        (gifts(('["left", "right"]', '["left"]')), "options: 1 label; people choose among 2 to 21"),
         (gifts(('["left", "right"]', '["left", "Left"]')), "are not different labels"),
         (gifts(('label = "Wrapping"', 'label = "worth"')), "two of them have the label 'worth'"),
         (gifts(("attributes.worth", "attributes.sides")), "attributes.sides: no name for an"),
@@ -258,3 +261,51 @@ def test_what_declares_no_task_is_refused_with_what_to_write(text, words):
         read_task(text, "gifts.toml")
     assert words in str(refused.value)
     assert str(refused.value).startswith("gifts.toml")
+
+
+NUMBERED = ('options = ["left", "right"]', 'options = { from = 0, to = 10, unit = "coins" }')
+ELEVEN = "\n".join(
+    [
+        "",
+        "[[space.listed]]",
+        f"worth = {[1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4]}",
+        f"wrapping = {(['plain'] * 4 + ['red'] * 4 + ['gold'] * 3)}".replace("'", '"'),
+        "",
+    ]
+)
+
+
+def test_options_may_be_numbers_which_keep_their_places_and_trials_may_be_listed():
+    domain = DeclaredDomain(gifts(NUMBERED, ('better = "more"', ""), add=ELEVEN))
+    assert domain.options == ("0 coins", *(f"{n} coins" for n in range(1, 11)))
+    space = domain.space({})
+    assert space["worth"].tolist() == [[1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4]]
+    assert space["wrapping"].tolist() == [[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]]
+    assert with_random_sides(domain, space, np.random.default_rng(1)).keys == space.keys
+    assert domain.admits({}, space).all()
+    page = domain.picture(space, 0)
+    assert page.count("<tr>") == 12  # a line for each option, below the heads
+    with pytest.raises(EmptyDesignSpaceError, match="of those that are listed"):
+        domain.space({"worth": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("wrapping = [", "wrappings = ["), "trial 1 has worth, wrappings; give each attribute"),
+        (("worth = [1, ", "worth = ["), "worth has 10 values; there are 11 options"),
+        (("worth = [1, ", "worth = [9, "), "worth cannot be 9.0; it is outside its levels"),
+        (('["plain", ', '["blue", '), "wrapping cannot be 'blue'"),
+    ],
+)
+def test_a_listed_trial_that_is_none_is_refused(change, words):
+    with pytest.raises(TaskFileError, match=re.escape(words)):
+        DeclaredDomain(gifts(NUMBERED, add=ELEVEN.replace(*change)))
+
+
+@pytest.mark.parametrize(
+    "numbers", ["from = 0, to = 40", "to = 10, by = 2", "from = 3, to = 1", "to = nan"]
+)
+def test_numbers_of_options_that_are_none_are_refused(numbers):
+    with pytest.raises(TaskFileError, match="options: "):
+        DeclaredDomain(gifts((NUMBERED[0], f"options = {{ {numbers} }}")))

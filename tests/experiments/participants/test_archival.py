@@ -59,6 +59,26 @@ def answers(source, design, key=KEY):
     return Trials.from_json(batch)
 
 
+def test_an_offer_says_which_answers_there_are_and_a_design_takes_no_others():
+    trials = archive()
+    rng = np.random.default_rng(4)
+    kept = rng.random(len(trials.trial)) < 0.5
+    rows = {
+        name: getattr(trials, name)[kept] for name in ("participant", "trial", "response", "count")
+    }
+    sparse = replace(trials, **rows, feedback={}, attributes={})
+    source = ArchivalParticipants([sparse])
+    (offer,) = offers_of(source)
+    assert offer.asked.sum() == kept.sum() == source.n_answers == source.n_open
+    some = offer.stimuli.take([0, 2])
+    asked = offer.answers_to(some)
+    assert (asked == offer.asked[offer.asked[:, [0, 2]].any(axis=1)][:, [0, 2]]).all()
+    found = answers(source, design_of(offer, [0, 2], n_participants=len(asked)))
+    assert found.count.sum() == asked.sum()
+    assert found.n_people == len(asked)
+    assert offer.of_rows(np.array([2])).asked.tolist() == offer.asked[:, [2]].tolist()
+
+
 class TestArchivalParticipants(ParticipantSourceContract):
     @pytest.fixture
     def source(self):

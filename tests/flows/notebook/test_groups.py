@@ -11,6 +11,7 @@ import lakatos
 from lakatos.experiments.errors import TrialsError
 from lakatos.flows.commands.main import app
 from lakatos.flows.notebook.groups import members_of
+from lakatos.flows.operations.adopt import new_study
 
 SHOWN = [
     (soon, soon * more, days) for soon in (5, 20) for more in (1.1, 1.5, 2.2) for days in (7, 90)
@@ -50,10 +51,26 @@ def test_groups_with_other_numbers_are_predicted_better_with_numbers_of_their_ow
 ) -> None:
     gain = differing.theories["hyperbolic"].gain()
     assert gain.interval[0] > 0
-    assert "the groups differ in their numbers" in differing.verdict
+    assert "With numbers of its own each group is predicted better" in differing.verdict
     rates = differing.people.query("theory == 'hyperbolic' and parameter == 'discount_rate'")
     medians = dict(zip(rates.group, rates["median"], strict=True))
     assert 0.005 < medians["young"] < 0.02 < medians["all"] < 0.08 < medians["old"] < 0.16
+
+
+def test_the_parameter_in_which_groups_differ_is_told_with_its_size(
+    differing: lakatos.GroupComparison,
+) -> None:
+    """Rates were made ten times apart."""
+    table = differing.differences
+    rate = table[table.parameter == "discount_rate"].set_index("group")
+    assert rate.differs.all()
+    assert rate.p.iloc[0] <= 0.001
+    assert rate.loc["old", "median_low"] < 0.1 < rate.loc["old", "median_high"]
+    assert rate.loc["young", "median_low"] < 0.01 < rate.loc["young", "median_high"]
+    assert rate.loc["young", "compared_low"] < 0.1 < rate.loc["young", "compared_high"]
+    assert np.isnan(rate.loc["old", "compared"])
+    assert "the groups differ in discount_rate" in differing.verdict
+    assert "No difference is shown in" in differing.verdict
 
 
 def test_each_group_is_scored_on_its_own_people(differing: lakatos.GroupComparison) -> None:
@@ -68,7 +85,8 @@ def test_each_group_is_scored_on_its_own_people(differing: lakatos.GroupComparis
 def test_groups_that_are_alike_gain_nothing() -> None:
     found = compared(two_groups(0.01))
     assert found.theories["hyperbolic"].gain().interval[0] <= 0
-    assert "differ in their numbers;" not in found.verdict
+    assert "no difference between the groups is shown" in found.verdict
+    assert all(item.p > 0.05 for item in found.found)
 
 
 def test_numbers_with_many_values_are_halved(differing: lakatos.GroupComparison) -> None:
@@ -97,6 +115,19 @@ def test_an_attribute_that_changes_within_a_person_is_none() -> None:
     answers = lakatos.adopt(table, columns={"attributes": ["group", "age"]})
     assert any("group differs between rows of one person" in note for note in answers.notes)
     assert set(answers.people[0]) == {"age"}
+
+
+def test_a_column_that_nobody_named_divides_people_by_a_study_or_by_its_meaning(tmp_path) -> None:
+    table = two_groups(0.1).rename(columns={"group": "Kohorte", "subject": "VP"})
+    table.to_csv(tmp_path / "answers.csv", index=False)
+    adopted = lakatos.adopt(
+        tmp_path / "answers.csv", columns={"participant": "VP"}, known=["Kohorte"]
+    )
+    assert set(adopted.people[0]["Kohorte"]) == {"old", "young"}
+    new_study(tmp_path / "mine.toml", tmp_path / "answers.csv", columns={"participant": "VP"})
+    again = lakatos.adopt(tmp_path / "mine.toml", known=["Kohorte"])
+    assert again.people[0]["Kohorte"] == adopted.people[0]["Kohorte"]
+    assert again.trials[0].digest == adopted.trials[0].digest
 
 
 @pytest.mark.slow

@@ -11,11 +11,11 @@ import pytest
 from lakatos.experiments.errors import DataMissingError, TrialsError
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import StudyError
-from lakatos.flows.operations.adopt import describe_file, new_study
+from lakatos.flows.operations.adopt import describe_file, new_study, trials_to_use_all
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.evidence import trials_in
-from lakatos.flows.run.run import create_run, open_run, read_state
-from lakatos.flows.run.study import load_study
+from lakatos.flows.run.run import create_run, open_run, read_state, started
+from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.start import run_study
 
 HEAD = "subject,age,trial_no,ss_amount,ll_amount,ss_delay,ll_delay,choice,rt"
@@ -52,7 +52,9 @@ def quick(study: Path) -> Path:
         r"seeds = .*", 'seeds = ["exponential", "hyperbolic"]\ninduction = false', study.read_text()
     )
     text = re.sub(r"(candidates|successors) = \d+", r"\1 = 0", text)
-    study.write_text(re.sub(r"cycles = \d+", "cycles = 1\nleast_cycles = 1", text))
+    study.write_text(
+        re.sub(r"\ncycles = \d+\nleast_cycles = \d+", "\ncycles = 1\nleast_cycles = 1", text)
+    )
     return study
 
 
@@ -87,6 +89,62 @@ def test_a_study_is_written_and_its_run_needs_the_file_no_more(tmp_path: Path) -
     assert b"anna-" not in b"".join(
         path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()
     )
+
+
+def test_rows_left_out_are_told_by_the_study_and_change_nothing_else(tmp_path: Path) -> None:
+    data = answers(tmp_path / "a.csv")
+    whole = data.read_text()
+    made = new_study(tmp_path / "mine.toml", data)
+    before = load_study(made.study)
+    data.write_text(whole + "anna-99,20,1,,10,0,7,sooner,900\n")
+    after = load_study(made.study)
+    assert after.participants.told[0] == "1 row is left out: ss_amount is empty (row 98)"
+    assert after.participants.told[1] == "1 person has no row left"
+    assert "anna" not in "".join(after.participants.told)
+    assert before.participants.answers == after.participants.answers
+    assert before.digest == after.digest
+
+
+def test_a_study_is_the_same_wherever_its_files_are(tmp_path: Path) -> None:
+    configs = []
+    for folder, name in (("here", "a.csv"), ("there", "b.csv")):
+        (tmp_path / folder).mkdir()
+        data = answers(tmp_path / folder / name)
+        made = new_study(tmp_path / folder / "mine.toml", data, question="How do people wait?")
+        configs.append(load_study(made.study))
+    assert configs[0].participants.file != configs[1].participants.file
+    assert configs[0].digest == configs[1].digest
+    assert started(configs[0]) == started(configs[1])
+    placed = CampaignConfig.model_validate(started(configs[0]).config)
+    found = placed.with_places(configs[1].model_dump(mode="json"))
+    assert found == configs[1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "n_designs", "size"),
+    [([120], 4, 30), ([120], 1, 120), ([121], 4, 31), ([40, 10, 10], 4, 20), ([5, 5, 5], 3, 5)],
+)
+def test_designs_together_ask_for_every_trial(
+    numbers: list[int], n_designs: int, size: int
+) -> None:
+    assert trials_to_use_all(numbers, n_designs) == size
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trials", [0, 3])
+def test_the_verdict_says_which_part_of_a_file_was_used(tmp_path: Path, trials: int) -> None:
+    made = new_study(tmp_path / "mine.toml", answers(tmp_path / "a.csv"), cycles=1)
+    study = quick(made.study)
+    if trials:
+        study.write_text(re.sub(r"\ntrials = \d+ ", f"\ntrials = {trials} ", study.read_text()))
+    text = run_study(study, tmp_path / "run").text
+    if trials:
+        assert (
+            "Of 96 answers that were there, 24 were used in the loop, and 72 were not used" in text
+        )
+        assert "design.trials" in text
+    else:
+        assert "Of 96 answers that were there, 96 were used in the loop." in text
 
 
 def test_what_cannot_be_guessed_is_asked(tmp_path: Path) -> None:

@@ -65,7 +65,8 @@ def test_the_verdict_says_that_groups_differ_in_their_numbers_and_with_which(
     assert state.theories.groups is not None
     found = state.theories.groups.record
     assert found.n_people == {"old": N_EACH, "young": N_EACH}
-    assert "the groups differ in their numbers" in found.text
+    assert "the groups differ in" in found.text
+    assert found.differences[0].differs
     assert in_new_names(state.theories, found.text) in concluded.text
     leader = found.theories[0]
     assert leader.gain_interval[0] > 0

@@ -1,9 +1,14 @@
 """Theories of earlier campaigns compete if they pass the checks, and stop counting when their evidence is withdrawn."""
 
 import asyncio
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from lakatos.experiments.archives.fetch import load_archive
+from lakatos.flows.operations.adopt import new_study
 from lakatos.flows.roles.remember import (
     answers_of,
     is_news,
@@ -18,9 +23,10 @@ from lakatos.flows.roles.remember import (
     winners_in,
 )
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.run import begin, create_run, read_state
+from lakatos.flows.run.run import Run, begin, create_run, read_state
+from lakatos.flows.run.study import load_study, parse_study
 from lakatos.flows.run.study_sections import ParticipantsConfig
-from lakatos.flows.stages.inherit import MOST_RIVALS, SEALED, admit_winners
+from lakatos.flows.stages.inherit import MOST_RIVALS, SEALED, admit_winners, say_of_library
 from lakatos.flows.start import run_study
 from lakatos.memory.library import Library
 from lakatos.memory.recall import RecallSituation
@@ -28,6 +34,7 @@ from lakatos.memory.winner import TheoryWon
 from lakatos.theories.families import FAMILIES
 from lakatos.traces.digest import digest_of
 from lakatos.traces.step import Trace
+from tests.flows.operations.test_adopt import answers
 from tests.flows.small import SHORT, small_study
 from tests.memory.test_winners import winner
 
@@ -176,6 +183,85 @@ def test_a_theory_is_not_tested_on_the_archived_answers_that_it_was_found_on():
     assert is_news(found_there, answers_of(people.model_copy(update={"archive": "others"})))
     assert is_news(winner(GOOD), answers_of(people))
     assert is_news(found_there, "")
+
+
+def part_of_file(whole: Path, part: Path, share: float) -> Path:
+    """A share of a table's rows by lot, in another order."""
+    frame = pd.read_csv(whole).sample(frac=share, random_state=1)
+    frame.to_csv(part, index=False)
+    return part
+
+
+def adopted_run(runs: Path, file: Path) -> Run:
+    """The beginning of a run on a file of answers."""
+    study = new_study(runs.parent / f"{file.stem}.toml", file).study
+    return create_run(load_study(study), runs / file.stem, n_workers=1)
+
+
+def leave_in(run: Run, source: str) -> None:
+    """A winner in a run that was begun."""
+    begin(run)
+    verdict = run.trace.artifacts.put_json(["verdict", run.config.name])
+    answers = answers_of(run.config.participants)
+    won = winner(source, run.config.name, domain=run.config.domain, answers=answers)
+    won = won.model_copy(update={"evidence": (verdict,), "justified_by": (verdict,)})
+    run.trace.record(won, name="winner", inputs=[verdict])
+
+
+def found_here(run: Run) -> tuple[str, ...]:
+    begin(run)
+    asyncio.run(take_library(run))
+    return run.state.memory.taken.record.found_here
+
+
+def test_a_theory_found_on_the_same_answers_in_another_file_does_not_come_back(tmp_path):
+    runs, source = tmp_path / "runs", FAMILIES["intertemporal"].program("hyperbolic").source
+    first = answers(tmp_path / "first.csv", n_people=12)
+    with adopted_run(runs, first) as run:
+        leave_in(run, source)
+    with adopted_run(runs, part_of_file(first, tmp_path / "part.csv", 0.95)) as run:
+        assert found_here(run) == ("first",)
+        assert winners_in(run.evidence) == []
+        assert say_of_library(run.state, "") == [
+            "What won in first was left out: it was found on these same answers, which are no test of it."
+        ]
+    others = pd.read_csv(first)
+    others["choice"] = np.random.default_rng(3).permutation(others["choice"])
+    others.to_csv(tmp_path / "others.csv", index=False)
+    with adopted_run(runs, tmp_path / "others.csv") as run:
+        assert found_here(run) == ()
+        assert [item.study for item in winners_in(run.evidence)] == ["first"]
+
+
+def test_a_theory_found_in_an_archive_is_not_tested_on_a_file_of_its_answers(tmp_path):
+    runs, source = tmp_path / "runs", FAMILIES["risky"].program("expected_utility").source
+    study = load_study(Path("studies/allais.toml"))
+    with create_run(study, runs / "archive", n_workers=1) as run:
+        leave_in(run, source)
+    (trials,) = load_archive("allais", tmp_path)
+    outcomes, chances = trials.stimuli["outcomes"], trials.stimuli["probabilities"]
+    n = outcomes.shape[2]
+    columns = {f"n{option}": trials.counts[0, :, option].astype(int) for option in (0, 1)}
+    for place, side in enumerate("ab"):
+        for k in range(n):
+            is_there = chances[:, place, k] > 0
+            columns[f"{side}_x{k}"] = np.where(is_there, outcomes[:, place, k], np.nan)
+            columns[f"{side}_p{k}"] = np.where(is_there, chances[:, place, k], np.nan)
+    pd.DataFrame(columns).to_csv(tmp_path / "copied.csv", index=False)
+    stimulus = {
+        f"{side}_{long}": [f"{side}_{short}{k}" for k in range(n)]
+        for side in "ab"
+        for long, short in (("amounts", "x"), ("probabilities", "p"))
+    }
+    value = study.model_dump(mode="json")
+    value["participants"] = {
+        "source": "archival",
+        "file": str(tmp_path / "copied.csv"),
+        "columns": {"counts": ["n0", "n1"], "stimulus": stimulus},
+    }
+    value["name"] = "copied"
+    with create_run(parse_study(value, "copied"), runs / "copied", n_workers=1) as run:
+        assert found_here(run) == (study.name,)
 
 
 @pytest.mark.long

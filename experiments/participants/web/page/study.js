@@ -190,7 +190,7 @@
     if (own.length) return own.findIndex((item) => item.toLowerCase() === key.toLowerCase());
     const arrows = { ArrowLeft: 0, ArrowRight: 1 };
     if (nOptions === 2 && key in arrows) return arrows[key];
-    return /^[1-9]$/.test(key) ? Number(key) - 1 : -1;
+    return nOptions <= 9 && /^[1-9]$/.test(key) ? Number(key) - 1 : -1; // of more, no key is one option's number
   }
 
   /** A step to be answered, or the end; waits for whichever comes. */
@@ -296,8 +296,9 @@
       const buttons = step.options.map((option, place) => {
         const name = (flow.own_keys?.[place] ?? String(place + 1)).toUpperCase();
         const key = make("kbd", { textContent: name, attributes: { "aria-hidden": "true" } });
-        const made = make("button", { type: "button", disabled: !option.available }, option.label, key);
-        made.setAttribute("aria-keyshortcuts", name);
+        const hasKey = flow.own_keys?.length || step.options.length <= 9;
+        const made = make("button", { type: "button", disabled: !option.available }, option.label, ...(hasKey ? [key] : []));
+        if (hasKey) made.setAttribute("aria-keyshortcuts", name);
         return made;
       });
       const feedback = make("p", { className: "feedback", hidden: true });
@@ -314,7 +315,11 @@
       picture.setAttribute("role", "group");
       picture.setAttribute("aria-labelledby", "question");
       display.replaceChildren(heading, ...notices, picture, question, options, feedback,
-        make("p", { className: "keys quiet small", textContent: line ? flow.slide : flow.keys || texts.page.keys }));
+        make("p", {
+          className: "keys quiet small",
+          hidden: !line && !flow.own_keys?.length && buttons.length > 9,
+          textContent: line ? flow.slide : flow.keys || texts.page.keys,
+        }));
       header();
       window.scrollTo(0, 0);
 

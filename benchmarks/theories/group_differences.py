@@ -1,0 +1,108 @@
+"""How often a comparison of two groups says that their discount rates differ: where they do, and where they do not.
+
+People of two groups choose between money now and more money later by hyperbolic discounting; the median rate of the
+second group is so many times that of the first. Told are studies in which labels exchanged among people showed a
+difference of the rate, of another parameter (which never differs), and in which numbers of each group's own predicted
+people better than one population, the stricter rule; with 95% Wilson intervals.
+
+    python benchmarks/theories/group_differences.py --studies 20
+
+resumes where it stopped; the JSON names seed, commit and command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+import lakatos  # noqa: E402
+from benchmarks.cells import complete  # noqa: E402
+from lakatos.experiments.power import wilson_interval  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "results" / "group_differences.json"
+RATIOS = (1.0, 2.0, 5.0)
+N_EACH, SPREAD, RATE = 20, 0.8, 0.01
+SHOWN = [
+    (soon, soon * more, days)
+    for soon in (10, 25, 40)
+    for more in (1.1, 1.5, 2.2, 3.0)
+    for days in (7, 60)
+]
+
+
+def study(ratio: float, seed: int) -> pd.DataFrame:
+    """Answers of `N_EACH` people of each group to all trials."""
+    rng, rows = np.random.default_rng(seed), []
+    for person in range(2 * N_EACH):
+        group = person % 2
+        rate = RATE * (ratio if group else 1.0) * np.exp(rng.normal(0, SPREAD))
+        for soon, late, wait in rng.permutation(SHOWN).tolist():
+            lead = (soon - late / (1 + rate * wait)) / (0.15 * soon)
+            choice = "later" if rng.random() < 1 / (1 + np.exp(lead)) else "sooner"
+            rows.append((f"p{person}", soon, late, 0, wait, choice, "ab"[group]))
+    names = ["subject", "ss_amount", "ll_amount", "ss_delay", "ll_delay", "choice", "group"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def one(ratio: float, seed: int) -> dict[str, Any]:
+    """What a comparison said of one study."""
+    found = lakatos.by_group(study(ratio, seed), ["hyperbolic"], by="group", n_workers=1)
+    by_name = {item.parameter: item for item in found.found}
+    rate = by_name["discount_rate"]
+    told = rate.differences["a", "b"]
+    return {
+        "ratio": ratio,
+        "seed": seed,
+        "rate_differs": rate.differs,
+        "p": rate.p,
+        "other_differs": any(
+            item.differs for name, item in by_name.items() if name != "discount_rate"
+        ),
+        "gain_shown": bool(found.theories["hyperbolic"].gain().interval[0] > 0),
+        "told_ratio": told.value,
+        "covers": bool(told.interval[0] <= ratio <= told.interval[1]),
+    }
+
+
+def summary(done: list[dict[str, Any]]) -> dict[str, Any]:
+    """Numbers of studies by ratio, with 95% intervals of shares."""
+    found: dict[str, Any] = {}
+    for ratio in RATIOS:
+        own = [item for item in done if item["ratio"] == ratio]
+        told: dict[str, Any] = {"studies": len(own)}
+        for key in ("rate_differs", "other_differs", "gain_shown", "covers"):
+            n = sum(item[key] for item in own)
+            told[key] = [n, *np.round(wilson_interval(n, len(own)), 3).tolist()]
+        found[f"{ratio:g}"] = told
+    return found
+
+
+def main() -> None:
+    """Compare groups of simulated studies until there are enough."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", type=int, default=20, help="Of each ratio.")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    chosen = parser.parse_args()
+    wanted = [(ratio, seed) for seed in range(chosen.studies) for ratio in RATIOS]
+    done = complete(
+        chosen.out,
+        one,
+        wanted,
+        ("ratio", "seed"),
+        1,
+        order=lambda item: (item["ratio"], item["seed"]),
+    )
+    print(json.dumps(summary(done), indent=1))
+
+
+if __name__ == "__main__":
+    main()

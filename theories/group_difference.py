@@ -1,0 +1,242 @@
+"""Whether groups of people differ in a theory's numbers: by which parameter, by how much, and how sure that is.
+
+That numbers of a group's own predict its people better (`theories.groups`) is the stricter question: a person's own
+answers soon tell more of the person than the group does, so that even groups whose medians lie far apart may gain
+nothing. Here the populations themselves are compared. What each person's answers say of each parameter is found with
+one population for all, so that nobody's group has a part in it; then the labels of groups are exchanged at random among
+people (within each experiment), and the largest difference of any parameter is compared with what that gives. The test
+is exact where group and answers have nothing to do with each other, and it allows for there being several parameters.
+How large a difference is comes from populations learned anew from people drawn again with replacement.
+
+References:
+    Westfall & Young (1993), Resampling-based multiple testing (largest statistic over permutations); Efron & Tibshirani
+    (1993), An introduction to the bootstrap (percentile intervals).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.task import Trials
+from lakatos.theories.fitting.on_draws import DrawnPeople
+from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.prior import Prior, as_normal, draw_population
+from lakatos.theories.scoring.view import TheoryView
+from lakatos.theories.theory import Theory
+
+Array = NDArray[Any]
+N_DRAWS, WALKING_DRAWS = 256, 128
+"""People drawn from each population, on whom likelihoods are computed; of theories that are walked through answers."""
+N_PERMUTATIONS, N_AGAIN = 1999, 200
+LEVEL = 0.05
+"""Probability, over all parameters together, of calling groups different that are not."""
+TAILS = (0.025, 0.975)
+
+
+@dataclass(frozen=True)
+class MedianPerson:
+    """The median person of a group, with a 95% interval."""
+
+    value: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class ParameterDifference:
+    """How groups differ in one parameter."""
+
+    parameter: str
+    unit: str
+    is_ratio: bool
+    """Whether medians are compared by their ratio, as on a logarithmic scale, or by their difference."""
+    medians: Mapping[str, MedianPerson]
+    """By group."""
+    p: float
+    """Probability of so large a difference of any parameter where groups do not differ."""
+    differences: Mapping[tuple[str, str], MedianPerson]
+    """Of each pair of groups: the second group's median compared with the first one's."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the groups differ in it."""
+        return self.p <= LEVEL
+
+    def to_text(self) -> str:
+        """The medians with their intervals, what one is compared with the other, and how likely that is by chance."""
+        told = [f"{_in_words(item)} where it is {name}" for name, item in self.medians.items()]
+        unit = f" {self.unit}" if self.unit else ""
+        said = f"{self.parameter} has the median{unit} {', '.join(told)}"
+        if len(self.differences) == 1:
+            ((first, second), found) = next(iter(self.differences.items()))
+            how = "times that of" if self.is_ratio else "more than that of"
+            said += f"; that of {second} is {_in_words(found)} {how} {first}"
+        return f"{said} ({p_in_words(self.p)})"
+
+
+def p_in_words(p: float) -> str:
+    """A probability found by permutations."""
+    smallest = 1 / (N_PERMUTATIONS + 1)
+    return f"p < {2 * smallest:.3f}" if p <= smallest else f"p = {p:.3f}"
+
+
+def _in_words(item: MedianPerson) -> str:
+    low, high = item.interval
+    return f"{item.value:.3g} ({low:.3g} to {high:.3g})"
+
+
+def differences_between_groups(
+    form: Theory,
+    populations: Mapping[str, Mapping[str, Prior]],
+    trials: Sequence[Trials],
+    members: Mapping[str, Sequence[NDArray[np.bool_]]],
+    laboratory: Laboratory,
+    rng: np.random.Generator,
+) -> tuple[ParameterDifference, ...]:
+    """Compare the populations of groups, parameter by parameter.
+
+    Args:
+        form: A theory with its declared ranges.
+        populations: Learned from everybody (under the empty name) and from each group.
+        trials: Experiments whose people can be told apart.
+        members: By group, ``(n_participants,)`` of each experiment: who belongs to it.
+        laboratory: Where the theory runs.
+        rng: For drawn people, exchanged labels and people drawn again.
+
+    Returns:
+        One for each parameter of which the answers tell anything, the clearest first.
+    """
+    people = [
+        {name: as_normal(prior) for name, prior in item.items()} for item in populations.values()
+    ]
+    walks = form.learns or laboratory.domain.sequential
+    n_draws = WALKING_DRAWS if walks else N_DRAWS
+    parts = [draw_population(item, n_draws, rng) for item in people]
+    points = {name: np.concatenate([part[name] for part in parts]) for name in form.priors}
+
+    def ask(view: TheoryView) -> Array:
+        return view.log_likelihood(points, trials)
+
+    log_p = laboratory.look(form, [item.stimuli for item in trials], ask)
+    drawn = DrawnPeople(people, points)
+    names = list(members)
+    group = _numbers_of_groups(members)
+    kept = group >= 0
+    told = {name: prior for name, prior in populations[""].items() if not prior.idle}
+    means = _means_of_people(drawn, log_p)[:, kept]
+    place = [list(form.priors).index(name) for name in told]
+    experiment = np.repeat(np.arange(len(trials)), [item.n_participants for item in trials])[kept]
+    p_values = permuted_p(means[place], group[kept], experiment, rng)
+    medians = _medians_again(drawn, log_p[:, kept], group[kept], len(names), rng)
+    found = [
+        _difference(prior, key, names, medians[:, :, row], float(p))
+        for (key, prior), row, p in zip(told.items(), place, p_values, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda item: item.p))
+
+
+def _numbers_of_groups(members: Mapping[str, Sequence[NDArray[np.bool_]]]) -> NDArray[np.int64]:
+    """``(n_people,)`` place of each person's group, the people of all experiments in turn; -1 for none."""
+    columns = [np.concatenate(list(chosen)) for chosen in members.values()]
+    group = np.full(len(columns[0]), -1)
+    for place, column in enumerate(columns):
+        group[column] = place
+    return group
+
+
+def _means_of_people(drawn: DrawnPeople, log_p: Array) -> Array:
+    """``(n_parameters, n_people)`` what each person's answers say of each latent, with one population for all."""
+    log_weights = drawn.learned(log_p, np.ones((1, log_p.shape[1]), dtype=bool))[0]
+    log_posterior = log_p + log_weights[:, None]
+    posterior = np.exp(log_posterior - log_posterior.max(axis=0))
+    return np.asarray(drawn.latent @ (posterior / posterior.sum(axis=0)))
+
+
+def permuted_p(values: Array, group: Array, stratum: Array, rng: np.random.Generator) -> Array:
+    """Probability of so large a difference of any row between groups, if labels of people mean nothing.
+
+    Args:
+        values: ``(n_rows, n_people)``.
+        group: ``(n_people,)`` place of each person's group.
+        stratum: ``(n_people,)`` labels are exchanged within these alone.
+        rng: For exchanges.
+
+    Returns:
+        ``(n_rows,)`` probabilities that allow for there being several rows.
+    """
+    # Within a stratum the mean of all cannot tell groups apart.
+    centered = values.astype(np.float64).copy()
+    for name in np.unique(stratum):
+        own = stratum == name
+        centered[:, own] -= centered[:, own].mean(axis=1, keepdims=True)
+    spread = centered.std(axis=1, keepdims=True)
+    centered = np.divide(centered, spread, out=np.zeros_like(centered), where=spread > 1e-12)
+    sizes = np.bincount(group)
+
+    def between(labels: Array) -> Array:
+        sums = np.stack([centered[:, labels == place].sum(axis=1) for place in range(len(sizes))])
+        return np.asarray((sums**2 / sizes[:, None]).sum(axis=0))
+
+    largest = np.array(
+        [between(_exchanged(group, stratum, rng)).max() for _ in range(N_PERMUTATIONS)]
+    )
+    reached = (largest[None] >= between(group)[:, None] - 1e-9).sum(axis=1)
+    return np.asarray((1 + reached) / (N_PERMUTATIONS + 1))
+
+
+def _exchanged(group: Array, stratum: Array, rng: np.random.Generator) -> Array:
+    """Labels in another order, within each stratum."""
+    order = np.lexsort((rng.random(len(group)), stratum))
+    labels = np.empty_like(group)
+    labels[np.argsort(stratum, kind="stable")] = group[order]
+    return labels
+
+
+def _medians_again(
+    drawn: DrawnPeople, log_p: Array, group: Array, n_groups: int, rng: np.random.Generator
+) -> Array:
+    """``(1 + N_AGAIN, n_groups, n_parameters)`` medians of populations: of all people, then of people drawn again."""
+    order = np.argsort(drawn.latent, axis=1)
+    found = []
+    for place in range(n_groups):
+        own = log_p[:, group == place]
+        n = own.shape[1]
+        samples = [np.arange(n), *rng.integers(n, size=(N_AGAIN, n))]
+        every = np.ones((1, n), dtype=bool)
+        weights = [np.exp(drawn.learned(own[:, rows], every)[0]) for rows in samples]
+        found.append([_weighted_medians(drawn.latent, order, item) for item in weights])
+    return np.moveaxis(np.array(found), 0, 1)
+
+
+def _weighted_medians(latent: Array, order: Array, weights: Array) -> list[float]:
+    """Of each row of latents, the value below which half of the weight lies, between the two draws around it."""
+    found = []
+    for values, rows in zip(latent, order, strict=True):
+        ahead = np.cumsum(weights[rows]) - weights[rows] / 2
+        found.append(float(np.interp(0.5 * weights.sum(), ahead, values[rows])))
+    return found
+
+
+def _difference(
+    prior: Prior, key: str, names: Sequence[str], medians: Array, p: float
+) -> ParameterDifference:
+    """One parameter from the medians, ``(1 + N_AGAIN, n_groups)`` latents, of all people and of people drawn again."""
+
+    def told(latents: Array) -> MedianPerson:
+        values = np.exp(latents) if prior.is_log else latents
+        low, high = np.quantile(values[1:], TAILS)
+        return MedianPerson(float(values[0]), (float(low), float(high)))
+
+    pairs = [(a, b) for a in range(len(names)) for b in range(a + 1, len(names))]
+    return ParameterDifference(
+        parameter=key,
+        unit=prior.unit,
+        is_ratio=prior.is_log,
+        medians={name: told(medians[:, place]) for place, name in enumerate(names)},
+        p=p,
+        differences={(names[a], names[b]): told(medians[:, b] - medians[:, a]) for a, b in pairs},
+    )
