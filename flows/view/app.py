@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import math
 import secrets
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -439,6 +440,7 @@ def _templates() -> Environment:
         "clock": lambda time: time[11:19] if time else "–",
         "pathpart": lambda text: quote(str(text), safe=""),
     }
+    environment.globals["finite"] = math.isfinite
     return environment
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from viewing import all_pages, grown, look_at, served
+from viewing import SIZES, all_pages, grown, look_at, served
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 from small import small_study
@@ -19,8 +19,6 @@ from lakatos.flows.view.app import ViewAccess
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import JOURNAL_FILE
 
-WAIT_MS = 30_000
-SIZES = {"desktop": (1280, 900), "phone": (375, 760)}
 NAMELESS = """[...document.querySelectorAll('button, input, select, a')]
     .filter(item => !item.textContent.trim() && !item.getAttribute('aria-label') && !item.labels?.length)
     .map(item => item.outerHTML)"""
@@ -49,33 +47,6 @@ FAINT = """() => {
   }
   return found;
 }"""
-
-
-@pytest.fixture
-def opened(chrome: Any) -> Iterator[Callable[..., Any]]:
-    """Opens windows; the test fails if a page complains or asks for anything outside."""
-    said: list[str] = []
-    contexts = []
-
-    def window(size: str = "desktop", dress: str = "light", **settings: Any) -> Any:
-        width, height = SIZES[size]
-        context = chrome.new_context(
-            viewport={"width": width, "height": height}, color_scheme=dress, **settings
-        )
-        context.set_default_timeout(WAIT_MS)
-        context.on("console", lambda message: said.append(message.text))
-        context.on("weberror", lambda error: said.append(str(error.error)))
-        context.on(
-            "request",
-            lambda request: said.append(request.url) if "127.0.0.1" not in request.url else None,
-        )
-        contexts.append(context)
-        return context.new_page()
-
-    yield window
-    for context in contexts:
-        context.close()
-    assert said == []
 
 
 @pytest.mark.slow

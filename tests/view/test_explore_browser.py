@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_browser import opened  # noqa: F401 (a fixture)
 from viewing import look_at, served
 
 ROWS = "[...document.querySelectorAll('#trials tbody tr')].filter(row => !row.hidden).length"
@@ -20,7 +19,7 @@ def test_the_theory_runs_for_its_curves_and_people_have_their_pages(
     size: str,
     dress: str,
     campaign: Path,
-    opened: Callable[..., Any],  # noqa: F811
+    opened: Callable[..., Any],
 ) -> None:
     look = look_at(campaign)
     with served(campaign.parent) as url:
@@ -46,7 +45,7 @@ def test_the_theory_runs_for_its_curves_and_people_have_their_pages(
 @pytest.mark.slow
 def test_a_frame_selects_trials_and_the_table_shows_these_alone(
     finished: Path,
-    opened: Callable[..., Any],  # noqa: F811
+    opened: Callable[..., Any],
 ) -> None:
     with served(finished) as url:
         page = opened()

@@ -18,6 +18,8 @@ from lakatos.flows.view.watch import RunMoment, RunObservatory
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import JOURNAL_FILE
 
+WAIT_MS = 30_000
+SIZES = {"desktop": (1280, 900), "phone": (375, 760)}
 TO = (
     "",
     "steps",

@@ -56,6 +56,7 @@ PATHS: dict[str, str] = {
     "/study/api/replies": "post",
     "/study/api/stop": "post",
     "/study/api/next": "post",
+    "/study/api/onset": "post",
     "/researcher/api/status": "get",
 }
 ASKED = [
