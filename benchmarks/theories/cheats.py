@@ -33,7 +33,7 @@ from lakatos.theories.sandbox.evaluator import (
     load,
     whole,
 )
-from lakatos.theories.sandbox.session import TheorySession
+from lakatos.theories.sandbox.session import SequenceStep, TheorySession
 from lakatos.theories.scoring.score import ExperimentEvidence
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import TheoryProgram, read_program
@@ -344,6 +344,13 @@ class UnguardedProcess:
             chosen = np.asarray(response)[..., None] == np.arange(self.n_options)
             told["response"] = chosen.astype(np.float64)
         return whole(self.walk.step(trials, by_draw, told, feedback))
+
+    def steps(self, asked: Sequence[SequenceStep]) -> list[Array]:
+        """As `TheorySession.steps`, one after the other."""
+        return [
+            self.step(item.trials, item.by_draw, response=item.response, feedback=item.feedback)
+            for item in asked
+        ]
 
     def probabilities(self, parameters: Mapping[str, Array]) -> list[Array]:
         """As `TheorySession.probabilities`, all draws at once."""
