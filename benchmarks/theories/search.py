@@ -9,6 +9,8 @@ the rule's own on trials of the space drawn once for all: of the theory *named* 
 was fitted, and, as the floor of what these answers can teach, of the rule's own composition fitted to them.
 
 Best-first search is the advocate as it was before the tree: all edits of the best composition not yet expanded.
+``--methods campaign`` is the search as campaigns have it, which also knows the published forms, glances and eliminates
+where the laboratory can, and fits by itself; run at two commits, with files of their own, it compares their searches.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ from lakatos.theories.grammar_search.advocate import (  # noqa: E402
     SearchStart,
     ranked,
 )
+from lakatos.theories.grammar_search.composition_search import search_compositions  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
 from lakatos.traces.digest import Digest  # noqa: E402
@@ -63,6 +66,7 @@ SETTINGS = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]}
 N_PEOPLE, REPETITIONS, N_SPACE, N_DRAWS = 25, 2, 2000, 256
 STARTS = ("take_the_best", "tallying")
 METHODS = ("tree", "best-first", "random")
+CAMPAIGN = "campaign"
 SLACKS = (1.0, 1.1, 1.25, 1.5, np.inf)
 """Rules by which the named theory could be chosen: the best by criterion within this much of the least error."""
 
@@ -220,7 +224,20 @@ def search(
     return ranked(tried.values())
 
 
-def one(name: str, n_trials: int, seed: int, n_candidates: int) -> list[dict[str, object]]:
+def as_in_campaigns(
+    problem: Problem, brief: AdvocateBrief, rng: np.random.Generator
+) -> list[CompositionAttempt]:
+    """What the whole search of a campaign submits and tried, best first."""
+    forms = [form for _, form in FAMILIES["multiattribute"].seeds.values()]
+    published = tuple(form for form in forms if "history" not in form.slots)
+    known = replace(brief, published=published)
+    found = search_compositions(problem.laboratory, GRAMMAR, known, problem.trials, rng)
+    return [*found.submitted, *ranked(found.attempts)]
+
+
+def one(
+    name: str, n_trials: int, seed: int, n_candidates: int, methods: Sequence[str] = METHODS
+) -> list[dict[str, object]]:
     """Every method on one problem."""
     starts = tuple(
         SearchStart(None, Composition(dict(FAMILIES["multiattribute"].seeds[seed_theory][1].slots)))
@@ -233,9 +250,12 @@ def one(name: str, n_trials: int, seed: int, n_candidates: int) -> list[dict[str
         (own,) = problem.evaluate([(Composition(dict(problem.hidden.composition)), None)])
         assert isinstance(own, EvaluatedComposition)
         cells = []
-        for method in METHODS:
-            begun = time.process_time()
-            attempts = search(method, brief, problem.evaluate, np.random.default_rng(seed))
+        for method in methods:
+            begun, rng = time.process_time(), np.random.default_rng(seed)
+            if method == CAMPAIGN:
+                attempts = as_in_campaigns(problem, brief, rng)
+            else:
+                attempts = search(method, brief, problem.evaluate, rng)
             seconds = time.process_time() - begun
             working = [(item, item.evaluated) for item in attempts if item.evaluated is not None]
             least = min(fit.error for _, fit in working)
@@ -254,12 +274,17 @@ def one(name: str, n_trials: int, seed: int, n_candidates: int) -> list[dict[str
                     "seed": seed,
                     "n_candidates": n_candidates,
                     "method": method,
-                    "named": named[str(GrammarAdvocate(GRAMMAR).slack)],
+                    "named": (
+                        problem.error(working[0][1])
+                        if method == CAMPAIGN
+                        else named[str(GrammarAdvocate(GRAMMAR).slack)]
+                    ),
                     "named_by_slack": named,
                     "best": problem.error(best),
                     "own": problem.error(own),
                     "criterion": working[0][0].criterion,
                     "theory": working[0][1].theory.name,
+                    "n_mechanisms": sum(map(len, working[0][0].composition.slots.values())),
                     "seconds": round(seconds, 1),
                 }
             )
@@ -272,7 +297,7 @@ def summary(cells: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
     for composed in (False, True):
         here = [cell for cell in cells if cell["composed"] == composed]
         tree = np.array([cell["named"] for cell in here if cell["method"] == "tree"])
-        for method in METHODS:
+        for method in (*METHODS, CAMPAIGN):
             mine = [cell for cell in here if cell["method"] == method]
             if not mine:
                 continue
@@ -282,7 +307,9 @@ def summary(cells: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
             }
             for what in ("named", "best", "own"):
                 row[what] = _mean([cell[what] for cell in mine])
-            row["advantage of the tree"] = _mean(np.array([cell["named"] for cell in mine]) - tree)
+            if len(tree) == len(mine):
+                errors = np.array([cell["named"] for cell in mine])
+                row["advantage of the tree"] = _mean(errors - tree)
             row["named by slack"] = {
                 str(slack): _mean([cell["named_by_slack"][str(slack)] for cell in mine])
                 for slack in SLACKS
@@ -306,6 +333,7 @@ def main() -> None:
     options.add_argument("--trials", type=int, nargs="+", default=[48, 120])
     options.add_argument("--candidates", type=int, default=60)
     options.add_argument("--rules", nargs="+", default=list(RULES))
+    options.add_argument("--methods", nargs="+", default=METHODS, choices=(*METHODS, CAMPAIGN))
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--out", type=Path, default=RESULT)
     chosen = options.parse_args()
@@ -319,7 +347,7 @@ def main() -> None:
         if (name, n_trials, seed, chosen.candidates) not in have
     ]
     with ProcessPoolExecutor(chosen.workers) as pool:
-        for future in as_completed([pool.submit(one, *item) for item in todo]):
+        for future in as_completed([pool.submit(one, *item, chosen.methods) for item in todo]):
             found = future.result()
             cells += found
             print(
