@@ -87,6 +87,8 @@ cycles = 2
 least_cycles = 2
 """
 AMOUNTS = re.compile(r"You get €(\d+) €(\d+) The other person gets €(\d+) €(\d+)")
+CHECK = re.compile(r"please choose: Division ([AB])")
+"""What an attention check says above its amounts."""
 
 
 def person(number: int) -> Choose:
@@ -96,9 +98,12 @@ def person(number: int) -> Choose:
     steady = rng.lognormvariate(-0.2, 0.4)
 
     def choose(text: str, place: int) -> int:
+        said = CHECK.search(text)
+        if said is not None:
+            return "AB".index(said.group(1))
         found = AMOUNTS.search(text)
-        if found is None:  # an attention check says what to choose
-            return 1 if "Division B" in text else 0
+        if found is None:
+            raise ValueError(f"no amounts on the page: {text}")
         first, second, other_first, other_second = map(int, found.groups())
         worth = [
             own - envy * max(other - own, 0) - guilt * max(own - other, 0)
@@ -192,7 +197,7 @@ def seconds_of(steps: list[dict[str, Any]], word: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--people", type=int, default=30, help="in each of two experiments")
+    parser.add_argument("--people", type=int, default=20, help="in each of two experiments")
     parser.add_argument("--at-once", type=int, default=6)
     parser.add_argument("--chromium", default=shutil.which("chromium") or "")
     out = ROOT / "benchmarks" / "results" / "own_task_live.json"

@@ -156,19 +156,23 @@ class PagePerson:
         elif what == "comprehension":
             for place, answer in enumerate(self.right):
                 await page.locator(f"input[name=question-{place}]").nth(answer).check()
-            await page.locator("main form button[type=submit]").click()
-            await page.locator("main form").wait_for(state="detached")
+            await self.hand_in()
         elif what == "questions":  # numbers alone; who is asked something else needs an answer here
             for field in await page.locator("main input[type=number]").all():
                 await field.fill(str(20 + self.visit.person % 50))
-            await page.locator("main form button[type=submit]").click()
-            await page.locator("main form").wait_for(state="detached")
+            await self.hand_in()
         elif what == "page":
             await page.locator("main .row button").first.click()
         elif what == "choice":
             await self.decide(shown)
         else:
             await asyncio.sleep(0.1)
+
+    async def hand_in(self) -> None:
+        """Send the form that is shown, and wait until this one is gone: another one may stand in its place."""
+        form = await self.page.wait_for_selector("main form")
+        await self.page.locator("main form button[type=submit]").click()
+        await form.wait_for_element_state("hidden")
 
     async def decide(self, shown: dict[str, Any]) -> None:
         """Choose, unless something goes wrong first."""

@@ -392,7 +392,13 @@ def _labels_of_numbers(value: dict[str, Any]) -> list[str]:
             f"options: from {low:g} to {high:g} by {step:g} are not 2 to {MOST_OPTIONS} numbers"
         )
     numbers = low + step * np.arange(math.floor((high - low) / step + 1e-9) + 1)
-    return [f"{number:.10g} {value.get('unit', '')}".rstrip() for number in numbers]
+    return [_with_unit(number, str(value.get("unit", ""))) for number in numbers]
+
+
+def _with_unit(value: float, unit: str) -> str:
+    """A number and what it counts: ``2 coins``, ``1 coin``; abbreviations, such as ``ms``, stay as they are."""
+    counts = len(unit) > 3 and unit.endswith("s") and not unit.endswith(("ss", "us", "is"))
+    return f"{value:.10g} {unit[:-1] if value == 1 and counts else unit}".rstrip()
 
 
 def _check_options(options: tuple[str, ...]) -> None:
@@ -465,16 +471,14 @@ def as_shown(attribute: TaskAttribute, value: float) -> str:
     """A value as people read it: with its unit, in per cent, as a word."""
     if attribute.words:
         return attribute.words[int(np.clip(round(value), 0, len(attribute.words) - 1))]
-    number = f"{value:.10g}"
     if attribute.kind == "probability":
         return f"{100 * value:.10g}%"
     if attribute.kind == "delay":
         if value == 0:
             return "now"
-        unit = attribute.unit or "days"
-        return f"in {number} {unit.removesuffix('s') if value == 1 else unit}"
+        return f"in {_with_unit(value, attribute.unit or 'days')}"
     if attribute.kind == "rating" and not attribute.unit:
-        return f"{number} of {attribute.highest:.10g}"
+        return f"{value:.10g} of {attribute.highest:.10g}"
     if attribute.unit in ("€", "$", "£"):
         return f"{'-' if value < 0 else ''}{attribute.unit}{abs(value):.10g}"
-    return f"{number} {attribute.unit}".rstrip()
+    return _with_unit(value, attribute.unit)

@@ -156,7 +156,8 @@ def _refuse_loops(path: Path) -> None:
         "from lakatos.experiments.domains.task_file import TaskFile, domain_in\n"
         "path = Path(sys.argv[1])\n"
         "found = domain_in(TaskFile(file=str(path), text=path.read_bytes().decode()))\n"
-        "found.probes(np.random.default_rng(0))\n"
+        "for some in found.probes(np.random.default_rng(0)):\n"
+        "    found.check(some), found.features(some), found.describe(some, 0), found.picture(some, 0)\n"
     )
     try:
         ended = subprocess.run(
@@ -166,7 +167,7 @@ def _refuse_loops(path: Path) -> None:
     except subprocess.TimeoutExpired:
         raise TaskFileError(
             f"the domain {path} was not there after {LONGEST_START_S} s: it loops, or works when it is loaded. "
-            "Load nothing large at the top, and make probes short."
+            "Load nothing large at the top, and make probes, check, features, describe and picture short."
         ) from None
     if ended.returncode:
         last = (ended.stderr.strip().splitlines() or ["it ended without a word"])[-1]

@@ -78,8 +78,16 @@ def _parts_of(item: Trials, *, alone: bool) -> Array:
 
 
 def _columns_of(trials: Sequence[Trials]) -> list[pd.DataFrame]:
-    """The numbers that the trials of each experiment show; a column that one lacks is 0 there."""
-    tables = [pd.DataFrame(stimulus_columns(item.stimuli)) for item in trials]
+    """The numbers that the trials of each experiment show; a column that one lacks is 0 there.
+
+    Names are words of a formula (``delays_days_0``), as theorists that search for equations need them.
+    """
+    tables = [
+        pd.DataFrame(stimulus_columns(item.stimuli)).rename(
+            columns=lambda name: name.replace(".", "_")
+        )
+        for item in trials
+    ]
     names = sorted({name for table in tables for name in table.columns})
     return [table.reindex(columns=names, fill_value=0.0) for table in tables]
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from tasks import EXAMPLES, GIFTS, example, gifts
 
 from lakatos.experiments.domains.declared import DeclaredDomain
-from lakatos.experiments.domains.declared_task import read_task
+from lakatos.experiments.domains.declared_task import TaskAttribute, as_shown, read_task
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError, TaskFileError
 from lakatos.experiments.participants.web.texts import texts_for_domain
 from lakatos.experiments.task import Stimuli, with_random_sides
@@ -277,7 +277,7 @@ ELEVEN = "\n".join(
 
 def test_options_may_be_numbers_which_keep_their_places_and_trials_may_be_listed():
     domain = DeclaredDomain(gifts(NUMBERED, ('better = "more"', ""), add=ELEVEN))
-    assert domain.options == ("0 coins", *(f"{n} coins" for n in range(1, 11)))
+    assert domain.options == ("0 coins", "1 coin", *(f"{n} coins" for n in range(2, 11)))
     space = domain.space({})
     assert space["worth"].tolist() == [[1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4]]
     assert space["wrapping"].tolist() == [[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]]
@@ -287,6 +287,22 @@ def test_options_may_be_numbers_which_keep_their_places_and_trials_may_be_listed
     assert page.count("<tr>") == 12  # a line for each option, below the heads
     with pytest.raises(EmptyDesignSpaceError, match="of those that are listed"):
         domain.space({"worth": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "words"),
+    [
+        ("coins", 1, "1 coin"),
+        ("coins", 1.5, "1.5 coins"),
+        ("ms", 1, "1 ms"),
+        ("Celsius", 1, "1 Celsius"),
+        ("glass", 1, "1 glass"),
+        ("", 1, "1"),
+    ],
+)
+def test_one_of_what_is_counted_is_told_in_the_singular(unit, value, words):
+    attribute = TaskAttribute(kind="other", label="You get", unit=unit, levels=[1, 1.5])
+    assert as_shown(attribute, value) == words
 
 
 @pytest.mark.parametrize(

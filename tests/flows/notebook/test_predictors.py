@@ -71,6 +71,19 @@ def test_of_several_experiments_one_is_predicted_from_the_others(answers) -> Non
     assert seen == [120, 384]
 
 
+def test_columns_are_words_that_a_formula_can_have(answers) -> None:
+    seen = []
+
+    class Looks(DummyClassifier):
+        def fit(self, conditions, observations):
+            seen.extend(conditions.columns)
+            return super().fit(conditions, observations)
+
+    scores_of_predictor("shares", Looks(strategy="prior"), answers.trials)
+    assert {"delays_days_0", "delays_days_1"} <= set(seen)
+    assert all(name.isidentifier() for name in seen)
+
+
 class Sure:
     def fit(self, conditions, observations):
         return self

@@ -203,9 +203,17 @@ def test_a_program_that_is_no_domain_is_refused(tmp_path: Path, text: str, words
         open_domain(str(tmp_path / "gifts.py"))
 
 
-def test_a_program_that_loops_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_file, "LONGEST_START_S", 2)
-    (tmp_path / "gifts.py").write_text("while True:\n    pass\n")
+@pytest.mark.parametrize("where", ["loading", "describe", "features"])
+def test_a_program_that_loops_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    loop = "while True:\n    pass\n"
+    if where != "loading":
+        loop = (
+            f"{PROGRAM}\ndef loop(*trial):\n    while True:\n        pass\nDOMAIN.{where} = loop\n"
+        )
+    monkeypatch.setattr(task_file, "LONGEST_START_S", 4)
+    (tmp_path / "gifts.py").write_text(loop)
     with pytest.raises(TaskFileError, match="it loops"):
         open_domain(str(tmp_path / "gifts.py"))
 
