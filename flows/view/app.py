@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import math
 import secrets
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -52,6 +53,7 @@ from lakatos.flows.view.check import NewestAudits, last_audit
 from lakatos.flows.view.outline import WantedEvents
 from lakatos.flows.view.watch import RunMoment, RunObservatory, RunWatch
 from lakatos.flows.view.words import address
+from lakatos.theories.verdicts.conclude import in_new_names
 from lakatos.traces.digest import is_digest
 from lakatos.traces.errors import TraceError
 
@@ -230,6 +232,7 @@ class _ObservatoryPages:
             "evidence_of": partial(experiment_pages.evidence, look),
             "summary": partial(summary, look),
             "single": self.observatory.single,
+            "renamed": partial(in_new_names, look.state.theories),
         }
         return self.shown(template, **context, **values)
 
@@ -439,6 +442,7 @@ def _templates() -> Environment:
         "clock": lambda time: time[11:19] if time else "–",
         "pathpart": lambda text: quote(str(text), safe=""),
     }
+    environment.globals["finite"] = environment.tests["finite"] = math.isfinite
     return environment
 
 
