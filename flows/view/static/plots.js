@@ -101,9 +101,9 @@ function optionOf(told, narrow) {
     textStyle: { color: ink, fontFamily: "sans-serif", fontSize: 13 },
     color: [ink],
     aria: { enabled: true },
-    grid: { left: 64, right: 18, top: names.length > 1 && narrow ? 78 : 46, bottom: 46, containLabel: false },
+    grid: { left: 64, right: 18, top: names.length > 1 && narrow ? 70 : 46, bottom: 46, containLabel: false },
     legend: names.length > 1
-      ? { data: names, top: narrow ? 40 : 2, left: 0, right: narrow ? 0 : 190, type: "scroll", textStyle: { color: ink, fontSize: 13, width: narrow ? 130 : 300, overflow: "truncate" } }
+      ? { data: names, top: narrow ? 36 : 2, left: 0, right: narrow ? 0 : 190, type: "scroll", textStyle: { color: ink, fontSize: 13, width: narrow ? 130 : 300, overflow: "truncate" } }
       : undefined,
     toolbox: { right: 4, top: 0, itemSize: 18, itemGap: 12, feature: tools, iconStyle: { borderColor: muted },
       emphasis: { iconStyle: { borderColor: ink, textFill: ink, textPosition: "bottom", textAlign: "right" } } },
