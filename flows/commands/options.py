@@ -31,8 +31,8 @@ ColumnsSaid = Annotated[
     typer.Option(
         "--column",
         metavar="KEY=COLUMN",
-        help="What a column means, with the keys of [participants.columns] or the parts of trials: participant=VP, "
-        'amounts=\'["soon", "late"]\'. May be given again.',
+        help="What a column means, with the keys of the section participants.columns or the parts of trials: "
+        'participant=VP, amounts=\'["soon", "late"]\'. May be given again.',
     ),
 ]
 

@@ -31,7 +31,7 @@ _COLOURS = {
 
 def sweep_command(
     sweep: Annotated[
-        Path, typer.Argument(help="A study file with a table [grid]; see docs/scheduling.md.")
+        Path, typer.Argument(help="A study file with a table named grid; see docs/scheduling.md.")
     ],
     data: DataFolder = None,
     engine: Annotated[

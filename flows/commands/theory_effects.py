@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from lakatos.flows.commands.options import ColumnsSaid, columns_said
 from lakatos.flows.commands.theory import AnswerFile, GuessedDomain, Out, _show, app
 
 
@@ -36,6 +37,7 @@ def effects(
         ),
     ] = 0.25,
     domain: GuessedDomain = "",
+    column: ColumnsSaid = None,
     out: Out = None,
 ) -> None:
     """Ask whether a theory's numbers depend on people's age, group or condition, and which of them.
@@ -51,6 +53,7 @@ def effects(
         parameters=parameters or (),
         prior_sd=prior_sd,
         domain=domain,
+        columns=columns_said(column),
     )
     Console(stderr=True, soft_wrap=True).print(escape(found.verdict))
     _show(found.effects, out)

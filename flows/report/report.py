@@ -12,6 +12,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,7 @@ def render(reading: RunReading) -> str:
         "state": state,
         "config": reading.config,
         "concluded": reading.concluded,
+        "renamed": partial(in_new_names, state.theories),
         "board": reading.board,
         "data": data_facts(reading),
         "guess": guess(_numbers_of_options(reading)),

@@ -53,6 +53,7 @@ from lakatos.flows.view.check import NewestAudits, last_audit
 from lakatos.flows.view.outline import WantedEvents
 from lakatos.flows.view.watch import RunMoment, RunObservatory, RunWatch
 from lakatos.flows.view.words import address
+from lakatos.theories.verdicts.conclude import in_new_names
 from lakatos.traces.digest import is_digest
 from lakatos.traces.errors import TraceError
 
@@ -231,6 +232,7 @@ class _ObservatoryPages:
             "evidence_of": partial(experiment_pages.evidence, look),
             "summary": partial(summary, look),
             "single": self.observatory.single,
+            "renamed": partial(in_new_names, look.state.theories),
         }
         return self.shown(template, **context, **values)
 
@@ -440,7 +442,11 @@ def _templates() -> Environment:
         "clock": lambda time: time[11:19] if time else "–",
         "pathpart": lambda text: quote(str(text), safe=""),
     }
+<<<<<<< HEAD
     environment.globals["finite"] = math.isfinite
+=======
+    environment.globals["finite"] = environment.tests["finite"] = math.isfinite
+>>>>>>> w21b
     return environment
 
 

@@ -74,7 +74,11 @@ def compared_plot(
 ) -> Markup:
     """One theory's shares against the other's; colour and shape say with which one people side."""
     tags = [look.label(name).tag for name in chosen]
-    words = {0: f"people side with {tags[0]}", 1: f"people side with {tags[1]}", None: "open"}
+    words = {
+        0: f"people side with {tags[0]}",
+        1: f"people side with {tags[1]}",
+        None: "both or neither",
+    }
     dots = []
     for place, side in enumerate((0, 1, None)):
         own = [

@@ -115,7 +115,7 @@ def curves(
     for group, inside in groups_of(known[divided]) if divided else ():
         own = of_group([trials for trials, _ in parts], inside)
         shares = binned(values, [(trials, []) for trials in own], option)
-        groups.append((group, sum(int(chosen.sum()) for chosen in inside), shares))
+        groups.append((group, sum(item.n_answers for item in shares), shares))
     return facts | {
         "wanted": name,
         "option": label,
@@ -234,7 +234,7 @@ def binned_plot(
     groups: Sequence[tuple[str, int, Sequence[CurveBin]]],
 ) -> Markup:
     """People's shares with intervals, those of groups where there are some, and a line for each theory."""
-    shown = [(f"{group} ({n_people} people)", own) for group, n_people, own in groups]
+    shown = [(f"{group} ({n_answers:,} answers)", own) for group, n_answers, own in groups]
     dots = [
         PlotDots(said, place + 2 if groups else -1, SHAPES_OF_GROUPS[place], people_points(own))
         for place, (said, own) in enumerate(shown or [("people", bins)])

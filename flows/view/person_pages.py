@@ -241,7 +241,7 @@ def people_plot(look: RunMoment, lines: Sequence[PersonLine], theories: Sequence
     ends = spread([value for line in both for value in line.nats])
     dots = [
         PlotDots(
-            f"better predicted by {tag}",
+            f"{tag} predicts better",
             place + 1,
             ("circle", "diamond")[place],
             [
@@ -296,7 +296,8 @@ def person(look: RunMoment, key: str) -> dict[str, Any] | None:
         parts += [_page_part(look, item, theories) for item in arrived]
     else:
         experiment, _, place = key.rpartition(":")
-        if experiment not in look.state.experiments.collected or not place.isdecimal():
+        is_number = place.isascii() and place.isdecimal() and len(place) < 10
+        if experiment not in look.state.experiments.collected or not is_number:
             return None
         trials = look.trials(experiment)
         if trials.pooled or int(place) >= trials.n_participants:

@@ -59,7 +59,7 @@ class TheoryStep:
     made_from: bool
     """Whether it was made from the forerunner, or written anew while that led."""
     case: tuple[int, Diagnosis] | None
-    """The diagnosis that was there when it was made, and its number."""
+    """The diagnosis that was there when it was made, of the forerunner or of who lost to it, and its number."""
     n_tried: int
     """Compositions and rules that the search of that cycle tried."""
     siblings: tuple[tuple[Digest, str], ...]
@@ -175,7 +175,7 @@ def gained(
 
 
 def case_before(look: RunMoment, parent: Digest, cycle: int) -> tuple[int, Diagnosis] | None:
-    """The diagnosis of a cycle, where it speaks of a theory."""
+    """The diagnosis of a cycle that a theory lost, or led while another one lost, and its number."""
     for place, item in enumerate(look.state.theories.diagnoses):
         if item.record.cycle == cycle and parent in (item.record.loser, item.record.leader):
             return place, item.record

@@ -213,7 +213,7 @@ def browser(finished: Path) -> Iterator[TestClient]:
 @settings(max_examples=40, deadline=None)
 @given(
     st.text(min_size=1, max_size=40),
-    st.sampled_from(["record", "artifact", "theory", "experiment", "ref", "diagnosis"]),
+    st.sampled_from(["record", "artifact", "theory", "experiment", "ref", "diagnosis", "person"]),
 )
 def test_no_address_breaks_the_server(browser: TestClient, text: str, kind: str) -> None:
     path = quote(text, safe="", errors="replace")
@@ -221,6 +221,9 @@ def test_no_address_breaks_the_server(browser: TestClient, text: str, kind: str)
         f"/run/small/{kind}/{path}",
         f"/run/{path}/",
         f"/run/small/trace?q={path}&kind={path}&before={path}",
+        f"/run/small/compare?first={path}&second={path}",
+        f"/run/small/curves?by={path}&theory={path}&groups={path}",
+        f"/run/small/people?experiment={path}&sort={path}",
     ):
         assert browser.get(address).status_code in (200, 404), address
 

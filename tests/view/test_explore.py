@@ -163,7 +163,7 @@ def test_everybody_of_an_experiment_is_listed_and_has_a_page(finished: Path) -> 
         answer = browser.get(f"/run/small/person/{line.key}")
         assert answer.status_code == 200
         assert line.name in answer.text
-    for key in ("0" * 64, "9.9:0", "1.1:99999", "1.1:x", "nobody"):
+    for key in ("0" * 64, "9.9:0", "1.1:99999", "1.1:" + "9" * 5000, "1.1:x", "nobody"):
         assert browser.get(f"/run/small/person/{key}").status_code == 404
 
 

@@ -103,7 +103,7 @@ function optionOf(told, narrow) {
     aria: { enabled: true },
     grid: { left: 64, right: 18, top: names.length > 1 && narrow ? 70 : 46, bottom: 46, containLabel: false },
     legend: names.length > 1
-      ? { data: names, top: narrow ? 30 : 2, left: 0, right: narrow ? 0 : 190, type: "scroll", textStyle: { color: ink, fontSize: 13, width: narrow ? 130 : 300, overflow: "truncate" } }
+      ? { data: names, top: narrow ? 36 : 2, left: 0, right: narrow ? 0 : 190, type: "scroll", textStyle: { color: ink, fontSize: 13, width: narrow ? 130 : 300, overflow: "truncate" } }
       : undefined,
     toolbox: { right: 4, top: 0, itemSize: 18, itemGap: 12, feature: tools, iconStyle: { borderColor: muted },
       emphasis: { iconStyle: { borderColor: ink, textFill: ink, textPosition: "bottom", textAlign: "right" } } },
@@ -126,7 +126,7 @@ function axisOf(axis, log, muted, more) {
     axisLine: rule, splitLine: rule, axisTick: { show: false }, ...more };
 }
 
-const numberOf = (value) => String(Number(value.toPrecision(4))).replace("-", "−");
+const numberOf = (value) => String(Number(value.toPrecision(3))).replace("-", "−");
 
 function lineOf(line) {
   const colour = colourOf(line.colour);
@@ -160,11 +160,12 @@ function diagonal(told, colour) {
   const all = told.dots.flatMap((part) => part.points.flatMap((point) => [point.x, point.y]));
   const low = told.x.least ?? Math.min(...all);
   const high = told.x.most ?? Math.max(...all);
-  return { silent: true, symbol: "none", lineStyle: { color: colour, type: "dashed" }, label: { show: false },
+  return { silent: true, symbol: "none", precision: -1, lineStyle: { color: colour, type: "dashed" }, label: { show: false },
     data: [[{ coord: [low, low] }, { coord: [high, high] }]] };
 }
 
+/** Marks of an axis, where they are: the library would round them to two decimals. */
 function upright(marks, colour) {
-  return { silent: true, symbol: "none", lineStyle: { color: colour, type: "dotted" },
+  return { silent: true, symbol: "none", precision: -1, lineStyle: { color: colour, type: "dotted" },
     data: marks.map(([x, words]) => ({ xAxis: x, label: { formatter: words, color: colour, position: "insideEndTop" } })) };
 }

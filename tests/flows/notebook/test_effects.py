@@ -104,10 +104,9 @@ def test_what_is_not_known_of_people_is_refused() -> None:
 
 def test_the_command_says_it_in_words_and_writes_the_table(tmp_path: Path) -> None:
     table, out = tmp_path / "answers.csv", tmp_path / "effects.csv"
-    aging(0.12).to_csv(table, index=False)
-    done = CliRunner().invoke(
-        app, ["theory", "effects", str(table), "--by", "age", "hyperbolic", "--out", str(out)]
-    )
+    aging(0.12).rename(columns={"subject": "wer"}).to_csv(table, index=False)
+    asked = ["theory", "effects", str(table), "--by", "age", "hyperbolic", "--out", str(out)]
+    done = CliRunner().invoke(app, [*asked, "--column", "participant=wer"])
     assert done.exit_code == 0, done.output
     assert "its numbers depend on age" in done.output
     assert list(pd.read_csv(out).parameter) == ["discount_rate", "sensitivity", "lapse"]
