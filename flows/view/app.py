@@ -442,11 +442,7 @@ def _templates() -> Environment:
         "clock": lambda time: time[11:19] if time else "–",
         "pathpart": lambda text: quote(str(text), safe=""),
     }
-<<<<<<< HEAD
-    environment.globals["finite"] = math.isfinite
-=======
     environment.globals["finite"] = environment.tests["finite"] = math.isfinite
->>>>>>> w21b
     return environment
 
 
