@@ -638,7 +638,8 @@ def test_one_of_eleven_numbers_is_chosen_by_its_button_and_by_no_key(
     open_experiment(tmp_path, str(file), n_trials=2, checks=0)
     page = begin(browser, serve(), str(file))
     buttons = page.locator(".options button")
-    assert buttons.all_inner_texts() == [f"{number} coins" for number in range(11)]
+    coins = [f"{number} {'coin' if number == 1 else 'coins'}" for number in range(11)]
+    assert buttons.all_inner_texts() == coins
     page.set_viewport_size({"width": 380, "height": 740})
     assert not page.evaluate(TOO_WIDE)
     page.wait_for_timeout(400)  # an input as fast as a slip is ignored anyway
