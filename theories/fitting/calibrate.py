@@ -254,7 +254,8 @@ def _likelihood(trials: Sequence[Trials], answers: Sequence[Array]) -> Array:
 def _latent_limits(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
     """``(n_parameters,)`` ends of the declared ranges, each on the scale of its prior."""
     limits = [prior.latent(np.array([prior.low, prior.high])) for prior in priors.values()]
-    low, high = np.array(limits).T
+    # A theory without parameters has no rows, which an array of them would forget.
+    low, high = np.reshape(limits, (len(limits), 2)).T
     return low, high
 
 
