@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from lakatos.experiments.power import wilson_interval
+from lakatos.experiments.power import SimulatedStudies
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.attribute_effects import (
     FEWEST_KNOWN,
@@ -53,7 +53,7 @@ SIZE = 0.5
 
 
 @dataclass(frozen=True)
-class EffectPower:
+class EffectPower(SimulatedStudies):
     """What simulation says of the effect on one parameter in a planned study."""
 
     theory: str
@@ -65,16 +65,6 @@ class EffectPower:
     """Studies that showed the effect, where there is one."""
     n_false: int
     """Studies that showed one of any parameter, where there is none."""
-
-    @property
-    def power(self) -> float:
-        """Probability that the effect would be shown."""
-        return self.n_shown / self.n_simulations
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95% interval of `power`, by the number of simulations."""
-        return wilson_interval(self.n_shown, self.n_simulations)
 
     def to_text(self) -> str:
         """In words, for a design."""
@@ -231,11 +221,11 @@ def text_of_effect_powers(by: str, powers: Sequence[EffectPower], prior_sd: floa
     if not powers:
         return ""
     first = powers[0]
-    low, high = wilson_interval(first.n_false, first.n_simulations)
+    low, high = first.false_alarm_interval
     told = "; ".join(item.to_text() for item in powers)
     return (
         f"Effects of {by}: all numbers of a theory may change evenly with it, each effect with a normal prior of "
         f"standard deviation {prior_sd:g} of the parameter's range. With {first.n_people} people and {first.theory}, "
-        f"an effect would be shown in {first.n_false / first.n_simulations:.2f} of studies ({low:.2f} to {high:.2f}) "
+        f"an effect would be shown in {first.false_alarms:.2f} of studies ({low:.2f} to {high:.2f}) "
         f"where there is none. Where, for a standard deviation of {by}, one parameter changes, {told}."
     )

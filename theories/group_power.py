@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from lakatos.experiments.power import N_ERRORS, wilson_interval
+from lakatos.experiments.power import N_ERRORS, SimulatedStudies
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.fitting.fit import folds_of_people
 from lakatos.theories.fitting.on_draws import DrawnPeople
@@ -53,7 +53,7 @@ _GRID = (np.arange(200) + 0.5) / 200
 
 
 @dataclass(frozen=True)
-class GroupPower:
+class GroupPower(SimulatedStudies):
     """What simulation says of a planned comparison of two groups by one theory."""
 
     theory: str
@@ -67,21 +67,6 @@ class GroupPower:
     """Studies that showed one, where there is none."""
     n_needed: int | None
     """People of each group with whom power is `POWER`; None where `MOST_EACH` are not enough."""
-
-    @property
-    def power(self) -> float:
-        """Probability that the difference would be shown."""
-        return self.n_shown / self.n_simulations
-
-    @property
-    def false_alarms(self) -> float:
-        """Probability that one would be shown where there is none."""
-        return self.n_false / self.n_simulations
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95% interval of `power`, by the number of simulations."""
-        return wilson_interval(self.n_shown, self.n_simulations)
 
     def to_text(self) -> str:
         """In words, for a design."""
@@ -305,7 +290,7 @@ def text_of_powers(by: str, powers: Sequence[GroupPower]) -> str:
     if not powers:
         return ""
     first = powers[0]
-    low, high = wilson_interval(first.n_false, first.n_simulations)
+    low, high = first.false_alarm_interval
     told = "; ".join(item.to_text() for item in powers)
     return (
         f"Groups by {by}: with {first.n_each} people in each of two groups and {first.theory}, a difference "

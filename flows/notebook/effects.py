@@ -13,7 +13,7 @@ import pandas as pd
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.frames import interval_columns
 from lakatos.flows.notebook.groups import check_known
-from lakatos.flows.notebook.theory import TheoryLike, adopted, forms_of, left_out, quantiles
+from lakatos.flows.notebook.theory import TheoryLike, adopted, forms_of, left_out, people_table
 from lakatos.theories.attribute_effects import (
     PRIOR_SD,
     TheoryWithEffects,
@@ -84,22 +84,11 @@ class AttributeEffects:
 
         Places of a number are one standard deviation below and above its mean; else they are the groups.
         """
-        rows = [
-            {
-                "theory": name,
-                "parameter": key,
-                self.by: label,
-                **quantiles(prior),
-                "unit": prior.unit,
-            }
+        told = (
+            (name, item.form, {"average": item.people, **dict(item.shown)})
             for name, item in self.theories.items()
-            for key in item.form.priors
-            for label, prior in (
-                (label, people[key])
-                for label, people in ({"average": item.people} | dict(item.shown)).items()
-            )
-        ]
-        return pd.DataFrame(rows)
+        )
+        return people_table(self.by, told)
 
     @property
     def verdict(self) -> str:

@@ -20,7 +20,7 @@ from lakatos.flows.notebook.theory import (
     draws_for,
     forms_of,
     left_out,
-    quantiles,
+    people_table,
 )
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.group_difference import ParameterDifference, differences_between_groups
@@ -106,20 +106,11 @@ class GroupComparison:
     @cached_property
     def people(self) -> pd.DataFrame:
         """A row for each theory, parameter and group: the median person, and the middle 95% of people."""
-        rows = [
-            {
-                "theory": name,
-                "parameter": key,
-                self.by: group,
-                **quantiles(prior),
-                "unit": prior.unit,
-            }
+        told = (
+            (name, item.form, {"all": item.shared, **item.own})
             for name, item in self.theories.items()
-            for key in item.form.priors
-            for group, prior in [("all", item.shared[key])]
-            + [(group, own[key]) for group, own in item.own.items()]
-        ]
-        return pd.DataFrame(rows)
+        )
+        return people_table(self.by, told)
 
     def mean_score(self, theory: str) -> float:
         """Nats per choice of a theory, each group alike."""

@@ -410,6 +410,25 @@ def _score_table(
     return pd.DataFrame(rows)
 
 
+def people_table(
+    by: str, told: Iterable[tuple[str, Theory, Mapping[str, Mapping[str, Prior]]]]
+) -> pd.DataFrame:
+    """A row for each theory, parameter and population: the median person, and the middle 95% of people.
+
+    Args:
+        by: Column that names the population.
+        told: Names of theories, their forms, and their populations by label.
+    """
+    rows = [
+        {"theory": name, "parameter": key, by: label, **quantiles(people[key])}
+        | {"unit": people[key].unit}
+        for name, form, populations in told
+        for key in form.priors
+        for label, people in populations.items()
+    ]
+    return pd.DataFrame(rows)
+
+
 def quantiles(prior: Prior) -> dict[str, float]:
     """The median person, and the ends of the middle 95% of people."""
     low, median, high = prior.quantile(np.array(PEOPLE)).tolist()
