@@ -296,7 +296,7 @@ class SimulatedParticipants:
         chance = np.where(careless, PASSED_BY_CHANCE, PASSED)[:, None]
         passed = rng.random((n_people, N_CHECKS)) < chance
         task = timed_task(self.domain)
-        keys: Array | None = None
+        keys = np.zeros(order.shape, dtype=np.int64)
         if task is not None:
             # Keys and times are what the theory says; careless people press one key, fast.
             keys, times = draw_presses(task, design.stimuli, order, response, rng)
@@ -309,17 +309,21 @@ class SimulatedParticipants:
         found = []
         for person, end in enumerate(until.tolist()):
             told = {name: column[person, :end] for name, column in feedback.items()}
+            if task is not None:
+                measured = (own[person, :end].tolist() for own in (order, keys, times))
+                presses = [TimedPress(*press) for press in zip(*measured, strict=True)]
+                given = timed_columns(task, design.stimuli, presses, "left_out")
+            else:
+                given = {
+                    "trial": tuple(order[person, :end].tolist()),
+                    "response": tuple(response[person, :end].tolist()),
+                    "response_time_ms": tuple(times[person, :end].tolist()),
+                }
             answers = PersonAnswers(
                 experiment=design.name,
                 person=digest_of({"recruitment": key, "person": first + person}),
                 status="partial" if stops[person] else "completed",
-                **self._given(
-                    design,
-                    order[person, :end],
-                    response[person, :end],
-                    times[person, :end],
-                    None if keys is None else keys[person, :end],
-                ),
+                **given,
                 feedback={name: tuple(column.tolist()) for name, column in told.items()},
                 checks=() if stops[person] else tuple(passed[person].tolist()),
                 comprehension_attempts=1,
@@ -353,21 +357,6 @@ class SimulatedParticipants:
         stays, alternates = careless & (habit == 1), careless & (habit == 2)
         response = np.where(stays[:, None], side, response)
         return np.where(alternates[:, None], turns, response), feedback
-
-    def _given(
-        self, design: Design, order: Array, response: Array, times: Array, keys: Array | None
-    ) -> dict[str, Any]:
-        """Trials, answers and times of one person, as arguments of `PersonAnswers`."""
-        task = timed_task(self.domain)
-        if task is not None and keys is not None:
-            measured = zip(order.tolist(), keys.tolist(), times.tolist(), strict=True)
-            presses = [TimedPress(trial, key, time) for trial, key, time in measured]
-            return timed_columns(task, design.stimuli, presses, "left_out")
-        return {
-            "trial": tuple(order.tolist()),
-            "response": tuple(response.tolist()),
-            "response_time_ms": tuple(times.tolist()),
-        }
 
     def _answers(self, design: Design, rng: np.random.Generator) -> Trials:
         """Answers of new people, each seeing all presentations, as one table."""

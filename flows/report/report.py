@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from markupsafe import Markup
@@ -42,9 +42,11 @@ from lakatos.theories.record import EffectsLearned, GroupsCompared
 from lakatos.theories.scoring.score import UNKNOWN
 from lakatos.theories.verdicts.conclude import in_new_names
 from lakatos.traces.artifact import write_whole
+from lakatos.traces.step import Recorded
 from lakatos.traces.verify import verify
 
 REPORT_FILE = "report.html"
+Told = TypeVar("Told", GroupsCompared, EffectsLearned)
 MOST_NODES = 60
 """Theories in the family tree before those that were neither admitted nor ancestors are left out."""
 STYLES = ("page.css", "report.css")
@@ -103,8 +105,8 @@ def render(reading: RunReading) -> str:
         "ceiling": mean_ceiling(reading, list(state.experiments.collected)),
         "by_experiment": leader_by_experiment(reading),
         "company": company,
-        "groups": _groups(state),
-        "effects": _effects(state),
+        "groups": _renamed(state, state.theories.groups),
+        "effects": _renamed(state, state.theories.effects),
         "complete": {line.theory: line for line in company.theories} if company else {},
         "experiments": [experiment_facts(reading, name) for name in state.experiments.designs],
         "failures": failure_facts(reading),
@@ -118,20 +120,11 @@ def render(reading: RunReading) -> str:
     return environment.get_template("report.html").render(context)
 
 
-def _groups(state: RunState) -> GroupsCompared | None:
-    """The comparison of groups, told in the names that theories have since."""
-    if state.theories.groups is None:
+def _renamed(state: RunState, found: Recorded[Told] | None) -> Told | None:
+    """What was found of people, told in the names that theories have since."""
+    if found is None:
         return None
-    found = state.theories.groups.record
-    return found.model_copy(update={"text": in_new_names(state.theories, found.text)})
-
-
-def _effects(state: RunState) -> EffectsLearned | None:
-    """Effects of what is known of people, told in the names that theories have since."""
-    if state.theories.effects is None:
-        return None
-    found = state.theories.effects.record
-    return found.model_copy(update={"text": in_new_names(state.theories, found.text)})
+    return found.record.model_copy(update={"text": in_new_names(state.theories, found.record.text)})
 
 
 def _numbers_of_options(reading: RunReading) -> list[int]:
