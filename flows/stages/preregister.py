@@ -141,8 +141,8 @@ ANALYSIS = (
 GROUPS = (
     "Groups of people are compared at the end: they differ in a parameter of the theory that then predicts them best "
     "if so large a difference, of any parameter, has a probability of at most 0.05 when labels of groups are exchanged "
-    "among people. Whether numbers of its own predict a group's people better is said beside it, within two standard "
-    "errors."
+    "among people. Whether numbers of its own predict a group's people better, by more than two standard errors, is "
+    "said beside it."
 )
 """How answers decide between groups, where a study compares some."""
 EFFECTS = (
