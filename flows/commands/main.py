@@ -41,7 +41,6 @@ from lakatos.flows.commands.schedule import (  # noqa: E402
 from lakatos.flows.commands.status_view import show_status  # noqa: E402
 from lakatos.flows.commands.sweep import sweep_command  # noqa: E402
 from lakatos.flows.commands.theory import app as theory_app  # noqa: E402
-from lakatos.flows.commands.theory_effects import effects as theory_effects  # noqa: E402, F401
 from lakatos.flows.commands.transfer import transfer  # noqa: E402
 from lakatos.flows.commands.view import view_command  # noqa: E402
 from lakatos.flows.operations.carry import tether  # noqa: E402
