@@ -3,16 +3,19 @@
 A theory is its form; its people are learned. One procedure serves published theories, the grammar's, induced ones and
 those of language models: `learn_people` finds the population within the declared ranges that the open answers show,
 and `score_experiments` predicts every experiment with the population that the other experiments would have taught.
+Where there are several data sets, each is predicted with the population that the others taught, learned anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.data_sets import data_set_of
 from lakatos.experiments.task import Trials
 from lakatos.theories.fitting.calibrate import (
     calibrate,
@@ -50,7 +53,8 @@ class Scored:
     """How well a theory predicts one experiment."""
 
     left_out: UnitScores
-    """With the population that the other experiments would have taught; of the only one, other people (or trials)."""
+    """With the population that the other experiments would have taught; of the only one, other people (or trials); of
+    several data sets, the other data sets."""
     mean: Array
     """``(n_trials, n_options)`` proportions of the population that all answers taught."""
 
@@ -169,7 +173,12 @@ def score_trials(
 
 
 def score_experiments(
-    view: TheoryView, people: Mapping[str, Prior], trials: Sequence[Trials], n_draws: int
+    view: TheoryView,
+    people: Mapping[str, Prior],
+    trials: Sequence[Trials],
+    n_draws: int,
+    *,
+    elsewhere: Mapping[str, Mapping[str, Prior]] = MappingProxyType({}),
 ) -> list[Scored]:
     """How well a theory predicts every experiment from the others.
 
@@ -178,10 +187,14 @@ def score_experiments(
         people: The population that all of them taught, as `learn_people` returned it.
         trials: All experiments.
         n_draws: Of the population.
+        elsewhere: By data set, where there are several, the population that the others taught.
     """
     population = view.theory.with_people(people).population(n_draws)
     evidence = view.evidence(population, trials)
     means = [item.probabilities.mean(axis=0) for item in evidence]
+    if elsewhere:
+        scores = _score_data_sets(view, elsewhere, trials, n_draws)
+        return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
     if all(item.pooled for item in trials):
         scores = leave_one_out(
             people, trials, lambda parameters: _predict(view, parameters), by_experiment=True
@@ -189,6 +202,24 @@ def score_experiments(
         return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
     scores = score_left_out(people, population, evidence, by_experiment=len(trials) > 1)
     return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
+
+
+def _score_data_sets(
+    view: TheoryView,
+    elsewhere: Mapping[str, Mapping[str, Prior]],
+    trials: Sequence[Trials],
+    n_draws: int,
+) -> list[UnitScores]:
+    """Answers of each data set, predicted with the population that the others taught."""
+    populations = {
+        name: view.theory.with_people(people).population(n_draws)
+        for name, people in elsewhere.items()
+    }
+    evidence = {name: view.evidence(own, trials) for name, own in populations.items()}
+    return [
+        log_predictive(evidence[data_set_of(item.experiment)][place])
+        for place, item in enumerate(trials)
+    ]
 
 
 def score_left_out(
