@@ -28,7 +28,7 @@ from lakatos.theories.fitting.effects import (
     effect_errors,
     learn_regression,
 )
-from lakatos.theories.fitting.fit import FITTING_DRAWS, fitting_draws, folds_of_people
+from lakatos.theories.fitting.fit import fitting_draws, folds_of_people
 from lakatos.theories.fitting.normals import SMALLEST_SPREAD, log_density
 from lakatos.theories.groups import MOST_GROUPS
 from lakatos.theories.laboratory import Laboratory
@@ -42,6 +42,8 @@ PRIOR_SD = 0.25
 """Of an effect: share of a parameter's range, on the scale of its prior, for a standard deviation of the attribute."""
 FEWEST_KNOWN = 10
 """People of whom the attribute must be known: two in each of five parts that are left out."""
+N_DRAWS = 256
+"""In each batch, where people need not be walked through their answers."""
 N_BATCHES = 4
 """Of drawn people; those of a batch come from the populations that the batches before showed."""
 WIDER = 1.1
@@ -250,7 +252,7 @@ def _learn(
     taught = [name for name, prior in shared.items() if not prior.idle]
     low, high = _ends({name: shared[name] for name in taught})
     found = as_regression({name: shared[name] for name in taught}, free.shape[1])
-    n_each = fitting_draws(view.theory, trials, FITTING_DRAWS)
+    n_each = fitting_draws(view.theory, trials, N_DRAWS)
     rng = np.random.default_rng(int(view.theory.digest[:16], 16))
     latents: list[Array] = []
     log_p: list[Array] = []

@@ -35,6 +35,7 @@ from lakatos.theories.fitting.evaluate import (
     glance_at,
 )
 from lakatos.theories.fitting.fit import (
+    FITTING_DRAWS,
     MORE_EXCHANGED,
     N_LATER_ROUNDS,
     N_ROUNDS,
@@ -365,7 +366,7 @@ class Laboratory:
         items: Sequence[tuple[Composition, Digest | None]],
         trials: Sequence[Trials],
         *,
-        n_draws: int = 256,
+        n_draws: int = FITTING_DRAWS,
     ) -> list[EvaluatedComposition | TheoryError]:
         """Fit and score compositions, each given with its parent; a theory that fails yields its error."""
 
@@ -435,7 +436,7 @@ class Laboratory:
         ]
 
     def evaluate_program(
-        self, program: TheoryProgram, trials: Sequence[Trials], *, n_draws: int = 256
+        self, program: TheoryProgram, trials: Sequence[Trials], *, n_draws: int = FITTING_DRAWS
     ) -> EvaluatedComposition | TheoryError:
         """`evaluate` for a theory that the grammar did not write."""
 

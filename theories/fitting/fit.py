@@ -31,7 +31,8 @@ from lakatos.theories.theory import Theory
 Array = NDArray[np.float64]
 POOLED_DRAWS = 64
 WALKING_DRAWS = 128
-FITTING_DRAWS = 256
+FITTING_DRAWS = 512
+"""People who stand for a population while it is learned: with half as many, fits of nine parameters stop short."""
 N_ROUNDS, N_LATER_ROUNDS = 24, 12
 """At most, of learning people from nothing, and from the population that earlier answers taught."""
 WALKED_ROUNDS = 8
