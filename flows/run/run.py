@@ -387,7 +387,8 @@ def _cycles_ended_before(
     trace: Trace, change: Recorded[CodeAccepted], cycles: Sequence[Recorded[CycleClosed]]
 ) -> str:
     """How far a run had come, in closed cycles, when its code changed."""
-    places = [trace.journal.find_record(item.digest) for item in (change, *cycles)]
+    digests = [change.digest, *(item.digest for item in cycles)]
+    places = [trace.journal.find_record(digest) for digest in digests]
     numbers = [event.seq for event in places if event is not None]
     n_closed = sum(number < numbers[0] for number in numbers[1:])
     if not n_closed:
