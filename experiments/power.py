@@ -203,6 +203,7 @@ def power_of_people(
     rng: np.random.Generator,
     *,
     n_simulations: int = 200,
+    n_answers: NDArray[np.integer[Any]] | None = None,
 ) -> PowerTable:
     """Power from people who were simulated and scored one by one, drawn again with replacement for every sample.
 
@@ -214,13 +215,42 @@ def power_of_people(
         n_participants: People in each sample.
         rng: Source of the samples.
         n_simulations: Samples per true theory.
+        n_answers: ``(n_people,)`` of each simulated person, the same under every theory; all alike when None.
 
     Raises:
         ShapeError: The array does not hold every theory's score of every theory's people.
         DesignError: There are fewer than two theories, or nobody is asked.
     """
+    if n_answers is not None:
+        return _power_of_unequal(log_predictive, n_answers, n_participants, rng, n_simulations)
     return _table(
         _drawn_again(log_predictive, n_participants, rng, n_simulations), np.ones(n_participants)
+    )
+
+
+def _power_of_unequal(
+    log_predictive: Array,
+    n_answers: NDArray[np.integer[Any]],
+    n_participants: int,
+    rng: np.random.Generator,
+    n_simulations: int,
+) -> PowerTable:
+    """`power_of_people` where people gave different numbers of answers; the same people are drawn for every theory."""
+    _check_people(log_predictive, n_participants, n_simulations)
+    if n_answers.shape != log_predictive.shape[1:2]:
+        raise ShapeError(
+            f"n_answers has shape {n_answers.shape}; give one number for each of {log_predictive.shape[1]} people."
+        )
+    people = rng.integers(len(n_answers), size=(n_simulations, n_participants))
+    differences = {
+        (true, rival): (scores[:, true] - scores[:, rival])[people]
+        for true, scores in enumerate(log_predictive)
+        for rival in _others(true, len(log_predictive))
+    }
+    return _table(
+        differences,
+        n_answers[people].astype(np.float64),
+        n_answers=round(float(n_answers.mean()) * n_participants),
     )
 
 
@@ -228,6 +258,18 @@ def _drawn_again(
     log_predictive: Array, n_participants: int, rng: np.random.Generator, n_simulations: int
 ) -> dict[Pair, Array]:
     """Per ordered pair ``(n_simulations, n_participants)`` advantage of the true theory; see `power_of_people`."""
+    _check_people(log_predictive, n_participants, n_simulations)
+    n_theories = len(log_predictive)
+    differences: dict[Pair, Array] = {}
+    for true, scores in enumerate(log_predictive):
+        people = rng.integers(scores.shape[0], size=(n_simulations, n_participants))
+        for rival in _others(true, n_theories):
+            differences[true, rival] = (scores[:, true] - scores[:, rival])[people]
+    return differences
+
+
+def _check_people(log_predictive: Array, n_participants: int, n_simulations: int) -> None:
+    """Raise `ShapeError` or `DesignError` where scores of simulated people cannot be used."""
     n_theories = len(log_predictive)
     if (
         log_predictive.ndim != 3
@@ -241,12 +283,6 @@ def _drawn_again(
         raise DesignError(
             f"{n_theories} theories, {n_participants} participants, {n_simulations} simulations: too few."
         )
-    differences: dict[Pair, Array] = {}
-    for true, scores in enumerate(log_predictive):
-        people = rng.integers(scores.shape[0], size=(n_simulations, n_participants))
-        for rival in _others(true, n_theories):
-            differences[true, rival] = (scores[:, true] - scores[:, rival])[people]
-    return differences
 
 
 def find_n_participants(

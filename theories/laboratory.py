@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import wraps
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,26 @@ NOTHING_YET = "def choose(parameters, trials, xp): ..."
 CHUNK, PART = 4096, 512
 """Trials sent to a theory when only their mean over draws is wanted, and those that it is asked about at once: what it
 computes of so many stays in the processor's cache."""
+
+
+def orders_of_asked(
+    asked: NDArray[np.integer[Any]], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each person's own trials in a random order, and how many they are.
+
+    Args:
+        asked: ``(n_people, n_trials)`` presentations to each person.
+        rng: For the orders.
+
+    Returns:
+        ``(n_people, n_steps)`` rows of trials, with the first of them again after a person's last one, and
+        ``(n_people,)`` steps of each.
+    """
+    n_steps = asked.sum(axis=1).astype(np.int64)
+    order = np.zeros((len(asked), int(n_steps.max())), dtype=np.int64)
+    for own, counts, n_own in zip(order, asked, n_steps, strict=True):
+        own[:n_own] = rng.permutation(np.repeat(np.arange(asked.shape[1]), counts))
+    return order, n_steps
 
 
 class Laboratory:
@@ -274,6 +294,7 @@ class Laboratory:
         *,
         n_draws: int | None = None,
         repetitions: int = 1,
+        asked: NDArray[np.integer[Any]] | None = None,
     ) -> list[Trials]:
         """Answers of ``n_people`` of every theory's population.
 
@@ -284,14 +305,20 @@ class Laboratory:
             rng: Source of the people and their answers.
             n_draws: Of each population, from which people are drawn by lot.
             repetitions: Presentations of each trial.
+            asked: ``(n_people, n_trials)`` presentations to each person, in place of ``repetitions``.
         """
-        rows = np.tile(np.arange(len(stimuli)), repetitions)
-        orders = (
-            rows[None]
-            if self.domain.sequential
-            else rng.permuted(np.tile(rows, (N_ORDERS, 1)), axis=1)
-        )
-        order = orders[np.arange(n_people) % len(orders)]
+        lengths: NDArray[np.int64] | None
+        if asked is not None:
+            order, lengths = orders_of_asked(asked, rng)
+        else:
+            rows = np.tile(np.arange(len(stimuli)), repetitions)
+            orders = (
+                rows[None]
+                if self.domain.sequential
+                else rng.permuted(np.tile(rows, (N_ORDERS, 1)), axis=1)
+            )
+            order = orders[np.arange(n_people) % len(orders)]
+            lengths = None
         n_options = self.domain.n_options(stimuli)
         seeds = rng.spawn(len(theories))
 
@@ -304,7 +331,7 @@ class Laboratory:
             behaviour = behave(
                 theory, self.domain, self._sandbox(), parameters, stimuli, order, own
             )
-            return as_trials(theory.name, stimuli, order, behaviour, n_options)
+            return as_trials(theory.name, stimuli, order, behaviour, n_options, lengths)
 
         return self._map(people, range(len(theories)))
 
@@ -317,18 +344,25 @@ class Laboratory:
         *,
         repetitions: int = 1,
         n_people: int = 64,
+        asked: NDArray[np.integer[Any]] | None = None,
     ) -> Array:
         """People of every theory's population go through the stimuli, and every theory scores their answers.
 
         Args:
             theories: Each in turn is true.
-            n_draws, stimuli, rng, repetitions, n_people: As in `simulate`.
+            n_draws, stimuli, rng, repetitions, n_people, asked: As in `simulate`.
 
         Returns:
             ``(n_theories, n_people, n_theories)`` log predictive probability of each person's answers, nats.
         """
         simulated = self.simulate(
-            theories, stimuli, n_people, rng, n_draws=n_draws, repetitions=repetitions
+            theories,
+            stimuli,
+            n_people,
+            rng,
+            n_draws=n_draws,
+            repetitions=repetitions,
+            asked=asked,
         )
 
         def one(theory: Theory) -> Array:

@@ -22,6 +22,7 @@ from lakatos.theories.induction.induce import induce, looks_back
 from lakatos.theories.induction.kernel import logarithms, scores_of_leaves
 from lakatos.theories.induction.library import namespace, values, vocabulary
 from lakatos.theories.induction.mixture import find_mixture
+from lakatos.theories.induction.pace import InductionPace
 from lakatos.theories.induction.past import depends_on_past, shuffled
 from lakatos.theories.induction.past_gates import past_gates
 from lakatos.theories.induction.past_terms import kept_leads, past_leads
@@ -570,7 +571,32 @@ class TestLapses:
         assert largest == pytest.approx(50 / 400)
 
 
+def test_pace_tells_which_share_of_the_work_is_done_and_the_best_so_far():
+    told = []
+    pace = InductionPace("fits", (1.0, 1.0, 8.0), lambda *said: told.append(said))
+    pace.step()
+    pace.find(-0.5)
+    pace.find(-0.7)
+    pace.go_to(3)
+    assert told == [("fits", 1, 3, -np.inf, 0.1), ("fits", 3, 3, -0.5, 1.0)]
+    InductionPace("fits", (1.0,)).step()
+
+
 class TestInduce:
+    @pytest.mark.slow
+    def test_says_how_far_it_is_and_finds_the_same(self):
+        data = [answer(by(np.sum), noise=0.4)]
+        told = []
+        found = induce(DOMAIN, data, np.random.default_rng(0), told=lambda *said: told.append(said))
+        assert found == induce(DOMAIN, data, np.random.default_rng(0))
+        for what in ("steps towards a language of rules", "fits of rules"):
+            own = [said for said in told if said[0] == what]
+            done, planned = [said[1] for said in own], {said[2] for said in own}
+            assert done == sorted(done)
+            assert {done[-1]} == planned
+            assert [said[4] for said in own][-1] == 1.0
+        assert told[-1][3] == pytest.approx(max(item.criterion for item in found))
+
     @pytest.mark.slow
     def test_finds_a_contrarian_rule_with_a_veto_and_writes_it(self, sandbox):
         data = [answer(spared_of_zeros, seed=seed, name=str(seed)) for seed in (1, 2)]

@@ -39,6 +39,37 @@ def test_people_of_each_theory_are_scored_by_all_of_them_as_any_evidence_is(name
                 np.testing.assert_allclose(found[true, :, scorer], wanted, rtol=1e-10)
 
 
+def test_people_who_answered_a_part_are_asked_that_part_and_remember_nothing_else():
+    """Under a theory that repeats choices, who answered half of the trials tells half as much of it."""
+    domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
+    tally = composition_of(family.seeds["tallying"][1].to_literal(), {})
+    repeats = replace(tally, slots={**tally.slots, "history": ("perseveration",)})
+    sources = [family.program("tallying").source, family.grammar.write(repeats)]
+    theories = [read_program(TheoryProgram(source, "grammar")) for source in sources]
+    assert [theory.learns for theory in theories] == [False, True]
+    space = {"validities": [0.8, 0.7, 0.6], "levels": [0, 1, 2]}
+    stimuli = domain.candidates(space, np.random.default_rng(0), 12)
+    asked = np.zeros((64, len(stimuli)), dtype=int)
+    asked[::2, : len(stimuli) // 2] = 2
+    asked[1::2] = 1
+    with Laboratory(domain) as laboratory:
+        people = laboratory.simulate(
+            theories, stimuli, 64, np.random.default_rng(1), n_draws=32, asked=asked
+        )
+        scores = laboratory.scores_of_simulated_people(
+            theories, 32, stimuli, np.random.default_rng(1), n_people=64, asked=asked
+        )
+    for trials in people:
+        given = np.zeros_like(asked)
+        np.add.at(given, (trials.participant, trials.trial), trials.count)
+        np.testing.assert_array_equal(given, asked)
+    orders = [people[1].trial[people[1].participant == person].tolist() for person in (1, 3)]
+    assert orders[0] != orders[1]
+    assert sorted(orders[0]) == sorted(orders[1])
+    assert scores.shape == (2, 64, 2)
+    assert np.isfinite(scores).all()
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_people_are_learned_from_all_answers_and_each_experiment_is_predicted_from_the_others(name):
     seeds, space = CASES[name]
