@@ -11,6 +11,8 @@ import subprocess
 import sys
 import traceback
 from functools import lru_cache
+from importlib.abc import ExecutionLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
@@ -108,6 +110,21 @@ def domain_in(file: TaskFile) -> Domain:
     return domain
 
 
+class KeptProgram(ExecutionLoader):
+    """Imports the program of a domain from its text as the study keeps it, and writes nothing beside its file."""
+
+    def __init__(self, file: TaskFile) -> None:
+        self.file = file
+
+    def get_filename(self, fullname: str) -> str:
+        """The file, for whoever reads a traceback."""
+        return self.file.file
+
+    def get_source(self, fullname: str) -> str:
+        """The text that was read and checked; the file may have changed since."""
+        return self.file.text
+
+
 @lru_cache(maxsize=64)
 def module_in(file: TaskFile) -> ModuleType:
     """The program of a domain, which is run once.
@@ -122,11 +139,13 @@ def module_in(file: TaskFile) -> ModuleType:
             f"(SHA-256 {file.digest[:12]}...). A program is run from the file only, and only as the study read it: "
             "put it back; the run keeps its text as an artifact of that digest."
         )
-    module = ModuleType(f"lakatos_domain_{file.digest[:16]}")
-    module.__file__ = str(path)
+    loader = KeptProgram(file)
+    spec = spec_from_loader(f"lakatos_domain_{file.digest[:16]}", loader, origin=str(path))
+    assert spec is not None
+    module = module_from_spec(spec)
     sys.modules[module.__name__] = module  # dataclasses look their module up
     try:
-        exec(compile(file.text, str(path), "exec"), module.__dict__)
+        loader.exec_module(module)
     except Exception as error:
         lines = [
             item.lineno

@@ -20,12 +20,13 @@ from lakatos.theories.induction.lesson_terms import (
     RememberedAnswers,
 )
 from lakatos.theories.induction.source import rounded
+from lakatos.theories.induction.term_text import carry_out
 from lakatos.theories.induction.terms import ChoiceTerm, TermTable
 from lakatos.theories.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode
 
 LessonModel = Node | AdditiveRule
 _SAYS: dict[str, Any] = {}
-exec(BEST + EVENLY + FOLLOW, _SAYS)
+carry_out(BEST + EVENLY + FOLLOW, _SAYS)
 BEST_OF: Callable[..., Any] = _SAYS["best_of"]
 EVENLY_AMONG: Callable[..., Any] = _SAYS["evenly"]
 FOLLOW_BEST: Callable[..., Any] = _SAYS["follow"]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.induction.expression import normalized
 from lakatos.theories.induction.option_score import OptionScore
+from lakatos.theories.induction.term_text import carry_out
 from lakatos.theories.induction.terms import ChoiceTerm, TermTable
 
 Array = NDArray[Any]
@@ -348,15 +349,13 @@ class ToldStep(NamedTuple):
 
 def _walking_code(games: Sequence[str]) -> dict[str, Any]:
     """The functions ``start``, ``current`` and ``learn`` of a theory, and ``numbers``: all scores and ``games``."""
-    space: dict[str, Any] = {}
-    exec(
-        state_code(tuple(KEPT)), space
-    )  # text of this file; see `theories.induction.library.values`
     lines = ["def numbers(trials, xp, state):", "    return ["]
     lines += [f"        {score.code}," for score in SCORES]
     lines += ["    ], ["]
     lines += [f"        {code}," for code in games]
-    exec("\n".join([*lines, "    ]"]), space)
+    space: dict[str, Any] = {}
+    carry_out(state_code(tuple(KEPT)), space)
+    carry_out("\n".join([*lines, "    ]"]), space)
     return space
 
 

@@ -24,6 +24,7 @@ from lakatos.theories.induction.option_score import (
     filled,
 )
 from lakatos.theories.induction.rated_library import rated_vocabulary
+from lakatos.theories.induction.term_text import carry_out, compute
 
 
 def vocabulary(domain: str, stimuli: Sequence[Stimuli]) -> TermVocabulary:
@@ -47,8 +48,7 @@ def vocabulary(domain: str, stimuli: Sequence[Stimuli]) -> TermVocabulary:
 def namespace(vocabulary: TermVocabulary, stimuli: Stimuli) -> dict[str, Any]:
     """Helpers, and the variables that the prelude sets on these trials."""
     space: dict[str, Any] = {"xp": np, "trials": dict(stimuli.arrays)}
-    # Text written in this file, never by anyone else: machine-written sources run in the sandbox only.
-    exec("\n".join((*vocabulary.helpers, vocabulary.prelude)), space)
+    carry_out("\n".join((*vocabulary.helpers, vocabulary.prelude)), space)
     return space
 
 
@@ -57,7 +57,7 @@ def values(vocabulary: TermVocabulary, codes: Sequence[str], stimuli: Stimuli) -
     space = namespace(vocabulary, stimuli)
     with np.errstate(all="ignore"):
         found = (
-            np.broadcast_to(np.asarray(eval(code, space), dtype=np.float64), (len(stimuli), 2))
+            np.broadcast_to(np.asarray(compute(code, space), dtype=np.float64), (len(stimuli), 2))
             for code in codes
         )
         return [np.nan_to_num(item) for item in found]
@@ -250,7 +250,7 @@ def _array_scores(stimuli: Stimuli) -> Iterator[OptionScore]:
 
 def _sizes(code: str, stimuli: Sequence[Stimuli]) -> Array:
     """How large a number is in every trial, its sign left out."""
-    found = [eval(code, {"trials": item.arrays}).ravel() for item in stimuli]
+    found = [compute(code, {"trials": item.arrays}).ravel() for item in stimuli]
     return np.asarray(np.abs(np.concatenate(found)))
 
 
