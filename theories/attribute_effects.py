@@ -29,10 +29,15 @@ from lakatos.theories.fitting.effects import (
     learn_regression,
 )
 from lakatos.theories.fitting.fit import FITTING_DRAWS, fitting_draws, folds_of_people
-from lakatos.theories.fitting.normals import SMALLEST_SPREAD, log_density
+from lakatos.theories.fitting.known_people import (
+    FEWEST_KNOWN,
+    as_priors,
+    learn_on_draws,
+    learned_without,
+)
 from lakatos.theories.groups import MOST_GROUPS
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.prior import Prior, draw_population
+from lakatos.theories.prior import Prior
 from lakatos.theories.scoring.score import ScoreEstimate, UnitScores, advantage, mean_over_units
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory
@@ -40,14 +45,6 @@ from lakatos.theories.theory import Theory
 Array = NDArray[np.float64]
 PRIOR_SD = 0.25
 """Of an effect: share of a parameter's range, on the scale of its prior, for a standard deviation of the attribute."""
-FEWEST_KNOWN = 10
-"""People of whom the attribute must be known: two in each of five parts that are left out."""
-N_BATCHES = 4
-"""Of drawn people; those of a batch come from the populations that the batches before showed."""
-WIDER = 1.1
-"""Times the spread over all people, from which the next batch is drawn."""
-N_ROUNDS_WITHOUT = 15
-"""Of expectation maximisation without a part of the people."""
 
 
 @dataclass(frozen=True)
@@ -230,51 +227,14 @@ def learn_effects(
         )
     free = np.array([[name in asked] * len(attribute.names) for name in taught])
 
+    n_each = fitting_draws(form, trials, FITTING_DRAWS)
+
     def question(view: TheoryView) -> tuple[PeopleOnDraws, CenterRegression]:
-        return _learn(view, trials, shared, attribute.everybody, free, prior_sd)
+        return learn_on_draws(view, trials, shared, attribute.everybody, free, prior_sd, n_each)
 
     people, found = laboratory.look(form, [item.stimuli for item in trials], question)
     n_choices = np.concatenate([item.n_choices for item in trials])
     return _told(form, attribute, shared, people, found, free, prior_sd, n_choices)
-
-
-def _learn(
-    view: TheoryView,
-    trials: Sequence[Trials],
-    shared: Mapping[str, Prior],
-    z: Array,
-    free: Bools,
-    prior_sd: float,
-) -> tuple[PeopleOnDraws, CenterRegression]:
-    """Draw people in batches, each from what the batches before showed, and learn the regression from all of them."""
-    taught = [name for name, prior in shared.items() if not prior.idle]
-    low, high = _ends({name: shared[name] for name in taught})
-    found = as_regression({name: shared[name] for name in taught}, free.shape[1])
-    n_each = fitting_draws(view.theory, trials, FITTING_DRAWS)
-    rng = np.random.default_rng(int(view.theory.digest[:16], 16))
-    latents: list[Array] = []
-    log_p: list[Array] = []
-    drawn_from: list[tuple[Array, Array]] = []
-    for _ in range(N_BATCHES):
-        center, spread = over_everybody(found, z)
-        drawn_from.append((center, spread))
-        ahead = dict(shared) | {
-            name: shared[name].narrowed(
-                low[j] + (high - low)[j] * center[j], (high - low)[j] * spread[j]
-            )
-            for j, name in enumerate(taught)
-        }
-        drawn = draw_population(ahead, n_each, rng)
-        log_p.append(view.log_likelihood(drawn, trials))
-        latent = np.stack([shared[name].latent(drawn[name]) for name in taught])
-        latents.append((latent - low[:, None]) / (high - low)[:, None])
-        every = np.concatenate(latents, axis=1)
-        centers, spreads = (np.array(part) for part in zip(*drawn_from, strict=True))
-        densities = log_density(every, centers, spreads, np.zeros(len(low)), np.ones(len(low)))
-        mixture = np.logaddexp.reduce(densities) - np.log(len(densities))
-        people = PeopleOnDraws(every, mixture, np.concatenate(log_p), z)
-        found = learn_regression(people, found, free, prior_sd)
-    return people, found
 
 
 def _told(
@@ -310,7 +270,7 @@ def _told(
 
     def at(row: Array) -> dict[str, Prior]:
         centers = found.centers_of(row[None])[:, 0]
-        return dict(shared) | _as_priors(
+        return dict(shared) | as_priors(
             {name: shared[name] for name in taught}, centers, found.log_spread
         )
 
@@ -348,52 +308,9 @@ def predicted_by_others(
     """``(n_people,)`` log probability of each person's answers, with what people of the other four parts taught."""
     folds = folds_of_people(people.log_p)
     scores = np.empty(len(folds))
-    for fold in np.unique(folds):
-        own = folds == fold
-        learned = learn_regression(people, found, free, prior_sd, ~own, N_ROUNDS_WITHOUT)
+    for own, learned in learned_without(people, found, free, prior_sd, folds):
         scores[own] = people.predicted(learned)[own]
     return scores
-
-
-def _ends(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
-    """``(n_parameters,)`` ends of the ranges, each on the scale of its prior."""
-    limits = np.array(
-        [prior.latent(np.array([prior.low, prior.high])) for prior in priors.values()]
-    )
-    return limits[:, 0], limits[:, 1]
-
-
-def as_regression(priors: Mapping[str, Prior], n_columns: int) -> CenterRegression:
-    """Populations without effects, in widths of their ranges."""
-    low, high = _ends(priors)
-    center = np.array([prior.center for prior in priors.values()])
-    spread = np.array([prior.spread for prior in priors.values()])
-    # a prior that is uniform is as wide as a normal within its limits can be
-    center = np.where(np.isnan(center), 0.5, (center - low) / (high - low))
-    spread = np.where(np.isnan(spread), 1.0, spread / (high - low))
-    log_spread = np.log(np.clip(spread, SMALLEST_SPREAD, 1.0))
-    return CenterRegression(
-        np.clip(center, 0.0, 1.0), np.zeros((len(center), n_columns)), log_spread
-    )
-
-
-def over_everybody(found: CenterRegression, z: Array) -> tuple[Array, Array]:
-    """Center and spread of a normal that is as wide as all people together, and a little wider."""
-    centers = found.centers_of(z)
-    spread = np.sqrt(np.exp(2 * found.log_spread) + centers.var(axis=1))
-    return centers.mean(axis=1), np.clip(WIDER * spread, SMALLEST_SPREAD, 1.0)
-
-
-def _as_priors(priors: Mapping[str, Prior], centers: Array, log_spreads: Array) -> dict[str, Prior]:
-    """Populations with these centers and spreads, given in widths of their ranges."""
-    low, high = _ends(priors)
-    return {
-        name: prior.narrowed(
-            float(low[j] + (high[j] - low[j]) * centers[j]),
-            float((high[j] - low[j]) * np.exp(log_spreads[j])),
-        )
-        for j, (name, prior) in enumerate(priors.items())
-    }
 
 
 def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:

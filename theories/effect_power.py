@@ -18,10 +18,7 @@ from scipy.special import ndtri
 from lakatos.experiments.power import SimulatedStudies
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.attribute_effects import (
-    FEWEST_KNOWN,
     PRIOR_SD,
-    as_regression,
-    over_everybody,
     predicted_alone,
     predicted_without,
 )
@@ -31,6 +28,7 @@ from lakatos.theories.fitting.effects import (
     effect_errors,
     learn_regression,
 )
+from lakatos.theories.fitting.known_people import FEWEST_KNOWN, as_regression, over_everybody
 from lakatos.theories.fitting.normals import log_density
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior, as_normal, draw_population

@@ -39,6 +39,7 @@ from lakatos.theories.fitting.fit import (
     N_ROUNDS,
     NOTHING,
     Scored,
+    evidence_of_population,
     fitting_draws,
     learn_people,
     score_experiments,
@@ -197,7 +198,9 @@ class Laboratory:
             with TheoryView(
                 theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
             ) as view:
-                return view.evidence(theory.population(n_draws), trials)
+                return evidence_of_population(
+                    view, theory.priors, theory.population(n_draws), trials
+                )
 
         return self._map(one, theories)
 
@@ -208,7 +211,8 @@ class Laboratory:
 
         def one(theory: Theory) -> ExperimentEvidence:
             with TheoryView(theory, self.domain, self._sandbox(), [trials.stimuli]) as view:
-                return view.evidence(theory.population(n_draws), [trials])[0]
+                drawn = theory.population(n_draws)
+                return evidence_of_population(view, theory.priors, drawn, [trials])[0]
 
         return self._map(_or_error(one), theories)
 

@@ -17,6 +17,7 @@ from lakatos.theories.fitting.fit import Scored
 from lakatos.theories.prior import Prior, learned_ends
 from lakatos.theories.record import (
     ENGINE,
+    LearnedCenter,
     TheoryFailed,
     TheoryFitted,
     TheoryScored,
@@ -93,6 +94,7 @@ async def fit(run: Run, theories: Sequence[Digest]) -> None:
                 pooled=pooled,
                 people=people,
                 doubts={key: learned[key].doubt for key in people},
+                own_centers=LearnedCenter.of(learned),
             )
 
         await _step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)

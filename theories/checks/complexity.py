@@ -1,16 +1,17 @@
 """How simple a theory is, whether it can be read, and which texts are one theory.
 
 Of theories that predict alike the simplest leads, and simple means a short code: every name, number and operation that
-its predictions depend on counts one, and so does every parameter. An effective number of parameters would miss what
-search puts into the code itself: a list of rules with fitted thresholds has no parameters at all. Counting slots of a
-grammar would miss theories that no grammar wrote.
+its predictions depend on counts one, and so does every parameter, and whatever is known of people and moves one. An
+effective number of parameters would miss what search puts into the code itself: a list of rules with fitted thresholds
+has no parameters at all. Counting slots of a grammar would miss theories that no grammar wrote.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 from lakatos.theories.sandbox.lint import parse
 from lakatos.theories.theory import Theory
@@ -53,11 +54,15 @@ KEEPING = frozenset(
 def form_of_source(source: str) -> Digest:
     """Address of what a source says, whatever it is called and however its people are declared to differ.
 
-    Texts with the same functions and parameters are one theory: its people are learned.
+    Texts with the same functions and parameters are one theory: its people are learned. So are texts whose parameters
+    depend on the same that is known of people.
     """
     code = _Code(source)
     functions = {name: ast.dump(_without_docstring(node)) for name, node in code.functions.items()}
-    return digest_of({"functions": functions, "parameters": sorted(code.parameters)})
+    form: dict[str, Any] = {"functions": functions, "parameters": sorted(code.parameters)}
+    if code.dependences:
+        form["depends_on"] = sorted(code.dependences)
+    return digest_of(form)
 
 
 def code_length(source: str) -> int:
@@ -66,8 +71,10 @@ def code_length(source: str) -> int:
     What is written and never used costs nothing, as a grammar's skeleton prepares more than a composition needs.
     """
     code = _Code(source)
-    return len(code.parameters) + sum(
-        _length(node) for statements in code.live.values() for node in statements
+    return (
+        len(code.parameters)
+        + len(code.dependences)
+        + sum(_length(node) for statements in code.live.values() for node in statements)
     )
 
 
@@ -91,6 +98,15 @@ def why_unreadable(theory: Theory) -> str:
     return ""
 
 
+def _dependences(declared: Any) -> Iterator[tuple[str, str, str]]:
+    """Parameter, attribute and group of each declared dependence; none of what is no declaration."""
+    entries = declared.items() if isinstance(declared, dict) else ()
+    for name, entry in entries:
+        for one in entry.get("depends_on", ()) if isinstance(entry, dict) else ():
+            if isinstance(one, dict):
+                yield str(name), str(one.get("attribute", "")), str(one.get("is", ""))
+
+
 class _Code:
     """The functions of a source, and those of their statements that something depends on."""
 
@@ -100,9 +116,12 @@ class _Code:
             node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)
         }
         self.parameters: tuple[str, ...] = ()
+        self.dependences: tuple[tuple[str, str, str], ...] = ()
         for node in tree.body:
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "PARAMETERS":
-                self.parameters = tuple(ast.literal_eval(node.value))
+                declared = ast.literal_eval(node.value)
+                self.parameters = tuple(declared)
+                self.dependences = tuple(_dependences(declared))
 
     @cached_property
     def live(self) -> dict[str, list[ast.stmt]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.fitting.fit import (
+    evidence_of_population,
     fitting_draws,
     glance,
     learn_people,
@@ -140,7 +141,7 @@ def _fitted(
         answers = view.probabilities(population)
         scores = left_out = tuple(score_trials(view, people, trials))
     else:
-        evidence = view.evidence(population, trials)
+        evidence = evidence_of_population(view, people, population, trials)
         answers = [item.probabilities for item in evidence]
         scores = tuple(log_predictive(item) for item in evidence)
         left_out = tuple(score_left_out(people, population, evidence))
