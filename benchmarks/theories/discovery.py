@@ -11,6 +11,10 @@ what choosing cost. Most of `RULES` err in 5% of choices as part of the rule, so
 set to 0, is .0025 away; ``named_with_lapses`` is the fair measure there. Rules that depend on what came before are also
 judged by how often people repeat their last choice.
 
+``--search before`` takes from the grammar's search what it has learned since: it then knows no published forms, and
+glances at nothing before it fits. The code is the same, so that both searches meet the same people's answers to the
+first design; each search wants a file of its own, and ``--beside`` prints one file beside another.
+
 AutoCog's figures for rules that no textbook names (0.003 to 0.21, 0.10 on average; arXiv 2606.26448) are an
 orientation: its tasks and sample sizes differ.
 """
@@ -18,9 +22,13 @@ orientation: its tasks and sample sizes differ.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
+from scipy import stats  # noqa: E402
 
 from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
@@ -42,9 +51,20 @@ from benchmarks.theories import (  # noqa: E402
     third_blind_rules,
 )
 from benchmarks.theories.rule import BINARY, CARDINAL, Rule  # noqa: E402
+from lakatos.flows.run.evidence import form_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
+from lakatos.theories.evidence import with_fit  # noqa: E402
+from lakatos.theories.grammar_search import composition_search  # noqa: E402
+from lakatos.theories.grammar_search.advocate import (  # noqa: E402
+    AdvocateBrief,
+    Evaluate,
+    Glance,
+    GrammarAdvocate,
+    SearchProposal,
+)
+from lakatos.theories.grammar_search.prune import Same, Validate  # noqa: E402
 from lakatos.theories.verdicts.record import CampaignConcluded  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "discovery.json"
@@ -245,14 +265,59 @@ def study(name: str, seed: int) -> dict[str, Any]:
     }
 
 
-def cell(name: str, seed: int) -> dict[str, Any]:
+class AdvocateBefore(GrammarAdvocate):
+    """The grammar's search without published forms and glances, as it was before it climbed."""
+
+    def revise(
+        self,
+        brief: AdvocateBrief,
+        evaluate: Evaluate,
+        rng: np.random.Generator,
+        *,
+        glance: Glance | None = None,
+    ) -> SearchProposal:
+        """The surrogate chooses to the end."""
+        return super().revise(replace(brief, published=()), evaluate, rng)
+
+    def pruned(
+        self,
+        proposal: SearchProposal,
+        brief: AdvocateBrief,
+        evaluate: Evaluate,
+        validate: Validate,
+        rng: np.random.Generator,
+        *,
+        same: Same | None = None,
+        glance: Glance | None = None,
+    ) -> SearchProposal:
+        """Neighbours are drawn by the surrogate."""
+        brief = replace(brief, published=())
+        return super().pruned(proposal, brief, evaluate, validate, rng, same=same)
+
+
+SEARCHES = {"now": GrammarAdvocate, "before": AdvocateBefore}
+
+
+@contextmanager
+def searching_by(advocate: type[GrammarAdvocate]) -> Iterator[None]:
+    """Campaigns of this process search by ``advocate``."""
+    usual = vars(composition_search)["GrammarAdvocate"]
+    vars(composition_search)["GrammarAdvocate"] = advocate
+    try:
+        yield
+    finally:
+        vars(composition_search)["GrammarAdvocate"] = usual
+
+
+def cell(name: str, seed: int, search: str) -> dict[str, Any]:
     """One campaign, and how close its leader and its pool came."""
     begun = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, searching_by(SEARCHES[search]):
         verdict = run_study(parse_study(study(name, seed), name), Path(folder) / "run", n_workers=1)
         state, trace = read_state(Path(folder) / "run")
-        trace.close()
-    assert isinstance(verdict, CampaignConcluded)
+        with trace:
+            assert isinstance(verdict, CampaignConcluded)
+            leader = with_fit(form_of(trace.artifacts, state, str(verdict.leader)), state.theories)
     assert state.campaign.truth is not None
     truth = state.campaign.truth.record
     return {
@@ -272,6 +337,9 @@ def cell(name: str, seed: int) -> dict[str, Any]:
         "repetition_named": truth.sequence.get(verdict.leader),
         "n_trials": truth.n_trials,
         "holds": verdict.holds,
+        "n_clauses": len(leader.account().clauses),
+        "n_parameters": len(leader.priors),
+        "search": search,
         "seconds": round(time.perf_counter() - begun, 1),
     }
 
@@ -303,6 +371,20 @@ def table(cells: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def paired(before: Sequence[dict[str, Any]], now: Sequence[dict[str, Any]]) -> str:
+    """Differences of errors and sizes, rule by rule, with 95% intervals over campaigns by t."""
+    others = {(item["rule"], item["seed"]): item for item in before}
+    pairs = [(others[key], item) for item in now if (key := (item["rule"], item["seed"])) in others]
+    lines = [f"{len(pairs)} pairs"]
+    for what in ("named_with_lapses", "best_in_pool", "n_clauses", "n_parameters", "seconds"):
+        gained = np.array([item[what] - other[what] for other, item in pairs])
+        half = stats.t.ppf(0.975, len(pairs) - 1) * standard_error(gained)
+        lines.append(
+            f"{what}: {gained.mean():+.5f} ({gained.mean() - half:.5f} to {gained.mean() + half:.5f})"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Run what is missing, write every result as it comes."""
     options = argparse.ArgumentParser(
@@ -314,6 +396,8 @@ def main() -> None:
         "--rules", nargs="*", default=list(SETS), help="names of rules, or of sets of them"
     )
     options.add_argument("--out", type=Path, default=RESULT)
+    options.add_argument("--search", choices=list(SEARCHES), default="now")
+    options.add_argument("--beside", type=Path, help="of the same rules by another search")
     chosen = options.parse_args()
     names = [name for item in chosen.rules for name in SETS.get(item, (item,))]
     wanted = [(name, seed) for seed in range(1, chosen.seeds + 1) for name in names]
@@ -325,8 +409,11 @@ def main() -> None:
         ("rule", "seed"),
         chosen.workers,
         order=lambda item: (places[item["rule"]], item["seed"]),
+        extra=(chosen.search,),
     )
     print(table(cells))
+    if chosen.beside:
+        print(paired(json.loads(chosen.beside.read_text())["cells"], cells))
 
 
 if __name__ == "__main__":

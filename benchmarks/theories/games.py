@@ -24,9 +24,10 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.table import get_trials  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.flows.run.evidence import form_of, with_fit  # noqa: E402
+from lakatos.flows.run.evidence import form_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.evidence import with_fit  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import squared_errors  # noqa: E402
@@ -62,7 +63,8 @@ def main() -> None:
         assert state.campaign.concluded is not None
         assert state.experiments.sealed is not None
         leader = with_fit(
-            form_of(trace.artifacts, state, str(state.campaign.concluded.record.leader)), state
+            form_of(trace.artifacts, state, str(state.campaign.concluded.record.leader)),
+            state.theories,
         )
         artifacts = trace.artifacts
         opened = [

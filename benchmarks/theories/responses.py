@@ -40,16 +40,17 @@ from benchmarks.theories.response_rules import RULES, HiddenResponse  # noqa: E4
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.table import get_trials  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.flows.run.evidence import form_of, with_fit  # noqa: E402
-from lakatos.flows.run.records import CampaignConcluded  # noqa: E402
+from lakatos.flows.run.evidence import form_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.evidence import with_fit  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import UnitScores, advantage, log_predictive  # noqa: E402
 from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.verdicts.record import CampaignConcluded  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "responses.json"
@@ -160,7 +161,7 @@ def cell(name: str, seed: int) -> dict[str, Any]:
         state, trace = read_state(Path(folder) / "run")
         with trace:
             assert isinstance(verdict, CampaignConcluded)
-            leader = with_fit(form_of(trace.artifacts, state, str(verdict.leader)), state)
+            leader = with_fit(form_of(trace.artifacts, state, str(verdict.leader)), state.theories)
             opened = [
                 get_trials(trace.artifacts, item.record.trials)
                 for item in state.experiments.collected.values()

@@ -7,10 +7,11 @@ Games are divided by whether either player has a row or column that pays more wh
 by age. Of each experiment of the two-step and probability data some people are drawn by a fixed seed (`N_PEOPLE`).
 
 Each cell is a pair of sources and a target: answers that had no part in anything. On the sources a search of the
-grammar, from all published theories of the domain, names a theory; the published theories are fitted to the same
-answers, and the one that is best there (experiments left out in turn) is the textbook's; generic learners learn from
-them too. The target is then predicted by all three as they are. Completeness is the share of the learners' gain over
-guessing.
+grammar, from all published theories of the domain, names a theory, as campaigns search. The published theories are
+fitted to the same answers, and the one that is best there (experiments left out in turn) is the textbook's; generic
+learners learn from them too. The target is then predicted by all three as they are. Completeness is the share of the
+learners' gain over guessing. `transfer_before.json` holds what the search named before it climbed (commits 8a5f2a2
+and fa995eb).
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.generic_learners.completeness import completeness, mean_score  # noqa: E402
 from lakatos.theories.generic_learners.learners import left_out_kind, predict_others  # noqa: E402
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
-from lakatos.theories.laboratory import FittedCompositions, Laboratory  # noqa: E402
+from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchStart  # noqa: E402
+from lakatos.theories.grammar_search.composition_search import search_compositions  # noqa: E402
+from lakatos.theories.induction.induce import looks_back  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import (  # noqa: E402
     ScoreEstimate,
     UnitScores,
@@ -136,15 +139,16 @@ def some_people(trials: Trials) -> Trials:
 def named_theory(laboratory: Laboratory, trials: Sequence[Trials]) -> Theory:
     """What a search of the grammar submits, pruned, with the people that the answers taught."""
     family = FAMILIES[laboratory.domain.name]
-    starts = tuple(SearchStart(None, composition) for _, composition in family.seeds.values())
-    learns = laboratory.domain.sequential
-    n_candidates = len(starts) + (N_CANDIDATES_LEARNING if learns else N_CANDIDATES)
-    brief = AdvocateBrief(starts, n_candidates=n_candidates, n_successors=1)
-    advocate, rng = GrammarAdvocate(family.grammar), np.random.default_rng(0)
-    fits = FittedCompositions(laboratory, family.grammar, trials, n_draws=128)
-    proposal = advocate.revise(brief, fits.evaluate, rng)
-    brief = replace(brief, starts=())
-    proposal = advocate.pruned(proposal, brief, fits.evaluate, fits.validate, rng, same=fits.same)
+    published = tuple(composition for _, composition in family.seeds.values())
+    learns, rng = laboratory.domain.sequential, np.random.default_rng(0)
+    brief = AdvocateBrief(
+        tuple(SearchStart(None, composition) for composition in published),
+        published=published,
+        n_candidates=len(published) + (N_CANDIDATES_LEARNING if learns else N_CANDIDATES),
+        n_successors=1,
+        looks_back=looks_back(laboratory.domain, trials, rng),
+    )
+    proposal = search_compositions(laboratory, family.grammar, brief, trials, rng)
     best = proposal.submitted[0].evaluated
     assert best is not None
     form = read_program(best.theory.program)
@@ -186,6 +190,7 @@ def cell(group: str, source: str, target: str, data: Path) -> dict[str, Any]:
         }
 
     return {
+        "commit": provenance()["commit"],
         "group": group,
         "source": source,
         "target": target,
