@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS, StimulusLayout, layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
-from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.adoption.tables import AnswerTable, counted, read_answers
 from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -353,7 +353,7 @@ def _chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -
     if not kept.any():
         raise TrialsError(f"{table.name}: no row is as columns.where says.")
     if not kept.all():
-        notes.append(f"{int((~kept).sum()):,} rows are left out by columns.where")
+        notes.append(f"{counted(int((~kept).sum()), 'row')} left out by columns.where")
     return table.frame[kept]
 
 
@@ -372,14 +372,15 @@ def _without_copies(
     if not (columns.order or columns.response_time):
         first = ", ".join(map(str, rows[:MOST_ROWS_NAMED]))
         notes.append(
-            f"{len(rows):,} rows equal an earlier one in every cell (from row {first}); they count as answers, since "
-            "no column tells their time. Delete them from the file if they are copies."
+            f"{counted(len(rows), 'row')} equal to an earlier one in every cell (from row {first}) counted as "
+            f"{'an answer' if len(rows) == 1 else 'answers'}, since no column tells the time. Delete what is a copy "
+            "from the file."
         )
         return frame
     if columns.bad_rows == "refuse":
         raise TrialsError(
-            f"{name}: row {rows[0]} equals an earlier one in every cell ({len(rows):,} rows in all). Delete copies, "
-            'or have them left out: bad_rows = "leave_out_empty" in participants.columns.'
+            f"{name}: row {rows[0]} equals an earlier one in every cell ({counted(len(rows), 'row')} in all). Delete "
+            'copies, or have them left out: bad_rows = "leave_out_empty" in participants.columns.'
         )
     notes.append(_rows_in_words("it equals an earlier one in every cell, its time too", rows))
     return frame[~copies]

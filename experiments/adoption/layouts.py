@@ -86,6 +86,8 @@ def layout_of(domain: Domain) -> StimulusLayout | None:
 
 SIDES: tuple[tuple[str, str], ...] = (
     ("a", "b"), ("left", "right"), ("l", "r"), ("ss", "ll"), ("sooner", "later"),
+    ("now", "later"), ("now", "then"), ("today", "later"), ("soon", "late"), ("early", "late"),
+    ("immediate", "delayed"),
     ("first", "second"), ("1", "2"), ("safe", "risky"), ("sure", "gamble"), ("x", "y"), ("0", "1"),
 )  # fmt: skip
 """Words for the first and the second option."""
@@ -95,6 +97,8 @@ AMOUNTS = [
 ]  # fmt: skip
 CHANCES = ["p", "prob", "probs", "probability", "chance", "pr", "likelihood"]
 DELAYS = ["t", "d", "delay", "delays", "days", "time", "wait", "weeks", "months"]
+NOW = ["now", "today", "immediate"]
+"""Words for an option without a delay."""
 RATINGS = [
     "rating",
     "ratings",
@@ -161,9 +165,16 @@ def _guess_gambles(names: Sequence[str]) -> dict[str, Any]:
 
 def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
     amounts, delays = by_side(names, AMOUNTS), by_side(names, DELAYS)
-    if not amounts or not delays or len(amounts[0]) != 1 or len(delays[0]) != 1:
+    if not amounts or len(amounts[0]) != 1:
         return {}
-    return {"amounts": [amounts[0][0], amounts[1][0]], "delays_days": [delays[0][0], delays[1][0]]}
+    soon, late = amounts[0][0], amounts[1][0]
+    if delays and len(delays[0]) == 1:
+        return {"amounts": [soon, late], "delays_days": [delays[0][0], delays[1][0]]}
+    # Money now needs no column for its delay.
+    waits = [name for name in names if set(words_of(name)) & set(DELAYS)]
+    if delays or len(waits) != 1 or not set(words_of(soon)) & set(NOW):
+        return {}
+    return {"amounts": [soon, late], "delays_days": [0, waits[0]]}
 
 
 def _guess_rated(names: Sequence[str]) -> dict[str, Any]:

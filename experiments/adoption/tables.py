@@ -50,6 +50,11 @@ class AnswerTable:
         return tuple(map(str, self.frame.columns))
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural unless it is one."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def read_answers(path: Path) -> AnswerTable:
     """Read a file of answers, or a folder of such files.
 

@@ -28,7 +28,7 @@ def leader_by_experiment(reading: RunReading) -> list[LeaderOnExperiment]:
     experiments = reading.board.experiments
     if not reading.board.standings or len(experiments) < 2:
         return []
-    leader, rival = reading.board.leader.theory, reading.best_seed
+    leader, rival = reading.board.leader.theory, reading.first_rival
     found = []
     for name in experiments:
         own = reading.state.theories.scores[leader, name].record

@@ -23,6 +23,7 @@ from lakatos.theories.record import TheoryChecked, TheoryScored
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage
 from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import Theory
+from lakatos.theories.verdicts.conclude import compare_leader
 from lakatos.theories.verdicts.record import EXPLORATORY, CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import TraceError
@@ -152,10 +153,16 @@ class RunReading:
         return tuple(sorted({name for session in held for name in session.model_names}))
 
     @property
-    def best_seed(self) -> Digest | None:
-        """Of the theories that the campaign started from the one that stands highest, the leader aside."""
-        seeds = set(self.state.seeds) - {self.leader}
-        return next((line.theory for line in self.board.standings if line.theory in seeds), None)
+    def first_rival(self) -> Digest | None:
+        """The rival that the verdict compares the leader with; before the verdict, the one that it would be now."""
+        if self.concluded is not None and self.concluded.rival is not None:
+            return self.concluded.rival
+        if self.leader is None:
+            return None
+        seeds = set(self.state.seeds)
+        first = [line.theory for line in self.board.standings if line.theory in seeds]
+        state = self.state
+        return compare_leader(state.theories, state.experiments, self.leader, first).rival
 
     @cached_property
     def checked(self) -> dict[Digest, Recorded[TheoryChecked]]:

@@ -266,14 +266,17 @@ def _in_brief(
     """Why a verdict was reached, a line each: over whom, by which experiment, by which trial."""
     if not isinstance(record, CampaignConcluded):
         return
-    rival = _rival(reading, record)
+    rival = reading.first_rival or record.runner_up
     leader = _theory(reading, record.leader)
     if rival is None:
         yield f"{leader} is the only theory left."
         return
     holds = "is shown to be ahead" if record.holds else "is in front, but is not shown to be ahead"
     yield f"{leader} {holds}, on {record.basis}."
-    yield f"Its first rival to compare with is {_theory(reading, rival)}."
+    if reading.first_rival is not None:
+        yield f"Of the rivals that the study began with {_theory(reading, rival)} comes closest."
+    else:
+        yield f"There is no first rival to compare it with; {_theory(reading, rival)} is the second best."
     found = {
         name: _difference(reading, record.leader, rival, name)
         for name in reading.state.experiments.collected
@@ -304,14 +307,9 @@ def _difference(
     return paired_difference([pair[0].record.left_out.scores], [pair[1].record.left_out.scores])
 
 
-def _rival(reading: RunReading, record: CampaignConcluded) -> Digest | None:
-    """With whom the leader is compared: the best of the first theories, or the second."""
-    return reading.best_seed or record.runner_up
-
-
 def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[SupportingTrial]:
-    """Trials whose answers favour the leader most over the best first theory, or over the second."""
-    rival = _rival(reading, record)
+    """Trials whose answers favour the leader most over the rival of the verdict, or over the second."""
+    rival = reading.first_rival or record.runner_up
     if rival is None:
         return
     found = []

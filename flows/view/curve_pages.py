@@ -69,7 +69,7 @@ def curves(
 ) -> dict[str, Any]:
     """Values of the page of curves by a property of the trials; ``divided`` names what people are grouped by."""
     names = choosable(look)
-    usual = [*names[:1], *([look.best_seed] if look.best_seed else [])]
+    usual = [*names[:1], *([look.first_rival] if look.first_rival else [])]
     theories = [name for name in dict.fromkeys(chosen) if name in names][:MOST_CURVES] or [
         name for name in dict.fromkeys(usual) if name in names
     ]

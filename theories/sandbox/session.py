@@ -111,6 +111,8 @@ class TheorySession:
         """Whether several steps of a walk may be told at once; see `steps`."""
         self._n_calls = 0
         self._kept: _Kept | None = None
+        self._used_before = 0.0
+        """Processor seconds of processes that walked before this one."""
         self._open()
 
     def _open(self) -> None:
@@ -125,6 +127,11 @@ class TheorySession:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def processor_seconds(self) -> float:
+        """Processor time that its processes have used so far."""
+        return self._used_before + self._child.processor_seconds()
 
     @property
     def is_open(self) -> bool:
@@ -222,6 +229,7 @@ class TheorySession:
         self._paired = paired
         with self._lock:
             if self._walks_apart and not self._fresh:
+                self._used_before = self.processor_seconds
                 self._child.close()
                 self._open()
             self._fresh = False

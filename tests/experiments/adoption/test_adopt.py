@@ -171,7 +171,10 @@ def test_copies_of_rows_are_left_out_where_their_time_shows_that_they_are_copies
     assert found.notes[0].startswith("1 row is left out: it equals an earlier one in every cell")
     found = adopt(made, AnswerColumns(**DATED), DOMAINS["intertemporal"])
     assert len(found.trials[0].response) == 5
-    assert "1 rows equal an earlier one in every cell (from row 6); they count" in found.notes[0]
+    assert (
+        "1 row equal to an earlier one in every cell (from row 6) counted as an answer"
+        in found.notes[0]
+    )
     with pytest.raises(TrialsError, match="row 6 equals an earlier one"):
         adopt(made, timed.model_copy(update={"bad_rows": "refuse"}), DOMAINS["intertemporal"])
 
@@ -294,6 +297,38 @@ def test_answers_as_an_artifact_come_back_as_they_were() -> None:
     found = dated(ROWS)
     (back,) = unpack_answers(pack_answers([found]))
     assert back.digest == found.digest
+
+
+@pytest.mark.parametrize(
+    ("head", "delays"),
+    [
+        ("who took amount_now amount_later delay_now delay_later", ["delay_now", "delay_later"]),
+        ("who took amount_now amount_later days delay_later", None),
+        ("who took amount_now amount_later x delay_later", [0, "delay_later"]),
+        ("who took amountToday amountLater x delay", [0, "delay"]),
+        ("who took sooner_amount later_amount x delay", None),
+    ],
+)
+def test_money_now_and_later_is_known_by_its_columns_names(head: str, delays: Any) -> None:
+    found = describe_table(table(ROWS, head))
+    names = head.split()
+    if delays is None:
+        assert found.domain == ""
+    else:
+        assert found.mapping.stimulus == {"amounts": names[2:4], "delays_days": delays}
+
+
+def test_one_is_told_in_the_singular() -> None:
+    person = ("p1", "ss", "10", "20", "0", "")
+    head = "person took x1 x2 t1 t2"
+    rows = [person]
+    found = describe_table(table([*rows, ("p2", "ss", "10", "20", "0", "30")], head))
+    assert "2 people with 1 row each" in found.facts
+    found = describe_table(table(rows, head))
+    assert "1 different trial, each in 1.0 rows on average" in found.facts
+    assert "t2: 1 empty cell" in found.odd
+    twice = describe_table(table([*rows, *rows, *rows, ("p2", *person[1:])], head))
+    assert "2 rows equal to an earlier one in every cell (row 3, 4)" in twice.odd
 
 
 def test_a_written_study_says_the_guessed_mapping(tmp_path: Path) -> None:
