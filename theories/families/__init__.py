@@ -38,17 +38,25 @@ def find_family(domain: Domain) -> Family:
     Raises:
         GrammarError: There are none.
     """
-    file = task_file_of(domain)
-    if file is None:
-        found = FAMILIES.get(domain.name)
-    elif file.is_python:
-        found = getattr(module_in(file), "FAMILY", None)
-    elif isinstance(domain, DeclaredDomain):
-        found = declared_family(domain)
-    if not isinstance(found, Family) or not found.seeds:
+    found = family_of(domain)
+    if found is None or not found.seeds:
+        file = task_file_of(domain)
         where = f"the file {file.file} has no FAMILY with seeds" if file else "nobody wrote them"
         raise GrammarError(
             f"there are no theories about the domain {domain.name!r}: {where}. "
             "`lakatos.theories.families.family.Family` says what a family has."
         )
     return found
+
+
+def family_of(domain: Domain) -> Family | None:
+    """The theories about a domain, if somebody wrote any."""
+    file = task_file_of(domain)
+    found: object = None
+    if file is None:
+        found = FAMILIES.get(domain.name)
+    elif file.is_python:
+        found = getattr(module_in(file), "FAMILY", None)
+    elif isinstance(domain, DeclaredDomain):
+        found = declared_family(domain)
+    return found if isinstance(found, Family) else None
