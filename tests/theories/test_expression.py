@@ -10,7 +10,7 @@ from lakatos.experiments.domains.risky import RiskyDomain
 from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
-from lakatos.theories.families.terms import gambles, rated
+from lakatos.theories.families.terms import multiattribute, risky
 from lakatos.theories.families.terms.option_score import (
     FIRST_WHERE,
     HIGHEST_WHERE,
@@ -232,7 +232,7 @@ class TestLookUps:
     def test_the_number_of_cues_on_which_a_rating_is_found_once_is_what_one_would_count(
         self, answers
     ):
-        scores = list(rated.looked_up(3, (0.0, 1.0, 2.0)))
+        scores = list(multiattribute.looked_up(3, (0.0, 1.0, 2.0)))
         (code,) = [
             s.code for s in scores if s.words == "number of cues on which its rating comes but once"
         ]
@@ -277,7 +277,7 @@ class TestLookUps:
             [([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)]), ([(5, 1)], [(5, 1)])]
         )
         words = vocabulary(DOMAINS["risky"], [stimuli])
-        scores = {score.words: score.code for score in gambles.picked()}
+        scores = {score.words: score.code for score in risky.picked()}
         own = [
             scores[f"{end} amount that the other does not have, 0 if there is none"]
             for end in ("highest", "lowest")
@@ -292,7 +292,7 @@ class TestLookUps:
     def test_amounts_are_compared_with_their_percentages(self):
         stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)])])
         words = vocabulary(DOMAINS["risky"], [stimuli])
-        scores = {score.words: score.code for score in gambles.picked()}
+        scores = {score.words: score.code for score in risky.picked()}
         codes = [
             scores[f"{which} distance between amount and its percentage"]
             for which in ("largest", "smallest")
