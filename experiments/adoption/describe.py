@@ -15,6 +15,7 @@ from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, layout_of, word
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, counted
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
+from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain
 
@@ -220,7 +221,7 @@ def _mapping(
         "response_time": time,
         "response_time_unit": _unit(table, time),
     }
-    if domain == "learning":
+    if domain in DOMAINS and DOMAINS[domain].sequential:
         n_options = int(table.frame[response].nunique()) if response in table.columns else 2
         stimulus = {"options": n_options}
         common["feedback"] = {"reward": free.get("reward", "?")}

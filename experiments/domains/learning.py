@@ -385,3 +385,6 @@ class LearningDomain:
         stage = ", second stage" if stimuli["stage"][row] else ""
         start = ", a new game begins" if stimuli["block_start"][row] else ""
         return f"step {int(stimuli['position'][row]) + 1}{stage}{start}: {' or '.join(names)}"
+
+
+DOMAIN = LearningDomain()

@@ -25,7 +25,7 @@ def by_python(text, names):
 def test_every_score_is_what_python_makes_of_its_text(domain):
     rng = np.random.default_rng(1)
     some = domain.candidates(SPACE if domain.name == "multiattribute" else {}, rng, 20)
-    words = vocabulary(domain.name, [some])
+    words = vocabulary(domain, [some])
     text = "\n".join((*words.helpers, words.prelude))
     ours = {"xp": np, "trials": dict(some.arrays)}
     carry_out(text, ours)

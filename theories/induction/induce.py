@@ -145,7 +145,7 @@ def induce(
     found = []
     for form in forms:
         n_before = fits.n_done
-        item = _best_of_form(_counted(form, fits), domain, answers, place, least * total)
+        item = _best_of_form(_counted(form, fits), answers, place, least * total)
         if item is not None and item.criterion > least:
             found.append(item)
             fits.find(item.criterion)
@@ -170,7 +170,6 @@ def _counted(form: RuleForm, pace: InductionPace) -> RuleForm:
 
 def _best_of_form(
     form: RuleForm,
-    domain: Domain,
     answers: InductionAnswers,
     place: NDArray[np.intp],
     least: float,
@@ -179,7 +178,6 @@ def _best_of_form(
 
     Args:
         form: The way to find and to write it.
-        domain: Of the answers.
         answers: All of them.
         place: ``(n_trials,)`` order in which trials are divided into folds.
         least: Nats that it must explain of the answers that it is fitted to.
@@ -197,7 +195,7 @@ def _best_of_form(
     # A larger one that explains no more was better by chance on the trials left out.
     small = [item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]]
     model = max(small, key=explained)
-    source, claim = (_in_words_of(domain, text) for text in form.write(model))
+    source, claim = (_with_noun(answers.vocabulary.noun, text) for text in form.write(model))
     if form.by_row and "def learn" not in source:  # found without memory too
         return None
     price = model.price / float(answers.count.sum())
@@ -205,11 +203,9 @@ def _best_of_form(
     return InducedRule(source, score, error, model.n_terms, form.kind, claim, price)
 
 
-def _in_words_of(domain: Domain, text: str) -> str:
-    """Terms are worded for rated products; elsewhere there are options."""
-    if domain.name == "multiattribute":
-        return text
-    return re.sub(r"\bproduct(?=s?\b)(?! of)", "option", text)
+def _with_noun(noun: str, text: str) -> str:
+    """What is said of products, said of what a vocabulary calls them."""
+    return re.sub(r"\bproduct(?=s?\b)(?! of)", noun, text)
 
 
 def looks_back(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> bool:

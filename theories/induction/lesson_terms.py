@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.families.terms.option_score import OptionScore
 from lakatos.theories.induction.expression import normalized
-from lakatos.theories.induction.option_score import OptionScore
 from lakatos.theories.induction.term_text import carry_out
 from lakatos.theories.induction.terms import ChoiceTerm, TermTable
 

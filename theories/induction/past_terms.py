@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Stimuli
+from lakatos.theories.families.terms.option_score import TINY, OptionScore, PricedExpression, filled
 from lakatos.theories.induction.library import namespace
-from lakatos.theories.induction.option_score import TINY, OptionScore, PricedExpression, filled
 from lakatos.theories.induction.term_text import compute, read_expression
 from lakatos.theories.induction.terms import (
     Array,
@@ -288,8 +288,8 @@ CUE_MEMORIES = (*REMEMBERED, *TALLIES, *MARKS)
 
 
 def remembered_leads(answers: InductionAnswers) -> TermTable:
-    """Leads, on the rows, of numbers that put the ratings of now beside those of the last trial."""
-    if answers.domain != "multiattribute":
+    """Leads, on the rows, of numbers that put ratings of now beside those of the last trial."""
+    if not answers.vocabulary.n_cues:
         return TermTable((), np.zeros((0, len(answers.trial)), dtype=np.float32))
     forms = list(_remembered_forms())
     parts = Stimuli.in_few_parts(answers.stimuli)
