@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS, StimulusLayout, layout_of
+from lakatos.experiments.adoption.layouts import DAYS, StimulusLayout, known_layout, layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, counted, read_answers
 from lakatos.experiments.domains.learning import steps
@@ -229,12 +229,7 @@ def stimuli_of_table(
 
 def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
     """Refuse a mapping whose parts are not those of the domain's trials."""
-    layout = layout_of(domain)
-    if layout is None:
-        raise TrialsError(
-            f"answers of the domain {domain.name!r} cannot be brought in as a file; there are: "
-            f"{', '.join(LAYOUTS)}. A reader in experiments/archives can."
-        )
+    layout = known_layout(domain)
     unknown = sorted(set(columns.stimulus) - set(layout.parts))
     missing = [name for name in layout.needed if name not in columns.stimulus]
     if unknown or missing:

@@ -40,6 +40,8 @@ MOST_SHOWN = 4
 FEWEST_ANSWERS = 10
 """Of a person whose answers are all the same, before that is odd."""
 FEW_VALUES = 12
+FEWEST_NUMBERS = 6
+"""Different values of a column whose numbers may be answers."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
             *_odd(table, mapping, columns),
             *_always_the_same(table, mapping),
             *_heaped(table, columns),
-            *_beyond_the_grid(table, mapping, domain),
+            *_beyond_the_grid(table, mapping, columns, domain),
         ),
     )
 
@@ -372,21 +374,35 @@ def _heaped(table: AnswerTable, columns: Sequence[ColumnSummary]) -> list[str]:
     """Columns of numbers that people rounded, as far as their names say that they are answers."""
     found = []
     for item in columns:
-        if item.numeric and item.n_distinct > FEW_VALUES and set(words_of(item.name)) & NUMBERS:
+        if _may_be_answers(item):
             numbers = pd.to_numeric(table.frame[item.name], errors="coerce").dropna()
             if said := heaping_in_words(numbers.tolist()):
                 found.append(f"{item.name}: {said}")
     return found
 
 
+def _may_be_answers(item: ColumnSummary) -> bool:
+    """Whether a column's name says that it may hold answers that are numbers, and it has more than a few."""
+    return (
+        item.numeric
+        and item.n_distinct >= FEWEST_NUMBERS
+        and bool(set(words_of(item.name)) & NUMBERS)
+    )
+
+
 def _beyond_the_grid(
-    table: AnswerTable, mapping: AnswerColumns, domain: Domain | None
+    table: AnswerTable,
+    mapping: AnswerColumns,
+    columns: Sequence[ColumnSummary],
+    domain: Domain | None,
 ) -> list[str]:
     """What the outcomes of a domain cannot show of the answers or of their times."""
     scale = None if domain is None else scale_of(domain)
     if scale is None:
         return []
     column = mapping.response_time if scale.kind == "timed" else mapping.response
+    if column not in table.columns and scale.kind != "timed":
+        column = next((item.name for item in columns if _may_be_answers(item)), column)
     if column not in table.columns:
         return []
     numbers = pd.to_numeric(table.frame[column], errors="coerce").dropna()

@@ -82,6 +82,21 @@ def layout_of(domain: Domain) -> StimulusLayout | None:
     )
 
 
+def known_layout(domain: Domain) -> StimulusLayout:
+    """How a domain's trials are written as columns.
+
+    Raises:
+        TrialsError: There is no way.
+    """
+    layout = layout_of(domain)
+    if layout is None:
+        raise TrialsError(
+            f"answers of the domain {domain.name!r} cannot be brought in as a file; there are: "
+            f"{', '.join(LAYOUTS)}. A reader in experiments/archives can."
+        )
+    return layout
+
+
 # Names of columns -----------------------------------------------------------------------------
 
 SIDES: tuple[tuple[str, str], ...] = (

@@ -35,6 +35,8 @@ Reader = Callable[[int], memoryview]
 
 TOLERANCE = 1e-6
 """How far probabilities may be from summing to one."""
+MOST_PRINTED = 6
+"""Probabilities of an answer that an error prints one by one."""
 MOST_CELLS = 2**19
 """Draws times trials that a theory is asked about at once."""
 BLOCK_SIZE = 32768
@@ -531,6 +533,13 @@ def _printable(text: object) -> str:
     )
 
 
+def _in_short(answer: Array) -> str:
+    """An answer as it is where it is short, else its sum and its ends; there are dozens of bins of a time."""
+    if len(answer) <= MOST_PRINTED:
+        return f"{answer}"
+    return f"{len(answer)} numbers from {answer.min():.4g} to {answer.max():.4g} with the sum {answer.sum():.6g}"
+
+
 def _no_probabilities(
     answer: Array, index: int, parameters: Mapping[str, NDArray[Any]], units: tuple[str, str]
 ) -> TheoryProbabilityError:
@@ -541,8 +550,9 @@ def _no_probabilities(
     values = ", ".join(
         f"{name}={float(array[draw]):g}" for name, array in parameters.items() if name
     )
+    first = _in_short(answer[draw, trial])
     return TheoryProbabilityError(
-        f"{int(bad.sum())} of {bad.size} answers are no probabilities; the first is {answer[draw, trial]} at "
+        f"{int(bad.sum())} of {bad.size} answers are no probabilities; the first is {first} at "
         f"{units[0]} {index}, draw {draw}{f' ({values})' if values else ''}, {units[1]} {trial}. They must be "
         "finite, not negative and sum to 1; look for a division by zero, an overflow or a missing limit."
     )
