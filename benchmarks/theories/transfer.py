@@ -59,8 +59,8 @@ RESULT = ROOT / "benchmarks" / "results" / "theories" / "transfer.json"
 N_CANDIDATES, N_DRAWS = 40, 256
 N_CANDIDATES_LEARNING = 16
 """Of people who learn, whose answers must be walked through."""
-N_PEOPLE = 24
-"""Drawn of each experiment in which people learn."""
+N_PEOPLE, N_PEOPLE_TWO_STEPS = 24, 8
+"""Drawn of each experiment in which people learn; fewer where a person makes hundreds of choices in two steps."""
 FIELDS = ("group", "source", "target")
 
 
@@ -98,7 +98,8 @@ def read(place: str, data: Path) -> list[Trials]:
     if name.startswith("games"):
         return [games_of_kind(trials[0].in_counts(), solvable=rest == ["dominance"])]
     if name.startswith("learning"):
-        trials = [some_people(item) for item in trials]
+        n_people = N_PEOPLE_TWO_STEPS if "two_step" in name else N_PEOPLE
+        trials = [some_people(item, n_people) for item in trials]
     if not rest:
         return list(trials)
     if len(rest) == 1:
@@ -128,11 +129,11 @@ def games_of_kind(trials: Trials, *, solvable: bool) -> Trials:
     )
 
 
-def some_people(trials: Trials) -> Trials:
-    """At most `N_PEOPLE` of them, drawn by a fixed seed."""
+def some_people(trials: Trials, n_people: int) -> Trials:
+    """At most so many of them, drawn by a fixed seed."""
     rng = np.random.default_rng(1)
     chosen = np.zeros(trials.n_participants, dtype=bool)
-    chosen[rng.permutation(trials.n_participants)[:N_PEOPLE]] = True
+    chosen[rng.permutation(trials.n_participants)[:n_people]] = True
     return trials.of_people(chosen)
 
 
