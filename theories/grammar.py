@@ -229,8 +229,6 @@ class Grammar:
             item.slot: [other.name for other in used if other.slot == item.slot] for item in used
         }
         predictions = self.predictions_of(composition)
-        learns = any(item.learn for item in used)
-        body = _joined(self.before, *(item.code for item in used), self.after)
         return (
             f'"""{docstring}\n"""\n\n'
             f"PARAMETERS = {pformat(self.parameters(composition), width=110, sort_dicts=False)}\n"
@@ -243,7 +241,23 @@ class Grammar:
                 else ""
             )
             + "\n\n"
-            + (dedent(self.helpers).strip("\n") + "\n\n\n" if self.helpers else "")
+            + self._functions(used)
+        )
+
+    def write_untold(self, composition: Composition) -> str:
+        """Source that answers as the theory does and says nothing of what it means: for what is only glanced at."""
+        return (
+            '"""A form: what it says is not told."""\n\n'
+            f"PARAMETERS = {self.parameters(composition)!r}\n\n\n"
+            f"{self._functions(self.used(composition))}"
+        )
+
+    def _functions(self, used: Sequence[Mechanism]) -> str:
+        """Source of the helpers and of all that a theory of these mechanisms does."""
+        learns = any(item.learn for item in used)
+        body = _joined(self.before, *(item.code for item in used), self.after)
+        return (
+            (dedent(self.helpers).strip("\n") + "\n\n\n" if self.helpers else "")
             + (self._learning(used) if learns else "")
             + f"def choose(parameters, trials, xp{', state' if learns else ''}):\n"
             + body

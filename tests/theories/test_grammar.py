@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, composition_of
@@ -104,6 +105,17 @@ def test_one_structure_is_one_source_whatever_the_order_in_which_it_is_named(cas
     ]
     random.shuffle(slots)
     assert grammar.write(Composition(dict(slots)), "T") == grammar.write(composition, "T")
+
+
+@settings(max_examples=40, deadline=None)
+@given(compositions())
+def test_source_that_is_only_glanced_at_answers_as_the_theory_does(case):
+    grammar, composition = case
+    told, untold = grammar.write(composition), grammar.write_untold(composition)
+    assert form_of_source(untold) == form_of_source(told)
+    assert read_program(TheoryProgram(untold, "grammar")).priors == (
+        read_program(TheoryProgram(told, "grammar")).priors
+    )
 
 
 def test_two_orders_of_the_same_edits_lead_to_one_title():

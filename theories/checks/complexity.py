@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from lakatos.theories.sandbox.lint import parse
@@ -65,6 +65,7 @@ def form_of_source(source: str) -> Digest:
     return digest_of(form)
 
 
+@lru_cache(maxsize=512)
 def code_length(source: str) -> int:
     """Names, numbers and operations that a theory's predictions depend on, and its parameters.
 
@@ -131,15 +132,15 @@ class _Code:
         while wanted:
             name = wanted.pop()
             if name not in found:
-                found[name] = _live_statements(self.functions[name])
-                used = {item for statement in found[name] for item in _names(statement)}
+                found[name], used = _live_statements(self.functions[name])
                 wanted += [other for other in self.functions if other in used]
         return found
 
 
-def _live_statements(function: ast.FunctionDef) -> list[ast.stmt]:
-    """Statements of a function without assignments to variables that nothing uses afterwards."""
+def _live_statements(function: ast.FunctionDef) -> tuple[list[ast.stmt], set[str]]:
+    """Statements of a function without assignments to variables that nothing uses afterwards, and the names in them."""
     needed: set[str] = set()
+    used: set[str] = set()
     kept: list[ast.stmt] = []
     for statement in reversed(_without_docstring(function).body):
         if isinstance(statement, ast.Assign):
@@ -148,11 +149,14 @@ def _live_statements(function: ast.FunctionDef) -> list[ast.stmt]:
                 continue
             if all(isinstance(target, ast.Name) for target in statement.targets):
                 needed -= targets
-            needed |= _names(statement.value)
+            read = _names(statement.value)
+            used |= targets
         else:
-            needed |= _names(statement)
+            read = _names(statement)
+        needed |= read
+        used |= read
         kept.append(statement)
-    return kept[::-1]
+    return kept[::-1], used
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -97,7 +97,8 @@ def glance_at(
     Raises:
         TheoryError: The source cannot be run.
     """
-    wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots)), "grammar"))
+    source = grammar.write_untold(Composition(composition.slots))
+    wide = read_program(TheoryProgram(source, "grammar"))
     with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials], shared) as view:
         return glance(view, near.theory.priors if near else {}, trials)
 

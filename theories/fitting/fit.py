@@ -17,6 +17,7 @@ from lakatos.experiments.task import Trials
 from lakatos.theories.fitting.calibrate import (
     calibrate,
     explained_near,
+    explained_near_of_pooled,
     leave_groups_out,
     leave_one_out,
 )
@@ -43,7 +44,7 @@ FEW_EXCHANGED, MORE_EXCHANGED = 4, 64
 """People in whom a parameter is exchanged, to see whether any prediction depends on it."""
 NOTHING = 1e-9
 """Change of a probability that is none."""
-GLANCE, WALKED_GLANCE, POOLED_GLANCE = (64, 3), (128, 1), (16, 4)
+GLANCE, WALKED_GLANCE, POOLED_GLANCE = (64, 3), (128, 1), (8, 3)
 """Draws and rounds of a glance; the steps of a walk cost the same for few people as for many."""
 WIDER, LEAST_WIDTH = 2.0, 0.05
 """Times the spread of a similar theory's people, among whom a glance looks, and its least share of a declared range."""
@@ -113,15 +114,14 @@ def glance(view: TheoryView, near: Mapping[str, Prior], trials: Sequence[Trials]
     start = {name: _around(near.get(name), prior) for name, prior in view.theory.priors.items()}
     if all(item.pooled for item in trials):
         n_draws, n_rounds = POOLED_GLANCE
-        people = calibrate(
+        return explained_near_of_pooled(
             view.theory.priors,
+            start,
             trials,
             lambda parameters: _predict(view, parameters),
-            start=start,
             n_draws=n_draws,
-            n_iterations=n_rounds,
+            n_rounds=n_rounds,
         )
-        return float(np.mean([item.mean for item in score_trials(view, people, trials)]))
     n_draws, n_rounds = WALKED_GLANCE if view.walks else GLANCE
     return explained_near(
         view.theory.priors,

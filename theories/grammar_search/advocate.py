@@ -641,17 +641,19 @@ class _SearchTree:
         return list(chosen.values())[:n]
 
     def looking_plainer(self, among: Collection[object]) -> list[Trial]:
-        """What looks no worse than the best of some compositions and has a shorter code than it, the shortest first."""
+        """What looks no worse than the best of some forms, with no more parts and a shorter code; shortest first."""
         best = next((item for item in self.working if item.composition.key in among), None)
         if best is None:
             return []
+        n_parts, length = size_of(self.grammar, best.composition), _length(best)
         alike = [
-            (code_length(self.grammar.write(item.composition)), item)
+            (code_length(self.grammar.write_untold(item.composition)), item)
             for item in self.glanced.values()
             if item.composition.key not in self.tried
             and item.criterion > best.criterion - PROMISING
+            and size_of(self.grammar, item.composition) <= n_parts
         ]
-        shorter = [pair for pair in alike if pair[0] < _length(best)]
+        shorter = [pair for pair in alike if pair[0] < length]
         shorter.sort(key=lambda pair: (pair[0], -pair[1].criterion))
         return [
             self._trial(item.composition, item.node) for _, item in shorter[: self.advocate.batch]
