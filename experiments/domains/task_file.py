@@ -17,6 +17,7 @@ from types import ModuleType
 from pydantic import BaseModel, ConfigDict
 
 from lakatos.experiments.domains.declared import DeclaredDomain
+from lakatos.experiments.domains.declared_feedback import FeedbackDomain, declared_domain
 from lakatos.experiments.domains.task_images import EMBEDDED, with_images
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
@@ -95,7 +96,7 @@ def domain_in(file: TaskFile) -> Domain:
         TaskFileError: There is none, or the program is not here as the study keeps it.
     """
     if not file.is_python:
-        return DeclaredDomain(file.text)
+        return declared_domain(file.text)
     domain: Domain | None = getattr(module_in(file), "DOMAIN", None)
     missing = [name for name in NEEDED if not hasattr(domain, name)]
     if domain is None or missing:
@@ -144,7 +145,7 @@ def module_in(file: TaskFile) -> ModuleType:
 def task_file_of(domain: Domain) -> TaskFile | None:
     """The file that a domain came from; None for those of the package."""
     found: TaskFile | None = getattr(domain, "task_file", None)
-    if found is None and isinstance(domain, DeclaredDomain):
+    if found is None and isinstance(domain, DeclaredDomain | FeedbackDomain):
         return TaskFile(file=f"{domain.name}.toml", text=domain.text)
     return found
 

@@ -1,11 +1,13 @@
 """Published theories of each domain, and the grammars built of their mechanisms."""
 
 from lakatos.experiments.domains.declared import DeclaredDomain
+from lakatos.experiments.domains.declared_feedback import FeedbackDomain
 from lakatos.experiments.domains.task_file import module_in, task_file_of
 from lakatos.experiments.task import Domain
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.families.attention import FAMILY as ATTENTION
 from lakatos.theories.families.declared import declared_family
+from lakatos.theories.families.declared_learning import feedback_family
 from lakatos.theories.families.estimation import FAMILY as ESTIMATION
 from lakatos.theories.families.family import Family
 from lakatos.theories.families.games import FAMILY as GAMES
@@ -45,6 +47,8 @@ def find_family(domain: Domain) -> Family:
         found = getattr(module_in(file), "FAMILY", None)
     elif isinstance(domain, DeclaredDomain):
         found = declared_family(domain)
+    elif isinstance(domain, FeedbackDomain):
+        found = feedback_family(domain)
     if not isinstance(found, Family) or not found.seeds:
         where = f"the file {file.file} has no FAMILY with seeds" if file else "nobody wrote them"
         raise GrammarError(
