@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS, StimulusLayout, layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
-from lakatos.experiments.domains.declared_feedback import FeedbackDomain
 from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
@@ -556,7 +556,7 @@ def _with_code(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
 ) -> AnswerColumns:
     """The mapping with the option that each cell of all experiments names; of a schedule numbers stay numbers."""
-    is_numbered = domain.sequential and not isinstance(domain, FeedbackDomain)
+    is_numbered = domain.sequential and not isinstance(domain, HasOutcomes)
     if columns.responses or is_numbered or (columns.is_pooled and not columns.response):
         return columns
     said = {str(cell).strip() for cell in cells.text(columns.response or "response")}
@@ -744,7 +744,7 @@ def _sequence(
 
 def _told_options(columns: AnswerColumns, domain: Domain) -> int:
     """How many options each step has: as declared, or as the mapping says."""
-    if isinstance(domain, FeedbackDomain):
+    if isinstance(domain, HasOutcomes):
         return len(domain.options)
     told = columns.stimulus.get("options")
     if not isinstance(told, int) or told < 2:
@@ -754,14 +754,14 @@ def _told_options(columns: AnswerColumns, domain: Domain) -> int:
 
 def _outcomes_of(domain: Domain) -> tuple[str, ...]:
     """What follows a choice, by the names of the domain."""
-    return domain.outcome_names if isinstance(domain, FeedbackDomain) else ("reward",)
+    return domain.outcome_names if isinstance(domain, HasOutcomes) else ("reward",)
 
 
 def _step_attributes(
     cells: RowCells, columns: AnswerColumns, domain: Domain, step: Array, n_steps: int
 ) -> dict[str, Array]:
     """``(n_steps, n_options)`` of each attribute of a declared task, the same for everybody."""
-    if not isinstance(domain, FeedbackDomain):
+    if not isinstance(domain, HasOutcomes):
         return {}
     words, found = domain.attribute_words(), {}
     for name in domain.attribute_labels():

@@ -15,8 +15,8 @@ from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, layout_of, word
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
-from lakatos.experiments.domains.declared_feedback import FeedbackDomain
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain
 
 NAMES: dict[str, str] = {
@@ -119,7 +119,7 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
     )
     chosen, stimulus = _guessed_stimulus(table.columns, domain)
     mapping = _mapping(table, meanings, chosen, stimulus)
-    if isinstance(domain, FeedbackDomain):
+    if isinstance(domain, HasOutcomes):
         mapping = _with_outcomes(mapping, meanings, table.columns, domain)
     return TableDescription(
         name=table.name,
@@ -234,7 +234,7 @@ def _with_outcomes(
     mapping: AnswerColumns,
     meanings: Mapping[str, str],
     names: Sequence[str],
-    domain: FeedbackDomain,
+    domain: HasOutcomes,
 ) -> AnswerColumns:
     """The mapping with a column for everything that follows a choice in a declared task."""
     by_meaning = {meaning: name for name, meaning in meanings.items()}

@@ -88,6 +88,14 @@ class FeedbackDomain:
         low, high = self.outcome_range
         return 0.0 if low <= 0 < high else 0.5 * (low + high)
 
+    def cue_codes(self) -> dict[str, str]:
+        """What theories call each thing that options are compared by, by its code."""
+        return {cue.code: cue.noun for cue in self.cues}
+
+    def cue_values(self, stimuli: Stimuli) -> list[Array]:
+        """``(n_trials, n_options)`` of each thing that options are compared by."""
+        return [cue.values(self.task, stimuli) for cue in self.cues]
+
     # Schedules
 
     def read_settings(self, settings: Mapping[str, Any]) -> tuple[TaskFeedback, DeclaredSpace]:

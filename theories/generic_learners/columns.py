@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import HasLandmarks
-from lakatos.experiments.domains.declared_feedback import FeedbackDomain
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[np.float64]
@@ -109,10 +109,10 @@ def step_columns(domain: Domain, trials: Trials) -> Array:
     nothing = np.zeros((n_people, n_steps))
     reward = sequences.feedback.get("reward", nothing)
     cues = []
-    if isinstance(domain, FeedbackDomain):
+    if isinstance(domain, HasOutcomes):
         low, high = domain.outcome_range
         reward = (reward - low) / (high - low)
-        cues = [cue.values(domain.task, trials.stimuli) for cue in domain.cues]
+        cues = domain.cue_values(trials.stimuli)
     reached = sequences.feedback.get("next_state", nothing).astype(np.intp)
     starts = np.asarray(trials.stimuli["block_start"])
     stages = np.asarray(trials.stimuli["stage"])

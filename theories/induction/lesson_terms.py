@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.domains.declared_feedback import FeedbackDomain
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.induction.expression import normalized
 from lakatos.theories.induction.option_score import OptionScore
@@ -119,7 +119,7 @@ def follow(within, best, consistency, allowed, xp):
 
 def learn_code(domain: Domain) -> str:
     """How rules read an outcome: as it is, or where a task declares outcomes as a share of their range."""
-    if not isinstance(domain, FeedbackDomain):
+    if not isinstance(domain, HasOutcomes):
         return 'reward = feedback["reward"][..., None]\nwon = 1.0 * (reward > 0)'
     low, high = domain.outcome_range
     return (
@@ -330,9 +330,12 @@ SCORES = tuple(_scores())
 
 def scores_of(domain: Domain) -> tuple[OptionScore, ...]:
     """What options may be compared by: what was remembered of them, and attributes that a declared task shows."""
-    if not isinstance(domain, FeedbackDomain):
+    if not isinstance(domain, HasOutcomes):
         return SCORES
-    shown = (OptionScore(f"({cue.code} + 0.0 * state['last'])", cue.noun, 1) for cue in domain.cues)
+    shown = (
+        OptionScore(f"({code} + 0.0 * state['last'])", noun, 1)
+        for code, noun in domain.cue_codes().items()
+    )
     return (*SCORES, *shown)
 
 
