@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 SHOWN = """() => {
-    const main = document.querySelector('main'), open = '.options button:not(.chosen):not([disabled])';
+    const main = document.querySelector('main'), words = part => part.innerText.replace(/\\s+/g, ' '), open = '.options button:not(.chosen):not([disabled])';
     if (!main || !main.firstChild) return {what: 'nothing'};
     if (main.querySelector('.code')) return {what: 'code', code: main.querySelector('.code').innerText};
     if (main.querySelector('#agree')) return {what: 'consent'};
@@ -23,7 +23,7 @@ SHOWN = """() => {
     if (main.querySelector('[name^=reply-]')) return {what: 'questions'};
     const said = main.querySelector('h2')?.innerText.match(/\\d+/);
     if (said && main.querySelector(open)) return {what: 'choice', number: Number(said[0]),
-        picture: [...main.querySelectorAll('.notice, .picture')].map(part => part.innerText).join(' ').replace(/\\s+/g, ' '),
+        picture: [...main.querySelectorAll('.notice, .picture')].map(words).join(' '),
         lang: document.documentElement.lang};
     if (document.querySelector('#progress:not([hidden])')) return {what: 'nothing'};
     return {what: main.querySelector('.row button') ? 'page' : 'nothing', heading: main.querySelector('h1')?.innerText};

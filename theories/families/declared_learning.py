@@ -30,7 +30,11 @@ STAGES = "eligibility"
 """Mechanism of learning that wants two stages."""
 IMAGINED = "what would have been"
 """Mechanism of learning that takes the place of outcomes which are not shown."""
-NOTHING_LEARNED = {"expectation": "even", "rate": "none", "credit": "direct"}
+NOTHING_LEARNED: dict[str, str | tuple[str, ...]] = {
+    "expectation": "even",
+    "rate": "none",
+    "credit": "direct",
+}
 VALUE = 'evidence = evidence + parameters["value_weight"][..., None] * value'
 VALUE_WEIGHT = log_uniform(
     0.3, 50.0, "log odds over the range of outcomes", "how strongly a learned value counts"
