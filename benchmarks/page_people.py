@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 SHOWN = """() => {
-    const main = document.querySelector('main'), words = part => part.innerText.replace(/\\s+/g, ' '), open = '.options button:not(.chosen):not([disabled])';
+    const words = part => part.innerText.replace(/\\s+/g, ' ');
+    const main = document.querySelector('main'), open = '.options button:not(.chosen):not([disabled])';
     if (!main || !main.firstChild) return {what: 'nothing'};
     if (main.querySelector('.code')) return {what: 'code', code: main.querySelector('.code').innerText};
     if (main.querySelector('#agree')) return {what: 'consent'};
