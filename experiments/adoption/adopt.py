@@ -19,6 +19,7 @@ from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, counted, read_answers
 from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
@@ -451,7 +452,7 @@ def _experiment(
     cells = cells.of(cells.frame.iloc[order])
     participant = participant[order]
     if domain.sequential:
-        return _sequence(name, cells, columns, participant)
+        return _sequence(name, cells, columns, participant, domain)
     stimuli, trial = _stimuli(cells, columns, domain)
     response = _responses(cells, columns)
     return Trials(
@@ -551,7 +552,8 @@ def _with_code(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
 ) -> AnswerColumns:
     """The mapping with the option that each cell of all experiments names; of a schedule numbers stay numbers."""
-    if columns.responses or domain.sequential or (columns.is_pooled and not columns.response):
+    is_numbered = domain.sequential and not isinstance(domain, HasOutcomes)
+    if columns.responses or is_numbered or (columns.is_pooled and not columns.response):
         return columns
     said = {str(cell).strip() for cell in cells.text(columns.response or "response")}
     return columns.model_copy(update={"responses": _code_of(sorted(said), domain, notes)})
@@ -696,24 +698,31 @@ def _part(
     raise TrialsError(f"columns.stimulus.{name}: {value!r} is no column and no number.")
 
 
-def _sequence(name: str, cells: RowCells, columns: AnswerColumns, participant: Array) -> Trials:
+def _sequence(
+    name: str, cells: RowCells, columns: AnswerColumns, participant: Array, domain: Domain
+) -> Trials:
     """Answers of people who learn: everybody's steps are numbered in their order."""
-    told = columns.stimulus.get("options")
-    if not isinstance(told, int) or told < 2:
-        raise TrialsError("columns.stimulus.options: say how many options each step has, from 2.")
-    if "reward" not in columns.feedback:
-        raise TrialsError("columns.feedback.reward: say which column holds what people received.")
+    n_options, needed = _told_options(columns, domain), _outcomes_of(domain)
+    for key in needed:
+        if key not in columns.feedback:
+            what = "people received" if key == "reward" else "an option would have paid"
+            raise TrialsError(f"columns.feedback.{key}: say which column holds what {what}.")
     lengths = np.bincount(participant)
+    n_steps = int(lengths.max())
     step = np.concatenate([np.arange(length) for length in lengths])
     order = np.argsort(participant, kind="stable")
     step[order] = step.copy()
     schedule = {
-        part: _same_for_all(cells, str(columns.stimulus[part]), step, int(lengths.max()))
+        part: _same_for_all(cells, str(columns.stimulus[part]), step, n_steps)
         for part in ("stage", "block_start")
         if part in columns.stimulus
     }
-    stimuli = steps(int(lengths.max()), told, **schedule)
-    chosen = _chosen_options(cells, columns, told)
+    stimuli = Stimuli(
+        dict(steps(n_steps, n_options, **schedule).arrays)
+        | _step_attributes(cells, columns, domain, step, n_steps)
+    )
+    domain.check(stimuli)
+    chosen = _chosen_options(cells, columns, n_options)
     feedback = {"next_state": np.zeros(len(step))}
     feedback |= {key: cells.numbers(column) for key, column in columns.feedback.items()}
     return Trials(
@@ -723,10 +732,46 @@ def _sequence(name: str, cells: RowCells, columns: AnswerColumns, participant: A
         trial=step,
         response=chosen,
         count=np.ones(len(step), dtype=np.int64),
-        n_options=told,
+        n_options=n_options,
         n_people=len(lengths),
         feedback=feedback,
     )
+
+
+def _told_options(columns: AnswerColumns, domain: Domain) -> int:
+    """How many options each step has: as declared, or as the mapping says."""
+    if isinstance(domain, HasOutcomes):
+        return len(domain.options)
+    told = columns.stimulus.get("options")
+    if not isinstance(told, int) or told < 2:
+        raise TrialsError("columns.stimulus.options: say how many options each step has, from 2.")
+    return told
+
+
+def _outcomes_of(domain: Domain) -> tuple[str, ...]:
+    """What follows a choice, by the names of the domain."""
+    return domain.outcome_names if isinstance(domain, HasOutcomes) else ("reward",)
+
+
+def _step_attributes(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, step: Array, n_steps: int
+) -> dict[str, Array]:
+    """``(n_steps, n_options)`` of each attribute of a declared task, the same for everybody."""
+    if not isinstance(domain, HasOutcomes):
+        return {}
+    words, found = domain.attribute_words(), {}
+    for name in domain.attribute_labels():
+        given = columns.stimulus[name]
+        values = _part(cells, given, name, words.get(name, ()))
+        kept = np.zeros((n_steps, len(domain.options)))
+        kept[step[::-1]] = values[::-1]
+        cells.refuse(
+            (values != kept[step]).any(axis=1),
+            str(given),
+            "differs between people at one step; bring them in as experiments apart",
+        )
+        found[name] = kept
+    return found
 
 
 def _chosen_options(cells: RowCells, columns: AnswerColumns, n_options: int) -> NDArray[np.int64]:

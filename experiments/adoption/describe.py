@@ -17,6 +17,7 @@ from lakatos.experiments.adoption.tables import AnswerTable, counted
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain
 
 NAMES: dict[str, str] = {
@@ -121,6 +122,8 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
     )
     chosen, stimulus = _guessed_stimulus(table.columns, domain)
     mapping = _mapping(table, meanings, chosen, stimulus)
+    if isinstance(domain, HasOutcomes):
+        mapping = _with_outcomes(mapping, meanings, table.columns, domain)
     return TableDescription(
         name=table.name,
         n_rows=len(table.frame),
@@ -228,6 +231,20 @@ def _mapping(
         stimulus = {"options": n_options}
         common["feedback"] = {"reward": free.get("reward", "?")}
     return AnswerColumns(**common, stimulus=stimulus)
+
+
+def _with_outcomes(
+    mapping: AnswerColumns,
+    meanings: Mapping[str, str],
+    names: Sequence[str],
+    domain: HasOutcomes,
+) -> AnswerColumns:
+    """The mapping with a column for everything that follows a choice in a declared task."""
+    by_meaning = {meaning: name for name, meaning in meanings.items()}
+    found = {name: name if name in names else "?" for name in domain.outcome_names}
+    if found["reward"] == "?":
+        found["reward"] = by_meaning.get("reward", "?")
+    return mapping.model_copy(update={"feedback": found})
 
 
 def _flat(value: Any) -> list[Any]:

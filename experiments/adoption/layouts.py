@@ -50,6 +50,7 @@ class HasAttributes(Protocol):
     """A domain whose options are described by attributes, each an array ``(n_trials, n_options)``."""
 
     options: tuple[str, ...]
+    sequential: bool
 
     def attribute_labels(self) -> Mapping[str, str]:
         """What each attribute is, for people to read."""
@@ -70,11 +71,13 @@ def layout_of(domain: Domain) -> StimulusLayout | None:
     def guess(names: Sequence[str]) -> dict[str, Any]:
         return _guess_attributes(tuple(labels), n_options, names)
 
+    parts = {
+        name: f"{words}: a column, or a number, for each option" for name, words in labels.items()
+    }
+    if domain.sequential:
+        parts["block_start"] = "column: 1 where a new game begins"
     return StimulusLayout(
-        {
-            name: f"{words}: a column, or a number, for each option"
-            for name, words in labels.items()
-        },
+        parts,
         tuple(labels),
         build,
         guess,

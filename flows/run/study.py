@@ -141,16 +141,13 @@ class CampaignConfig(ConfigSection):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The study by what its files hold, not by where they are, so that it is the same study in every folder.
-
-        A domain in Python keeps its path, from which alone it is run.
-        """
+        """The study by what its files hold, not by where they are, so that it is the same study in every folder."""
         value = self.model_dump(mode="json")
         if self.participants.file:
             value["participants"].pop("told", None)
             value["participants"]["file"] = "answers"
-        if self.domain_file is not None and not self.domain_file.is_python:
-            value["domain_file"]["file"] = "task.toml"
+        if self.domain_file is not None:
+            value["domain_file"]["file"] = f"task{Path(self.domain_file.file).suffix}"
         if self.judges.anchor:
             value["judges"]["anchor"] = anchor_name(Path(self.judges.anchor))
         return value

@@ -1,10 +1,12 @@
 """Published theories of each domain, and the grammars built of their mechanisms."""
 
 from lakatos.experiments.domains.declared import DeclaredDomain
+from lakatos.experiments.domains.declared_feedback import FeedbackDomain
 from lakatos.experiments.domains.task_file import module_in, task_file_of
 from lakatos.experiments.task import Domain
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.families.declared import declared_family
+from lakatos.theories.families.declared_learning import feedback_family
 from lakatos.theories.families.family import Family
 from lakatos.traces.plugin_table import PluginTable
 
@@ -50,4 +52,6 @@ def family_of(domain: Domain) -> Family | None:
         found = getattr(module_in(file), "FAMILY", None)
     elif isinstance(domain, DeclaredDomain):
         found = declared_family(domain)
+    elif isinstance(domain, FeedbackDomain):
+        found = feedback_family(domain)
     return found if isinstance(found, Family) else None

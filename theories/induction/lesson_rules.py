@@ -15,7 +15,6 @@ from lakatos.theories.induction.lesson_terms import (
     BEST,
     EVENLY,
     FOLLOW,
-    SCORES,
     Array,
     RememberedAnswers,
 )
@@ -31,7 +30,6 @@ BEST_OF: Callable[..., Any] = _SAYS["best_of"]
 EVENLY_AMONG: Callable[..., Any] = _SAYS["evenly"]
 FOLLOW_BEST: Callable[..., Any] = _SAYS["follow"]
 """The functions that theories of learning are written with."""
-PLACE = {score.code: place for place, score in enumerate(SCORES)}
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ def distribution(
 
 def _score_values(told: RememberedAnswers, lead: ChoiceTerm, rows: NDArray[np.intp]) -> Array:
     """``(n_rows, n_options)`` numbers of the options that a lead compares."""
-    return np.asarray(told.scores[PLACE[lead.code]][rows])
+    return np.asarray(told.scores[told.score_places[lead.code]][rows])
 
 
 def _gate_values(told: RememberedAnswers, gate: ChoiceTerm, rows: NDArray[np.intp]) -> Array:
