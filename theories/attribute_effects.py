@@ -3,7 +3,9 @@
 A theory's code never sees attributes. The *center* of each person's population is moved by an effect times what is
 known of the person (`theories.fitting.effects`), so that any theory can be asked: its form is the same for all people,
 and its numbers change evenly with an age, or from one group to another. Effects have a declared prior and are learned
-from all people. They count where they predict people who taught nothing: five parts of people are left out in turn.
+from all people. Whether a number changes at all is decided by exchanging what is known among people
+(`theories.exchanged_labels`), as between groups; whether knowing it predicts people who taught nothing (five parts of
+them are left out in turn) is told beside, since a person's own answers soon tell more.
 
 `theories.groups` asks the same of groups that share nothing; an effect is one number, which many ages can teach.
 """
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.exchanged_labels import LEVEL, p_in_words, permuted_p
 from lakatos.theories.fitting.effects import (
     Bools,
     CenterRegression,
@@ -63,6 +66,20 @@ class AttributeColumns:
     mean: float = np.nan
     """Of a number."""
     sd: float = np.nan
+    known: tuple[Bools, ...] = ()
+    """``(n_participants,)`` of each experiment: of whom it is known; of everybody where nothing is said."""
+
+    @property
+    def is_known(self) -> Bools:
+        """``(n_people,)`` of all experiments: of whom it is known."""
+        return (
+            np.concatenate(self.known) if self.known else np.ones(len(self.everybody), dtype=bool)
+        )
+
+    @property
+    def experiment(self) -> NDArray[np.int64]:
+        """``(n_people,)`` number of each person's experiment."""
+        return np.repeat(np.arange(len(self.z)), [len(part) for part in self.z])
 
     @property
     def is_number(self) -> bool:
@@ -92,6 +109,7 @@ def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
             f"{by} is known of {len(known)} people; an effect needs {FEWEST_KNOWN}, as five parts of them are left "
             "out in turn."
         )
+    of_whom = tuple(column != "" for column in labels)
     values = sorted(set(known.tolist()))
     if len(values) < 2:
         raise TrialsError(
@@ -107,7 +125,7 @@ def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
             for column in labels
         )
         shown = {f"{mean + side * sd:.4g}": np.array([side]) for side in (-1.0, 1.0)}
-        return AttributeColumns(by, (by,), z, shown, len(known), mean, sd)
+        return AttributeColumns(by, (by,), z, shown, len(known), mean, sd, of_whom)
     if numbers is not None:
         values = sorted(values, key=float)
     if len(values) > MOST_GROUPS:
@@ -126,9 +144,8 @@ def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
         np.array([row(cell) for cell in column.tolist()]).reshape(len(column), -1)
         for column in labels
     )
-    return AttributeColumns(
-        by, tuple(values[1:]), z, {value: row(value) for value in values}, len(known)
-    )
+    shown = {value: row(value) for value in values}
+    return AttributeColumns(by, tuple(values[1:]), z, shown, len(known), known=of_whom)
 
 
 def _as_numbers(known: NDArray[Any]) -> Array | None:
@@ -149,11 +166,18 @@ class LearnedEffect:
     estimate: ScoreEstimate
     gain: ScoreEstimate
     """Nats per choice by which the effects on this parameter alone predict people better who taught nothing."""
+    p: float
+    """Probability of so strong a connection of any parameter with what is known, if that means nothing."""
+    n_columns: int = 1
+    """Columns on which the parameter may depend."""
+    is_at_end: bool = False
+    """Whether people's center stands at an end of the range, where answers tell nothing of an effect."""
 
-    def is_shown(self, n_effects: int) -> bool:
-        """Whether it is not 0, by an interval corrected for the number of effects, and predicts people better."""
-        low, high = self.estimate.interval_of_chosen(n_effects)
-        return (low > 0 or high < 0) and self.gain.interval[0] > 0
+    @property
+    def is_shown(self) -> bool:
+        """Whether the parameter changes with what is known; of several columns those whose own interval says so."""
+        low, high = self.estimate.interval_of_chosen(self.n_columns)
+        return self.p <= LEVEL and (self.n_columns == 1 or low > 0 or high < 0)
 
 
 @dataclass(frozen=True)
@@ -180,10 +204,20 @@ class TheoryWithEffects:
         """Nats per choice with effects, of people who taught nothing."""
         return mean_over_units(self.scores)
 
+    def medians_of(self, parameter: str) -> dict[str, float]:
+        """The median person's value of a parameter, by what populations are told at."""
+        half = np.array([0.5])
+        return {
+            label: float(people[parameter].quantile(half)[0])
+            for label, people in self.shown.items()
+        }
+
     @property
     def effects_shown(self) -> tuple[LearnedEffect, ...]:
-        """Effects that are not 0 and predict people better."""
-        return tuple(item for item in self.effects if item.is_shown(len(self.effects)))
+        """Effects that are shown not to be 0, the clearest first."""
+        return tuple(
+            sorted((item for item in self.effects if item.is_shown), key=lambda item: item.p)
+        )
 
 
 def learn_effects(
@@ -251,11 +285,17 @@ def _told(
     taught = [name for name, prior in shared.items() if not prior.idle]
     errors = effect_errors(people, found, free, prior_sd)
     without = predicted_without(people, found, prior_sd)
+    known = attribute.is_known
+    means = people.moments(learned_for_all(people, found, prior_sd))[0][free.any(axis=1)]
+    rng = np.random.default_rng(int(form.digest[:16], 16))
+    rows = permuted_p(means[:, known], people.z[known], attribute.experiment[known], rng)
+    p_values = iter(rows.tolist())
     by_all = predicted_by_others(people, found, free, prior_sd)
     effects: list[LearnedEffect] = []
     for j, name in enumerate(taught):
         if not free[j].any():
             continue
+        p, is_at_end = next(p_values), bool(found.center[j] in (0.0, 1.0))
         alone = free & (np.arange(len(taught)) == j)[:, None]
         gain = advantage(predicted_alone(people, found, alone, prior_sd) - without, n_choices)
         effects += [
@@ -264,6 +304,9 @@ def _told(
                 column,
                 ScoreEstimate(float(found.effects[j, k]), float(errors[j, k])),
                 gain,
+                p,
+                len(attribute.names),
+                is_at_end,
             )
             for k, column in enumerate(attribute.names)
         ]
@@ -286,6 +329,15 @@ def _told(
         prior_sd,
         found,
     )
+
+
+def learned_for_all(
+    people: PeopleOnDraws, found: CenterRegression, prior_sd: float
+) -> CenterRegression:
+    """One population for all, learned without effects."""
+    none = np.zeros(found.effects.shape, dtype=bool)
+    begun = CenterRegression(found.center, np.zeros_like(found.effects), found.log_spread)
+    return learn_regression(people, begun, none, prior_sd)
 
 
 def predicted_without(people: PeopleOnDraws, found: CenterRegression, prior_sd: float) -> Array:
@@ -324,14 +376,19 @@ def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:
     by = best.attribute.by
     low, high = best.gain.interval
     if low > 0:
-        worth = f"its numbers depend on {by}, which predicts other people better"
+        worth = f"To know {by} predicts other people better"
     elif high < 0:
-        worth = f"effects of {by} predict other people worse than one population for all"
+        worth = f"To know {by} predicts other people worse than one population for all does"
     else:
-        worth = f"whether its numbers depend on {by} is not decided"
+        worth = (
+            f"Whether to know {by} predicts other people better is not decided, since a person's own answers soon tell "
+            "more"
+        )
     gained = f"{best.gain.value:+.4f} nats per choice, {best.gain.interval_in_words()}"
-    said = [f"{name}: {worth} ({gained})."]
-    said += [_in_words(best, item) for item in best.effects_shown]
+    shown = [_in_words(best, item) for item in best.effects_shown]
+    nearest = min(best.effects, key=lambda item: item.p)
+    nothing = f"no number is shown to change with {by}; nearest is {nearest.parameter} ({p_in_words(nearest.p)})."
+    said = [f"{name}: {' '.join(shown) or nothing}", f"{worth} ({gained})."]
     others = [key for key in theories if key != name and theories[key].effects_shown]
     if others:
         said.append(f"Effects are shown in {', '.join(others)} as well.")
@@ -340,10 +397,7 @@ def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:
 
 def _in_words(theory: TheoryWithEffects, effect: LearnedEffect) -> str:
     """One effect, with the medians of people at whom it is told."""
-    medians = {
-        label: float(people[effect.parameter].quantile(np.array([0.5]))[0])
-        for label, people in theory.shown.items()
-    }
+    medians = theory.medians_of(effect.parameter)
     by, name = theory.attribute.by, effect.parameter
     told = ", ".join(f"{value:.3g} where {by} is {label}" for label, value in medians.items())
     meaning = theory.form.priors[name].meaning
@@ -353,7 +407,7 @@ def _in_words(theory: TheoryWithEffects, effect: LearnedEffect) -> str:
     else:
         side = "higher" if effect.estimate.value > 0 else "lower"
         changes = f"is {side} where {by} is {effect.column}"
-    return f"{named} {changes}: median {told}.{_clauses_in_words(theory, name)}"
+    return f"{named} {changes}: median {told} ({p_in_words(effect.p)}).{_clauses_in_words(theory, name)}"
 
 
 def _clauses_in_words(theory: TheoryWithEffects, parameter: str) -> str:

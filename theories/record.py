@@ -247,7 +247,7 @@ class ParameterEffect(Record):
     """How one parameter of a theory depends on what is known of people."""
 
     kind: Literal["parameter_effect"] = "parameter_effect"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     parameter: str
     column: str
     """The attribute, or the group whose effect it is."""
@@ -258,8 +258,10 @@ class ParameterEffect(Record):
     gain: float
     """Of the effects on this parameter alone, for people who taught nothing, nats per choice."""
     gain_interval: tuple[float, float]
+    p: float | None = None
+    """Probability of so strong a connection of any parameter, if what is known means nothing. Version 1 has none."""
     shown: bool
-    """Whether both intervals exclude 0, the second upwards."""
+    """Whether ``p`` is 0.05 at most; in version 1, whether both intervals exclude 0, the second upwards."""
     medians: dict[str, float]
     """Median person, by group or by the attribute one standard deviation below its mean and above."""
 

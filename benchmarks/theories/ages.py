@@ -88,7 +88,7 @@ def published(data: str, name: str) -> dict[str, Any]:
                 "parameter": item.parameter,
                 "effect": _interval(item.estimate, len(own.effects)),
                 "gain": _interval(item.gain),
-                "shown": item.is_shown(len(own.effects)),
+                "shown": item.is_shown,
                 "medians": {
                     label: float(people[item.parameter].quantile(np.array([0.5]))[0])
                     for label, people in own.shown.items()
@@ -144,7 +144,7 @@ def simulated(domain: str, effect: float, replica: int) -> dict[str, Any]:
                 "value": item.estimate.value,
                 "standard_error": item.estimate.standard_error,
                 "truth": effect if item.parameter == of else 0.0,
-                "shown": item.is_shown(len(learned.effects)),
+                "shown": item.is_shown,
             }
             for item in learned.effects
         },

@@ -260,11 +260,13 @@ def _is_elsewhere(needed: tuple[str, ...]) -> bool:
 
 def _seeds(domain: FeedbackDomain, still: Family) -> dict[str, tuple[str, Composition]]:
     """Accounts of learning, of learned values beside attributes, and of attributes alone."""
-    plain = {"choice": "logistic", "lapse": "random"}
+    plain: dict[str, str | tuple[str, ...]] = {"choice": "logistic", "lapse": "random"}
     unfit = _unfit(domain)
     found: dict[str, tuple[str, Composition]] = {}
     for name, (title, form) in SEEDS.items():
-        used = {slot: names for slot, names in form.slots.items() if slot != "choice"}
+        used: dict[str, str | tuple[str, ...]] = {
+            slot: names for slot, names in form.slots.items() if slot != "choice"
+        }
         fits = all(slot in LEARNING_SLOTS and not set(unfit) & set(used[slot]) for slot in used)
         if fits and form.slots["choice"] == ("softmax",):
             found[name] = (title, Composition.of(used | plain))
