@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import ceil, sqrt
+from math import ceil
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import (
@@ -27,6 +26,7 @@ from lakatos.experiments.information import (
     log_predictive_of,
     simulate_in_blocks,
 )
+from lakatos.experiments.interval import wilson_interval
 
 Array = NDArray[np.float64]
 Pair = tuple[int, int]
@@ -431,31 +431,6 @@ class SimulatedStudies:
     def false_alarm_interval(self) -> tuple[float, float]:
         """95% interval of `false_alarms`, by the number of simulations."""
         return wilson_interval(self.n_false, self.n_simulations)
-
-
-def wilson_interval(n_successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Score interval of a proportion.
-
-    References:
-        Wilson (1927), Journal of the American Statistical Association 22, 209-212.
-    """
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    p = n_successes / n
-    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def exact_interval(n_successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Interval of a proportion that holds it at least as often as it says, however small the sample.
-
-    References:
-        Clopper & Pearson (1934), Biometrika 26, 404-413.
-    """
-    tail = (1 - confidence) / 2
-    low = float(beta.ppf(tail, n_successes, n - n_successes + 1)) if n_successes else 0.0
-    high = float(beta.ppf(1 - tail, n_successes + 1, n - n_successes)) if n_successes < n else 1.0
-    return low, high
 
 
 def _why_not(table: PowerTable, pair: Pair, names: Sequence[str], required: float) -> str:

@@ -33,7 +33,7 @@ import numpy as np  # noqa: E402
 import lakatos  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.power import exact_interval  # noqa: E402
+from lakatos.experiments.interval import exact_interval  # noqa: E402
 from lakatos.theories.attribute_effects import (  # noqa: E402
     columns_of,
     learn_effects,

@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 import lakatos  # noqa: E402
 from benchmarks.cells import complete  # noqa: E402
-from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.experiments.interval import wilson_interval  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "theories" / "group_differences.json"
 RATIOS = (1.0, 2.0, 5.0)

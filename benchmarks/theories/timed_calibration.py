@@ -26,7 +26,7 @@ import numpy as np  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.posterior import asked, load  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.power import exact_interval  # noqa: E402
+from lakatos.experiments.interval import exact_interval  # noqa: E402
 from lakatos.theories.fitting.posterior_check import (  # noqa: E402
     simulation_based_calibration,
     uniformity,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -14,9 +12,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.chosen_rows import (
+    alike_names,
+    chosen_rows,
+    melted,
+    with_items,
+    without_copies,
+)
 from lakatos.experiments.adoption.layouts import DAYS, StimulusLayout, known_layout, layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
-from lakatos.experiments.adoption.tables import AnswerTable, counted, read_answers
+from lakatos.experiments.adoption.row_cells import (
+    LeftOutRows,
+    RowCells,
+    RowsWrongError,
+    gone_people,
+)
+from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
@@ -27,27 +38,8 @@ ALL = "answers"
 """Name of the only experiment where no column tells experiments apart."""
 SETTINGS = {"delay_unit", "options"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
-MOST_BAD_SHARE = 0.5
-"""Share of rows with a wrong cell beyond which it is the mapping that is wrong."""
-MOST_ROWS_NAMED = 5
 MOST_BAD_TRIALS = 200
 """Different trials that no domain has, beyond which it is the mapping that is wrong."""
-
-
-class RowsWrongError(TrialsError):
-    """Some rows of a table cannot be read, the others may; says which, and why."""
-
-    def __init__(self, words: str, places: NDArray[Any], reason: str, *, empty: bool) -> None:
-        """Complain about rows.
-
-        Args:
-            words: For people, where this ends the reading.
-            places: Of the rows in the table of `adopt`.
-            reason: What is wrong with them, in a few words.
-            empty: Whether nothing stands in their cells, rather than something wrong.
-        """
-        super().__init__(words)
-        self.places, self.reason, self.empty = places, reason, empty
 
 
 @dataclass(frozen=True)
@@ -100,12 +92,12 @@ def adopt(
     """
     _check_answered(columns, domain)
     notes: list[str] = []
-    frame = _without_copies(_chosen_rows(table, columns, notes), columns, table.name, notes)
-    notes += _alike_names(frame, columns)
+    frame = without_copies(chosen_rows(table, columns, notes), columns, table.name, notes)
+    notes += alike_names(frame, columns)
     if columns.wide:
-        frame = _melted(frame, columns, table.name)
+        frame = melted(frame, columns, table.name)
     if items is not None:
-        frame = _with_items(frame, items, columns, table.name)
+        frame = with_items(frame, items, columns, table.name)
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
     numbers = frame.index.to_numpy()
     frame = frame.set_axis(pd.RangeIndex(len(frame)))
@@ -118,7 +110,7 @@ def adopt(
             break
         except RowsWrongError as error:
             frame = left_out.without(frame, error)
-    notes += [*left_out.to_text(), *_gone_people(whole, frame, columns), *told]
+    notes += [*left_out.to_text(), *gone_people(whole, frame, columns), *told]
     return AdoptedAnswers(found, (*table.notes, *notes), people, tuple(notes), left_out.n_rows)
 
 
@@ -143,73 +135,6 @@ def _experiments(
         found.append(replace(trials, attributes=attributes) if attributes else trials)
         people.append(known)
     return tuple(found), tuple(people)
-
-
-class LeftOutRows:
-    """Rows that are left out of a table, by reason, as far as a study lets them be."""
-
-    def __init__(self, columns: AnswerColumns, numbers: NDArray[Any]) -> None:
-        """Nothing is left out yet of rows with these numbers."""
-        self._rule, self._numbers = columns.bad_rows, numbers
-        self._by_reason: dict[str, list[Any]] = {}
-        self._n_wrong = 0
-
-    @property
-    def n_rows(self) -> int:
-        """How many."""
-        return sum(map(len, self._by_reason.values()))
-
-    def without(self, frame: pd.DataFrame, error: RowsWrongError) -> pd.DataFrame:
-        """A table without the rows that are wrong.
-
-        Raises:
-            TrialsError: The study wants such rows refused, or there are so many that the mapping must be wrong.
-        """
-        said, n_all = str(error).rstrip("."), len(self._numbers)
-        if self._rule == "refuse" or not (error.empty or self._rule == "leave_out"):
-            wanted = "leave_out_empty" if error.empty else "leave_out"
-            raise TrialsError(
-                f"{said}. Correct it, or have such rows left out, counted and told: "
-                f'bad_rows = "{wanted}" in participants.columns.'
-            ) from None
-        self._n_wrong += 0 if error.empty else len(error.places)
-        if self._n_wrong > MOST_BAD_SHARE * n_all:
-            raise TrialsError(
-                f"{said}. {self._n_wrong:,} of {n_all:,} rows cannot be read: participants.columns does not "
-                "fit this file."
-            ) from None
-        kept = frame.drop(index=error.places)
-        if not len(kept):
-            raise TrialsError(f"{said}. No other row is left.") from None
-        self._by_reason.setdefault(error.reason, []).extend(self._numbers[error.places].tolist())
-        return kept
-
-    def to_text(self) -> list[str]:
-        """A line for each reason, with the first rows."""
-        return [_rows_in_words(reason, rows) for reason, rows in self._by_reason.items()]
-
-
-def _gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns) -> list[str]:
-    """How many people have no row left; not who, as a run keeps these words and no names."""
-    if columns.participant not in whole.columns:
-        return []
-    before, after = (dict.fromkeys(frame[columns.participant]) for frame in (whole, left))
-    n_gone = sum(1 for name in before if name not in after and name != "")
-    who = "person has" if n_gone == 1 else "people have"
-    return [f"{n_gone:,} {who} no row left"] if n_gone else []
-
-
-def _rows_in_words(reason: str, rows: Sequence[Any]) -> str:
-    """What is left out for a reason; several answers may stand in one row of the file."""
-    different = sorted(set(rows))
-    named = ", ".join(str(row) for row in different[:MOST_ROWS_NAMED])
-    more = ", ..." if len(different) > MOST_ROWS_NAMED else ""
-    what = "row" if len(different) == len(rows) else "answer"
-    are = "is" if len(rows) == 1 else "s are"
-    return (
-        f"{len(rows):,} {what}{' ' if len(rows) == 1 else ''}{are} left out: {reason} "
-        f"(row{'s' * (len(different) > 1)} {named}{more})"
-    )
 
 
 def stimuli_of_table(
@@ -267,165 +192,6 @@ def _leaves(value: Any) -> list[Any]:
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in _leaves(item)]
     return [value]
-
-
-# Rows -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class RowCells:
-    """Cells of a table by column, with errors that name the row."""
-
-    frame: pd.DataFrame
-    name: str
-    numbers_of_rows: NDArray[Any] | None = None
-    """``(n_places,)`` number of each row in the file, by the frame's index; the index itself where it is None."""
-
-    def of(self, frame: pd.DataFrame) -> RowCells:
-        """Some of the rows."""
-        return replace(self, frame=frame)
-
-    def row_numbers(self, places: Any) -> NDArray[Any]:
-        """Numbers of rows as a spreadsheet counts them, by their place among these."""
-        index = self.frame.index.to_numpy()[places]
-        return np.asarray(index if self.numbers_of_rows is None else self.numbers_of_rows[index])
-
-    def text(self, column: str) -> NDArray[np.object_]:
-        """``(n_rows,)`` cells of a column."""
-        if column not in self.frame.columns:
-            near = difflib.get_close_matches(column, list(map(str, self.frame.columns)), n=1)
-            raise TrialsError(
-                f"{self.name} has no column {column!r}"
-                + (f"; did you mean {near[0]!r}?" if near else ".")
-                + f" It has: {', '.join(map(str, self.frame.columns[:40]))}."
-            )
-        return np.asarray(self.frame[column].to_numpy(dtype=object))
-
-    def numbers(self, column: str, *, empty: bool = False) -> NDArray[np.float64]:
-        """``(n_rows,)`` cells of a column as numbers; empty cells are NaN where ``empty`` allows them."""
-        cells = self.frame[column] if column in self.frame.columns else pd.Series(self.text(column))
-        cells = cells.str.strip()
-        filled = (cells != "").to_numpy()
-        if not empty:
-            self.refuse_empty(~filled, column)
-        values = pd.to_numeric(cells.where(filled, None), errors="coerce").to_numpy(np.float64)
-        self.refuse(filled & ~np.isfinite(values), column, "is no number")
-        return np.asarray(values)
-
-    def refuse_empty(self, empty: NDArray[np.bool_], column: str, what: str = "") -> None:
-        """Raise `RowsWrongError` with the rows in which a cell is empty."""
-        if empty.any():
-            rows, n_more = self.row_numbers(empty), int(empty.sum()) - 1
-            more = f", and in {n_more:,} more rows" if n_more else ""
-            words = f"{what or column} is empty"
-            raise RowsWrongError(
-                f"{self.name}: row {rows[0]}: {words}{more}.",
-                self.frame.index.to_numpy()[empty],
-                words,
-                empty=True,
-            )
-
-    def refuse(self, wrong: NDArray[np.bool_], column: str, words: str) -> None:
-        """Raise `RowsWrongError` with the rows that are wrong; the first one is told."""
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            cell = str(self.frame[column].iloc[row])
-            more = f" ({int(wrong.sum()):,} rows in all)" if wrong.sum() > 1 else ""
-            raise RowsWrongError(
-                f"{self.name}: row {self.row_numbers(row)}: {column} is {cell!r:.60}, which {words}{more}.",
-                self.frame.index.to_numpy()[wrong],
-                f"{column} {words.partition(';')[0]}",
-                empty=False,
-            )
-
-
-def _chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> pd.DataFrame:
-    """The rows that count."""
-    cells = RowCells(table.frame, table.name)
-    kept = np.ones(len(table.frame), dtype=bool)
-    for column, allowed in columns.where.items():
-        wanted = {allowed} if isinstance(allowed, str) else set(allowed)
-        kept &= np.isin(cells.text(column).astype(str), sorted(wanted))
-    if not kept.any():
-        raise TrialsError(f"{table.name}: no row is as columns.where says.")
-    if not kept.all():
-        notes.append(f"{counted(int((~kept).sum()), 'row')} left out by columns.where")
-    return table.frame[kept]
-
-
-def _without_copies(
-    frame: pd.DataFrame, columns: AnswerColumns, name: str, notes: list[str]
-) -> pd.DataFrame:
-    """The rows that equal no earlier one in every cell.
-
-    Two answers of a person may be alike; but where a column says when or how fast each was given, a row with the same
-    is a copy. Where no column does, such rows stay and are told.
-    """
-    copies = frame.duplicated().to_numpy()
-    if columns.is_pooled or not copies.any():
-        return frame
-    rows = frame.index.to_numpy()[copies].tolist()
-    if not (columns.order or columns.response_time):
-        first = ", ".join(map(str, rows[:MOST_ROWS_NAMED]))
-        notes.append(
-            f"{counted(len(rows), 'row')} equal to an earlier one in every cell (from row {first}) counted as "
-            f"{'an answer' if len(rows) == 1 else 'answers'}, since no column tells the time. Delete what is a copy "
-            "from the file."
-        )
-        return frame
-    if columns.bad_rows == "refuse":
-        raise TrialsError(
-            f"{name}: row {rows[0]} equals an earlier one in every cell ({counted(len(rows), 'row')} in all). Delete "
-            'copies, or have them left out: bad_rows = "leave_out_empty" in participants.columns.'
-        )
-    notes.append(_rows_in_words("it equals an earlier one in every cell, its time too", rows))
-    return frame[~copies]
-
-
-def _alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
-    """Where people may be one under several names, by rows; a run keeps these words, and no names."""
-    if columns.participant not in frame.columns:
-        return []
-    names = frame[columns.participant].drop_duplicates()
-    alike = names.str.strip().str.casefold().duplicated(keep=False).to_numpy()
-    rows = [int(row) for row in names.index[alike & (names != "").to_numpy()]]
-    if not rows:
-        return []
-    return [
-        f"{len(rows)} names of people differ from one another in case or spaces alone (first in rows "
-        f"{', '.join(map(str, rows[:MOST_ROWS_NAMED]))}); they count as different people. Make them equal in the file "
-        "if they are one."
-    ]
-
-
-def _melted(frame: pd.DataFrame, columns: AnswerColumns, name: str) -> pd.DataFrame:
-    """A row for each answer of a table with a row for each person."""
-    asked = [column for column in frame.columns if fnmatchcase(str(column), columns.wide)]
-    if not asked:
-        raise TrialsError(f"{name} has no column like {columns.wide!r} (columns.wide).")
-    others = [column for column in frame.columns if column not in asked]
-    index = np.repeat(frame.index.to_numpy(), len(asked))
-    parts = {column: np.repeat(frame[column].to_numpy(), len(asked)) for column in others}
-    parts[columns.item] = np.tile(np.asarray(asked, dtype=object), len(frame))
-    parts[columns.response or "response"] = frame[asked].to_numpy().ravel()
-    return pd.DataFrame(parts, index=index).astype(str)
-
-
-def _with_items(
-    frame: pd.DataFrame, items: AnswerTable, columns: AnswerColumns, name: str
-) -> pd.DataFrame:
-    """The rows with the columns of the question that each names."""
-    keys = RowCells(items.frame, items.name).text(columns.item)
-    if len(set(keys)) != len(keys):
-        twice = next(key for key in keys if list(keys).count(key) > 1)
-        raise TrialsError(f"{items.name}: two rows are called {twice!r}; each question has one.")
-    asked = RowCells(frame, name).text(columns.item)
-    RowCells(frame, name).refuse(
-        ~np.isin(asked.astype(str), keys.astype(str)), columns.item, f"{items.name} does not have"
-    )
-    shown = items.frame.set_index(columns.item)
-    shown = shown[[column for column in shown.columns if column not in frame.columns]]
-    return pd.concat([frame, shown.loc[asked].set_index(frame.index)], axis=1)
 
 
 def _check_response(cells: RowCells, columns: AnswerColumns) -> None:

@@ -11,17 +11,15 @@ import numpy as np
 
 from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
-from lakatos.flows.report.reader import RunReading, shortened
+from lakatos.flows.report.reader import RunReading, open_reading, shortened
 from lakatos.flows.report.words import words_of
 from lakatos.flows.run.evidence import theory_of
-from lakatos.flows.run.records import ACTS
-from lakatos.flows.run.run import read_state
 from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
 from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
-from lakatos.traces.journal import INTENT, Event
+from lakatos.traces.journal import Event
 from lakatos.traces.record import Record
-from lakatos.traces.validity import Validity, ValidityLink
+from lakatos.traces.validity import ValidityLink
 
 RESPONSES = frozenset({"answers_arrived", "trials_collected", "sealed_opened"})
 """Kinds of records with what people answered."""
@@ -126,19 +124,15 @@ def why(folder: Path, claim: str = "verdict") -> WhyAnswer:
     Raises:
         RunMissingError: There is no run, or nothing in it is called so.
     """
-    state, trace = read_state(folder)
-    with trace:
-        reading = RunReading(folder, state, trace)
-        events = [event for event in trace.journal.events() if event.kind != INTENT]
-        chosen = _chosen(reading, events, claim)
-        validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
-        by_digest = {event.record_digest: event for event in events}
+    with open_reading(folder) as reading:
+        chosen = _chosen(reading, reading.results, claim)
+        by_digest = {event.record_digest: event for event in reading.results}
         telling = _ReasonTree(reading, by_digest)
         seen: set[Digest] = set()
         reason = telling.reason(chosen, seen)
         ends = [by_digest[digest] for digest in seen if by_digest[digest].kind in RESPONSES]
         n_people, n_all = _counted(ends)
-        record = trace.read(chosen).record
+        record = reading.trace.read(chosen).record
         carried: tuple[SupportingTrial, ...] = ()
         if isinstance(record, CampaignConcluded):
             carried = tuple(_carried(reading, record))
@@ -152,11 +146,11 @@ def why(folder: Path, claim: str = "verdict") -> WhyAnswer:
             by_machine=by_machine,
             carried=carried,
             brief=(*_in_brief(reading, record, carried), rests_on),
-            broken=tuple(validity.explain(chosen.record_digest)),
+            broken=tuple(reading.validity.explain(chosen.record_digest)),
         )
 
 
-def _chosen(reading: RunReading, events: list[Event], claim: str) -> Event:
+def _chosen(reading: RunReading, events: Sequence[Event], claim: str) -> Event:
     by_digest = {event.record_digest: event for event in events}
     state = reading.state
     if claim == "verdict":

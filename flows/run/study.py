@@ -38,8 +38,7 @@ from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.variation import HasMoves
 from lakatos.flows.errors import StudyError
-from lakatos.flows.run.judge_settings import JudgesConfig
-from lakatos.flows.run.memory_settings import MemoryConfig
+from lakatos.flows.run.judge_settings import JudgesConfig, MemoryConfig
 from lakatos.flows.run.model_settings import (
     Budget,
     ModelSettings,

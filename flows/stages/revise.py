@@ -27,7 +27,6 @@ from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchPropos
 from lakatos.theories.grammar_search.composition_search import search_compositions
 from lakatos.theories.grammar_search.search_tree import ArchiveMap
 from lakatos.theories.grammar_search.subset import some_people, some_trials
-from lakatos.theories.induction.induce import induce, looks_back
 from lakatos.theories.induction.pace import InductionTold
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.record import (
@@ -96,6 +95,8 @@ async def revise(
     written = proposed.record.submissions if proposed else ()
 
     def work(context: StepContext) -> SearchFinished:
+        from lakatos.theories.induction.induce import looks_back  # not before answers are there
+
         (shuffles,) = context.rng.spawn(1)
         few = some_people(trials, MOST_INDUCED, context.rng)
         past = looks_back(run.domain, few, shuffles)
@@ -213,6 +214,8 @@ def induced(
     """
     if any(item.pooled for item in trials):
         return ()
+    from lakatos.theories.induction.induce import induce  # not before answers are there
+
     return tuple(
         SuccessorSubmitted(
             source=context.artifacts.put(item.source.encode()),

@@ -9,11 +9,11 @@ from scipy.stats import binom, binomtest
 from lakatos.experiments import power
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import ShapeError
+from lakatos.experiments.interval import exact_interval, wilson_interval
 from lakatos.experiments.power import (
     PowerTable,
     _recovered,
     _recovered_by_size,
-    exact_interval,
     find_n_of_people,
     find_n_participants,
     judge_design,
@@ -21,7 +21,6 @@ from lakatos.experiments.power import (
     power_of_people,
     recovery_power,
     scores_of_people,
-    wilson_interval,
 )
 
 

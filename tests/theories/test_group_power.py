@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.power import exact_interval
+from lakatos.experiments.interval import exact_interval
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.families import find_family
 from lakatos.theories.group_difference import differences_between_groups

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from taking_part import KEY, SPACES, asked, in_inbox, open_experiment
 
 from lakatos.experiments.participants.web.address_book import COOKIE, cookie_of, visitor_of
-from lakatos.experiments.participants.web.app import create_app, create_desk, identifiers_of
+from lakatos.experiments.participants.web.app import create_app, create_desk
 from lakatos.experiments.participants.web.guard import HEADERS, LARGEST_BODY, VISITOR
 from lakatos.experiments.participants.web.messages import ProlificParameters
+from lakatos.experiments.participants.web.participant_routes import identifiers_of
 from lakatos.experiments.participants.web.session import RecruitmentService
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.texts import texts_for

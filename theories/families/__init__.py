@@ -5,8 +5,6 @@ from lakatos.experiments.domains.declared_feedback import FeedbackDomain
 from lakatos.experiments.domains.task_file import module_in, task_file_of
 from lakatos.experiments.task import Domain
 from lakatos.theories.errors import GrammarError
-from lakatos.theories.families.declared import declared_family
-from lakatos.theories.families.declared_learning import feedback_family
 from lakatos.theories.families.family import Family
 from lakatos.traces.plugin_table import PluginTable
 
@@ -51,7 +49,12 @@ def family_of(domain: Domain) -> Family | None:
     elif file.is_python:
         found = getattr(module_in(file), "FAMILY", None)
     elif isinstance(domain, DeclaredDomain):
+        # Written for any declaration, it is long; studies of the package's own tasks do without it.
+        from lakatos.theories.families.declared import declared_family
+
         found = declared_family(domain)
     elif isinstance(domain, FeedbackDomain):
+        from lakatos.theories.families.declared_learning import feedback_family
+
         found = feedback_family(domain)
     return found if isinstance(found, Family) else None
