@@ -33,7 +33,7 @@ def _sentence(name: str, prior: Prior, place: int, one: Dependence) -> str:
         return f"Their {name}{meaning} may depend on {one.in_words}."
     effect, error = prior.own.effects[place], prior.own.errors[place]
     low, high = effect - SURE * error, effect + SURE * error
-    interval = f"effect {effect:+.2f} of the range, 95% interval {low:+.2f} to {high:+.2f}"
+    interval = f"effect {effect:+.2g} of the range, 95% interval {low:+.2g} to {high:+.2g}"
     if low <= 0 <= high:
         return f"Whether their {name}{meaning} depends on {one.in_words} is open: {interval}."
     if one.group:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.domains import DOMAINS
@@ -16,6 +17,7 @@ from lakatos.experiments.domains.attention import EDGES
 from lakatos.experiments.participants.timed_answer import draw_presses
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import plan_of
+from lakatos.flows.commands.main import app
 from lakatos.flows.commands.preregister import registration_of
 from lakatos.flows.errors import StudyError
 from lakatos.flows.operations.people_export import export
@@ -232,3 +234,27 @@ def test_a_timed_study_is_confirmed_on_new_people_with_the_right_key_on_either_s
     assert confirmed.n_participants == 4
     assert confirmed.interval is not None
     assert confirmed.text in found.text
+
+
+@pytest.mark.slow
+def test_times_of_a_file_that_are_no_outcome_are_counted_when_they_come_in(tmp_path: Path) -> None:
+    sections = changed(
+        design={"participants": 2, "repetitions": 4}, participants={"source": "file"}
+    )
+    del sections["page"]
+    sections["exclusions"] = {}
+    folder = tmp_path / "letters"
+    assert isinstance(
+        run_study(parse_study(sections, "a test"), folder, n_workers=1), AnswersAwaited
+    )
+    lines = ["participant,experiment,trial,key,response_time_ms"]
+    for person in ("a", "b"):
+        for trial in range(4):
+            times = (0, 40_000) if person == "a" and trial == 0 else (450, 500)
+            lines += [f"{person},1.1,{trial},{int(trial < 2)},{ms}" for ms in times]
+    (tmp_path / "answers.csv").write_text("\n".join(lines) + "\n")
+    said = CliRunner().invoke(app, ["data", "import", str(folder), str(tmp_path / "answers.csv")])
+    assert "experiment 1.1: 14 answers of 2 people" in said.output
+    assert (
+        "2 further answers are no outcome and do not count: 1 too early, 1 too late" in said.output
+    )
