@@ -31,7 +31,7 @@ from lakatos.theories.fitting.effects import (
     effect_errors,
     learn_regression,
 )
-from lakatos.theories.fitting.fit import FITTING_DRAWS, fitting_draws, folds_of_people
+from lakatos.theories.fitting.fit import fitting_draws, folds_of_people
 from lakatos.theories.fitting.known_people import (
     FEWEST_KNOWN,
     as_priors,
@@ -48,6 +48,8 @@ from lakatos.theories.theory import Theory
 Array = NDArray[np.float64]
 PRIOR_SD = 0.25
 """Of an effect: share of a parameter's range, on the scale of its prior, for a standard deviation of the attribute."""
+N_DRAWS = 256
+"""In each batch, where people need not be walked through their answers."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +263,7 @@ def learn_effects(
         )
     free = np.array([[name in asked] * len(attribute.names) for name in taught])
 
-    n_each = fitting_draws(form, trials, FITTING_DRAWS)
+    n_each = fitting_draws(form, trials, N_DRAWS)
 
     def question(view: TheoryView) -> tuple[PeopleOnDraws, CenterRegression]:
         return learn_on_draws(view, trials, shared, attribute.everybody, free, prior_sd, n_each)

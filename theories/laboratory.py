@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from lakatos.experiments.data_sets import data_set_of, data_sets_of
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Stimuli, Trials, check_unmixed
 from lakatos.theories.checks.check import load_theory
@@ -34,6 +35,7 @@ from lakatos.theories.fitting.evaluate import (
     glance_at,
 )
 from lakatos.theories.fitting.fit import (
+    FITTING_DRAWS,
     MORE_EXCHANGED,
     N_LATER_ROUNDS,
     N_ROUNDS,
@@ -259,6 +261,8 @@ class Laboratory:
     ) -> list[list[Scored] | TheoryError]:
         """How well each theory predicts every experiment from the others; one that fails yields its error.
 
+        Where there are several data sets, each is predicted from the others.
+
         Args:
             theories: With the people that all of the experiments taught; side by side, each by itself.
             trials: All experiments.
@@ -266,12 +270,27 @@ class Laboratory:
         """
 
         def one(theory: Theory) -> list[Scored]:
+            elsewhere = self._people_elsewhere(theory, trials)
             with TheoryView(
                 theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
             ) as view:
-                return score_experiments(view, theory.priors, trials, n_draws)
+                return score_experiments(view, theory.priors, trials, n_draws, elsewhere=elsewhere)
 
         return self._map(_or_error(one), theories)
+
+    def _people_elsewhere(
+        self, theory: Theory, trials: Sequence[Trials]
+    ) -> dict[str, dict[str, Prior]]:
+        """By data set, the population that the others teach from nothing; none where there are not several."""
+        form, found = read_program(theory.program), {}
+        for data_set in data_sets_of(item.experiment for item in trials):
+            others = [item for item in trials if data_set_of(item.experiment) != data_set]
+            with TheoryView(
+                form, self.domain, self._sandbox(), [item.stimuli for item in others]
+            ) as view:
+                n_draws = fitting_draws(form, others)
+                found[data_set] = learn_people(view, others, n_draws=n_draws)
+        return found
 
     def proportions(
         self, theory: Theory, stimuli: Stimuli, n_draws: int, *, lapse: bool = True
@@ -385,7 +404,7 @@ class Laboratory:
         items: Sequence[tuple[Composition, Digest | None]],
         trials: Sequence[Trials],
         *,
-        n_draws: int = 256,
+        n_draws: int = FITTING_DRAWS,
     ) -> list[EvaluatedComposition | TheoryError]:
         """Fit and score compositions, each given with its parent; a theory that fails yields its error."""
 
@@ -455,7 +474,7 @@ class Laboratory:
         ]
 
     def evaluate_program(
-        self, program: TheoryProgram, trials: Sequence[Trials], *, n_draws: int = 256
+        self, program: TheoryProgram, trials: Sequence[Trials], *, n_draws: int = FITTING_DRAWS
     ) -> EvaluatedComposition | TheoryError:
         """`evaluate` for a theory that the grammar did not write."""
 

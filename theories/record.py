@@ -164,8 +164,8 @@ class TheoryScored(Record):
     fit: Digest | None = None
     """Record of the people with whom it was scored; in version 1 none."""
     left_out: UnitLogPredictives
-    """With the population that the other experiments would have taught (of the only one, other people or trials); in
-    version 1 the declared one."""
+    """With the population that the other experiments would have taught (of the only one, other people or trials; of
+    several data sets, the other data sets); in version 1 the declared one."""
     frozen: UnitLogPredictives | None
     """With the population frozen in the preregistration; None when the theory had not been preregistered."""
     proportions: tuple[float, ...]

@@ -3,6 +3,9 @@
 The leader is the simplest theory within one paired standard error of the best (Breiman et al., 1984, section 3.4.3), on
 the most trustworthy data that the two have: sealed answers, then experiments before which the predictions of both were
 frozen, then experiments left out in turn. Theories that cannot be read lead only where no readable one is that near.
+
+Where answers of several data sets are there, these are left out in turn, averages go over data sets, and nothing else
+decides who leads: sealed answers are other answers of people from whom the theories learned, other data sets are not.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from lakatos.experiments.data_sets import data_sets_of
 from lakatos.experiments.state import ExperimentsState
 from lakatos.theories.record import SealedScored, TheoryChecked, TheoryScored
 from lakatos.theories.scoring.score import (
@@ -23,6 +27,7 @@ from lakatos.theories.scoring.score import (
     chance_of_difference,
     is_tie,
     mean_over_units,
+    over_data_sets,
     paired_difference,
 )
 from lakatos.theories.state import TheoriesState
@@ -39,7 +44,7 @@ class TheoryStanding:
 
     theory: Digest
     score: ScoreEstimate
-    """Nats per choice, each experiment predicted from the others, averaged over experiments."""
+    """Nats per choice, each experiment (or data set) predicted from the others, averaged over these."""
     prequential: ScoreEstimate | None
     """Nats per choice on the experiments for which its predictions were frozen beforehand."""
     n_prequential: int
@@ -95,16 +100,22 @@ def scoreboard(
     if not complete or not experiments:
         return Scoreboard((), tuple(experiments))
     own = {theory: [scores[theory, name] for name in experiments] for theory in complete}
+    left_out = {theory: left_out_scores(theory, experiments, scores) for theory in complete}
     means = {
-        theory: average([mean_over_units(item.left_out.scores) for item in items])
-        for theory, items in own.items()
+        theory: average([mean_over_units(item) for item in items])
+        for theory, items in left_out.items()
     }
     order = sorted(complete, key=lambda theory: (-means[theory].value, theory))
     leader = simplest_of_best(order, experiments, scores, checked, sealed)
     order = [leader, *(theory for theory in order if theory != leader)]
-    first = [item.left_out.scores for item in own[leader]]
     lines = [
-        _standing(theory, own[theory], means[theory], first, leads=theory == leader)
+        _standing(
+            theory,
+            own[theory],
+            means[theory],
+            (left_out[leader], left_out[theory]),
+            leads=theory == leader,
+        )
         for theory in order
     ]
     return Scoreboard(tuple(lines), tuple(experiments))
@@ -114,15 +125,14 @@ def _standing(
     theory: Digest,
     items: Sequence[TheoryScored],
     mean: ScoreEstimate,
-    first: Sequence[UnitScores],
+    pair: tuple[Sequence[UnitScores], Sequence[UnitScores]],
     *,
     leads: bool,
 ) -> TheoryStanding:
-    """One line of the scoreboard, compared with the leader's scores ``first``."""
+    """One line of the scoreboard, with the leader's scores on what was left out and the theory's own."""
     frozen = [item.frozen.scores for item in items if item.frozen is not None]
     correlations = [item.correlation for item in items if item.correlation is not None]
-    other = [item.left_out.scores for item in items]
-    behind = paired_difference(first, other)
+    behind = paired_difference(*pair)
     return TheoryStanding(
         theory=theory,
         score=mean,
@@ -132,7 +142,7 @@ def _standing(
         correlation=float(np.mean(correlations)) if correlations else None,
         behind=behind,
         tied=leads or is_tie(behind),
-        chance=chance_of_difference(first, other),
+        chance=chance_of_difference(*pair),
     )
 
 
@@ -152,7 +162,7 @@ def simplest_of_best(
         experiments, scores, checked, sealed: As in `scoreboard`.
     """
     best = order[0]
-    if sealed:
+    if sealed and not data_sets_of(experiments):
         tested = (name for name in order if name in sealed)
         best = max(tested, key=lambda name: _sealed_mean(sealed[name]))
 
@@ -177,7 +187,12 @@ def trusted_scores(
     scores: Scores,
     sealed: Mapping[Digest, SealedScored] = MappingProxyType({}),
 ) -> tuple[list[UnitScores], list[UnitScores]]:
-    """Scores of two theories on the most trustworthy data that both have: sealed, then frozen, then left out."""
+    """Scores of two theories on the most trustworthy data that both have: sealed, then frozen, then left out.
+
+    Where there are several data sets, those left out in turn.
+    """
+    if data_sets_of(experiments):
+        return _left_out(first, second, experiments, scores)
     if first in sealed and second in sealed:
         own, other = ([units.scores for units in sealed[name].scores] for name in (first, second))
         return own, other
@@ -193,10 +208,14 @@ def _sealed_mean(scored: SealedScored) -> float:
 def _left_out(
     first: Digest, second: Digest, experiments: Sequence[str], scores: Scores
 ) -> tuple[list[UnitScores], list[UnitScores]]:
-    own, other = (
-        [scores[theory, name].left_out.scores for name in experiments] for theory in (first, second)
-    )
+    own, other = (left_out_scores(theory, experiments, scores) for theory in (first, second))
     return own, other
+
+
+def left_out_scores(theory: Digest, experiments: Sequence[str], scores: Scores) -> list[UnitScores]:
+    """Of a theory on each experiment, predicted from the others; on each data set where there are several."""
+    own = [scores[theory, name].left_out.scores for name in experiments]
+    return over_data_sets(experiments, own)
 
 
 def _frozen(
@@ -268,9 +287,6 @@ def frozen_advantage(
 def left_out_advantage(
     theories: TheoriesState, experiments: ExperimentsState, first: Digest, second: Digest
 ) -> ScoreEstimate:
-    """Of one theory over another on all data so far, each experiment predicted from the others."""
-    own, other = (
-        [theories.scores[name, item].record.left_out.scores for item in experiments.collected]
-        for name in (first, second)
-    )
-    return paired_difference(own, other)
+    """Of one theory over another on all data so far, each experiment (or data set) predicted from the others."""
+    scores = {key: item.record for key, item in theories.scores.items()}
+    return paired_difference(*_left_out(first, second, list(experiments.collected), scores))

@@ -39,7 +39,7 @@ from lakatos.theories.checks.claim_exam import check_clauses  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar, Mechanism  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.laboratory import LIMITS, Laboratory  # noqa: E402
 from lakatos.theories.prior import Prior, parse_prior  # noqa: E402
 from lakatos.theories.rewrite import with_literal  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
@@ -153,7 +153,10 @@ def cell(domain: str, seed: int) -> dict[str, Any]:
     """Clauses of fitted theories on their own code, and contradictions planted into them."""
     kinds: dict[str, list[dict[str, Any]]] = {"reversed": [], "at null": [], "swapped": []}
     tried, disagree = [], []
-    with Laboratory(DOMAINS[domain], n_workers=1) as lab, Sandbox() as sandbox:
+    with (
+        Laboratory(DOMAINS[domain], n_workers=1) as lab,
+        Sandbox(limits=LIMITS) as sandbox,
+    ):
         for theory, stimuli in fitted_theories(domain, seed, lab):
             own = check_clauses(theory, DOMAINS[domain], sandbox, candidates=stimuli)
             tried += own

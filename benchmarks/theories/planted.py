@@ -44,6 +44,7 @@ from lakatos.theories.checks.complexity import code_length  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.fitting.fit import FITTING_DRAWS  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
 from lakatos.theories.grammar_search.advocate import (  # noqa: E402
     AdvocateBrief,
@@ -115,7 +116,12 @@ class PlantedAnswers:
     """Answers of people who follow a planted truth, and fits to them."""
 
     def __init__(
-        self, domain: str, truth: Theory, lab: Laboratory, rng: np.random.Generator
+        self,
+        domain: str,
+        truth: Theory,
+        lab: Laboratory,
+        rng: np.random.Generator,
+        n_draws: int = FITTING_DRAWS,
     ) -> None:
         self.domain, self.truth = domain, truth
         self.lab = lab
@@ -123,13 +129,16 @@ class PlantedAnswers:
         self.trials = [
             self._experiment(str(number + 1), n_people, rng) for number in range(N_EXPERIMENTS)
         ]
-        self.fits = FittedCompositions(lab, FAMILIES[domain].grammar, self.trials, N_DRAWS)
+        self.n_draws = n_draws
+        self.fits = FittedCompositions(lab, FAMILIES[domain].grammar, self.trials, n_draws)
 
     def in_laboratory(self, lab: Laboratory) -> PlantedAnswers:
         """The same answers in another laboratory, where nothing was fitted."""
         there = copy(self)
         there.lab = lab
-        there.fits = FittedCompositions(lab, FAMILIES[self.domain].grammar, self.trials, N_DRAWS)
+        there.fits = FittedCompositions(
+            lab, FAMILIES[self.domain].grammar, self.trials, self.n_draws
+        )
         return there
 
     def _experiment(self, name: str, n_people: int, rng: np.random.Generator) -> Trials:
@@ -240,16 +249,17 @@ def processor_seconds() -> float:
     )
 
 
-def cell(domain: str, seed: int) -> dict[str, Any]:
-    """One search for a planted truth."""
+def cell(domain: str, seed: int, slack: float, n_draws: int) -> dict[str, Any]:
+    """One search for a planted truth, whose fits draw ``n_draws`` people; see `GrammarAdvocate.slack`."""
     family, rng = FAMILIES[domain], np.random.default_rng(2000 + seed)
     grammar, composition = family.grammar, truth_of(domain, seed)
     starts = tuple(SearchStart(None, family.seeds[name][1]) for name in STARTS[domain])
     published = tuple(form for _, form in family.seeds.values())
     brief = AdvocateBrief(starts, published=published, n_candidates=N_CANDIDATES, n_successors=1)
-    advocate, begun = GrammarAdvocate(grammar), processor_seconds()
+    advocate, begun = GrammarAdvocate(grammar, slack=slack), processor_seconds()
     with Laboratory(DOMAINS[domain], n_workers=1) as lab:
-        answers = PlantedAnswers(domain, planted(grammar, composition, rng), lab, rng)
+        truth = planted(grammar, composition, rng)
+        answers = PlantedAnswers(domain, truth, lab, rng, n_draws)
         fits = answers.fits
         before = advocate.revise(brief, fits.evaluate, rng, glance=fits.glance)
         after = advocate.pruned(
@@ -267,6 +277,8 @@ def cell(domain: str, seed: int) -> dict[str, Any]:
             "commit": provenance()["commit"],
             "domain": domain,
             "seed": seed,
+            "slack": slack,
+            "n_draws": n_draws,
             "truth": sorted(true),
             "without_trace": sorted(true - tellable),
             "criterion": advocate.attempt(composition, None, "", forms[0]).criterion,
@@ -313,6 +325,18 @@ def main() -> None:
         "--seeds", type=int, nargs="+", default=list(range(8)), help="planted truths of each domain"
     )
     parser.add_argument("--domains", nargs="+", default=list(STARTS))
+    parser.add_argument(
+        "--slack",
+        type=float,
+        default=GrammarAdvocate.slack,
+        help="times the least error of proportions that a submission may have; another wants a file of its own",
+    )
+    parser.add_argument(
+        "--draws",
+        type=int,
+        default=FITTING_DRAWS,
+        help="people drawn in a fit; as many as campaigns draw by default",
+    )
     settings = parser.parse_args()
     wanted = [(domain, seed) for seed in settings.seeds for domain in settings.domains]
     cells = complete(
@@ -322,6 +346,7 @@ def main() -> None:
         ("domain", "seed"),
         settings.workers,
         order=lambda item: (item["domain"], item["seed"]),
+        extra=(settings.slack, settings.draws),
     )
     for group in ("mended on", "others"):
         own = [item for item in cells if (item["seed"] in MENDED_ON) == (group == "mended on")]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.data_sets import data_set_of, data_sets_of
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import ArchiveExhaustedError, SourceError
 from lakatos.experiments.participants.source import Recruitment, StudySettings, rng_of
@@ -96,11 +97,13 @@ class ArchivalParticipants:
         self._keys: dict[Digest, Digest] = {}
         self._recruited: dict[Digest, Design] = {}
         self._closed: set[Digest] = set()
+        self._data_sets_asked: set[str] = set()
 
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
-        """One offer for each experiment with unused answers to open trials."""
+        """One offer for each experiment with unused answers to open trials; see `_first_asked`."""
         offers = []
-        for name, unused in self._unused.items():
+        for name in self._first_asked():
+            unused = self._unused[name]
             rows = np.flatnonzero(unused.any(axis=0))
             if len(rows) == 0:
                 continue
@@ -127,6 +130,14 @@ class ArchivalParticipants:
                 )
             )
         return offers
+
+    def _first_asked(self) -> list[str]:
+        """Experiments that may be asked now: of data sets of which none was asked yet, as long as there are such.
+
+        Theories are compared by what they predict for each data set from the others, so that none may stay out.
+        """
+        unasked = [name for name in self.trials if data_set_of(name) not in self._data_sets_asked]
+        return unasked if data_sets_of(self.trials) and unasked else list(self.trials)
 
     @property
     def n_open(self) -> int:
@@ -231,6 +242,7 @@ class ArchivalParticipants:
             most_first = people[np.argsort(-released[people].sum(axis=1), kind="stable")]
             released[most_first[design.n_participants :]] = False
         self._released[digest] = released
+        self._data_sets_asked.add(data_set_of(design.archive))
         self._unused[design.archive] = unused & ~released
 
     def sealed(self) -> Sequence[Trials]:

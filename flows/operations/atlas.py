@@ -101,7 +101,8 @@ def atlas_cells(studies: dict[str, CampaignConfig]) -> list[SweepCell]:
     for name, config in studies.items():
         memory = config.memory.model_copy(update={"winners": False})
         own = config.model_copy(update={"memory": memory})
-        data = config.participants.archive or Path(config.participants.file).name
+        people = config.participants
+        data = Path(people.file).name if people.file else people.of_what
         cells.append(SweepCell(name, {"data": data}, own))
     return cells
 
@@ -112,7 +113,7 @@ def pairs_of(studies: dict[str, CampaignConfig]) -> Iterator[tuple[str, str]]:
         for target, other in studies.items():
             if source == target or own.domain != other.domain or own.participants.file:
                 continue
-            if other.participants.archive:
+            if len(other.participants.archives) == 1:
                 yield source, target
 
 
@@ -141,8 +142,9 @@ def travel(
         people = studies[target].participants
         try:
             theory = find_theory(str(folder / source), folder, data=data)
-            trials = read_target(people.archive, people.experiments or "*", data)
-            measured = measure_transfer(theory, people.archive, trials, n_workers=n_workers)
+            (archive,) = people.archives
+            trials = read_target(archive, people.experiments or "*", data)
+            measured = measure_transfer(theory, archive, trials, n_workers=n_workers)
         except (TransferError, TheoryError) as error:
             show(f"{source}: its leader cannot be tried on {target}: {error}")
             continue

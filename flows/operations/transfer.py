@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError
 
 from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.archives.fetch import find_reader, load_archive
+from lakatos.experiments.data_sets import data_set_of, published_name
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.task import Trials
@@ -24,6 +25,7 @@ from lakatos.flows.run.places import find_run
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.evidence import with_fit
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.generic_learners.completeness import guessing
@@ -111,8 +113,8 @@ class TravellingTheory:
     origin: str
     domain: str
     """Empty where nobody knows."""
-    found_on: tuple[str, frozenset[str]] | None = None
-    """Data set, and the experiments of it whose answers had a part in the theory."""
+    found_on: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By data set, the experiments of it whose answers had a part in the theory."""
     answers: frozenset[Fingerprint] = frozenset()
     """Digests of the answers of the run's own experiments."""
 
@@ -125,8 +127,8 @@ class TransferTarget:
     """Of a published data set, or of a run."""
     domain: str
     trials: tuple[Trials, ...]
-    archived: tuple[str, frozenset[str]] | None = None
-    """Data set that the answers are of, and its experiments; None where a run asked people itself."""
+    archived: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By data set that the answers are of, its experiments; none where a run asked people itself."""
 
 
 def measure_transfer(
@@ -235,9 +237,7 @@ def check_travel(
             f"{name!r} is about {travelling.domain} and the answers of {data} are about {domain}; a theory can be "
             f"tried on data of its own domain only. `lakatos data list` names the domain of each data set."
         )
-    if travelling.found_on is None or travelling.found_on[0] != data:
-        return
-    same = sorted(travelling.found_on[1].intersection(experiments))
+    same = sorted(travelling.found_on.get(data, frozenset()).intersection(experiments))
     if same:
         raise TransferError(
             f"{name!r} was found on {', '.join(same[:3])}{' and others' if len(same) > 3 else ''} of {data}, so "
@@ -248,8 +248,8 @@ def check_travel(
 
 def check_target(travelling: TravellingTheory, target: TransferTarget) -> None:
     """Raise `TransferError` where a theory was found on some of a target's answers, whatever they are called there."""
-    if target.archived is not None:
-        check_travel(travelling, target.archived[0], target.domain, sorted(target.archived[1]))
+    for data_set, experiments in target.archived.items():
+        check_travel(travelling, data_set, target.domain, sorted(experiments))
     same = [item.experiment for item in target.trials if item.digest in travelling.answers]
     if same:
         raise TransferError(
@@ -275,7 +275,7 @@ def find_target(
     if name in ARCHIVES:
         trials = read_target(name, experiments, data)
         names = frozenset(item.experiment for item in trials)
-        return TransferTarget(name, ARCHIVES[name].domain, trials, (name, names))
+        return TransferTarget(name, ARCHIVES[name].domain, trials, {name: names})
     try:
         folder = find_run(name, runs)
     except RunMissingError as error:
@@ -292,11 +292,21 @@ def find_target(
         raise DataMissingError(
             f"no experiment of the run {name} is called {experiments!r}; it collected: {there}."
         )
-    archived = None
-    if state.campaign.config.participants.source == "archival":
-        names = frozenset(state.experiments.designs[own].record.archive for own in chosen)
-        archived = (state.campaign.config.participants.archive, names)
-    return TransferTarget(folder.name, state.campaign.config.domain, trials, archived)
+    config = state.campaign.config
+    asked = [state.experiments.designs[own].record.archive for own in chosen]
+    archived = _by_data_set(config, asked) if config.participants.source == "archival" else {}
+    return TransferTarget(folder.name, config.domain, trials, archived)
+
+
+def _by_data_set(config: CampaignConfig, experiments: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Experiments of a study by the data set that they are of (a file by its digest), as they are called there."""
+    people = config.participants
+    if len(people.archives) < 2:
+        return {people.answers or people.of_what: frozenset(experiments)}
+    found: dict[str, set[str]] = {}
+    for name in experiments:
+        found.setdefault(data_set_of(name), set()).add(published_name(name))
+    return {data_set: frozenset(names) for data_set, names in found.items()}
 
 
 def find_theory(
@@ -355,13 +365,12 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
             trials_in(trace.artifacts, state, name).digest for name in state.experiments.collected
         )
     config = state.campaign.config
-    found_on, where = None, config.participants.source
+    found_on: Mapping[str, frozenset[str]] = {}
+    where = config.participants.source
     if config.participants.source == "archival":
         names = {item.experiment for item in archive_trials(config, data)}
-        found_on = (config.participants.archive, frozenset(names))
-        where = (
-            f"{len(names)} experiments of {config.participants.archive or config.participants.file}"
-        )
+        found_on = _by_data_set(config, names)
+        where = f"{len(names)} experiments of {config.participants.of_what}"
     origin = f"the run {folder.name}, study {config.name}, found on {where}"
     return TravellingTheory(
         with_fit(form, state.theories), form, origin, config.domain, found_on, answers

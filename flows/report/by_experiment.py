@@ -1,19 +1,22 @@
-"""How the leader does on each experiment when it is predicted from the others."""
+"""How the leader does on each experiment, or on each data set, when it is predicted from the others."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lakatos.experiments.data_sets import left_out_with
 from lakatos.flows.report.reader import RunReading
 from lakatos.theories.generic_learners.completeness import guessing
+from lakatos.theories.scoreboard import left_out_scores
 from lakatos.theories.scoring.score import ScoreEstimate, mean_over_units, paired_difference
 
 
 @dataclass(frozen=True)
 class LeaderOnExperiment:
-    """The leader on one experiment whose answers did not teach who its people are."""
+    """The leader on one experiment, or data set, whose answers did not teach who its people are."""
 
     experiment: str
+    """Or the data set, where there are several."""
     found_before: bool
     """Whether the theory itself was there before these answers came; else they had a part in finding it."""
     score: ScoreEstimate
@@ -24,25 +27,25 @@ class LeaderOnExperiment:
 
 
 def leader_by_experiment(reading: RunReading) -> list[LeaderOnExperiment]:
-    """A line for each experiment; none where there is no other to predict it from."""
+    """A line for each experiment, or data set; none where there is no other to predict it from."""
     experiments = reading.board.experiments
     if not reading.board.standings or len(experiments) < 2:
         return []
     leader, rival = reading.board.leader.theory, reading.first_rival
+    scores = {key: item.record for key, item in reading.state.theories.scores.items()}
+    left_out = left_out_with(experiments)
+    own = left_out_scores(leader, experiments, scores)
+    others = left_out_scores(rival, experiments, scores) if rival else own
     found = []
-    for name in experiments:
-        own = reading.state.theories.scores[leader, name].record
-        ahead = None
-        if rival is not None:
-            other = reading.state.theories.scores[rival, name].record
-            ahead = paired_difference([own.left_out.scores], [other.left_out.scores])
+    for name, mine, other in zip(dict.fromkeys(left_out), own, others, strict=True):
+        parts = [part for part, whole in zip(experiments, left_out, strict=True) if whole == name]
         found.append(
             LeaderOnExperiment(
                 experiment=name,
-                found_before=own.frozen is not None,
-                score=mean_over_units(own.left_out.scores),
-                ahead=ahead,
-                guessing=guessing([reading.trials(name).n_options]),
+                found_before=all(scores[leader, part].frozen is not None for part in parts),
+                score=mean_over_units(mine),
+                ahead=paired_difference([mine], [other]) if rival else None,
+                guessing=guessing([reading.trials(parts[0]).n_options]),
             )
         )
     return found

@@ -22,7 +22,7 @@ from lakatos.flows.report.reader import (
     last_option,
     run_scores,
 )
-from lakatos.flows.run.source import archive_reader, hidden_rule
+from lakatos.flows.run.source import archive_readers, hidden_rule
 from lakatos.theories.scoreboard import prequential_advantage
 from lakatos.theories.scoring.score import ScoreEstimate
 from lakatos.traces.digest import Digest
@@ -44,7 +44,7 @@ def data_facts(reading: RunReading) -> dict[str, Any]:
         "n_responses": sum(item.n_responses for item in collected),
         "people": sorted({item.n_people or item.n_participants for item in collected}),
         "pooled": any(item.pooled for item in collected),
-        "archive": None if reading.simulated else archive_reader(reading.config),
+        "archives": [] if reading.simulated else archive_readers(reading.config),
         "hidden": hidden_rule(reading.config) if reading.simulated else "",
     }
 

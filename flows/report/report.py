@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from markupsafe import Markup
 
+from lakatos.experiments.data_sets import data_sets_of
 from lakatos.flows.report.by_experiment import leader_by_experiment
 from lakatos.flows.report.experiment_facts import FIRST_PICTURES, data_facts, experiment_facts
 from lakatos.flows.report.family_tree import family_tree
@@ -102,6 +103,7 @@ def render(reading: RunReading) -> str:
         "mapped": state.campaign.map.record if state.campaign.map else None,
         "ceiling": mean_ceiling(reading, list(state.experiments.collected)),
         "by_experiment": leader_by_experiment(reading),
+        "by_data_set": bool(data_sets_of(reading.board.experiments)),
         "company": company,
         "groups": _renamed(state, state.theories.groups),
         "effects": _renamed(state, state.theories.effects),

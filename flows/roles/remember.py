@@ -62,6 +62,8 @@ MEMORY_FOLDER = ".memory"
 LIBRARY_FILE = "library.json"
 DESK = "desk"
 """Trace of what people decided about learned tools, and of the calls they made themselves."""
+ARCHIVES_APART = " + "
+"""Between the names of archives."""
 START_SHARE = 3
 """One candidate of a search in so many may be a theory that won elsewhere."""
 
@@ -213,7 +215,12 @@ def found_on_these_answers(run: Run, library: Library) -> frozenset[Digest]:
         return frozenset()
     own = archive_trials(run.config, run.data, run.trace.artifacts)
     unread = {digest for digest, item in there.items() if item.answers}
-    seen = {digest for digest, item in there.items() if item.answers == answers_of(people)}
+    own_names = answers_of(people)
+    seen = {
+        digest
+        for digest, item in there.items()
+        if item.answers and share_answers(item.answers, own_names)
+    }
     for folder, events in traces_in(run.folder.parent):
         left = there.keys() & {event.record_digest for event in events} - seen
         if not left:
@@ -391,13 +398,19 @@ def winners_in(evidence: RunEvidence) -> list[TheoryWon]:
 
 
 def answers_of(people: ParticipantsConfig) -> str:
-    """Name of the archived answers that a campaign uses; empty where people are asked anew."""
-    return people.answers or people.archive
+    """Names of the archived answers that a campaign uses; empty where people are asked anew."""
+    return people.answers or ARCHIVES_APART.join(people.archives)
 
 
 def is_news(winner: TheoryWon, answers: str) -> bool:
     """Whether a campaign's answers had no part in finding a theory, so that they can test it."""
-    return not winner.answers or winner.answers != answers
+    return not winner.answers or not share_answers(winner.answers, answers)
+
+
+def share_answers(first: str, second: str) -> bool:
+    """Whether two campaigns use answers of one archive, each as `answers_of` names them."""
+    own, other = (set(names.split(ARCHIVES_APART)) for names in (first, second))
+    return bool(own & other)
 
 
 def library_fits(state: RunState) -> bool:

@@ -13,6 +13,7 @@ from lakatos.experiments.adoption.packing import answers_digest, pack_answers, u
 from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.archives.archive import ArchiveReader
 from lakatos.experiments.archives.fetch import load_archive
+from lakatos.experiments.data_sets import check_alike, data_set_of, named_by_data_set
 from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.simulated import ResponseRule, SimulatedBehaviour
@@ -103,7 +104,7 @@ def hidden_rule(config: CampaignConfig) -> str:
 def whole_archive(
     config: CampaignConfig, data: Path | None, kept: ArtifactStore | None = None
 ) -> tuple[Trials, ...]:
-    """All experiments of the data set, or of the file, that the study names.
+    """All experiments of the data sets, or of the file, that the study names.
 
     Raises:
         DataMissingError: The data are not there, or the file holds other answers than when the study was read.
@@ -111,7 +112,11 @@ def whole_archive(
     """
     people = config.participants
     if not people.file:
-        return load_archive(people.archive, data or Path("data"))
+        archives = {name: load_archive(name, data or Path("data")) for name in people.archives}
+        if len(archives) == 1:
+            return archives[people.archives[0]]
+        own = (named_by_data_set(name, trials) for name, trials in archives.items())
+        return tuple(item for trials in own for item in trials)
     if kept is not None and kept.has(people.answers):
         return unpack_answers(kept.get(people.answers))
     from lakatos.experiments.adoption.adopt import adopt_file  # loads pandas
@@ -133,13 +138,13 @@ def keep_answers(
         artifacts.put(pack_answers(whole_archive(config, None, kept)))
 
 
-def archive_reader(config: CampaignConfig) -> ArchiveReader | None:
-    """What there is to say of the data set that a study names; None where people are asked anew."""
+def archive_readers(config: CampaignConfig) -> list[ArchiveReader]:
+    """What there is to say of each data set that a study names; nothing where people are asked anew."""
     people = config.participants
     if people.file:
-        name = Path(people.file).name
-        return ArchiveReader(name, config.domain, f"answers in the file {name}", None, lambda _: ())
-    return ARCHIVES.get(people.archive)
+        name, title = Path(people.file).name, f"answers in the file {Path(people.file).name}"
+        return [ArchiveReader(name, config.domain, title, None, lambda _: ())]
+    return [ARCHIVES[name] for name in people.archives]
 
 
 def archive_trials(
@@ -149,15 +154,13 @@ def archive_trials(
 
     Raises:
         DataMissingError: No experiment has such a name.
+        TrialsError: Data sets measure different things.
     """
-    trials = whole_archive(config, data, kept)
-    chosen = tuple(
-        item for item in trials if fnmatchcase(item.experiment, config.participants.experiments)
-    )
+    trials, people = whole_archive(config, data, kept), config.participants
+    chosen = tuple(item for item in trials if fnmatchcase(item.experiment, people.experiments))
     if not chosen:
         raise DataMissingError(
-            f"no experiment of {config.participants.archive or config.participants.file} is called "
-            f"{config.participants.experiments!r}; there are: "
+            f"no experiment of {people.of_what} is called {people.experiments!r}; there are: "
             f"{', '.join(item.experiment for item in trials)}."
         )
     if config.participants.pooled:
@@ -166,9 +169,24 @@ def archive_trials(
                 "participants.pooled: steps of a schedule mean nothing without who took them; leave it out."
             )
         chosen = tuple(item.in_counts() for item in chosen)
+    if len(people.archives) > 1:
+        _check_several(config, chosen)
     for item in chosen:
         item.check_comparable()
     return chosen
+
+
+def _check_several(config: CampaignConfig, chosen: Sequence[Trials]) -> None:
+    """Refuse several data sets of which one would have no part, or that measure different things."""
+    there = {data_set_of(item.experiment) for item in chosen}
+    for name in config.participants.archives:
+        if name not in there:
+            raise DataMissingError(
+                f"no experiment of {name} is called {config.participants.experiments!r}, so that it would have no "
+                "part; leave the data set out, or give a pattern that matches some of it, such as "
+                f"'{name}/*' or '*'."
+            )
+    check_alike(chosen)
 
 
 def _foldable(config: CampaignConfig, trials: tuple[Trials, ...]) -> tuple[Trials, ...]:
@@ -176,7 +194,7 @@ def _foldable(config: CampaignConfig, trials: tuple[Trials, ...]) -> tuple[Trial
     folds = config.validation.folds
     if folds and len(trials) != 1:
         raise StudyError(
-            f"folds need an archive with one experiment, and {config.participants.archive} has "
+            f"folds need an archive with one experiment, and {config.participants.of_what} has "
             f"{len(trials)} that match {config.participants.experiments!r}; name one of them."
         )
     domain = domain_of(config)

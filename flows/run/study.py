@@ -224,12 +224,12 @@ class CampaignConfig(ConfigSection):
                 )
             if self.participants.file:
                 return self
-            _known("archive", self.participants.archive, ARCHIVES)
-            if ARCHIVES[self.participants.archive].domain != self.domain:
-                raise ValueError(
-                    f"the archive {self.participants.archive!r} is of the domain "
-                    f"{ARCHIVES[self.participants.archive].domain!r}, not {self.domain!r}"
-                )
+            for archive in self.participants.archives:
+                _known("archive", archive, ARCHIVES)
+                if ARCHIVES[archive].domain != self.domain:
+                    raise ValueError(
+                        f"the archive {archive!r} is of the domain {ARCHIVES[archive].domain!r}, not {self.domain!r}"
+                    )
         return self
 
     @model_validator(mode="after")

@@ -139,10 +139,12 @@ class ParticipantsConfig(ConfigSection):
     """Simulated: share of people who stop before the end; others take their places."""
     careless: float = Field(0.0, ge=0, le=1)
     """Simulated: share of people who answer fast and without looking."""
-    archive: str = ""
-    """Archival: data set, by name; `lakatos data list` lists them."""
+    archive: str | tuple[str, ...] = ""
+    """Archival: data set, by name; `lakatos data list` lists them. Or a list of several of one domain: theories are
+    then scored on all of them, and compared by what they predict for each data set from the others."""
     experiments: str = "*"
-    """Archival: pattern of experiment names, for example ``binary-*``."""
+    """Archival: pattern of experiment names, for example ``binary-*``; of several data sets, of names such as
+    ``risky_cpc18/cpc18``."""
     pooled: bool = False
     """Archival: whether only counts of answers are used, as if nobody knew who gave them; much faster where thousands
     of people each answered a few of very many trials."""
@@ -172,6 +174,35 @@ class ParticipantsConfig(ConfigSection):
         unused = (() if self.file else OWN_ANSWERS) + (() if self.pooled else ("pooled",))
         unused += () if self.told else ("told",)
         return {key: value[key] for key in value if key not in unused}
+
+    @property
+    def archives(self) -> tuple[str, ...]:
+        """The data sets that the study names, however many."""
+        if isinstance(self.archive, str):
+            return (self.archive,) if self.archive else ()
+        return self.archive
+
+    @property
+    def of_what(self) -> str:
+        """The data sets, or the file, whose answers there are, in words; empty where people are asked."""
+        return " and ".join(self.archives) or self.file
+
+    @field_validator("archive")
+    @classmethod
+    def _different_archives(cls, archive: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        """One data set is the same study, whether in a list or not."""
+        if isinstance(archive, str):
+            return archive
+        repeated = sorted({name for name in archive if archive.count(name) > 1})
+        if repeated:
+            raise ValueError(
+                f"the archive {repeated[0]!r} is named twice; name different data sets"
+            )
+        if not archive or not all(archive):
+            raise ValueError(
+                "name the data sets, or one of them; a list without a name says nothing"
+            )
+        return archive if len(archive) > 1 else archive[0]
 
     @field_validator("source")
     @classmethod

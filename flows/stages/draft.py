@@ -39,7 +39,6 @@ from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
-FITTING_DRAWS = 256
 PREDICTED = "predicted"
 """Of a report, the part that is for analyses, not for reading."""
 MOST_DUPLICATES = 2
@@ -293,7 +292,7 @@ async def _try_one(
             lambda item: run.laboratory.check(
                 item, trials_of_study(run.evidence, run.source), run.evidence.terms.n_people
             ),
-            lambda item: run.laboratory.evaluate_program(item, trials, n_draws=FITTING_DRAWS),
+            lambda item: run.laboratory.evaluate_program(item, trials),
             GrammarAdvocate(run.family.grammar),
             known,
         )

@@ -9,6 +9,7 @@ import numpy as np
 from markupsafe import Markup
 from scipy.stats import rankdata
 
+from lakatos.experiments.data_sets import data_sets_of
 from lakatos.flows.view.plot import PlotDots, PlotPoint, plot
 from lakatos.flows.view.trial_points import (
     TrialPoint,
@@ -19,7 +20,7 @@ from lakatos.flows.view.trial_points import (
 )
 from lakatos.flows.view.watch import RunMoment
 from lakatos.theories.record import TheoryScored
-from lakatos.theories.scoreboard import advantage_on, prequential_advantage
+from lakatos.theories.scoreboard import advantage_on, left_out_scores, prequential_advantage
 from lakatos.theories.scoring.score import paired_difference
 from lakatos.traces.digest import Digest
 
@@ -139,8 +140,9 @@ def total(
     found = prequential_advantage(chosen[0], chosen[1], experiments, both)
     if found is not None:
         return found[0], "on answers that both had predicted before they came"
-    own, other = ([both[name, key].left_out.scores for key in experiments] for name in chosen)
-    return paired_difference(own, other), "each experiment predicted from the others"
+    own, other = (left_out_scores(name, experiments, both) for name in chosen)
+    part = "data set" if data_sets_of(experiments) else "experiment"
+    return paired_difference(own, other), f"each {part} predicted from the others"
 
 
 def where_they_part(look: RunMoment, points: Sequence[TrialPoint]) -> list[tuple[str, float]]:

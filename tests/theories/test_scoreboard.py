@@ -223,3 +223,56 @@ def test_prequential_advantage_uses_experiments_frozen_for_both_theories():
     estimate, n_experiments = prequential_advantage(A, B, ["e", "f"], records)
     assert (estimate.value, n_experiments) == (pytest.approx(0.2), 1)
     assert prequential_advantage(A, C, ["e", "f"], records) is None
+
+
+class TestSeveralDataSets:
+    """Experiments 1 and 3 are of one data set, 2 is of another."""
+
+    NAMES = ("1 allais/a", "2 risky_cpc18/a", "3 allais/b")
+
+    def records(self, theory, levels, **kinds):
+        return [
+            scored(theory, name, level + NOISE, **kinds)
+            for name, level in zip(self.NAMES, levels, strict=True)
+        ]
+
+    def test_averages_go_over_data_sets_not_over_experiments(self):
+        board = board_of(*self.records(A, (-0.4, -0.6, -0.4)), *self.records(B, (-0.5, -0.3, -0.5)))
+        assert board.leader.theory == B
+        assert board.of(A).score.value == pytest.approx(-0.5)
+        assert board.of(B).score.value == pytest.approx(-0.4)
+        assert board.of(A).behind.value == pytest.approx(0.1)
+
+    def test_with_names_of_no_data_set_each_experiment_counts(self):
+        names = ("1", "2", "3")
+        records = [
+            scored(theory, name, level + NOISE)
+            for theory, levels in ((A, (-0.4, -0.6, -0.4)), (B, (-0.5, -0.3, -0.5)))
+            for name, level in zip(names, levels, strict=True)
+        ]
+        assert board_of(*records).of(A).score.value == pytest.approx(-1.4 / 3)
+
+    def test_neither_sealed_answers_nor_frozen_predictions_decide_who_leads(self):
+        low, high = np.full(40, -0.9) + NOISE, np.full(40, -0.1) - NOISE
+        records = [
+            *self.records(A, -0.6 - NOISE[:3], learned=high),
+            *[scored(B, name, -0.5 - NOISE, learned=low) for name in self.NAMES],
+        ]
+        tested = [
+            SealedScored(
+                theory=theory, experiments=("a",), n_draws=4, squared=((0.1,),),
+                scores=(units(np.full(40, level) + NOISE),),
+            )
+            for theory, level in ((A, -0.1), (B, -0.9))
+        ]  # fmt: skip
+        assert leader_of({A: 1, B: 2}, *records, sealed=tested) == B
+
+    def test_of_theories_that_are_tied_there_the_simplest_leads(self):
+        records = [
+            *self.records(A, (-0.5, -0.5, -0.5)),
+            *[
+                scored(B, name, -0.5001 + NOISE * sign)
+                for name, sign in zip(self.NAMES, (1, -1, 1), strict=True)
+            ],
+        ]
+        assert leader_of({A: 90, B: 20}, *records) == B

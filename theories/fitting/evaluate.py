@@ -10,6 +10,7 @@ import numpy as np
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.fitting.fit import (
+    FITTING_DRAWS,
     evidence_of_population,
     fitting_draws,
     glance,
@@ -60,7 +61,7 @@ def evaluate(
     *,
     parents: tuple[Digest, ...] = (),
     author: str = "grammar",
-    n_draws: int = 256,
+    n_draws: int = FITTING_DRAWS,
     n_iterations: int = 24,
     shared: SharedProcess | None = None,
 ) -> EvaluatedComposition:
@@ -109,7 +110,7 @@ def evaluate_program(
     domain: Domain,
     sandbox: Sandbox,
     *,
-    n_draws: int = 256,
+    n_draws: int = FITTING_DRAWS,
     n_iterations: int = 24,
 ) -> EvaluatedComposition:
     """Fit and score a theory that the grammar did not write, as `evaluate` does one that it wrote.

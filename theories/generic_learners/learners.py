@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, logsumexp
 
+from lakatos.experiments.data_sets import data_sets_of, left_out_with
 from lakatos.experiments.task import Domain, Trials, identities
 from lakatos.theories.fitting.calibrate import calibrate, leave_groups_out
 from lakatos.theories.generic_learners.columns import relative, step_columns, trial_columns
@@ -215,8 +216,11 @@ def folds_of(domain: Domain, rows: LearnerRows, kind: str) -> Rows:
     Args:
         domain: Says which trials are the same but for their sides.
         rows: All answers.
-        kind: ``experiments``, ``people`` or ``trials``.
+        kind: ``data sets``, ``experiments``, ``people`` or ``trials``.
     """
+    if kind == "data sets":
+        names = left_out_with([item.experiment for item in rows.trials])
+        return np.asarray(np.unique(names, return_inverse=True)[1][rows.experiment])
     if kind == "experiments":
         return rows.experiment.astype(np.intp)
     if kind == "people" or domain.sequential:
@@ -459,7 +463,8 @@ def predict_others(
         domain: Of the trials.
         learned: Experiments to learn from.
         unseen: Experiments to predict.
-        kind: What is left out in turn to learn who the people are: ``experiments``, ``people`` or ``trials``.
+        kind: What is left out in turn to learn who the people are: ``data sets``, ``experiments``, ``people`` or
+            ``trials``.
         seed: Of the learners.
     """
     both = read_rows(domain, [*learned, *unseen])
@@ -512,6 +517,8 @@ def ceiling_of_people(domain: Domain, trials: Sequence[Trials]) -> list[UnitScor
 
 def left_out_kind(trials: Sequence[Trials]) -> str:
     """What is left out in turn where theories are scored on the answers from which their people were learned."""
+    if data_sets_of(item.experiment for item in trials):
+        return "data sets"
     if len(trials) > 1:
         return "experiments"
     return "trials" if trials[0].pooled else "people"

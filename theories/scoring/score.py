@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtri
 
+from lakatos.experiments.data_sets import left_out_with
 from lakatos.experiments.task import Trials
 from lakatos.theories.running.sequence import TINY
 
@@ -243,6 +244,27 @@ class ScoreEstimate:
         low, high = self.interval_of_chosen(n_compared)
         chosen = f", corrected for the choice among {n_compared} theories" if n_compared > 1 else ""
         return f"95% interval {low:+.4f} to {high:+.4f}{chosen}"
+
+
+def together(parts: Sequence[UnitScores]) -> UnitScores:
+    """Scores of the units of several experiments as if these were one."""
+    if len(parts) == 1:
+        return parts[0]
+    sizes = [float(item.n_choices.sum()) for item in parts]
+    errors = [size * item.chance for size, item in zip(sizes, parts, strict=True)]
+    return UnitScores(
+        np.concatenate([item.log_predictive for item in parts]),
+        np.concatenate([item.n_choices for item in parts]),
+        float(np.sqrt(np.square(errors).sum()) / sum(sizes)),
+    )
+
+
+def over_data_sets(experiments: Sequence[str], scores: Sequence[UnitScores]) -> list[UnitScores]:
+    """Scores of experiments, those of a data set together where there are several data sets; else as they are."""
+    found: dict[str, list[UnitScores]] = {}
+    for whole, own in zip(left_out_with(experiments), scores, strict=True):
+        found.setdefault(whole, []).append(own)
+    return [together(parts) for parts in found.values()]
 
 
 def mean_over_units(scores: UnitScores) -> ScoreEstimate:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
+from lakatos.experiments.data_sets import left_out_with
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.evidence import TheoryEvidence
@@ -37,6 +38,7 @@ from lakatos.theories.scoring.score import (
     ScoreEstimate,
     UnitScores,
     log_predictive,
+    over_data_sets,
     paired_difference,
 )
 from lakatos.theories.theory import Theory, read_program
@@ -44,6 +46,7 @@ from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
 
 BASES = {
+    "data sets": "data sets left out in turn",
     "experiments": "experiments left out in turn",
     "people": "people left out in turn",
     "trials": "trials left out in turn",
@@ -68,8 +71,19 @@ class CompanyAnswers:
 
     @property
     def n_options(self) -> list[int]:
-        """Of each experiment that is predicted."""
-        return [item.n_options for item in self.scored]
+        """Of each experiment, or data set, that is predicted."""
+        wholes = left_out_with(self.experiments)
+        options = (item.n_options for item in self.scored)
+        return list(dict(zip(wholes, options, strict=True)).values())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What averages go over: data sets where there are several, else experiments."""
+        return tuple(dict.fromkeys(left_out_with(self.experiments)))
+
+    def over_names(self, scores: Sequence[UnitScores]) -> list[UnitScores]:
+        """Scores of all experiments, brought to what averages go over."""
+        return over_data_sets(self.experiments, scores)
 
 
 @dataclass(frozen=True)
@@ -115,12 +129,19 @@ def measure_company(
         artifacts: Where sources of published theories are kept.
     """
     answers = answers_of_company(evidence)
-    own = {name: _scores_in_pool(evidence, name) for name in names}
+    own = {name: answers.over_names(_scores_in_pool(evidence, name)) for name in names}
     with ThreadPoolExecutor(2) as pool:  # while theories are fitted in their sandboxes
         learner = pool.submit(learn_generically, evidence.domain, evidence.terms.seed, answers)
         noise = pool.submit(ceiling_of_people, evidence.domain, answers.scored)
-        published = fit_published(evidence, answers)
-        found = CompanyFound(own, learner.result(), noise.result(), *published)
+        published, failed = fit_published(evidence, answers)
+        learned, floor = learner.result(), noise.result()
+    found = CompanyFound(
+        own,
+        replace(learned, scores=answers.over_names(learned.scores)),
+        answers.over_names(floor) if floor else None,
+        {name: (own, answers.over_names(scores)) for name, (own, scores) in published.items()},
+        failed,
+    )
     return _measured(evidence, artifacts, answers, found)
 
 
@@ -228,7 +249,7 @@ def _measured(
     record = CompletenessMeasured(
         leader=theories[0].theory,
         basis=answers.basis,
-        experiments=answers.experiments,
+        experiments=answers.names,
         guessing=guessing(answers.n_options),
         learner=tuple(map(UnitLogPredictives.of, learner)),
         ceiling=ceiling.value,

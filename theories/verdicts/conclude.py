@@ -9,11 +9,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.data_sets import data_sets_of
 from lakatos.experiments.state import ExperimentsState
 from lakatos.theories.account import names_held_back
 from lakatos.theories.evidence import TheoryEvidence
-from lakatos.theories.scoreboard import board_of, decisive_sealed_of, frozen_advantage
-from lakatos.theories.scoring.score import ScoreEstimate, paired_difference, squared_errors
+from lakatos.theories.scoreboard import (
+    board_of,
+    decisive_sealed_of,
+    frozen_advantage,
+    left_out_scores,
+)
+from lakatos.theories.scoring.score import (
+    ScoreEstimate,
+    over_data_sets,
+    paired_difference,
+    squared_errors,
+)
 from lakatos.theories.state import TheoriesState
 from lakatos.theories.verdicts.record import (
     EXPLORATORY,
@@ -103,7 +114,8 @@ def conclude_from(
     found = compare_leader(evidence.theories, evidence.experiments, leader, seeds)
     cross_validated = _cross_validated(folds)
     parts = [*_advantage_in_words(evidence, found), *_what_it_says(evidence, leader)]
-    parts += [_error_in_words(errors[0]), *_truth_in_words(truth, leader)]
+    parts += [*_on_each_data_set(evidence, found), _error_in_words(errors[0])]
+    parts += _truth_in_words(truth, leader)
     if cross_validated:
         best = cross_validated[0]
         parts.append(
@@ -222,7 +234,10 @@ def _on_sealed(
     sealed, opened = decisive_sealed_of(theories, experiments), experiments.sealed
     if not sealed or opened is None:
         return None
-    scores = {name: [units.scores for units in item.scores] for name, item in sealed.items()}
+    scores = {
+        name: over_data_sets(opened.record.experiments, [units.scores for units in item.scores])
+        for name, item in sealed.items()
+    }
     found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
     basis = f"{opened.record.n_trials} sealed trials, populations learned from the open ones"
     return RivalAdvantages(found, basis, len(scores))
@@ -305,6 +320,28 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
         f"of the rivals that the study began with the closest: "
         f"{advantage.value:+.4f} nats per choice ({interval}; {found.basis}).",
         *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, found.rival),
+    ]
+
+
+def _on_each_data_set(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
+    """How the leader predicts each data set from the others, where there are several, and that this made it lead."""
+    experiments = list(evidence.experiments.collected)
+    data_sets = data_sets_of(experiments)
+    if not data_sets:
+        return []
+    scores = {key: item.record for key, item in evidence.theories.scores.items()}
+    own = left_out_scores(found.leader, experiments, scores)
+    rival = found.rival or found.leader
+    others = left_out_scores(rival, experiments, scores)
+    lines = []
+    for name, mine, other in zip(data_sets, own, others, strict=True):
+        gain = paired_difference([mine], [other])
+        ahead = f", {gain.value:+.4f} ({gain.interval_in_words()})" if found.rival else ""
+        lines.append(f"{name} {mine.mean:.4f}{ahead}")
+    beside = f", and ahead of {evidence.theories.name(rival)}" if found.rival else ""
+    return [
+        "It leads by what it predicts for each data set with people that only the other data sets taught "
+        f"(nats per choice{beside}): {'; '.join(lines)}. Its form was found on all of them."
     ]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakatos.experiments.data_sets import published_name
 from lakatos.experiments.errors import ExperimentError
 from lakatos.experiments.task import Stimuli, identities
 from lakatos.flows.run.anchor_ledger import AnchorLedger
@@ -190,7 +191,7 @@ def foreign(evidence: RunEvidence, data: Path | None, anchor: AnchorSet) -> Anch
         return anchor
     is_archive = source == "archival"
     archive = whole_archive(evidence.config, data, evidence.artifacts) if is_archive else ()
-    names = {trials.experiment for trials in archive}
+    names = {published_name(trials.experiment) for trials in archive}
     asked = [trials.stimuli for trials in archive] if is_archive else _space_of(evidence)
     keys = {
         digest_bytes(key)[:16] for stimuli in asked for key in identities(evidence.domain, stimuli)

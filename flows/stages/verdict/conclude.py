@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
+from lakatos.experiments.data_sets import data_set_of
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.engine import task
@@ -114,6 +116,7 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     leader = run.state.board().leader.theory
     told += [*say_of_library(run.state, leader), *_whose(run.config), *_say_of_answers(run)]
     told += code_changes_in_words(run.trace, changes, campaign.cycles)
+    told += _say_of_unasked(run.config, run.state.experiments.collected)
 
     def work(context: StepContext) -> CampaignConcluded:
         return conclude_from(
@@ -159,6 +162,20 @@ def _say_of_answers(run: Run) -> list[str]:
     return [
         f"{said}, and {n_left:,} were not used, as the loop ended before ({ended}). More cycles (stop.cycles, "
         "stop.least_cycles), or more trials in each (design.trials), would use them."
+    ]
+
+
+def _say_of_unasked(config: CampaignConfig, experiments: Iterable[str]) -> list[str]:
+    """Data sets that the study names and that had no part, as the loop ended before they were asked."""
+    named = config.participants.archives
+    missing = [name for name in named if name not in set(map(data_set_of, experiments))]
+    if len(named) < 2 or not missing:
+        return []
+    left = len(named) - len(missing)
+    how = "" if left > 1 else " Nothing was left out as a whole, and experiments decided who leads."
+    return [
+        f"Nothing of {' and '.join(missing)} was asked before the loop ended, so that nothing is said of it.{how} "
+        "More cycles (stop.cycles, stop.least_cycles) would ask it."
     ]
 
 

@@ -373,3 +373,31 @@ class TestSealedPeople:
         numbers, sizes = np.unique(people.attributes["playing_group"], return_counts=True)
         assert len(numbers) == 2
         assert sizes.tolist() == [3, 3]
+
+
+class TestSeveralDataSets:
+    def source(self):
+        names = ("allais/a", "allais/b", "risky_cpc18/a")
+        return ArchivalParticipants([archive(name) for name in names])
+
+    def test_data_sets_that_were_not_asked_come_first(self):
+        source = self.source()
+        offers = offers_of(source)
+        assert [item.archive for item in offers] == ["allais/a", "allais/b", "risky_cpc18/a"]
+        design = design_of(offers[1], [0, 1])
+        answers(source, design)
+        assert [item.archive for item in offers_of(source)] == ["risky_cpc18/a"]
+        answers(source, design_of(offers[2], [0, 1], name="2.1"), OTHER_KEY)
+        assert len(offers_of(source)) == 3
+
+    def test_a_source_made_anew_goes_on_where_it_was(self):
+        source, again = self.source(), self.source()
+        design = design_of(offers_of(source)[0], [0, 1])
+        answers(source, design)
+        again.mark_released(design)
+        assert [item.archive for item in offers_of(again)] == ["risky_cpc18/a"]
+
+    def test_experiments_of_one_data_set_are_all_offered(self):
+        source = ArchivalParticipants([archive("old"), archive("older")])
+        answers(source, design_of(offers_of(source)[0], [0, 1]))
+        assert [item.archive for item in offers_of(source)] == ["old", "older"]

@@ -79,7 +79,7 @@ def test_a_theory_of_another_domain_is_refused():
 
 def test_answers_on_which_a_theory_was_found_are_refused():
     theory = find_theory("expected_value", RUNS, domain="risky").theory
-    found = TravellingTheory(theory, theory, "a run", "risky", ("allais", frozenset({"a", "b"})))
+    found = TravellingTheory(theory, theory, "a run", "risky", {"allais": frozenset({"a", "b"})})
     with pytest.raises(TransferError, match=r"was found on b of allais"):
         check_travel(found, "allais", "risky", ["b", "c"])
     check_travel(found, "allais", "risky", ["c"])
@@ -107,7 +107,7 @@ def test_the_command_says_what_is_missing():
 def test_a_run_s_answers_are_a_target_but_not_of_what_was_found_on_them(finished):
     target = find_target(str(finished), "*", RUNS)
     assert (target.name, target.domain) == (finished.name, "multiattribute")
-    assert target.archived is None
+    assert not target.archived
     published = find_theory("tallying", RUNS, domain=target.domain)
     check_target(published, target)
     measured = measure_transfer(
@@ -132,7 +132,7 @@ def test_the_answers_of_a_declared_task_have_no_published_theories():
 def test_the_leader_of_a_run_travels_with_its_people(finished):
     theory = find_theory(str(finished), RUNS)
     assert theory.domain == "multiattribute"
-    assert theory.found_on is None
+    assert not theory.found_on
     assert theory.theory.priors != theory.form.priors
     assert theory.theory.digest == theory.form.digest
 
