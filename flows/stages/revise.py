@@ -23,8 +23,8 @@ from lakatos.theories.checks.naming import name_in_company
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families.family import Family
 from lakatos.theories.grammar import composition_of
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchProposal, SearchStart
 from lakatos.theories.grammar_search.composition_search import search_compositions
+from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchProposal, SearchStart
 from lakatos.theories.grammar_search.search_tree import ArchiveMap
 from lakatos.theories.grammar_search.subset import some_people, some_trials
 from lakatos.theories.induction.pace import InductionTold
