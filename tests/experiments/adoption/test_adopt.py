@@ -235,6 +235,7 @@ def test_answers_to_a_declared_task_with_feedback_name_its_options() -> None:
     domain = FeedbackDomain(BANDIT)
     guessed = describe_table(made, domain).mapping
     assert guessed.feedback == {"reward": "points"}
+    assert guessed.response == "deck"  # its cells are the labels of the options
     columns = AnswerColumns(
         participant="who",
         response="deck",
