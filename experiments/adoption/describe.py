@@ -195,7 +195,7 @@ def _guessed_stimulus(names: Sequence[str], domain: Domain | None) -> tuple[str,
         if layout is None:
             return domain.name, {}
         return domain.name, layout.guess(names) or dict.fromkeys(layout.needed, "?")
-    for name in ("risky", "intertemporal", "offers", "multiattribute"):
+    for name in ("games", "risky", "intertemporal", "offers", "multiattribute"):
         if found := LAYOUTS[name].guess(names):
             return name, found
     return "", {}

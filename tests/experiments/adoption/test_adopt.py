@@ -229,6 +229,40 @@ def test_steps_of_people_who_learn_are_numbered_in_their_order() -> None:
     assert found.feedback["reward"].tolist() == [1, 0, 1, 0]
 
 
+GAME = "who row own_11 own_12 own_21 own_22 other_11 other_12 other_21 other_22"
+
+
+def test_games_come_in_by_the_payoffs_of_their_cells() -> None:
+    dilemma = ("30", "1", "45", "10", "30", "45", "1", "10")
+    rows = [("a", "2", *dilemma), ("b", "1", *dilemma), ("b", "1", *["7"] * 8)]
+    made = table(rows, GAME)
+    guessed = describe_table(made)
+    assert guessed.domain == "games"
+    assert guessed.mapping.stimulus["other"] == [["other_11", "other_12"], ["other_21", "other_22"]]
+    columns = AnswerColumns(participant="who", response="row", stimulus=guessed.mapping.stimulus)
+    (found,) = adopt(made, columns, DOMAINS["games"]).trials
+    assert found.stimuli["own"][0].tolist() == [[30, 1], [45, 10]]
+    assert found.stimuli["other"][0].tolist() == [[30, 45], [1, 10]]
+    assert found.trial.tolist() == [0, 0, 1]
+    assert found.response.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"own": ["own_11", "own_12"]}, "has shape"),
+        ({"own": [["own_11", "own_12"], ["own_21"]]}, "its lists have different lengths"),
+    ],
+)
+def test_a_game_without_all_cells_is_refused(change: dict[str, Any], words: str) -> None:
+    rows = [("a", "2", *["5"] * 8), ("b", "1", *["6"] * 8)]
+    made = table(rows, GAME)
+    stimulus = describe_table(made).mapping.stimulus | change
+    columns = AnswerColumns(participant="who", response="row", stimulus=stimulus)
+    with pytest.raises(TrialsError, match=words):
+        adopt(made, columns, DOMAINS["games"])
+
+
 def test_answers_to_a_declared_task_with_feedback_name_its_options() -> None:
     rows = [("a", "Red", "10", "1"), ("a", "Blue", "0", "0"), ("b", "Blue", "10", "1")]
     made = table(rows, "who deck points start")
