@@ -533,7 +533,7 @@ def _step_attributes(
         kept[step[::-1]] = values[::-1]
         cells.refuse(
             (values != kept[step]).any(axis=1),
-            str(given),
+            str(_leaves(given)[0]),
             "differs between people at one step; bring them in as experiments apart",
         )
         found[name] = kept

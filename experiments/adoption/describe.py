@@ -122,6 +122,9 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
     )
     chosen, stimulus = _guessed_stimulus(table.columns, domain)
     mapping = _mapping(table, meanings, chosen, stimulus)
+    if domain is not None and mapping.response == "?":
+        named = _columns_of_labels(table, domain)
+        mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
     if isinstance(domain, HasOutcomes):
         mapping = _with_outcomes(mapping, meanings, table.columns, domain)
     return TableDescription(
@@ -195,7 +198,7 @@ def _guessed_stimulus(names: Sequence[str], domain: Domain | None) -> tuple[str,
         if layout is None:
             return domain.name, {}
         return domain.name, layout.guess(names) or dict.fromkeys(layout.needed, "?")
-    for name in ("risky", "intertemporal", "offers", "multiattribute"):
+    for name in ("games", "risky", "intertemporal", "offers", "multiattribute"):
         if found := LAYOUTS[name].guess(names):
             return name, found
     return "", {}
@@ -231,6 +234,13 @@ def _mapping(
         stimulus = {"options": n_options}
         common["feedback"] = {"reward": free.get("reward", "?")}
     return AnswerColumns(**common, stimulus=stimulus)
+
+
+def _columns_of_labels(table: AnswerTable, domain: Domain) -> list[str]:
+    """Columns whose cells are the labels of a domain's options."""
+    labels = {label.lower() for label in domain.options}
+    cells = {name: set(table.frame[name].str.strip().str.lower()) - {""} for name in table.columns}
+    return [name for name, said in cells.items() if len(said) > 1 and said <= labels]
 
 
 def _with_outcomes(

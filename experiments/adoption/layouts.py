@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.domains.games import PLAYERS
 from lakatos.experiments.domains.offers import ATTRIBUTES, N_OFFERS
 from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.errors import TrialsError
@@ -210,6 +211,22 @@ def _guess_steps(names: Sequence[str]) -> dict[str, Any]:
     return {}
 
 
+def _guess_games(names: Sequence[str]) -> dict[str, Any]:
+    """Columns whose names hold the player and the cell, as ``own_12`` does; all eight or none."""
+    found = {}
+    for player in PLAYERS:
+        rows = [[_of_cell(names, player, f"{row}{column}") for column in (1, 2)] for row in (1, 2)]
+        if not all(name for row in rows for name in row):
+            return {}
+        found[player] = rows
+    return found
+
+
+def _of_cell(names: Sequence[str], player: str, cell: str) -> str:
+    """The column of a player's payoff in a cell; empty where there is none."""
+    return next((name for name in names if {player, cell} <= set(words_of(name))), "")
+
+
 def _guess_offers(names: Sequence[str]) -> dict[str, Any]:
     return _guess_attributes(ATTRIBUTES, N_OFFERS, names)
 
@@ -278,6 +295,10 @@ def _rated(parts: Mapping[str, Array]) -> Stimuli:
     )
 
 
+def _games(parts: Mapping[str, Array]) -> Stimuli:
+    return Stimuli({name: parts[name] for name in PLAYERS})
+
+
 def _offers(parts: Mapping[str, Array]) -> Stimuli:
     return Stimuli({name: parts[name] for name in ATTRIBUTES})
 
@@ -327,6 +348,15 @@ LAYOUTS: dict[str, StimulusLayout] = {
         ATTRIBUTES,
         _offers,
         _guess_offers,
+    ),
+    "games": StimulusLayout(
+        {
+            "own": "two lists of two columns: what the person gets, by the own row and the other's column",
+            "other": "likewise what the other player gets",
+        },
+        PLAYERS,
+        _games,
+        _guess_games,
     ),
     "learning": StimulusLayout(
         {

@@ -221,7 +221,7 @@ def files_with_tasks(folder: Path) -> Iterator[tuple[Path, str]]:
     for path in sorted(folder.glob("*.toml")):
         try:
             text = path.read_text(encoding="utf-8")
-            if "attributes" not in tomllib.loads(text):
+            if not {"attributes", "feedback"} & set(tomllib.loads(text)):
                 continue
             yield path, read_task(text, str(path)).name
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):

@@ -30,7 +30,9 @@ STAGES = "eligibility"
 """Mechanism of learning that wants two stages."""
 IMAGINED = "what would have been"
 """Mechanism of learning that takes the place of outcomes which are not shown."""
-NOTHING_LEARNED: dict[str, str | tuple[str, ...]] = {
+Slots = dict[str, str | tuple[str, ...]]
+"""Mechanisms of each slot, one of them by its name alone."""
+NOTHING_LEARNED: Slots = {
     "expectation": "even",
     "rate": "none",
     "credit": "direct",
@@ -260,13 +262,11 @@ def _is_elsewhere(needed: tuple[str, ...]) -> bool:
 
 def _seeds(domain: FeedbackDomain, still: Family) -> dict[str, tuple[str, Composition]]:
     """Accounts of learning, of learned values beside attributes, and of attributes alone."""
-    plain: dict[str, str | tuple[str, ...]] = {"choice": "logistic", "lapse": "random"}
+    plain: Slots = {"choice": "logistic", "lapse": "random"}
     unfit = _unfit(domain)
     found: dict[str, tuple[str, Composition]] = {}
     for name, (title, form) in SEEDS.items():
-        used: dict[str, str | tuple[str, ...]] = {
-            slot: names for slot, names in form.slots.items() if slot != "choice"
-        }
+        used: Slots = {slot: names for slot, names in form.slots.items() if slot != "choice"}
         fits = all(slot in LEARNING_SLOTS and not set(unfit) & set(used[slot]) for slot in used)
         if fits and form.slots["choice"] == ("softmax",):
             found[name] = (title, Composition.of(used | plain))

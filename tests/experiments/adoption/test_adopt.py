@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "domains"))
 
+from feedback_tasks import BANDIT, WEATHER
 from tasks import gifts
 
 from lakatos.experiments.adoption.adopt import adopt
@@ -25,6 +26,7 @@ from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.archives.fetch import load_archive
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.declared import DeclaredDomain
+from lakatos.experiments.domains.declared_feedback import FeedbackDomain
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 
@@ -228,6 +230,79 @@ def test_steps_of_people_who_learn_are_numbered_in_their_order() -> None:
     assert found.response.tolist() == [0, 1, 1, 2]
     assert found.trial.tolist() == [0, 1, 0, 1]
     assert found.feedback["reward"].tolist() == [1, 0, 1, 0]
+
+
+GAME = "who row own_11 own_12 own_21 own_22 other_11 other_12 other_21 other_22"
+
+
+def test_games_come_in_by_the_payoffs_of_their_cells() -> None:
+    dilemma = ("30", "1", "45", "10", "30", "45", "1", "10")
+    rows = [("a", "2", *dilemma), ("b", "1", *dilemma), ("b", "1", *["7"] * 8)]
+    made = table(rows, GAME)
+    guessed = describe_table(made)
+    assert guessed.domain == "games"
+    assert guessed.mapping.stimulus["other"] == [["other_11", "other_12"], ["other_21", "other_22"]]
+    columns = AnswerColumns(participant="who", response="row", stimulus=guessed.mapping.stimulus)
+    (found,) = adopt(made, columns, DOMAINS["games"]).trials
+    assert found.stimuli["own"][0].tolist() == [[30, 1], [45, 10]]
+    assert found.stimuli["other"][0].tolist() == [[30, 45], [1, 10]]
+    assert found.trial.tolist() == [0, 0, 1]
+    assert found.response.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"own": ["own_11", "own_12"]}, "has shape"),
+        ({"own": [["own_11", "own_12"], ["own_21"]]}, "its lists have different lengths"),
+    ],
+)
+def test_a_game_without_all_cells_is_refused(change: dict[str, Any], words: str) -> None:
+    rows = [("a", "2", *["5"] * 8), ("b", "1", *["6"] * 8)]
+    made = table(rows, GAME)
+    stimulus = describe_table(made).mapping.stimulus | change
+    columns = AnswerColumns(participant="who", response="row", stimulus=stimulus)
+    with pytest.raises(TrialsError, match=words):
+        adopt(made, columns, DOMAINS["games"])
+
+
+def test_answers_to_a_declared_task_with_feedback_name_its_options() -> None:
+    rows = [("a", "Red", "10", "1"), ("a", "Blue", "0", "0"), ("b", "Blue", "10", "1")]
+    made = table(rows, "who deck points start")
+    domain = FeedbackDomain(BANDIT)
+    guessed = describe_table(made, domain).mapping
+    assert guessed.feedback == {"reward": "points"}
+    assert guessed.response == "deck"  # its cells are the labels of the options
+    columns = AnswerColumns(
+        participant="who",
+        response="deck",
+        stimulus={"block_start": "start"},
+        feedback={"reward": "points"},
+    )
+    (found,) = adopt(made, columns, domain).trials
+    domain.check(found.stimuli)
+    assert found.response.tolist() == [0, 1, 1]
+    assert found.feedback["reward"].tolist() == [10, 0, 10]
+    assert found.stimuli["block_start"].tolist() == [1, 0]
+
+
+def test_attributes_and_all_outcomes_of_a_declared_task_come_in() -> None:
+    rows = [("a", "left", "10", "20", "round", "pointed", "1", "1", "3"),
+            ("b", "right", "10", "20", "round", "pointed", "3", "1", "3")]  # fmt: skip
+    columns = AnswerColumns(
+        participant="who", response="took", stimulus={"height": ["h1", "h2"], "leaf": ["l1", "l2"]},
+        feedback={"reward": "got", "outcome_1": "o1", "outcome_2": "o2"},
+    )  # fmt: skip
+    made, domain = table(rows, "who took h1 h2 l1 l2 got o1 o2"), FeedbackDomain(WEATHER)
+    (found,) = adopt(made, columns, domain).trials
+    assert found.stimuli["height"].tolist() == [[10, 20]]
+    assert found.stimuli["leaf"].tolist() == [[0, 1]]
+    assert found.feedback["outcome_2"].tolist() == [3, 3]
+    with pytest.raises(TrialsError, match=r"columns.feedback.outcome_1: say which column holds"):
+        adopt(made, columns.model_copy(update={"feedback": {"reward": "got"}}), domain)
+    other = [rows[0], (*rows[1][:2], "30", *rows[1][3:])]
+    with pytest.raises(TrialsError, match="differs between people at one step"):
+        adopt(table(other, "who took h1 h2 l1 l2 got o1 o2"), columns, domain)
 
 
 def test_experiments_and_rows_that_count() -> None:

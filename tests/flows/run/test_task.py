@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "experiments" / "domains"))
 
+from feedback_tasks import BANDIT
 from tasks import gifts
 
 from lakatos.experiments.domains import find_domain, open_domain, task_file, task_watch
@@ -298,6 +299,24 @@ def test_a_campaign_about_a_declared_task_recovers_the_hidden_rule(tmp_path: Pat
     assert state.campaign.truth is not None
     domain = domain_of(load_study(study))
     assert state.campaign.truth.record.n_trials == len(domain.space({}))
+    assert np.sqrt(min(state.campaign.truth.record.corrected.values())) < 0.05
+
+
+@pytest.mark.long
+def test_a_campaign_about_a_task_with_feedback_finds_that_people_learn(tmp_path: Path) -> None:
+    study = study_with(tmp_path, BANDIT, "decks.toml")
+    text = study.read_text().replace(
+        '"worth_alone", "equal_weights"', '"rescorla_wagner", "random"'
+    )
+    text = text.replace("trials = 8\n", "").replace(
+        'theory = "weighted_adding"', 'theory = "rescorla_wagner"'
+    )
+    study.write_text(text)
+    verdict = run_study(study, tmp_path / "run", n_workers=1)
+    assert verdict.text.startswith("Rescorla-Wagner")
+    state, trace = read_state(tmp_path / "run")
+    trace.close()
+    assert state.campaign.truth is not None
     assert np.sqrt(min(state.campaign.truth.record.corrected.values())) < 0.05
 
 
