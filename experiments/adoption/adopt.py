@@ -77,8 +77,8 @@ def check_fits(n_answers: int, name: str, columns: AnswerColumns) -> None:
         f"{name} holds {n_answers:,} single answers; a campaign takes {MOST_ANSWERS:,} at most, since its fits keep "
         "what each person's answers say of hundreds of drawn people. Nothing was begun. Bring in some of the people (a "
         'column that names them, and where = { part = "1" } in participants.columns), or rows that stand for many '
-        "answers (count or counts in place of participant), which may be as many as you have. `lakatos data describe`, and "
-        "`lakatos theory score` and `fit` of single theories, take all of them."
+        "answers (count or counts in place of participant), which may be as many as you have. Single theories "
+        "(`lakatos theory score` and `fit`) take all of them."
     )
 
 

@@ -37,9 +37,9 @@ MOST_DRAWS: Final = 2**13
 MOST_WALKED: Final = 2**10
 """Of theories that are walked through answers one by one."""
 MOST_CELLS: Final = 2**22
+"""Draws times trials of one answer."""
 MOST_PERSON_DRAWS: Final = 2**24
 """Draws times people, of which some ten numbers are held at once."""
-"""Draws times trials of one answer."""
 
 
 @task(name="score")
