@@ -79,6 +79,11 @@ class AttributeColumns:
         )
 
     @property
+    def is_of_experiments(self) -> bool:
+        """Whether it is the same for everybody of an experiment, so that it cannot be told from the experiment."""
+        return all(bool((part == part[:1]).all()) for part in self.z)
+
+    @property
     def experiment(self) -> NDArray[np.int64]:
         """``(n_people,)`` number of each person's experiment."""
         return np.repeat(np.arange(len(self.z)), [len(part) for part in self.z])
@@ -390,6 +395,8 @@ def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:
     shown = [_in_words(best, item) for item in best.effects_shown]
     nearest = min(best.effects, key=lambda item: item.p)
     nothing = f"no number is shown to change with {by}; nearest is {nearest.parameter} ({p_in_words(nearest.p)})."
+    if best.attribute.is_of_experiments:
+        nothing = f"what {by} changes cannot be told from what differs between experiments, each of which has one {by}."
     said = [f"{name}: {' '.join(shown) or nothing}", f"{worth} ({gained})."]
     others = [key for key in theories if key != name and theories[key].effects_shown]
     if others:

@@ -38,6 +38,8 @@ ALL = "answers"
 """Name of the only experiment where no column tells experiments apart."""
 SETTINGS = {"delay_unit", "options"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
+MOST_ANSWERS = 2_000_000
+"""Single answers that a campaign takes; a search on a million of ten thousand people was tried."""
 MOST_BAD_TRIALS = 200
 """Different trials that no domain has, beyond which it is the mapping that is wrong."""
 
@@ -54,6 +56,23 @@ class AdoptedAnswers:
     """Those of the notes that tell of rows and answers, not of files; they name nobody."""
     n_left_out: int = 0
     """Rows that could not be read, and that the study lets be left out."""
+
+
+def check_fits(n_answers: int, name: str, columns: AnswerColumns) -> None:
+    """Refuse more single answers than a campaign can work with, before it is begun.
+
+    Raises:
+        TrialsError: There are more than `MOST_ANSWERS`.
+    """
+    if n_answers <= MOST_ANSWERS or columns.is_pooled:
+        return
+    raise TrialsError(
+        f"{name} holds {n_answers:,} single answers; a campaign takes {MOST_ANSWERS:,} at most, since its fits keep "
+        "what each person's answers say of hundreds of drawn people. Nothing was begun. Bring in some of the people (a "
+        'column that names them, and where = { part = "1" } in participants.columns), or rows that stand for many '
+        "answers (count or counts in place of participant), which may be as many as you have. Single theories "
+        "(`lakatos theory score` and `fit`) take all of them."
+    )
 
 
 def adopt_file(path: Path, columns: AnswerColumns, domain: Domain) -> AdoptedAnswers:

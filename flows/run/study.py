@@ -414,9 +414,14 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     people = config.participants
     if not people.file or people.columns is None:
         return config
-    from lakatos.experiments.adoption.adopt import adopt_file  # loads pandas
+    from lakatos.experiments.adoption.adopt import adopt_file, check_fits  # loads pandas
+    from lakatos.experiments.adoption.tables import n_lines
 
-    found = adopt_file(Path(people.file), people.columns, domain_of(config))
+    file, columns = Path(people.file), people.columns
+    if not (columns.where or columns.wide):  # before minutes are spent on reading it
+        check_fits(n_lines(file) - 1, file.name, columns)
+    found = adopt_file(file, columns, domain_of(config))
+    check_fits(sum(item.n_responses for item in found.trials), file.name, columns)
     digest = answers_digest(found.trials)
     if people.answers and people.answers != digest:
         raise StudyError(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from lakatos.experiments.subset import some_people
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import StudyError
 from lakatos.flows.roles.remember import advice_on
@@ -26,7 +27,7 @@ from lakatos.theories.grammar import composition_of
 from lakatos.theories.grammar_search.composition_search import search_compositions
 from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchProposal, SearchStart
 from lakatos.theories.grammar_search.search_tree import ArchiveMap
-from lakatos.theories.grammar_search.subset import some_people, some_trials
+from lakatos.theories.grammar_search.subset import some_trials
 from lakatos.theories.induction.pace import InductionTold
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.record import (

@@ -17,12 +17,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "domains"))
 from feedback_tasks import BANDIT, WEATHER
 from tasks import gifts
 
-from lakatos.experiments.adoption.adopt import adopt
+from lakatos.experiments.adoption.adopt import MOST_ANSWERS, adopt, check_fits
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.packing import pack_answers, unpack_answers
 from lakatos.experiments.adoption.study_text import study_text
-from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.adoption.tables import AnswerTable, n_lines, read_answers
 from lakatos.experiments.archives.fetch import load_archive
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.declared import DeclaredDomain
@@ -479,3 +479,19 @@ def test_columns_of_a_declared_task_are_read_words_of_a_category_among_them() ->
     rows[1] = ("a", "2", "8", "blue", "gold", "right")
     with pytest.raises(TrialsError, match="row 3: wrapping_l is 'blue', which is none of plain"):
         adopt(table(rows, columns), found.mapping, domain)
+
+
+def test_more_single_answers_than_a_campaign_takes_are_refused_with_what_to_do(
+    tmp_path: Path,
+) -> None:
+    columns = AnswerColumns(**DATED)
+    check_fits(MOST_ANSWERS, "t.csv", columns)
+    with pytest.raises(
+        TrialsError, match=r"10,000,000 single answers; .* Nothing was begun.*where = "
+    ):
+        check_fits(10_000_000, "t.csv", columns)
+    check_fits(10_000_000, "t.csv", AnswerColumns(count="n", share="s", stimulus=DATED["stimulus"]))
+    file = tmp_path / "t.csv"
+    file.write_text("a,b\n1,2\n3,4\n")
+    assert n_lines(file) == 3
+    assert n_lines(tmp_path) == 0
