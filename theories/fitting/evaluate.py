@@ -75,7 +75,9 @@ def evaluate(
         TheoryProgram(grammar.write(Composition(composition.slots)), author, parents)
     )
     n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
-    with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials], shared) as view:
+    stimuli = [item.stimuli for item in trials]
+    source = grammar.write_for(Composition(composition.slots), stimuli) if shared else ""
+    with TheoryView(wide, domain, sandbox, stimuli, shared, source) as view:
         return _fitted(view, composition, n_mechanisms, trials, n_draws, n_iterations)
 
 
@@ -97,7 +99,9 @@ def glance_at(
         TheoryError: The source cannot be run.
     """
     wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots)), "grammar"))
-    with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials], shared) as view:
+    stimuli = [item.stimuli for item in trials]
+    source = grammar.write_for(Composition(composition.slots), stimuli) if shared else ""
+    with TheoryView(wide, domain, sandbox, stimuli, shared, source) as view:
         return glance(view, near.theory.priors if near else {}, trials)
 
 
