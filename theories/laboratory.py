@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import wraps
+from functools import cached_property, wraps
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -27,7 +27,8 @@ from lakatos.theories.checks.claim_exam import check_clauses
 from lakatos.theories.checks.clause_check import TriedClause
 from lakatos.theories.checks.exchange_check import try_exchanges
 from lakatos.theories.checks.prediction import ClaimPrediction, ClaimReport
-from lakatos.theories.errors import TheoryError
+from lakatos.theories.errors import GrammarError, TheoryError
+from lakatos.theories.families import find_family
 from lakatos.theories.fitting.evaluate import (
     EvaluatedComposition,
     evaluate,
@@ -47,7 +48,7 @@ from lakatos.theories.fitting.fit import (
     score_experiments,
 )
 from lakatos.theories.fitting.screen import SCREEN_DRAWS, score_before_fit
-from lakatos.theories.grammar import Composition, Grammar
+from lakatos.theories.grammar import Composition, Grammar, composition_of
 from lakatos.theories.prior import Prior
 from lakatos.theories.running.behave import behave
 from lakatos.theories.sandbox.client import Sandbox
@@ -179,7 +180,7 @@ class Laboratory:
         """
 
         def one(theory: Theory) -> list[Array]:
-            with TheoryView(theory, self.domain, self._sandbox(), stimuli) as view:
+            with self._view(theory, stimuli) as view:
                 return view.probabilities(theory.population(n_draws))
 
         return self._map(one, theories)
@@ -245,9 +246,7 @@ class Laboratory:
 
         def one(item: tuple[Theory, Mapping[str, Prior]]) -> dict[str, Prior]:
             theory, start = item
-            with TheoryView(
-                theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
-            ) as view:
+            with self._view(theory, [item.stimuli for item in trials]) as view:
                 n_rounds = N_LATER_ROUNDS if start else N_ROUNDS
                 n_draws = fitting_draws(theory, trials)
                 return learn_people(
@@ -302,7 +301,7 @@ class Laboratory:
 
         def one(chunk: Stimuli) -> Array:
             parts = [chunk] if whole else _parts(chunk, PART)
-            with TheoryView(theory, self.domain, self._sandbox(), parts) as view:
+            with self._view(theory, parts) as view:
                 found = view.probabilities(population)
             return np.concatenate([own.mean(axis=0) for own in found])
 
@@ -389,9 +388,7 @@ class Laboratory:
         )
 
         def one(theory: Theory) -> Array:
-            with TheoryView(
-                theory, self.domain, self._sandbox(), [item.stimuli for item in simulated]
-            ) as view:
+            with self._view(theory, [item.stimuli for item in simulated]) as view:
                 log_p = view.log_likelihood(theory.population(n_draws), simulated)
             mean = logsumexp(log_p, axis=0) - np.log(n_draws)
             return np.asarray(mean).reshape(len(theories), n_people)
@@ -510,6 +507,29 @@ class Laboratory:
             with self._guard:
                 self._sandboxes.append(sandbox)
         return sandbox
+
+    def _view(self, theory: Theory, stimuli: Sequence[Stimuli]) -> TheoryView:
+        """A look at a theory, for questions whose answers judge nobody.
+
+        Where the grammar wrote how it learns, its functions are written anew and walk many steps a question, as they
+        do in a search; the text that was submitted is not run. All others are asked step by step.
+        """
+        slots = theory.composition
+        if not theory.learns or slots is None or self._grammar is None:
+            return TheoryView(theory, self.domain, self._sandbox(), stimuli)
+        if not self._grammar.wrote(theory.program.source, slots):
+            return TheoryView(theory, self.domain, self._sandbox(), stimuli)
+        source = self._grammar.write_for(composition_of(slots, {}), stimuli)
+        shared = self._composing(stimuli)
+        return TheoryView(theory, self.domain, self._sandbox(), stimuli, shared, source)
+
+    @cached_property
+    def _grammar(self) -> Grammar | None:
+        """The domain's, where there are theories about it."""
+        try:
+            return find_family(self.domain).grammar
+        except GrammarError:
+            return None
 
     def _composing(self, stimuli: Sequence[Stimuli]) -> SharedProcess:
         """This thread's process for what the grammar writes; kept as long as it is asked about the same stimuli."""

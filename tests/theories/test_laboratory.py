@@ -14,6 +14,7 @@ from lakatos.theories.prior import Prior
 from lakatos.theories.running.alone import trials_of
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.scoring.score import log_predictive
+from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import TheoryProgram, read_program
 
 CASES = {
@@ -262,3 +263,26 @@ def test_people_of_whom_something_is_known_can_be_asked_again_alone():
         (first,), (second,) = (laboratory.evidence(theory, [item], 16) for item in (trials, known))
     np.testing.assert_array_equal(first.log_likelihood, second.log_likelihood)
     np.testing.assert_array_equal(trials_of(known, 2).attributes["age_years"], [2.0])
+
+
+def test_people_who_learn_are_the_same_whoever_wrote_the_theory():
+    """A source that the grammar did not write is walked step by step, its own by another writing."""
+    seeds, space = CASES["learning"]
+    domain, family = DOMAINS["learning"], FAMILIES["learning"]
+    own = read_program(family.program(seeds[0]))
+    by_hand = read_program(TheoryProgram(own.program.source + "\n# by hand\n", "somebody"))
+    stimuli = domain.candidates(space, np.random.default_rng(0), 20)
+    assert family.grammar.wrote(own.program.source, own.composition)
+    assert not family.grammar.wrote(by_hand.program.source, own.composition)
+
+    with Laboratory(domain, 1) as laboratory:
+        trials = laboratory.simulate([own], stimuli, 8, np.random.default_rng(1))
+        people, others = laboratory.people_of([own, by_hand], [{}, {}], trials)
+        ((told,),) = laboratory.answers_of([own], [stimuli], 16)
+        proportions = laboratory.proportions(own, stimuli, 16)
+    assert people == others
+
+    with Sandbox() as sandbox, TheoryView(own, domain, sandbox, [stimuli]) as view:
+        (as_submitted,) = view.probabilities(own.population(16))
+    np.testing.assert_array_equal(told, as_submitted)
+    np.testing.assert_array_equal(proportions, as_submitted.mean(axis=0))

@@ -77,7 +77,9 @@ def evaluate(
         TheoryProgram(grammar.write(Composition(composition.slots)), author, parents)
     )
     n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
-    with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials], shared) as view:
+    stimuli = [item.stimuli for item in trials]
+    source = grammar.write_for(Composition(composition.slots), stimuli) if shared else ""
+    with TheoryView(wide, domain, sandbox, stimuli, shared, source) as view:
         return _fitted(view, composition, n_mechanisms, trials, n_draws, n_iterations)
 
 
@@ -98,9 +100,11 @@ def glance_at(
     Raises:
         TheoryError: The source cannot be run.
     """
-    source = grammar.write_untold(Composition(composition.slots))
-    wide = read_program(TheoryProgram(source, "grammar"))
-    with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials], shared) as view:
+    form = Composition(composition.slots)
+    wide = read_program(TheoryProgram(grammar.write_untold(form), "grammar"))
+    stimuli = [item.stimuli for item in trials]
+    source = grammar.write_for(form, stimuli) if shared else ""
+    with TheoryView(wide, domain, sandbox, stimuli, shared, source) as view:
         return glance(view, near.theory.priors if near else {}, trials)
 
 
