@@ -241,7 +241,8 @@ def part_gain() -> dict[str, Any]:
 def part_power() -> dict[str, Any]:
     """Promised and recovered power, for every ordered pair of three theories of ratings."""
     from lakatos.experiments.domains import DOMAINS
-    from lakatos.experiments.power import find_n_participants, recovery_power, wilson_interval
+    from lakatos.experiments.interval import wilson_interval
+    from lakatos.experiments.power import find_n_participants, recovery_power
     from lakatos.theories.families import FAMILIES
     from lakatos.theories.laboratory import Laboratory
     from lakatos.theories.scoring.score import log_predictive

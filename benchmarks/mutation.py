@@ -49,7 +49,7 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.experiments.interval import wilson_interval  # noqa: E402
 
 PRELOADED = (
     "numpy",

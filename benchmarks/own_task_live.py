@@ -1,11 +1,14 @@
 """A task that is declared in TOML alone, from its declaration through the live page to a verdict.
 
-    python benchmarks/own_task_live.py --folder FOLDER     # goes on where it stopped
+    python benchmarks/own_task_live.py --folder FOLDER                  # goes on where it stopped
+    python benchmarks/own_task_live.py --folder FOLDER --task cards --people 16
 
 A dictator game (`studies/tasks/fairness.toml`) is checked, run, served, answered in Chromium by people in two
 experiments, and brought to a verdict by the commands that anybody would type (`benchmarks/results/own_task_live.json`).
 People read the amounts on the page and choose by inequality aversion with numbers of their own (Fehr and Schmidt, 1999)
-and logistic noise; nobody tells the laboratory which theory that is.
+and logistic noise; nobody tells the laboratory which theory that is. Likewise, in one experiment, two decks of cards
+(`studies/tasks/cards.toml`, `benchmarks/results/own_task_live_cards.json`): people read on the page what they won and
+learn by the delta rule with a rate of their own, about 0.4, and logistic noise.
 
 References:
     Fehr & Schmidt (1999), Quarterly Journal of Economics 114(3), 817-868.
@@ -25,6 +28,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +43,9 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import open_domain  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for_domain  # noqa: E402
 
-TASK = ROOT / "studies" / "tasks" / "fairness.toml"
+TASKS = ROOT / "studies" / "tasks"
 TRIALS, CHECKS, SEED = 16, 1, 3
-STUDY = """\
+FAIRNESS = """\
 name = "fairness"
 question = "How do people divide money between themselves and somebody else?"
 seed = 3
@@ -86,6 +91,38 @@ optional = true
 cycles = 2
 least_cycles = 2
 """
+CARDS = """\
+name = "cards"
+question = "How do people learn which of two decks of cards is the better one?"
+seed = 3
+
+[domain]
+file = "cards.toml"
+
+[space]
+steps = {trials}
+blocks = 1
+
+[theories]
+seeds = ["rescorla_wagner", "choice_kernel", "win_stay_lose_shift", "random"]
+candidates = 10
+successors = 2
+draws = 128
+
+[design]
+participants = {people}
+refused = "cover"
+
+[participants]
+source = "web"
+
+[page]
+checks = {checks}
+
+[stop]
+cycles = 1
+least_cycles = 1
+"""
 AMOUNTS = re.compile(r"You get €(\d+) €(\d+) The other person gets €(\d+) €(\d+)")
 CHECK = re.compile(r"please choose: Division ([AB])")
 """What an attention check says above its amounts."""
@@ -115,6 +152,58 @@ def person(number: int) -> Choose:
     return choose
 
 
+WON = re.compile(r"You won (\d+|nothing)")
+
+
+def learner(number: int) -> Choose:
+    """Somebody who learns from what the page tells, and who chooses the same when a page is read again."""
+    rng = random.Random(f"{SEED} learner {number}")
+    rate, steady = min(max(rng.gauss(0.4, 0.1), 0.05), 0.95), rng.lognormvariate(1.6, 0.3)
+    values, chosen, latest = [0.5, 0.5], dict[int, int](), -1
+
+    def choose(text: str, place: int) -> int:
+        nonlocal values, latest
+        said = CARDS_CHECK.search(text)
+        if said is not None:
+            return ("Red deck", "Blue deck").index(said.group(1))
+        if place in chosen:
+            return chosen[place]
+        told = WON.search(text)
+        if latest >= 0:
+            if told is None:
+                raise ValueError(f"no outcome on the page: {text}")
+            share = 0.0 if told.group(1) == "nothing" else int(told.group(1)) / 10
+            values[latest] += rate * (share - values[latest])
+        if "A new game begins" in text:
+            values = [0.5, 0.5]
+        p = 1 / (1 + np.exp(-steady * (values[1] - values[0])))
+        latest = chosen[place] = int(rng.random() < p)
+        return latest
+
+    return choose
+
+
+CARDS_CHECK = re.compile(r"please choose: (Red deck|Blue deck)")
+
+
+@dataclass(frozen=True)
+class LiveTask:
+    """A declared task with the people who take part in it."""
+
+    name: str
+    study: str
+    """Text of the study file, with places for trials, people and checks."""
+    person: Callable[[int], Choose]
+    n_trials: int
+    n_experiments: int
+
+
+LIVE = {
+    "fairness": LiveTask("fairness", FAIRNESS, person, TRIALS, 2),
+    "cards": LiveTask("cards", CARDS, learner, 20, 1),
+}
+
+
 def command(*words: str) -> list[str]:
     """The words of a command."""
     return [sys.executable, "-m", "lakatos.flows.commands.main", *words]
@@ -137,34 +226,39 @@ def call(steps: list[dict[str, Any]], folder: Path, *words: str) -> str:
 
 
 def people_of(
-    steps: list[dict[str, Any]], folder: Path, experiment: int, given: argparse.Namespace
+    steps: list[dict[str, Any]],
+    folder: Path,
+    task: LiveTask,
+    experiment: int,
+    given: argparse.Namespace,
 ) -> None:
     """Serve the page, invite people, and let them take part."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
-    links = call(steps, folder, "invite", str(given.people), "fairness", "--public-url", address)
+    links = call(steps, folder, "invite", str(given.people), task.name, "--public-url", address)
     steps[-1]["command"] = steps[-1]["command"].replace(address, "http://127.0.0.1:8000")
     begun = time.monotonic()
     with (folder / "page.log").open("ab") as log:
         server = subprocess.Popen(
-            command("collect", "fairness", "--port", str(port)), cwd=folder, stdout=log, stderr=log,
+            command("collect", task.name, "--port", str(port)), cwd=folder, stdout=log, stderr=log,
             start_new_session=True,
         )  # fmt: skip
     seen: list[Visit] = []
     try:
         numbered = {experiment * 1000 + place: link for place, link in enumerate(links.split())}
-        texts = texts_for_domain(open_domain(str(TASK)))["en"]["domains"]["fairness"]
+        domain = open_domain(str(TASKS / f"{task.name}.toml"))
+        texts = texts_for_domain(domain)["en"]["domains"][task.name]
         right = [item["right"] for item in texts["questions"]]
         asyncio.run(
             drive(
                 numbered,
-                person,
+                task.person,
                 right,
                 chromium=given.chromium,
                 at_once=given.at_once,
-                n_steps=TRIALS + CHECKS,
+                n_steps=task.n_trials + CHECKS,
                 seed=SEED,
                 finished=seen.append,
             )
@@ -197,29 +291,36 @@ def seconds_of(steps: list[dict[str, Any]], word: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--people", type=int, default=20, help="in each of two experiments")
+    parser.add_argument("--task", choices=list(LIVE), default="fairness")
+    parser.add_argument("--people", type=int, default=20, help="in each experiment")
     parser.add_argument("--at-once", type=int, default=6)
     parser.add_argument("--chromium", default=shutil.which("chromium") or "")
-    out = ROOT / "benchmarks" / "results" / "own_task_live.json"
-    parser.add_argument("--out", type=Path, default=out)
+    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
+    task = LIVE[given.task]
+    end = "" if task.name == "fairness" else f"_{task.name}"
+    out = given.out or ROOT / "benchmarks" / "results" / f"own_task_live{end}.json"
     folder = given.folder
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "steps.json"
     steps: list[dict[str, Any]] = json.loads(kept.read_text()) if kept.exists() else []
-    study = STUDY.format(trials=TRIALS, people=given.people, checks=CHECKS)
-    shutil.copy(TASK, folder / "fairness.toml")
+    study = task.study.format(trials=task.n_trials, people=given.people, checks=CHECKS)
+    file = f"{task.name}.toml"
+    shutil.copy(TASKS / file, folder / file)
     (folder / "study.toml").write_text(study)
     plain = ("--engine", "none", "--workers", "1")
     todo = [
-        lambda: call(steps, folder, "domain", "check", "fairness.toml", "--page", "trials.html"),
-        lambda: call(steps, folder, "run", "study.toml", "--name", "fairness", *plain),
-        lambda: people_of(steps, folder, 1, given),
-        lambda: call(steps, folder, "resume", "fairness", *plain),
-        lambda: people_of(steps, folder, 2, given),
-        lambda: call(steps, folder, "resume", "fairness", *plain),
-        lambda: call(steps, folder, "data", "export", "fairness", "--out", "answers", "--psych-ds"),
-        lambda: call(steps, folder, "audit", "fairness"),
+        lambda: call(steps, folder, "domain", "check", file, "--page", "trials.html"),
+        lambda: call(steps, folder, "run", "study.toml", "--name", task.name, *plain),
+    ]
+    for experiment in range(1, task.n_experiments + 1):
+        todo += [
+            lambda experiment=experiment: people_of(steps, folder, task, experiment, given),
+            lambda: call(steps, folder, "resume", task.name, *plain),
+        ]
+    todo += [
+        lambda: call(steps, folder, "data", "export", task.name, "--out", "answers", "--psych-ds"),
+        lambda: call(steps, folder, "audit", task.name),
     ]
     n_done = json.loads((folder / "done").read_text()) if (folder / "done").exists() else 0
     for number, act in enumerate(todo[n_done:], start=n_done + 1):
@@ -229,15 +330,15 @@ def main() -> None:
     found = {
         "provenance": provenance(),
         "seed": SEED,
-        "people": 2 * given.people,
-        "decisions_each": TRIALS,
-        "lines_of_declaration": lines_in(TASK.read_text()),
+        "people": task.n_experiments * given.people,
+        "decisions_each": task.n_trials,
+        "lines_of_declaration": lines_in((TASKS / file).read_text()),
         "lines_of_study": lines_in(study),
         "steps": steps,
         "seconds_of_commands": seconds_of(steps, "lakatos"),
         "seconds_of_people": seconds_of(steps, "people"),
     }
-    given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
 
 

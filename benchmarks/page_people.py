@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 SHOWN = """() => {
+    const words = part => part.innerText.replace(/\\s+/g, ' ');
     const main = document.querySelector('main'), open = '.options button:not(.chosen):not([disabled])';
     if (!main || !main.firstChild) return {what: 'nothing'};
     if (main.querySelector('.code')) return {what: 'code', code: main.querySelector('.code').innerText};
@@ -23,7 +24,8 @@ SHOWN = """() => {
     if (main.querySelector('[name^=reply-]')) return {what: 'questions'};
     const said = main.querySelector('h2')?.innerText.match(/\\d+/);
     if (said && main.querySelector(open)) return {what: 'choice', number: Number(said[0]),
-        picture: main.querySelector('.picture').innerText.replace(/\\s+/g, ' '), lang: document.documentElement.lang};
+        picture: [...main.querySelectorAll('.notice, .picture')].map(words).join(' '),
+        lang: document.documentElement.lang};
     if (document.querySelector('#progress:not([hidden])')) return {what: 'nothing'};
     return {what: main.querySelector('.row button') ? 'page' : 'nothing', heading: main.querySelector('h1')?.innerText};
 }"""
@@ -33,7 +35,7 @@ PAUSE_MS = 230
 LONGEST_S = 600.0
 """Of a visit, however often the server is gone."""
 Choose = Callable[[str, int], int]
-"""From the words of a picture and the number of the decision to the place of an option."""
+"""From the words of the notices and of the picture and the number of the decision to the place of an option."""
 
 
 @dataclass

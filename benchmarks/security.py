@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import security_doors  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories import cheats  # noqa: E402
-from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.checks.exam import CHEAT_STEPS  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402

@@ -106,8 +106,8 @@ def richest() -> Theory:
 
 def work(part: str, trials: Trials) -> dict[str, Any]:
     """One cell's work, with what it found."""
-    from lakatos.theories.grammar_search.advocate import AdvocateBrief
     from lakatos.theories.grammar_search.composition_search import search_compositions
+    from lakatos.theories.grammar_search.proposal import AdvocateBrief
 
     if part == "campaign":
         return campaign(trials)

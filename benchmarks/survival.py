@@ -84,6 +84,9 @@ from lakatos.experiments.domains.intertemporal import IntertemporalDomain
 
 class SweetsDomain(IntertemporalDomain):
     name = "sweets"
+
+
+DOMAIN = SweetsDomain()
 '''
 
 
@@ -189,30 +192,20 @@ class Laboratory:
     def add_domain(self) -> str:
         """Add a kind of task with its theories."""
         (self.code / "experiments" / "domains" / "sweets.py").write_text(ADDED_DOMAIN)
-        path = self.code / "experiments" / "domains" / "__init__.py"
-        text = path.read_text().replace(
-            "DOMAINS: dict[str, Domain] = {",
-            "from lakatos.experiments.domains.sweets import SweetsDomain\n\nDOMAINS: dict[str, Domain] = {\n"
-            '    "sweets": SweetsDomain(),',
-        )
-        path.write_text(text)
         family = self.code / "theories" / "families" / "sweets.py"
         family.write_text(
             '"""Theories about sweets."""\n\nfrom dataclasses import replace\n\n'
             "from lakatos.theories.families.intertemporal import FAMILY as ELDER\n\n"
             'FAMILY = replace(ELDER, domain="sweets")\n'
         )
-        path = self.code / "theories" / "families" / "__init__.py"
-        text = path.read_text().replace(
-            "        ATTENTION,\n", "        ATTENTION,\n        SWEETS,\n"
-        )
-        path.write_text(
-            text.replace(
-                "\nFAMILIES:",
-                "\nfrom lakatos.theories.families.sweets import FAMILY as SWEETS\n\nFAMILIES:",
-                1,
+        for folder, name in (("experiments/domains", "DOMAIN"), ("theories/families", "FAMILY")):
+            path = self.code / folder / "__init__.py"
+            line = f'        "sweets": "lakatos.{folder.replace("/", ".")}.sweets:{name}",\n'
+            path.write_text(
+                path.read_text().replace(
+                    " = PluginTable(\n    {\n", f" = PluginTable(\n    {{\n{line}", 1
+                )
             )
-        )
         return (
             "the domain sweets and its family of theories, with their lines in DOMAINS and FAMILIES"
         )

@@ -26,6 +26,8 @@ MOST_LOST = 0.05
 """Share of the variance of answers that a grid may hide before it is called too coarse."""
 FEWEST_HEAPED = 40
 """Answers of whose last digits anything is said."""
+COARSE = 10.0
+"""The finest step of answers from which on it is told, even where all answers keep to it."""
 ROUND_STEPS = tuple(base * 10.0**power for power in range(-6, 7) for base in (1, 5))
 """Whose multiples are round numbers."""
 
@@ -155,6 +157,11 @@ def heaping_in_words(numbers: Sequence[float]) -> str:
                 f"{share:.0%} of {len(values):,} answers are multiples of {step:g}, where {expected:.0%} would be if "
                 "nobody rounded; theories may have a part for that (`heaped`)"
             )
+    if not found and finest >= COARSE and np.ptp(values) / finest >= 5:
+        return (
+            f"all {len(values):,} answers are multiples of {finest:g}, because people rounded or could answer nothing "
+            "else; nothing finer can be told of them"
+        )
     return found
 
 

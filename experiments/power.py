@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import ceil, sqrt
+from math import ceil
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import (
@@ -27,6 +26,7 @@ from lakatos.experiments.information import (
     log_predictive_of,
     simulate_in_blocks,
 )
+from lakatos.experiments.interval import wilson_interval
 
 Array = NDArray[np.float64]
 Pair = tuple[int, int]
@@ -203,6 +203,7 @@ def power_of_people(
     rng: np.random.Generator,
     *,
     n_simulations: int = 200,
+    n_answers: NDArray[np.integer[Any]] | None = None,
 ) -> PowerTable:
     """Power from people who were simulated and scored one by one, drawn again with replacement for every sample.
 
@@ -214,13 +215,42 @@ def power_of_people(
         n_participants: People in each sample.
         rng: Source of the samples.
         n_simulations: Samples per true theory.
+        n_answers: ``(n_people,)`` of each simulated person, the same under every theory; all alike when None.
 
     Raises:
         ShapeError: The array does not hold every theory's score of every theory's people.
         DesignError: There are fewer than two theories, or nobody is asked.
     """
+    if n_answers is not None:
+        return _power_of_unequal(log_predictive, n_answers, n_participants, rng, n_simulations)
     return _table(
         _drawn_again(log_predictive, n_participants, rng, n_simulations), np.ones(n_participants)
+    )
+
+
+def _power_of_unequal(
+    log_predictive: Array,
+    n_answers: NDArray[np.integer[Any]],
+    n_participants: int,
+    rng: np.random.Generator,
+    n_simulations: int,
+) -> PowerTable:
+    """`power_of_people` where people gave different numbers of answers; the same people are drawn for every theory."""
+    _check_people(log_predictive, n_participants, n_simulations)
+    if n_answers.shape != log_predictive.shape[1:2]:
+        raise ShapeError(
+            f"n_answers has shape {n_answers.shape}; give one number for each of {log_predictive.shape[1]} people."
+        )
+    people = rng.integers(len(n_answers), size=(n_simulations, n_participants))
+    differences = {
+        (true, rival): (scores[:, true] - scores[:, rival])[people]
+        for true, scores in enumerate(log_predictive)
+        for rival in _others(true, len(log_predictive))
+    }
+    return _table(
+        differences,
+        n_answers[people].astype(np.float64),
+        n_answers=round(float(n_answers.mean()) * n_participants),
     )
 
 
@@ -228,6 +258,18 @@ def _drawn_again(
     log_predictive: Array, n_participants: int, rng: np.random.Generator, n_simulations: int
 ) -> dict[Pair, Array]:
     """Per ordered pair ``(n_simulations, n_participants)`` advantage of the true theory; see `power_of_people`."""
+    _check_people(log_predictive, n_participants, n_simulations)
+    n_theories = len(log_predictive)
+    differences: dict[Pair, Array] = {}
+    for true, scores in enumerate(log_predictive):
+        people = rng.integers(scores.shape[0], size=(n_simulations, n_participants))
+        for rival in _others(true, n_theories):
+            differences[true, rival] = (scores[:, true] - scores[:, rival])[people]
+    return differences
+
+
+def _check_people(log_predictive: Array, n_participants: int, n_simulations: int) -> None:
+    """Raise `ShapeError` or `DesignError` where scores of simulated people cannot be used."""
     n_theories = len(log_predictive)
     if (
         log_predictive.ndim != 3
@@ -241,12 +283,6 @@ def _drawn_again(
         raise DesignError(
             f"{n_theories} theories, {n_participants} participants, {n_simulations} simulations: too few."
         )
-    differences: dict[Pair, Array] = {}
-    for true, scores in enumerate(log_predictive):
-        people = rng.integers(scores.shape[0], size=(n_simulations, n_participants))
-        for rival in _others(true, n_theories):
-            differences[true, rival] = (scores[:, true] - scores[:, rival])[people]
-    return differences
 
 
 def find_n_participants(
@@ -395,31 +431,6 @@ class SimulatedStudies:
     def false_alarm_interval(self) -> tuple[float, float]:
         """95% interval of `false_alarms`, by the number of simulations."""
         return wilson_interval(self.n_false, self.n_simulations)
-
-
-def wilson_interval(n_successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Score interval of a proportion.
-
-    References:
-        Wilson (1927), Journal of the American Statistical Association 22, 209-212.
-    """
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    p = n_successes / n
-    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def exact_interval(n_successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Interval of a proportion that holds it at least as often as it says, however small the sample.
-
-    References:
-        Clopper & Pearson (1934), Biometrika 26, 404-413.
-    """
-    tail = (1 - confidence) / 2
-    low = float(beta.ppf(tail, n_successes, n - n_successes + 1)) if n_successes else 0.0
-    high = float(beta.ppf(1 - tail, n_successes + 1, n - n_successes)) if n_successes < n else 1.0
-    return low, high
 
 
 def _why_not(table: PowerTable, pair: Pair, names: Sequence[str], required: float) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lakatos.experiments.participants.archival import ArchivalParticipants
+from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.task import identities
 from lakatos.flows.cycle import run_cycle
 from lakatos.flows.roles.ask import check_models
@@ -15,6 +16,7 @@ from lakatos.flows.roles.interview import check_participant
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.remember import take_library
 from lakatos.flows.run.engine import flow, task
+from lakatos.flows.run.progress import CampaignProgress
 from lakatos.flows.run.run import Run, begin, create_run, has_run, open_run
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig
@@ -50,7 +52,7 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     settings = run.config
     run.progress.start(settings.question, settings.stop.cycles)
     begin(run)
-    _say_of_file(run)
+    _say_of_file(run.source, run.config, run.progress)
     run.sign()  # before anything costs money, so that a key that cannot be made is missed now
     await check_models(run)
     await check_participant(run)
@@ -85,15 +87,17 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     return concluded
 
 
-def _say_of_file(run: Run) -> None:
+def _say_of_file(
+    source: ParticipantSource, config: CampaignConfig, progress: CampaignProgress
+) -> None:
     """Tell the progress display which answers are there, and what was left out of their file."""
-    if not isinstance(run.source, ArchivalParticipants):
+    if not isinstance(source, ArchivalParticipants):
         return
-    for line in run.config.participants.told:
-        run.progress.note(f"the file: {line}")
-    n_all, n_open = run.source.n_answers, run.source.n_open
+    for line in config.participants.told:
+        progress.note(f"the file: {line}")
+    n_all, n_open = source.n_answers, source.n_open
     sealed = f", {n_all - n_open:,} of them sealed until the verdict" if n_open < n_all else ""
-    run.progress.note(f"{n_all:,} answers are there{sealed}")
+    progress.note(f"{n_all:,} answers are there{sealed}")
 
 
 @task(name="fold")

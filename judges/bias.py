@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from lakatos.experiments.power import exact_interval, wilson_interval
+from lakatos.experiments.interval import exact_interval, wilson_interval
 from lakatos.judges.anchor import AnchorItem
 from lakatos.judges.answer import ask
 from lakatos.judges.errors import GateError

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from lakatos.experiments.power import exact_interval
+from lakatos.experiments.interval import exact_interval
 from lakatos.judges.errors import JudgeError
 
 Array = NDArray[np.float64]

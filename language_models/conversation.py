@@ -127,13 +127,12 @@ async def converse(setting: ConversationSetting, context: RoleContext) -> ToolCo
         LanguageModelError: The model gives no answer.
     """
     limits, model = setting.limits, PinnedModel.bind(setting.model, setting.rules)
-    offers = setting.toolbox.offers
     room = request_room(
         limits.context_tokens,
         setting.sampling.max_tokens,
         setting.prompt,
         setting.rules,
-        offers,
+        setting.toolbox.offers,
         setting.count,
     )
     uses: list[ToolUse] = []
@@ -159,14 +158,7 @@ async def converse(setting: ConversationSetting, context: RoleContext) -> ToolCo
             context, setting.compactor, room, keep=limits.keep_turns, count=setting.count
         )
         compactions += done
-        request = ModelRequest(
-            messages=assemble(context, setting.prompt, setting.rules, secret=setting.secret),
-            sampling=setting.sampling,
-            seed=setting.seed,
-            tools=() if last else offers,
-            tool_choice="none" if last else "auto",
-        )
-        completion = await model.complete(request)
+        completion = await model.complete(_request(setting, context, may_call=not last))
         context, calls = _listen(context, completion)
         if stopped := _stopped(completion):
             return end(
@@ -179,10 +171,8 @@ async def converse(setting: ConversationSetting, context: RoleContext) -> ToolCo
                 return end(
                     "no_answer", completion.content, "it still calls tools where none are offered"
                 )
-            made = []
-            for place, call in enumerate(calls):
-                made.append(await _use(setting, call, uses, place))
-                uses.append(made[-1])
+            made = await _use_all(setting, calls, uses)
+            uses += made
             context = append(context, *(_result(use) for use in made))
             n_idle_rounds = (
                 0 if any(use.outcome == "returned" for use in made) else n_idle_rounds + 1
@@ -207,6 +197,27 @@ async def converse(setting: ConversationSetting, context: RoleContext) -> ToolCo
             findings=check_answer(completion.content, uses, situation.records),
         )
     return end("no_answer", reason=f"no answer in {limits.max_rounds} rounds")
+
+
+def _request(setting: ConversationSetting, context: RoleContext, *, may_call: bool) -> ModelRequest:
+    """What is sent in one round; the last one offers no tools."""
+    return ModelRequest(
+        messages=assemble(context, setting.prompt, setting.rules, secret=setting.secret),
+        sampling=setting.sampling,
+        seed=setting.seed,
+        tools=setting.toolbox.offers if may_call else (),
+        tool_choice="auto" if may_call else "none",
+    )
+
+
+async def _use_all(
+    setting: ConversationSetting, calls: Sequence[ToolCall], before: Sequence[ToolUse]
+) -> list[ToolUse]:
+    """Carry out a round's calls one after another; each knows those ``before`` it."""
+    made: list[ToolUse] = []
+    for place, call in enumerate(calls):
+        made.append(await _use(setting, call, [*before, *made], place))
+    return made
 
 
 def _listen(

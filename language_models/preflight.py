@@ -5,12 +5,31 @@ from __future__ import annotations
 import difflib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from lakatos.language_models.client import ChatMessage, ModelCompletion, ModelRequest, TokenSampling
-from lakatos.language_models.clients.openai import OpenAIModel
+from lakatos.language_models.client import (
+    ChatMessage,
+    LanguageModel,
+    ModelCompletion,
+    ModelRequest,
+    TokenSampling,
+)
 from lakatos.language_models.errors import ContextTooLongError, ModelAbsentError
 from lakatos.language_models.ledger import BudgetLedger, worst_case
+from lakatos.language_models.settings import ModelSettings
+
+
+@runtime_checkable
+class ServedModel(LanguageModel, Protocol):
+    """A model behind a server, which can be asked what it offers and is to be left in the end."""
+
+    settings: ModelSettings
+
+    async def offered(self) -> list[dict[str, Any]]:
+        """The models that the server lists."""
+
+    async def close(self) -> None:
+        """Close the connection."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +44,7 @@ class ReadyModel:
 
 
 async def preflight(
-    model: OpenAIModel,
+    model: ServedModel,
     *,
     ledger: BudgetLedger | None = None,
     requests: Sequence[ModelRequest] = (),

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.grammar import Grammar, composition_of
-from lakatos.theories.grammar_search.advocate import SearchStart
+from lakatos.theories.grammar_search.proposal import SearchStart
 from lakatos.theories.sandbox.lint import check_source
 from lakatos.theories.theory import TheoryProgram, read_program
 from lakatos.traces.digest import Digest, Fingerprint

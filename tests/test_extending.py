@@ -58,7 +58,7 @@ def example(tmp_path_factory):
 @pytest.fixture
 def coffee(example, monkeypatch):
     """The example's domain, listed."""
-    monkeypatch.setitem(DOMAINS, "coffee", example("experiments/domains/coffee.py").CoffeeDomain())
+    monkeypatch.setitem(DOMAINS, "coffee", example("experiments/domains/coffee.py").DOMAIN)
     return DOMAINS["coffee"]
 
 

@@ -3,7 +3,9 @@
 A theory's code never sees attributes. The *center* of each person's population is moved by an effect times what is
 known of the person (`theories.fitting.effects`), so that any theory can be asked: its form is the same for all people,
 and its numbers change evenly with an age, or from one group to another. Effects have a declared prior and are learned
-from all people. They count where they predict people who taught nothing: five parts of people are left out in turn.
+from all people. Whether a number changes at all is decided by exchanging what is known among people
+(`theories.exchanged_labels`), as between groups; whether knowing it predicts people who taught nothing (five parts of
+them are left out in turn) is told beside, since a person's own answers soon tell more.
 
 `theories.groups` asks the same of groups that share nothing; an effect is one number, which many ages can teach.
 """
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.exchanged_labels import LEVEL, p_in_words, permuted_p
 from lakatos.theories.fitting.effects import (
     Bools,
     CenterRegression,
@@ -29,10 +32,15 @@ from lakatos.theories.fitting.effects import (
     learn_regression,
 )
 from lakatos.theories.fitting.fit import fitting_draws, folds_of_people
-from lakatos.theories.fitting.normals import SMALLEST_SPREAD, log_density
+from lakatos.theories.fitting.known_people import (
+    FEWEST_KNOWN,
+    as_priors,
+    learn_on_draws,
+    learned_without,
+)
 from lakatos.theories.groups import MOST_GROUPS
 from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.prior import Prior, draw_population
+from lakatos.theories.prior import Prior
 from lakatos.theories.scoring.score import ScoreEstimate, UnitScores, advantage, mean_over_units
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory
@@ -40,16 +48,8 @@ from lakatos.theories.theory import Theory
 Array = NDArray[np.float64]
 PRIOR_SD = 0.25
 """Of an effect: share of a parameter's range, on the scale of its prior, for a standard deviation of the attribute."""
-FEWEST_KNOWN = 10
-"""People of whom the attribute must be known: two in each of five parts that are left out."""
 N_DRAWS = 256
 """In each batch, where people need not be walked through their answers."""
-N_BATCHES = 4
-"""Of drawn people; those of a batch come from the populations that the batches before showed."""
-WIDER = 1.1
-"""Times the spread over all people, from which the next batch is drawn."""
-N_ROUNDS_WITHOUT = 15
-"""Of expectation maximisation without a part of the people."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,25 @@ class AttributeColumns:
     mean: float = np.nan
     """Of a number."""
     sd: float = np.nan
+    known: tuple[Bools, ...] = ()
+    """``(n_participants,)`` of each experiment: of whom it is known; of everybody where nothing is said."""
+
+    @property
+    def is_known(self) -> Bools:
+        """``(n_people,)`` of all experiments: of whom it is known."""
+        return (
+            np.concatenate(self.known) if self.known else np.ones(len(self.everybody), dtype=bool)
+        )
+
+    @property
+    def is_of_experiments(self) -> bool:
+        """Whether it is the same for everybody of an experiment, so that it cannot be told from the experiment."""
+        return all(bool((part == part[:1]).all()) for part in self.z)
+
+    @property
+    def experiment(self) -> NDArray[np.int64]:
+        """``(n_people,)`` number of each person's experiment."""
+        return np.repeat(np.arange(len(self.z)), [len(part) for part in self.z])
 
     @property
     def is_number(self) -> bool:
@@ -97,6 +116,7 @@ def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
             f"{by} is known of {len(known)} people; an effect needs {FEWEST_KNOWN}, as five parts of them are left "
             "out in turn."
         )
+    of_whom = tuple(column != "" for column in labels)
     values = sorted(set(known.tolist()))
     if len(values) < 2:
         raise TrialsError(
@@ -112,7 +132,7 @@ def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
             for column in labels
         )
         shown = {f"{mean + side * sd:.4g}": np.array([side]) for side in (-1.0, 1.0)}
-        return AttributeColumns(by, (by,), z, shown, len(known), mean, sd)
+        return AttributeColumns(by, (by,), z, shown, len(known), mean, sd, of_whom)
     if numbers is not None:
         values = sorted(values, key=float)
     if len(values) > MOST_GROUPS:
@@ -131,9 +151,8 @@ def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
         np.array([row(cell) for cell in column.tolist()]).reshape(len(column), -1)
         for column in labels
     )
-    return AttributeColumns(
-        by, tuple(values[1:]), z, {value: row(value) for value in values}, len(known)
-    )
+    shown = {value: row(value) for value in values}
+    return AttributeColumns(by, tuple(values[1:]), z, shown, len(known), known=of_whom)
 
 
 def _as_numbers(known: NDArray[Any]) -> Array | None:
@@ -154,11 +173,18 @@ class LearnedEffect:
     estimate: ScoreEstimate
     gain: ScoreEstimate
     """Nats per choice by which the effects on this parameter alone predict people better who taught nothing."""
+    p: float
+    """Probability of so strong a connection of any parameter with what is known, if that means nothing."""
+    n_columns: int = 1
+    """Columns on which the parameter may depend."""
+    is_at_end: bool = False
+    """Whether people's center stands at an end of the range, where answers tell nothing of an effect."""
 
-    def is_shown(self, n_effects: int) -> bool:
-        """Whether it is not 0, by an interval corrected for the number of effects, and predicts people better."""
-        low, high = self.estimate.interval_of_chosen(n_effects)
-        return (low > 0 or high < 0) and self.gain.interval[0] > 0
+    @property
+    def is_shown(self) -> bool:
+        """Whether the parameter changes with what is known; of several columns those whose own interval says so."""
+        low, high = self.estimate.interval_of_chosen(self.n_columns)
+        return self.p <= LEVEL and (self.n_columns == 1 or low > 0 or high < 0)
 
 
 @dataclass(frozen=True)
@@ -185,10 +211,20 @@ class TheoryWithEffects:
         """Nats per choice with effects, of people who taught nothing."""
         return mean_over_units(self.scores)
 
+    def medians_of(self, parameter: str) -> dict[str, float]:
+        """The median person's value of a parameter, by what populations are told at."""
+        half = np.array([0.5])
+        return {
+            label: float(people[parameter].quantile(half)[0])
+            for label, people in self.shown.items()
+        }
+
     @property
     def effects_shown(self) -> tuple[LearnedEffect, ...]:
-        """Effects that are not 0 and predict people better."""
-        return tuple(item for item in self.effects if item.is_shown(len(self.effects)))
+        """Effects that are shown not to be 0, the clearest first."""
+        return tuple(
+            sorted((item for item in self.effects if item.is_shown), key=lambda item: item.p)
+        )
 
 
 def learn_effects(
@@ -232,51 +268,14 @@ def learn_effects(
         )
     free = np.array([[name in asked] * len(attribute.names) for name in taught])
 
+    n_each = fitting_draws(form, trials, N_DRAWS)
+
     def question(view: TheoryView) -> tuple[PeopleOnDraws, CenterRegression]:
-        return _learn(view, trials, shared, attribute.everybody, free, prior_sd)
+        return learn_on_draws(view, trials, shared, attribute.everybody, free, prior_sd, n_each)
 
     people, found = laboratory.look(form, [item.stimuli for item in trials], question)
     n_choices = np.concatenate([item.n_choices for item in trials])
     return _told(form, attribute, shared, people, found, free, prior_sd, n_choices)
-
-
-def _learn(
-    view: TheoryView,
-    trials: Sequence[Trials],
-    shared: Mapping[str, Prior],
-    z: Array,
-    free: Bools,
-    prior_sd: float,
-) -> tuple[PeopleOnDraws, CenterRegression]:
-    """Draw people in batches, each from what the batches before showed, and learn the regression from all of them."""
-    taught = [name for name, prior in shared.items() if not prior.idle]
-    low, high = _ends({name: shared[name] for name in taught})
-    found = as_regression({name: shared[name] for name in taught}, free.shape[1])
-    n_each = fitting_draws(view.theory, trials, N_DRAWS)
-    rng = np.random.default_rng(int(view.theory.digest[:16], 16))
-    latents: list[Array] = []
-    log_p: list[Array] = []
-    drawn_from: list[tuple[Array, Array]] = []
-    for _ in range(N_BATCHES):
-        center, spread = over_everybody(found, z)
-        drawn_from.append((center, spread))
-        ahead = dict(shared) | {
-            name: shared[name].narrowed(
-                low[j] + (high - low)[j] * center[j], (high - low)[j] * spread[j]
-            )
-            for j, name in enumerate(taught)
-        }
-        drawn = draw_population(ahead, n_each, rng)
-        log_p.append(view.log_likelihood(drawn, trials))
-        latent = np.stack([shared[name].latent(drawn[name]) for name in taught])
-        latents.append((latent - low[:, None]) / (high - low)[:, None])
-        every = np.concatenate(latents, axis=1)
-        centers, spreads = (np.array(part) for part in zip(*drawn_from, strict=True))
-        densities = log_density(every, centers, spreads, np.zeros(len(low)), np.ones(len(low)))
-        mixture = np.logaddexp.reduce(densities) - np.log(len(densities))
-        people = PeopleOnDraws(every, mixture, np.concatenate(log_p), z)
-        found = learn_regression(people, found, free, prior_sd)
-    return people, found
 
 
 def _told(
@@ -293,11 +292,17 @@ def _told(
     taught = [name for name, prior in shared.items() if not prior.idle]
     errors = effect_errors(people, found, free, prior_sd)
     without = predicted_without(people, found, prior_sd)
+    known = attribute.is_known
+    means = people.moments(learned_for_all(people, found, prior_sd))[0][free.any(axis=1)]
+    rng = np.random.default_rng(int(form.digest[:16], 16))
+    rows = permuted_p(means[:, known], people.z[known], attribute.experiment[known], rng)
+    p_values = iter(rows.tolist())
     by_all = predicted_by_others(people, found, free, prior_sd)
     effects: list[LearnedEffect] = []
     for j, name in enumerate(taught):
         if not free[j].any():
             continue
+        p, is_at_end = next(p_values), bool(found.center[j] in (0.0, 1.0))
         alone = free & (np.arange(len(taught)) == j)[:, None]
         gain = advantage(predicted_alone(people, found, alone, prior_sd) - without, n_choices)
         effects += [
@@ -306,13 +311,16 @@ def _told(
                 column,
                 ScoreEstimate(float(found.effects[j, k]), float(errors[j, k])),
                 gain,
+                p,
+                len(attribute.names),
+                is_at_end,
             )
             for k, column in enumerate(attribute.names)
         ]
 
     def at(row: Array) -> dict[str, Prior]:
         centers = found.centers_of(row[None])[:, 0]
-        return dict(shared) | _as_priors(
+        return dict(shared) | as_priors(
             {name: shared[name] for name in taught}, centers, found.log_spread
         )
 
@@ -328,6 +336,15 @@ def _told(
         prior_sd,
         found,
     )
+
+
+def learned_for_all(
+    people: PeopleOnDraws, found: CenterRegression, prior_sd: float
+) -> CenterRegression:
+    """One population for all, learned without effects."""
+    none = np.zeros(found.effects.shape, dtype=bool)
+    begun = CenterRegression(found.center, np.zeros_like(found.effects), found.log_spread)
+    return learn_regression(people, begun, none, prior_sd)
 
 
 def predicted_without(people: PeopleOnDraws, found: CenterRegression, prior_sd: float) -> Array:
@@ -350,52 +367,9 @@ def predicted_by_others(
     """``(n_people,)`` log probability of each person's answers, with what people of the other four parts taught."""
     folds = folds_of_people(people.log_p)
     scores = np.empty(len(folds))
-    for fold in np.unique(folds):
-        own = folds == fold
-        learned = learn_regression(people, found, free, prior_sd, ~own, N_ROUNDS_WITHOUT)
+    for own, learned in learned_without(people, found, free, prior_sd, folds):
         scores[own] = people.predicted(learned)[own]
     return scores
-
-
-def _ends(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
-    """``(n_parameters,)`` ends of the ranges, each on the scale of its prior."""
-    limits = np.array(
-        [prior.latent(np.array([prior.low, prior.high])) for prior in priors.values()]
-    )
-    return limits[:, 0], limits[:, 1]
-
-
-def as_regression(priors: Mapping[str, Prior], n_columns: int) -> CenterRegression:
-    """Populations without effects, in widths of their ranges."""
-    low, high = _ends(priors)
-    center = np.array([prior.center for prior in priors.values()])
-    spread = np.array([prior.spread for prior in priors.values()])
-    # a prior that is uniform is as wide as a normal within its limits can be
-    center = np.where(np.isnan(center), 0.5, (center - low) / (high - low))
-    spread = np.where(np.isnan(spread), 1.0, spread / (high - low))
-    log_spread = np.log(np.clip(spread, SMALLEST_SPREAD, 1.0))
-    return CenterRegression(
-        np.clip(center, 0.0, 1.0), np.zeros((len(center), n_columns)), log_spread
-    )
-
-
-def over_everybody(found: CenterRegression, z: Array) -> tuple[Array, Array]:
-    """Center and spread of a normal that is as wide as all people together, and a little wider."""
-    centers = found.centers_of(z)
-    spread = np.sqrt(np.exp(2 * found.log_spread) + centers.var(axis=1))
-    return centers.mean(axis=1), np.clip(WIDER * spread, SMALLEST_SPREAD, 1.0)
-
-
-def _as_priors(priors: Mapping[str, Prior], centers: Array, log_spreads: Array) -> dict[str, Prior]:
-    """Populations with these centers and spreads, given in widths of their ranges."""
-    low, high = _ends(priors)
-    return {
-        name: prior.narrowed(
-            float(low[j] + (high[j] - low[j]) * centers[j]),
-            float((high[j] - low[j]) * np.exp(log_spreads[j])),
-        )
-        for j, (name, prior) in enumerate(priors.items())
-    }
 
 
 def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:
@@ -409,14 +383,21 @@ def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:
     by = best.attribute.by
     low, high = best.gain.interval
     if low > 0:
-        worth = f"its numbers depend on {by}, which predicts other people better"
+        worth = f"To know {by} predicts other people better"
     elif high < 0:
-        worth = f"effects of {by} predict other people worse than one population for all"
+        worth = f"To know {by} predicts other people worse than one population for all does"
     else:
-        worth = f"whether its numbers depend on {by} is not decided"
+        worth = (
+            f"Whether to know {by} predicts other people better is not decided, since a person's own answers soon tell "
+            "more"
+        )
     gained = f"{best.gain.value:+.4f} nats per choice, {best.gain.interval_in_words()}"
-    said = [f"{name}: {worth} ({gained})."]
-    said += [_in_words(best, item) for item in best.effects_shown]
+    shown = [_in_words(best, item) for item in best.effects_shown]
+    nearest = min(best.effects, key=lambda item: item.p)
+    nothing = f"no number is shown to change with {by}; nearest is {nearest.parameter} ({p_in_words(nearest.p)})."
+    if best.attribute.is_of_experiments:
+        nothing = f"what {by} changes cannot be told from what differs between experiments, each of which has one {by}."
+    said = [f"{name}: {' '.join(shown) or nothing}", f"{worth} ({gained})."]
     others = [key for key in theories if key != name and theories[key].effects_shown]
     if others:
         said.append(f"Effects are shown in {', '.join(others)} as well.")
@@ -425,10 +406,7 @@ def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:
 
 def _in_words(theory: TheoryWithEffects, effect: LearnedEffect) -> str:
     """One effect, with the medians of people at whom it is told."""
-    medians = {
-        label: float(people[effect.parameter].quantile(np.array([0.5]))[0])
-        for label, people in theory.shown.items()
-    }
+    medians = theory.medians_of(effect.parameter)
     by, name = theory.attribute.by, effect.parameter
     told = ", ".join(f"{value:.3g} where {by} is {label}" for label, value in medians.items())
     meaning = theory.form.priors[name].meaning
@@ -438,7 +416,7 @@ def _in_words(theory: TheoryWithEffects, effect: LearnedEffect) -> str:
     else:
         side = "higher" if effect.estimate.value > 0 else "lower"
         changes = f"is {side} where {by} is {effect.column}"
-    return f"{named} {changes}: median {told}.{_clauses_in_words(theory, name)}"
+    return f"{named} {changes}: median {told} ({p_in_words(effect.p)}).{_clauses_in_words(theory, name)}"
 
 
 def _clauses_in_words(theory: TheoryWithEffects, parameter: str) -> str:

@@ -41,8 +41,15 @@ class RivalTheories:
         *,
         repetitions: int = 1,
         n_people: int = 64,
+        asked: NDArray[np.integer[Any]] | None = None,
     ) -> Array:
         """``(n_theories, n_people, n_theories)`` scores of people simulated by the laboratory."""
         return self.laboratory.scores_of_simulated_people(
-            self.theories, DESIGN_DRAWS, stimuli, rng, repetitions=repetitions, n_people=n_people
+            self.theories,
+            DESIGN_DRAWS,
+            stimuli,
+            rng,
+            repetitions=repetitions,
+            n_people=n_people,
+            asked=asked,
         )

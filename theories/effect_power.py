@@ -1,9 +1,9 @@
 """How often an effect of what is known of people would be shown, before anybody is asked.
 
 Simulated people, of whom one number depends on a normal attribute, answer the planned trials. Then the rule of the
-verdict is applied to each simulated study (`theories.attribute_effects`): the effect's interval, corrected for the
-number of effects, must exclude 0, and the effect must predict people better who taught nothing. As in
-`theories.group_power`, the theory is asked about many people once, and every study draws its people from these.
+verdict is applied to each simulated study: the attribute is exchanged among its people, as in
+`theories.exchanged_labels`. As in `theories.group_power`, the theory is asked about many people once, and every study
+draws its people from these.
 """
 
 from __future__ import annotations
@@ -17,24 +17,16 @@ from scipy.special import ndtri
 
 from lakatos.experiments.power import SimulatedStudies
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.attribute_effects import (
-    FEWEST_KNOWN,
-    PRIOR_SD,
-    as_regression,
-    over_everybody,
-    predicted_alone,
-    predicted_without,
-)
+from lakatos.theories.exchanged_labels import LEVEL, N_PERMUTATIONS_PLANNED, permuted_p
 from lakatos.theories.fitting.effects import (
     CenterRegression,
     PeopleOnDraws,
-    effect_errors,
     learn_regression,
 )
+from lakatos.theories.fitting.known_people import FEWEST_KNOWN, as_regression, over_everybody
 from lakatos.theories.fitting.normals import log_density
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior, as_normal, draw_population
-from lakatos.theories.scoring.score import ScoreEstimate, advantage
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory
 
@@ -80,7 +72,6 @@ def power_of_effects(
     rng: np.random.Generator,
     *,
     size: float = SIZE,
-    prior_sd: float = PRIOR_SD,
     repetitions: int = 1,
     n_simulations: int = N_SIMULATIONS,
 ) -> list[EffectPower]:
@@ -93,7 +84,6 @@ def power_of_effects(
         laboratory: Where the theory runs.
         rng: For people and their answers.
         size: By how many standard deviations of people the parameter changes for one of the attribute.
-        prior_sd: As in `theories.attribute_effects.learn_effects`.
         repetitions: Presentations of each trial.
         n_simulations: Studies with an effect, and as many without.
 
@@ -107,12 +97,12 @@ def power_of_effects(
     asked = (stimuli, laboratory, rng, repetitions)
     none = _simulated(theory, people, "", 0.0, *asked)
     n_false = sum(
-        any(_shown(none, n_people, range(len(people)), prior_sd, rng)) for _ in range(n_simulations)
+        bool((_p_values(none, n_people, rng) <= LEVEL).any()) for _ in range(n_simulations)
     )
     found = []
     for place, name in enumerate(people):
         pool = _simulated(theory, people, name, size, *asked)
-        shown = [any(_shown(pool, n_people, [place], prior_sd, rng)) for _ in range(n_simulations)]
+        shown = [bool(_p_values(pool, n_people, rng)[place] <= LEVEL) for _ in range(n_simulations)]
         changes = f"{name} by {abs(size):g} standard deviations of people"
         found.append(
             EffectPower(theory.name, changes, n_people, n_simulations, sum(shown), n_false)
@@ -186,34 +176,16 @@ def _simulated(
     return _SimulatedPeople(on_draws, start, int(answered[0].n_choices[0]))
 
 
-def _shown(
-    pool: _SimulatedPeople,
-    n_people: int,
-    places: Sequence[int],
-    prior_sd: float,
-    rng: np.random.Generator,
-) -> list[bool]:
-    """Whether one simulated study shows the effects on some parameters, as the verdict would."""
+def _p_values(pool: _SimulatedPeople, n_people: int, rng: np.random.Generator) -> Array:
+    """``(n_parameters,)`` of one simulated study, as the verdict would find them."""
     every = pool.on_draws
     who = rng.integers(len(every.z), size=n_people)
     people = PeopleOnDraws(every.latent, every.log_density, every.log_p[:, who], every.z[who])
-    free = np.ones(pool.start.effects.shape, dtype=bool)
-    found = learn_regression(people, pool.start, free, prior_sd, n_rounds=N_ROUNDS)
-    errors = effect_errors(people, found, free, prior_sd)
-    shown = []
-    for j in places:
-        estimate = ScoreEstimate(float(found.effects[j, 0]), float(errors[j, 0]))
-        low, high = estimate.interval_of_chosen(len(free))
-        if low <= 0 <= high:
-            shown.append(False)
-            continue
-        alone = np.arange(len(free))[:, None] == j
-        gained = predicted_alone(people, found, alone, prior_sd) - predicted_without(
-            people, found, prior_sd
-        )
-        gain = advantage(gained, np.full(n_people, float(pool.n_choices)))
-        shown.append(gain.interval[0] > 0)
-    return shown
+    none = np.zeros(pool.start.effects.shape, dtype=bool)
+    shared = learn_regression(people, pool.start, none, 1.0, n_rounds=N_ROUNDS)
+    means, _ = people.moments(shared)
+    one_experiment = np.zeros(n_people, dtype=int)
+    return permuted_p(means, people.z, one_experiment, rng, N_PERMUTATIONS_PLANNED)
 
 
 def text_of_effect_powers(by: str, powers: Sequence[EffectPower], prior_sd: float) -> str:

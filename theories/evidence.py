@@ -107,5 +107,6 @@ def with_fit(form: Theory, theories: TheoriesState) -> Theory:
     if fitted is None:
         return form
     found = fitted.record
-    theory = form.with_recorded(found.people, found.doubts, pooled=found.pooled)
+    centers = {name: item.as_learned for name, item in found.own_centers.items()}
+    theory = form.with_recorded(found.people, found.doubts, centers, pooled=found.pooled)
     return replace(theory, name=theories.bare_name(form.digest))

@@ -6,7 +6,8 @@ compositions one change away. The advocate searches this space; a family file de
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ast
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pprint import pformat
@@ -15,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from lakatos.experiments.task import Stimuli
 from lakatos.theories.account import ClauseWording, account_of
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.prior import parse_prior
+from lakatos.theories.sandbox.lint import parse
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,33 @@ class Composition:
 
 
 @dataclass(frozen=True)
+class QuickerWriting:
+    """The mechanisms of a grammar, written to give the same answers to some trials with less work."""
+
+    answers: Callable[[Stimuli], bool]
+    """Whether the answers to these trials are the same."""
+    mechanisms: tuple[tuple[Mechanism, Mechanism], ...]
+    """Each mechanism of the grammar, and as it is written here."""
+    before: str
+    helpers: str
+    before_learn: str
+
+    def of(self, grammar: Grammar, used: Sequence[Mechanism]) -> Grammar | None:
+        """A grammar with the quicker texts; None if one of the used mechanisms is not known here."""
+        known = [plain for plain, _ in self.mechanisms]
+        if any(item not in known for item in used):
+            return None
+        return replace(
+            grammar,
+            mechanisms=tuple(quick for _, quick in self.mechanisms),
+            before=self.before,
+            helpers=self.helpers,
+            before_learn=self.before_learn,
+            quicker=None,
+        )
+
+
+@dataclass(frozen=True)
 class Grammar:
     """A domain's skeleton and its mechanisms."""
 
@@ -115,6 +145,8 @@ class Grammar:
     """What is told where only the slots that must be filled are; empty where these alone give reasons to choose."""
     predictions: tuple[Mapping[str, Any], ...] = ()
     """What every composition predicts that has no mechanism that breaks it, in the form of ``PREDICTIONS``."""
+    quicker: QuickerWriting | None = None
+    """How compositions may be asked about trials for which less has to be computed; see `write_for`."""
 
     def mechanism(self, slot: str, name: str) -> Mechanism:
         """Look one up; raises `GrammarError` naming what there is."""
@@ -229,8 +261,6 @@ class Grammar:
             item.slot: [other.name for other in used if other.slot == item.slot] for item in used
         }
         predictions = self.predictions_of(composition)
-        learns = any(item.learn for item in used)
-        body = _joined(self.before, *(item.code for item in used), self.after)
         return (
             f'"""{docstring}\n"""\n\n'
             f"PARAMETERS = {pformat(self.parameters(composition), width=110, sort_dicts=False)}\n"
@@ -243,11 +273,48 @@ class Grammar:
                 else ""
             )
             + "\n\n"
-            + (dedent(self.helpers).strip("\n") + "\n\n\n" if self.helpers else "")
+            + self._functions(used)
+        )
+
+    def write_untold(self, composition: Composition) -> str:
+        """Source that answers as the theory does and says nothing of what it means: for what is only glanced at."""
+        return (
+            '"""A form: what it says is not told."""\n\n'
+            f"PARAMETERS = {self.parameters(composition)!r}\n\n\n"
+            f"{self._functions(self.used(composition))}"
+        )
+
+    def _functions(self, used: Sequence[Mechanism]) -> str:
+        """Source of the helpers and of all that a theory of these mechanisms does."""
+        learns = any(item.learn for item in used)
+        body = _joined(self.before, *(item.code for item in used), self.after)
+        return (
+            (dedent(self.helpers).strip("\n") + "\n\n\n" if self.helpers else "")
             + (self._learning(used) if learns else "")
             + f"def choose(parameters, trials, xp{', state' if learns else ''}):\n"
             + body
         )
+
+    def write_for(self, composition: Composition, stimuli: Sequence[Stimuli]) -> str:
+        """Source with the same answers to these trials as that of `write`, and less work where the grammar knows how.
+
+        Only processes of the laboratory are given it: what `write` gives is submitted, checked and scored.
+        """
+        if self.quicker is None or not all(map(self.quicker.answers, stimuli)):
+            return self.write_untold(composition)
+        quick = self.quicker.of(self, self.used(composition))
+        return (quick or self).write_untold(composition)
+
+    def wrote(self, source: str, slots: Mapping[str, Sequence[str]]) -> bool:
+        """Whether the functions of a source are, letter by letter, those that this grammar writes for a composition.
+
+        Docstrings and declarations may be others: names and learned numbers change.
+        """
+        try:
+            own = self.write(composition_of(slots, {}))
+        except GrammarError:
+            return False
+        return _functions_of(source) == _functions_of(own)
 
     def _learning(self, used: Sequence[Mechanism]) -> str:
         """Source of ``start`` and ``learn``."""
@@ -330,6 +397,21 @@ def worded(
     return tuple(
         replace(item, words=words.get(f"{item.slot}:{item.name}", ())) for item in mechanisms
     )
+
+
+def _functions_of(source: str) -> str:
+    """A source from its first function on; all of it, where something else than literals stands before that."""
+    head, function, rest = source.partition("\ndef ")
+    try:
+        declared = parse(head).body[1:]  # the docstring is the first
+    except SyntaxError:
+        return source
+    plain = all(
+        isinstance(item, ast.Assign)
+        and not any(isinstance(node, ast.Call) for node in ast.walk(item))
+        for item in declared
+    )
+    return function + rest if plain else source
 
 
 def composition_of(

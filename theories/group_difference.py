@@ -2,15 +2,12 @@
 
 That numbers of a group's own predict its people better (`theories.groups`) is the stricter question: a person's own
 answers soon tell more of the person than the group does, so that even groups whose medians lie far apart may gain
-nothing. Here the populations themselves are compared. What each person's answers say of each parameter is found with
-one population for all, so that nobody's group has a part in it; then the labels of groups are exchanged at random among
-people (within each experiment), and the largest difference of any parameter is compared with what that gives. The test
-is exact where group and answers have nothing to do with each other, and it allows for there being several parameters.
-How large a difference is comes from populations learned anew from people drawn again with replacement.
+nothing. Here the populations themselves are compared: whether they differ is decided by exchanging groups among people
+(`theories.exchanged_labels`), and how large a difference is comes from populations learned anew from people drawn again
+with replacement.
 
 References:
-    Westfall & Young (1993), Resampling-based multiple testing (largest statistic over permutations); Efron & Tibshirani
-    (1993), An introduction to the bootstrap (percentile intervals).
+    Efron & Tibshirani (1993), An introduction to the bootstrap (percentile intervals).
 """
 
 from __future__ import annotations
@@ -23,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
+from lakatos.theories.exchanged_labels import LEVEL, group_columns, p_in_words, permuted_p
+from lakatos.theories.fitting.normals import SMALLEST_SPREAD
 from lakatos.theories.fitting.on_draws import DrawnPeople
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior, as_normal, draw_population
@@ -32,9 +31,9 @@ from lakatos.theories.theory import Theory
 Array = NDArray[Any]
 N_DRAWS, WALKING_DRAWS = 256, 128
 """People drawn from each population, on whom likelihoods are computed; of theories that are walked through answers."""
-N_PERMUTATIONS, N_AGAIN = 1999, 200
-LEVEL = 0.05
-"""Probability, over all parameters together, of calling groups different that are not."""
+N_AGAIN = 200
+LEAST_DRAWN = 0.05
+"""Of the range: spread of populations from which people are drawn, at least."""
 TAILS = (0.025, 0.975)
 
 
@@ -78,12 +77,6 @@ class ParameterDifference:
         return f"{said} ({p_in_words(self.p)})"
 
 
-def p_in_words(p: float) -> str:
-    """A probability found by permutations."""
-    smallest = 1 / (N_PERMUTATIONS + 1)
-    return f"p < {2 * smallest:.3f}" if p <= smallest else f"p = {p:.3f}"
-
-
 def _in_words(item: MedianPerson) -> str:
     low, high = item.interval
     return f"{item.value:.3g} ({low:.3g} to {high:.3g})"
@@ -111,7 +104,8 @@ def differences_between_groups(
         One for each parameter of which the answers tell anything, the clearest first.
     """
     people = [
-        {name: as_normal(prior) for name, prior in item.items()} for item in populations.values()
+        {name: _widened(as_normal(prior)) for name, prior in item.items()}
+        for item in populations.values()
     ]
     walks = form.learns or laboratory.domain.sequential
     n_draws = WALKING_DRAWS if walks else N_DRAWS
@@ -127,16 +121,23 @@ def differences_between_groups(
     group = _numbers_of_groups(members)
     kept = group >= 0
     told = {name: prior for name, prior in populations[""].items() if not prior.idle}
-    means = _means_of_people(drawn, log_p)[:, kept]
+    means = means_of_people(drawn, log_p)[:, kept]
     place = [list(form.priors).index(name) for name in told]
     experiment = np.repeat(np.arange(len(trials)), [item.n_participants for item in trials])[kept]
-    p_values = permuted_p(means[place], group[kept], experiment, rng)
+    p_values = permuted_p(means[place], group_columns(group[kept]), experiment, rng)
     medians = _medians_again(drawn, log_p[:, kept], group[kept], len(names), rng)
     found = [
         _difference(prior, key, names, medians[:, :, row], float(p))
         for (key, prior), row, p in zip(told.items(), place, p_values, strict=True)
     ]
     return tuple(sorted(found, key=lambda item: item.p))
+
+
+def _widened(prior: Prior) -> Prior:
+    """A population that is as wide as `LEAST_DRAWN`, so that what is learned from people drawn again can move."""
+    low, high = prior.latent(np.array([prior.low, prior.high]))
+    spread = max(prior.spread, LEAST_DRAWN * float(high - low))
+    return prior.narrowed(prior.center, spread)
 
 
 def _numbers_of_groups(members: Mapping[str, Sequence[NDArray[np.bool_]]]) -> NDArray[np.int64]:
@@ -148,52 +149,12 @@ def _numbers_of_groups(members: Mapping[str, Sequence[NDArray[np.bool_]]]) -> ND
     return group
 
 
-def _means_of_people(drawn: DrawnPeople, log_p: Array) -> Array:
+def means_of_people(drawn: DrawnPeople, log_p: Array) -> Array:
     """``(n_parameters, n_people)`` what each person's answers say of each latent, with one population for all."""
     log_weights = drawn.learned(log_p, np.ones((1, log_p.shape[1]), dtype=bool))[0]
     log_posterior = log_p + log_weights[:, None]
     posterior = np.exp(log_posterior - log_posterior.max(axis=0))
     return np.asarray(drawn.latent @ (posterior / posterior.sum(axis=0)))
-
-
-def permuted_p(values: Array, group: Array, stratum: Array, rng: np.random.Generator) -> Array:
-    """Probability of so large a difference of any row between groups, if labels of people mean nothing.
-
-    Args:
-        values: ``(n_rows, n_people)``.
-        group: ``(n_people,)`` place of each person's group.
-        stratum: ``(n_people,)`` labels are exchanged within these alone.
-        rng: For exchanges.
-
-    Returns:
-        ``(n_rows,)`` probabilities that allow for there being several rows.
-    """
-    # Within a stratum the mean of all cannot tell groups apart.
-    centered = values.astype(np.float64).copy()
-    for name in np.unique(stratum):
-        own = stratum == name
-        centered[:, own] -= centered[:, own].mean(axis=1, keepdims=True)
-    spread = centered.std(axis=1, keepdims=True)
-    centered = np.divide(centered, spread, out=np.zeros_like(centered), where=spread > 1e-12)
-    sizes = np.bincount(group)
-
-    def between(labels: Array) -> Array:
-        sums = np.stack([centered[:, labels == place].sum(axis=1) for place in range(len(sizes))])
-        return np.asarray((sums**2 / sizes[:, None]).sum(axis=0))
-
-    largest = np.array(
-        [between(_exchanged(group, stratum, rng)).max() for _ in range(N_PERMUTATIONS)]
-    )
-    reached = (largest[None] >= between(group)[:, None] - 1e-9).sum(axis=1)
-    return np.asarray((1 + reached) / (N_PERMUTATIONS + 1))
-
-
-def _exchanged(group: Array, stratum: Array, rng: np.random.Generator) -> Array:
-    """Labels in another order, within each stratum."""
-    order = np.lexsort((rng.random(len(group)), stratum))
-    labels = np.empty_like(group)
-    labels[np.argsort(stratum, kind="stable")] = group[order]
-    return labels
 
 
 def _medians_again(
@@ -224,7 +185,18 @@ def _weighted_medians(latent: Array, order: Array, weights: Array) -> list[float
 def _difference(
     prior: Prior, key: str, names: Sequence[str], medians: Array, p: float
 ) -> ParameterDifference:
-    """One parameter from the medians, ``(1 + N_AGAIN, n_groups)`` latents, of all people and of people drawn again."""
+    """One parameter from the medians, ``(1 + N_AGAIN, n_groups)`` latents, of all people and of people drawn again.
+
+    No population is narrower than `SMALLEST_SPREAD`, so that a median nearer than that to an end of the range cannot be
+    told from the end: in intervals it counts as the end.
+    """
+    low_end, high_end = prior.latent(np.array([prior.low, prior.high]))
+    near = SMALLEST_SPREAD * (high_end - low_end)
+    again = medians[1:]
+    again = np.where(
+        again - low_end < near, low_end, np.where(high_end - again < near, high_end, again)
+    )
+    medians = np.concatenate([medians[:1], again])
 
     def told(latents: Array) -> MedianPerson:
         values = np.exp(latents) if prior.is_log else latents

@@ -1,9 +1,8 @@
 """How often a comparison of two groups would show other numbers, before anybody is asked.
 
-`theories.groups` says after a study whether groups of people differ in their numbers. Here simulated people of both
-groups answer the planned trials, and the same rule is applied to them: numbers of each group's own must predict
-people, by others, better than one population for all does, by more than two standard errors. Where the two groups
-have the same numbers, the share of studies that show a difference is the rate of false alarms.
+The verdict decides whether groups differ in a number by exchanging groups among people (`theories.exchanged_labels`).
+Here simulated people of both groups answer the planned trials, and the same rule is applied to them. Where the two
+groups have the same numbers, the share of studies that show a difference of any is the rate of false alarms.
 
 A theory is asked about `N_POOL` people of each group once; every simulated study draws its people from these and
 learns its populations from their likelihoods (`theories.fitting.on_draws`), which takes a few hundredths of a second.
@@ -18,16 +17,20 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
-from lakatos.experiments.power import N_ERRORS, SimulatedStudies
+from lakatos.experiments.power import SimulatedStudies
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.fitting.fit import folds_of_people
+from lakatos.theories.exchanged_labels import (
+    LEVEL,
+    N_PERMUTATIONS_PLANNED,
+    group_columns,
+    permuted_p,
+)
 from lakatos.theories.fitting.on_draws import DrawnPeople
+from lakatos.theories.group_difference import means_of_people
 from lakatos.theories.groups import FEWEST
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior, as_normal, draw_population
-from lakatos.theories.scoring.score import ScoreEstimate, advantage
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory
 
@@ -43,10 +46,10 @@ SHIFT = 0.5
 POWER = 0.8
 MOST_EACH = 500
 """People of a group that are suggested at most."""
+LEAST_REACHED = 0.5
+"""Standard errors that a difference is taken to reach at least, or a first guess would be of any size."""
 N_LOOKS = 6
 """Sizes that are tried in search of one with enough power."""
-LEAST_REACHED = 0.25
-"""Standard errors that a gain is taken to have at least, or a first guess would be of any size."""
 GROWTH, NEAR = 1.25, 1.15
 """Least change of a size from one look to the next; and times a size that is too small, a suggestion that is kept."""
 _GRID = (np.arange(200) + 0.5) / 200
@@ -126,8 +129,7 @@ def power_by_parameter(
     """
     people = {name: as_normal(prior) for name, prior in theory.priors.items()}
     asked = (stimuli, laboratory, rng, repetitions)
-    alike = _simulated(theory, (people, people), *asked)
-    n_false = _n_shown(_gains(alike, max(n_each, FEWEST), n_simulations, rng))
+    n_false = _n_false(_simulated(theory, (people, people), *asked), n_each, n_simulations, rng)
     found = []
     for name, prior in theory.priors.items():
         if prior.idle:
@@ -135,7 +137,7 @@ def power_by_parameter(
         other = people | {name: shifted(prior, shift)}
         told = _simulated(theory, (people, other), *asked)
         differs = _in_words(name, people[name], other[name], shift)
-        found.append(_power(theory, differs, told, n_false, n_each, n_simulations, rng))
+        found.append(_power(theory, differs, told, [name], n_false, n_each, n_simulations, rng))
     return found
 
 
@@ -160,26 +162,33 @@ def power_of_groups(
         differs: What differs, in words.
     """
     asked = (stimuli, laboratory, rng, repetitions)
-    alike = _simulated(form, (groups[0], groups[0]), *asked)
-    n_false = _n_shown(_gains(alike, max(n_each, FEWEST), n_simulations, rng))
+    n_false = _n_false(_simulated(form, (groups[0], groups[0]), *asked), n_each, n_simulations, rng)
     told = _simulated(form, groups, *asked)
-    return _power(form, differs, told, n_false, n_each, n_simulations, rng)
+    return _power(form, differs, told, list(form.priors), n_false, n_each, n_simulations, rng)
 
 
 def _power(
     form: Theory,
     differs: str,
     told: _SimulatedGroups,
+    names: Sequence[str],
     n_false: int,
     n_each: int,
     n_simulations: int,
     rng: np.random.Generator,
 ) -> GroupPower:
-    """Power with people who differ, beside what was found with people who do not."""
+    """Power to show a difference of some parameters, beside what was found with people who do not differ."""
     n_each = max(n_each, FEWEST)
-    gains = _gains(told, n_each, n_simulations, rng)
-    n_needed = _size_needed(told, n_each, gains, rng)
-    return GroupPower(form.name, differs, n_each, n_simulations, _n_shown(gains), n_false, n_needed)
+    n_shown = _n_shown(told, names, n_each, n_simulations, rng)
+    n_needed = _size_needed(told, names, n_each, n_shown, n_simulations, rng)
+    return GroupPower(form.name, differs, n_each, n_simulations, n_shown, n_false, n_needed)
+
+
+def _n_false(
+    alike: _SimulatedGroups, n_each: int, n_simulations: int, rng: np.random.Generator
+) -> int:
+    """Studies of people who do not differ that show a difference of some parameter."""
+    return _n_shown(alike, list(alike.parameters), max(n_each, FEWEST), n_simulations, rng)
 
 
 @dataclass(frozen=True)
@@ -189,7 +198,10 @@ class _SimulatedGroups:
     drawn: DrawnPeople
     log_p: Array
     """``(n_draws, 2 n_pool)`` nats, the first group's people first."""
-    n_choices: int
+    parameters: tuple[str, ...]
+    """Those on which answers depend; others cannot be shown to differ."""
+    rows: tuple[int, ...]
+    """Their places among all of the theory's."""
 
     @property
     def n_pool(self) -> int:
@@ -216,50 +228,49 @@ def _simulated(
         return view.log_likelihood(points, answered)
 
     log_p = laboratory.look(form, [item.stimuli for item in answered], ask)
-    return _SimulatedGroups(DrawnPeople(groups, points), log_p, int(answered[0].n_choices[0]))
+    told = {name: row for row, (name, prior) in enumerate(form.priors.items()) if not prior.idle}
+    drawn = DrawnPeople(groups, points)
+    return _SimulatedGroups(drawn, log_p, tuple(told), tuple(told.values()))
 
 
-def _gains(
-    groups: _SimulatedGroups, n_each: int, n_simulations: int, rng: np.random.Generator
-) -> list[ScoreEstimate]:
-    """What numbers of their own gain in each simulated study, nats per choice."""
-    return [_gain(groups, n_each, rng) for _ in range(n_simulations)]
+def _n_shown(
+    groups: _SimulatedGroups,
+    names: Sequence[str],
+    n_each: int,
+    n_simulations: int,
+    rng: np.random.Generator,
+) -> int:
+    """Simulated studies that show a difference of one of these parameters."""
+    asked = np.array([name in names for name in groups.parameters])
+    found = (_p_values(groups, n_each, rng) for _ in range(n_simulations))
+    return sum(bool((p[asked] <= LEVEL).any()) for p in found)
 
 
-def _gain(groups: _SimulatedGroups, n_each: int, rng: np.random.Generator) -> ScoreEstimate:
-    """The gain of one study, as `theories.groups.GroupedTheory.gain` has it of real people."""
+def _p_values(groups: _SimulatedGroups, n_each: int, rng: np.random.Generator) -> Array:
+    """``(n_parameters,)`` of one study, as `theories.group_difference` has them of real people."""
     first = rng.integers(groups.n_pool, size=n_each)
     second = groups.n_pool + rng.integers(groups.n_pool, size=n_each)
     log_p = groups.log_p[:, np.concatenate([first, second])]
+    means = means_of_people(groups.drawn, log_p)[list(groups.rows)]
     member = np.arange(2 * n_each) // n_each
-    shared = folds_of_people(log_p)
-    own = np.concatenate([folds_of_people(log_p[:, member == group]) for group in (0, 1)])
-    n_folds = int(shared.max()) + 1
-    # A row for each population that somebody is predicted with: all others, and the others of one's own group.
-    counted = [shared != fold for fold in range(n_folds)]
-    counted += [(own != fold) & (member == group) for group in (0, 1) for fold in range(n_folds)]
-    log_weights = groups.drawn.learned(log_p, np.array(counted))
-    by_all = logsumexp(log_p + log_weights[shared].T, axis=0)
-    by_own = logsumexp(log_p + log_weights[n_folds * (1 + member) + own].T, axis=0)
-    return advantage(by_own - by_all, np.full(2 * n_each, float(groups.n_choices)))
-
-
-def _n_shown(gains: Sequence[ScoreEstimate]) -> int:
-    return sum(1 for gain in gains if gain.interval[0] > 0)
+    one_experiment = np.zeros(2 * n_each, dtype=int)
+    return permuted_p(means, group_columns(member), one_experiment, rng, N_PERMUTATIONS_PLANNED)
 
 
 def _size_needed(
-    groups: _SimulatedGroups, n_each: int, gains: Sequence[ScoreEstimate], rng: np.random.Generator
+    groups: _SimulatedGroups,
+    names: Sequence[str],
+    n_each: int,
+    n_shown: int,
+    n_simulations: int,
+    rng: np.random.Generator,
 ) -> int | None:
-    """People of each group for `POWER`: the normal approximation, then halving between too few and enough.
-
-    The gain of a person rises with their number, since populations are then learned better, so that the approximation
-    from few people asks for too many.
-    """
-    wanted = N_ERRORS + NormalDist().inv_cdf(POWER)
+    """People of each group for `POWER`: the normal approximation, then halving between too few and enough."""
+    needed = NormalDist().inv_cdf(1 - LEVEL / 2)
+    wanted = needed + NormalDist().inv_cdf(POWER)
     size, few, enough = n_each, 0, 0
     for _ in range(N_LOOKS):
-        if _n_shown(gains) / len(gains) >= POWER:
+        if n_shown / n_simulations >= POWER:
             enough = size
         else:
             few = size
@@ -268,12 +279,13 @@ def _size_needed(
         if few and enough:
             size = ceil(np.sqrt(few * enough))
         else:
-            known = [gain.value / gain.standard_error for gain in gains if gain.is_known]
-            reached = max(float(np.mean(known)) if known else 0.0, LEAST_REACHED)
+            # How far a difference reaches beyond its error, of which power speaks, grows with the root of the size.
+            share = min(max(n_shown, 0.5), n_simulations - 0.5) / n_simulations
+            reached = max(needed + NormalDist().inv_cdf(share), LEAST_REACHED)
             guess = ceil(size * (wanted / reached) ** 2)
             further = min(guess, ceil(size / GROWTH)) if enough else max(guess, ceil(size * GROWTH))
             size = min(max(further, FEWEST), MOST_EACH)
-        gains = _gains(groups, size, len(gains), rng)
+        n_shown = _n_shown(groups, names, size, n_simulations, rng)
     return enough or None
 
 
@@ -294,6 +306,6 @@ def text_of_powers(by: str, powers: Sequence[GroupPower]) -> str:
     told = "; ".join(item.to_text() for item in powers)
     return (
         f"Groups by {by}: with {first.n_each} people in each of two groups and {first.theory}, a difference "
-        f"in numbers would be shown in {first.false_alarms:.2f} of studies ({low:.2f} to {high:.2f}) where there is "
-        f"none. Where one parameter differs, {told}."
+        f"in some number would be shown in {first.false_alarms:.2f} of studies ({low:.2f} to {high:.2f}) where there "
+        f"is none. Where one parameter differs, {told}."
     )

@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import wraps
+from functools import cached_property, wraps
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ from lakatos.theories.checks.claim_exam import check_clauses
 from lakatos.theories.checks.clause_check import TriedClause
 from lakatos.theories.checks.exchange_check import try_exchanges
 from lakatos.theories.checks.prediction import ClaimPrediction, ClaimReport
-from lakatos.theories.errors import TheoryError
+from lakatos.theories.errors import GrammarError, TheoryError
+from lakatos.theories.families import find_family
 from lakatos.theories.fitting.evaluate import (
     EvaluatedComposition,
     evaluate,
@@ -41,12 +42,13 @@ from lakatos.theories.fitting.fit import (
     N_ROUNDS,
     NOTHING,
     Scored,
+    evidence_of_population,
     fitting_draws,
     learn_people,
     score_experiments,
 )
 from lakatos.theories.fitting.screen import SCREEN_DRAWS, score_before_fit
-from lakatos.theories.grammar import Composition, Grammar
+from lakatos.theories.grammar import Composition, Grammar, composition_of
 from lakatos.theories.prior import Prior
 from lakatos.theories.running.behave import behave
 from lakatos.theories.sandbox.client import Sandbox
@@ -69,6 +71,26 @@ NOTHING_YET = "def choose(parameters, trials, xp): ..."
 CHUNK, PART = 4096, 512
 """Trials sent to a theory when only their mean over draws is wanted, and those that it is asked about at once: what it
 computes of so many stays in the processor's cache."""
+
+
+def orders_of_asked(
+    asked: NDArray[np.integer[Any]], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each person's own trials in a random order, and how many they are.
+
+    Args:
+        asked: ``(n_people, n_trials)`` presentations to each person.
+        rng: For the orders.
+
+    Returns:
+        ``(n_people, n_steps)`` rows of trials, with the first of them again after a person's last one, and
+        ``(n_people,)`` steps of each.
+    """
+    n_steps = asked.sum(axis=1).astype(np.int64)
+    order = np.zeros((len(asked), int(n_steps.max())), dtype=np.int64)
+    for own, counts, n_own in zip(order, asked, n_steps, strict=True):
+        own[:n_own] = rng.permutation(np.repeat(np.arange(asked.shape[1]), counts))
+    return order, n_steps
 
 
 class Laboratory:
@@ -158,7 +180,7 @@ class Laboratory:
         """
 
         def one(theory: Theory) -> list[Array]:
-            with TheoryView(theory, self.domain, self._sandbox(), stimuli) as view:
+            with self._view(theory, stimuli) as view:
                 return view.probabilities(theory.population(n_draws))
 
         return self._map(one, theories)
@@ -179,7 +201,9 @@ class Laboratory:
             with TheoryView(
                 theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
             ) as view:
-                return view.evidence(theory.population(n_draws), trials)
+                return evidence_of_population(
+                    view, theory.priors, theory.population(n_draws), trials
+                )
 
         return self._map(one, theories)
 
@@ -190,7 +214,8 @@ class Laboratory:
 
         def one(theory: Theory) -> ExperimentEvidence:
             with TheoryView(theory, self.domain, self._sandbox(), [trials.stimuli]) as view:
-                return view.evidence(theory.population(n_draws), [trials])[0]
+                drawn = theory.population(n_draws)
+                return evidence_of_population(view, theory.priors, drawn, [trials])[0]
 
         return self._map(_or_error(one), theories)
 
@@ -221,9 +246,7 @@ class Laboratory:
 
         def one(item: tuple[Theory, Mapping[str, Prior]]) -> dict[str, Prior]:
             theory, start = item
-            with TheoryView(
-                theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
-            ) as view:
+            with self._view(theory, [item.stimuli for item in trials]) as view:
                 n_rounds = N_LATER_ROUNDS if start else N_ROUNDS
                 n_draws = fitting_draws(theory, trials)
                 return learn_people(
@@ -278,7 +301,7 @@ class Laboratory:
 
         def one(chunk: Stimuli) -> Array:
             parts = [chunk] if whole else _parts(chunk, PART)
-            with TheoryView(theory, self.domain, self._sandbox(), parts) as view:
+            with self._view(theory, parts) as view:
                 found = view.probabilities(population)
             return np.concatenate([own.mean(axis=0) for own in found])
 
@@ -293,6 +316,7 @@ class Laboratory:
         *,
         n_draws: int | None = None,
         repetitions: int = 1,
+        asked: NDArray[np.integer[Any]] | None = None,
     ) -> list[Trials]:
         """Answers of ``n_people`` of every theory's population.
 
@@ -303,14 +327,20 @@ class Laboratory:
             rng: Source of the people and their answers.
             n_draws: Of each population, from which people are drawn by lot.
             repetitions: Presentations of each trial.
+            asked: ``(n_people, n_trials)`` presentations to each person, in place of ``repetitions``.
         """
-        rows = np.tile(np.arange(len(stimuli)), repetitions)
-        orders = (
-            rows[None]
-            if self.domain.sequential
-            else rng.permuted(np.tile(rows, (N_ORDERS, 1)), axis=1)
-        )
-        order = orders[np.arange(n_people) % len(orders)]
+        lengths: NDArray[np.int64] | None
+        if asked is not None:
+            order, lengths = orders_of_asked(asked, rng)
+        else:
+            rows = np.tile(np.arange(len(stimuli)), repetitions)
+            orders = (
+                rows[None]
+                if self.domain.sequential
+                else rng.permuted(np.tile(rows, (N_ORDERS, 1)), axis=1)
+            )
+            order = orders[np.arange(n_people) % len(orders)]
+            lengths = None
         n_options = self.domain.n_options(stimuli)
         seeds = rng.spawn(len(theories))
 
@@ -323,7 +353,7 @@ class Laboratory:
             behaviour = behave(
                 theory, self.domain, self._sandbox(), parameters, stimuli, order, own
             )
-            return as_trials(theory.name, stimuli, order, behaviour, n_options)
+            return as_trials(theory.name, stimuli, order, behaviour, n_options, lengths)
 
         return self._map(people, range(len(theories)))
 
@@ -336,24 +366,29 @@ class Laboratory:
         *,
         repetitions: int = 1,
         n_people: int = 64,
+        asked: NDArray[np.integer[Any]] | None = None,
     ) -> Array:
         """People of every theory's population go through the stimuli, and every theory scores their answers.
 
         Args:
             theories: Each in turn is true.
-            n_draws, stimuli, rng, repetitions, n_people: As in `simulate`.
+            n_draws, stimuli, rng, repetitions, n_people, asked: As in `simulate`.
 
         Returns:
             ``(n_theories, n_people, n_theories)`` log predictive probability of each person's answers, nats.
         """
         simulated = self.simulate(
-            theories, stimuli, n_people, rng, n_draws=n_draws, repetitions=repetitions
+            theories,
+            stimuli,
+            n_people,
+            rng,
+            n_draws=n_draws,
+            repetitions=repetitions,
+            asked=asked,
         )
 
         def one(theory: Theory) -> Array:
-            with TheoryView(
-                theory, self.domain, self._sandbox(), [item.stimuli for item in simulated]
-            ) as view:
+            with self._view(theory, [item.stimuli for item in simulated]) as view:
                 log_p = view.log_likelihood(theory.population(n_draws), simulated)
             mean = logsumexp(log_p, axis=0) - np.log(n_draws)
             return np.asarray(mean).reshape(len(theories), n_people)
@@ -472,6 +507,29 @@ class Laboratory:
             with self._guard:
                 self._sandboxes.append(sandbox)
         return sandbox
+
+    def _view(self, theory: Theory, stimuli: Sequence[Stimuli]) -> TheoryView:
+        """A look at a theory, for questions whose answers judge nobody.
+
+        Where the grammar wrote how it learns, its functions are written anew and walk many steps a question, as they
+        do in a search; the text that was submitted is not run. All others are asked step by step.
+        """
+        slots = theory.composition
+        if not theory.learns or slots is None or self._grammar is None:
+            return TheoryView(theory, self.domain, self._sandbox(), stimuli)
+        if not self._grammar.wrote(theory.program.source, slots):
+            return TheoryView(theory, self.domain, self._sandbox(), stimuli)
+        source = self._grammar.write_for(composition_of(slots, {}), stimuli)
+        shared = self._composing(stimuli)
+        return TheoryView(theory, self.domain, self._sandbox(), stimuli, shared, source)
+
+    @cached_property
+    def _grammar(self) -> Grammar | None:
+        """The domain's, where there are theories about it."""
+        try:
+            return find_family(self.domain).grammar
+        except GrammarError:
+            return None
 
     def _composing(self, stimuli: Sequence[Stimuli]) -> SharedProcess:
         """This thread's process for what the grammar writes; kept as long as it is asked about the same stimuli."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
+from lakatos.theories.dependence import Dependence, OwnCenter, parse_dependences
 from lakatos.theories.errors import PriorError
 
 Array = NDArray[np.float64]
@@ -26,6 +27,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "normal": ("mean", "sd", "low", "high"),
     "log_normal": ("median", "log_sd", "low", "high"),
 }
+BESIDE_NUMBERS = ("prior", "unit", "meaning", "depends_on")
+"""What an entry of ``PARAMETERS`` may say beside the numbers of its prior."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,10 @@ class Prior:
     """Standard error of the logarithm of a spread that was learned from people; 0 for a spread that was declared."""
     idle: bool = False
     """Whether no trial that people were asked depends on it, so that nothing was learned and nothing can be said."""
+    depends_on: tuple[Dependence, ...] = ()
+    """What is known of people and moves the center of their own distribution, as the theory declares it."""
+    own: OwnCenter | None = None
+    """Around which centers people lie of whom that is known, as answers taught; None where they taught none."""
 
     @property
     def is_log(self) -> bool:
@@ -79,7 +86,9 @@ class Prior:
     def narrowed(self, center: float, spread: float, doubt: float = 0.0) -> Prior:
         """A normal (or log-normal) within the same limits; ``center`` and ``spread`` on the latent scale."""
         kind: Kind = "log_normal" if self.is_log else "normal"
-        return Prior(kind, self.low, self.high, center, spread, self.unit, self.meaning, doubt)
+        return replace(
+            self, kind=kind, center=center, spread=spread, doubt=doubt, idle=False, own=None
+        )
 
     def to_literal(self) -> dict[str, Any]:
         """The form in which a theory's source declares it, rounded to four significant digits within the limits."""
@@ -100,6 +109,11 @@ class Prior:
             body
             | ({"unit": self.unit} if self.unit else {})
             | ({"meaning": self.meaning} if self.meaning else {})
+            | (
+                {"depends_on": [one.to_literal() for one in self.depends_on]}
+                if self.depends_on
+                else {}
+            )
         )
 
 
@@ -131,15 +145,16 @@ def parse_prior(name: str, literal: Any) -> Prior:
         spread,
         str(literal.get("unit", "")),
         str(literal.get("meaning", "")),
+        depends_on=parse_dependences(name, literal["depends_on"])
+        if "depends_on" in literal
+        else (),
     )
 
 
 def _numbers_of(name: str, kind: str, literal: Mapping[str, Any]) -> dict[str, float]:
     """The numbers that a prior of this kind needs, and no others."""
     needed = FIELDS[kind]
-    unknown = {
-        str(field) for field in literal if field not in (*needed, "prior", "unit", "meaning")
-    }
+    unknown = {str(field) for field in literal if field not in (*needed, *BESIDE_NUMBERS)}
     missing = [
         field
         for field in needed

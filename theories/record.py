@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from lakatos.theories.dependence import OwnCenter
+from lakatos.theories.prior import Prior
 from lakatos.theories.scoring.score import UnitScores
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
@@ -96,6 +100,35 @@ class UnitLogPredictives(Record):
         return UnitScores(np.asarray(self.log_predictive), np.asarray(self.n_choices), self.chance)
 
 
+class LearnedCenter(Record):
+    """Around which centers people lie of whom something is known, in shares of a parameter's declared range."""
+
+    kind: Literal["learned_center"] = "learned_center"
+    version: Literal[1] = 1
+    center: float
+    """Of people without any effect."""
+    spread: float
+    """Of people of whom the same is known."""
+    effects: tuple[float, ...]
+    """Of the declared dependences, in their order."""
+    errors: tuple[float, ...]
+    """Standard errors of the effects."""
+
+    @staticmethod
+    def of(learned: Mapping[str, Prior]) -> dict[str, LearnedCenter]:
+        """Those that answers taught, by parameter."""
+        return {
+            name: LearnedCenter(**asdict(prior.own))
+            for name, prior in learned.items()
+            if prior.own is not None
+        }
+
+    @property
+    def as_learned(self) -> OwnCenter:
+        """The same for a `Prior`."""
+        return OwnCenter(self.center, self.spread, self.effects, self.errors)
+
+
 class TheoryFitted(Record):
     """Who a theory's people are, as all open answers taught: a version of the theory, not a new one."""
 
@@ -112,6 +145,9 @@ class TheoryFitted(Record):
     without those on which no trial depends."""
     doubts: dict[str, float] = Field(default_factory=dict)
     """By parameter the standard error of the logarithm of its spread; empty where earlier versions wrote none."""
+    own_centers: dict[str, LearnedCenter] = Field(default_factory=dict)
+    """Of parameters that the theory declares to depend on what is known of people, and of which answers taught it;
+    ``people`` are then everybody together."""
 
 
 class TheoryScored(Record):
@@ -211,7 +247,7 @@ class ParameterEffect(Record):
     """How one parameter of a theory depends on what is known of people."""
 
     kind: Literal["parameter_effect"] = "parameter_effect"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     parameter: str
     column: str
     """The attribute, or the group whose effect it is."""
@@ -222,8 +258,10 @@ class ParameterEffect(Record):
     gain: float
     """Of the effects on this parameter alone, for people who taught nothing, nats per choice."""
     gain_interval: tuple[float, float]
+    p: float | None = None
+    """Probability of so strong a connection of any parameter, if what is known means nothing. Version 1 has none."""
     shown: bool
-    """Whether both intervals exclude 0, the second upwards."""
+    """Whether ``p`` is 0.05 at most; in version 1, whether both intervals exclude 0, the second upwards."""
     medians: dict[str, float]
     """Median person, by group or by the attribute one standard deviation below its mean and above."""
 

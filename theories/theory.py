@@ -31,6 +31,9 @@ A theory of people who learn, or who depend on what they did before, carries a *
 ``trials`` then holds what each person sees now, first axis ``n_sequences``; ``response`` is 1 at the option chosen,
 ``(n_draws or 1, n_sequences, n_options)``; each array of ``feedback`` is ``(n_draws or 1, n_sequences)``.
 
+Numbers of people may depend on their age, group or condition, where a parameter's entry says so: see
+`theories.dependence`.
+
 What a theory says may depend on its numbers. A source that lists ``CLAUSES`` is named and told by these at the
 distributions of its parameters, whatever its docstring says; see `theories.account`.
 """
@@ -41,12 +44,15 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.theories.account import ClauseWording, TheoryAccount, account_of, read_clauses
+from lakatos.theories.dependence import OwnCenter
+from lakatos.theories.dependence_words import with_dependences
 from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.prior import Prior, draw_population, parse_prior
 from lakatos.theories.sandbox.lint import parse
@@ -55,6 +61,7 @@ from lakatos.traces.digest import Digest, digest_bytes
 Array = NDArray[np.float64]
 DECLARED = ("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED")
 """What a source may declare as literals."""
+NO_CENTERS: Mapping[str, OwnCenter] = MappingProxyType({})
 LAPSE = "lapse"
 """Name by which a theory declares its share of random choices."""
 
@@ -92,6 +99,8 @@ class Theory:
     """What `load_theory` proved, a sentence each."""
     head: str = ""
     """Name of the form, to which `account_of` adds what the numbers make of it."""
+    stated: str = ""
+    """Claim of the docstring, to which `account` adds what was learned."""
     clauses: tuple[ClauseWording, ...] = ()
     """What it says at which numbers; none where the docstring's claim is all there is."""
     pooled: bool = False
@@ -127,12 +136,15 @@ class Theory:
         self,
         people: Mapping[str, tuple[float, float]],
         doubts: Mapping[str, float],
+        centers: Mapping[str, OwnCenter] = NO_CENTERS,
         *,
         pooled: bool = False,
     ) -> Theory:
         """The same theory of the people of a `TheoryFitted`; on parameters that it leaves out no trial depended."""
         learned = {
-            name: prior.narrowed(*people[name], doubts.get(name, 0.0))
+            name: replace(
+                prior.narrowed(*people[name], doubts.get(name, 0.0)), own=centers.get(name)
+            )
             if name in people
             else replace(prior, idle=True)
             for name, prior in self.priors.items()
@@ -141,16 +153,18 @@ class Theory:
 
     def account(self, priors: Mapping[str, Prior] | None = None) -> TheoryAccount:
         """What it says, at its declared distributions or at those of a newer fit."""
+        told = priors or self.priors
         if not self.clauses:
-            return TheoryAccount(self.name, self.claim, ())
-        return account_of(
+            return with_dependences(TheoryAccount(self.name, self.stated, ()), told)
+        account = account_of(
             self.head,
             self.clauses,
-            priors or self.priors,
+            told,
             pooled=self.pooled,
             lacking=self.lacking,
             silent=self.silent,
         )
+        return with_dependences(account, told)
 
     def population(self, n_draws: int, *, lapse: bool = True) -> dict[str, Array]:
         """``n_draws`` people, the same for every caller.
@@ -195,20 +209,20 @@ def read_program(program: TheoryProgram) -> Theory:
     head, words = (" ".join(text.split()) for text in (name, claim))
     clauses = read_clauses(literals.get("CLAUSES", ()), priors)
     pooled = bool(literals.get("POOLED"))
-    told = TheoryAccount(head, words, ())
-    if clauses:
-        told = account_of(head, clauses, priors, pooled=pooled)
-    return Theory(
+    theory = Theory(
         program,
-        told.name,
-        told.claim,
+        head,
+        words,
         priors,
         literals.get("COMPOSITION"),
         "learn" in functions,
         head=head,
+        stated=words,
         clauses=clauses,
         pooled=pooled,
     )
+    told = theory.account()
+    return replace(theory, name=told.name, claim=told.claim)
 
 
 def _literals_of(tree: ast.Module) -> dict[str, Any]:

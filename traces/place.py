@@ -14,7 +14,7 @@ from lakatos.traces.errors import JournalError
 from lakatos.traces.files import ARTIFACT_FOLDER, JOURNAL_FILE
 from lakatos.traces.object_store import check_address
 from lakatos.traces.stores import ADDRESS_SUFFIX, located
-from lakatos.traces.stores.postgres import read_address
+from lakatos.traces.stores.address import read_address
 
 
 def settle(folder: Path, environment: Mapping[str, str] = os.environ) -> None:

@@ -30,7 +30,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.archives import ARCHIVES  # noqa: E402
 from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, check_disjoint, split  # noqa: E402
 from lakatos.judges.answer import ask  # noqa: E402
 from lakatos.judges.bias import bias_report  # noqa: E402

@@ -37,7 +37,7 @@ from scipy.stats import norm  # noqa: E402
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.judges.replacement import Gatekeeper, JudgeSlot, published_rule  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, split  # noqa: E402
 from lakatos.judges.bias import bias_report  # noqa: E402
 from lakatos.judges.gate import GATES  # noqa: E402

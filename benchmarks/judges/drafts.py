@@ -42,7 +42,7 @@ from benchmarks.judges.elsewhere import (  # noqa: E402
 from benchmarks.memory.winners import drawn  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402

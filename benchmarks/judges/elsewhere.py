@@ -51,7 +51,7 @@ from benchmarks.memory.winners import SPACES, drawn  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials, with_random_sides  # noqa: E402
 from lakatos.theories.checks.complexity import code_length  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402

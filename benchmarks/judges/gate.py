@@ -44,7 +44,7 @@ from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.judges.replacement import ALPHA, Gatekeeper  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, version_of  # noqa: E402
 from lakatos.judges.answer import JudgeAnswers  # noqa: E402
 from lakatos.judges.gate import GATES, GateQuestion, GateSettings, JudgePair, Test, evidence_of  # noqa: E402

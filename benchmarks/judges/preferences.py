@@ -28,7 +28,7 @@ from scipy.special import expit  # noqa: E402
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.memory.winners import SPACES  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem  # noqa: E402
 from lakatos.judges.feature import table  # noqa: E402
 from lakatos.judges.items.ground_truth import machine_theory  # noqa: E402

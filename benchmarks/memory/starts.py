@@ -55,12 +55,8 @@ from lakatos.memory.winner import (  # noqa: E402
 )
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.grammar_search.advocate import (  # noqa: E402
-    AdvocateBrief,
-    SearchProposal,
-    SearchStart,
-)
 from lakatos.theories.grammar_search.composition_search import search_compositions  # noqa: E402
+from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchProposal, SearchStart  # noqa: E402
 from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 

@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.memory.summary import over_seeds, write  # noqa: E402
 from benchmarks.memory.world import VERBS, caller, plan_of  # noqa: E402
-from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.memory.errors import ToolFailedError  # noqa: E402
 from lakatos.memory.item import PlanUsed  # noqa: E402
 from lakatos.memory.plan import Plan, PlanStep  # noqa: E402

@@ -34,7 +34,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
-from lakatos.experiments.power import exact_interval  # noqa: E402
+from lakatos.experiments.interval import exact_interval  # noqa: E402
 from lakatos.language_models.client import (  # noqa: E402
     ChatMessage,
     FrozenPart,

@@ -21,7 +21,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ import numpy as np  # noqa: E402
 import lakatos  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.power import exact_interval  # noqa: E402
+from lakatos.experiments.interval import exact_interval  # noqa: E402
+from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.attribute_effects import (  # noqa: E402
     columns_of,
     learn_effects,
@@ -88,7 +90,7 @@ def published(data: str, name: str) -> dict[str, Any]:
                 "parameter": item.parameter,
                 "effect": _interval(item.estimate, len(own.effects)),
                 "gain": _interval(item.gain),
-                "shown": item.is_shown(len(own.effects)),
+                "shown": item.is_shown,
                 "medians": {
                     label: float(people[item.parameter].quantile(np.array([0.5]))[0])
                     for label, people in own.shown.items()
@@ -129,11 +131,11 @@ def simulated(domain: str, effect: float, replica: int) -> dict[str, Any]:
         theories.append(form.with_people(people))
     with Laboratory(task, 1) as laboratory:
         # people are drawn by lot of many, so that replicas differ in them
-        trials = laboratory.simulate(
+        by_age = laboratory.simulate(
             theories, stimuli, N_EACH, rng, n_draws=256, repetitions=repetitions
         )
-        known = columns_of([np.array([f"{age:g}"] * N_EACH) for age in ages], "age")
-        learned = learn_effects(form, trials, known, laboratory)
+        known = columns_of([np.repeat([f"{age:g}" for age in ages], N_EACH)], "age")
+        learned = learn_effects(form, [together(by_age)], known, laboratory)
     return {
         "domain": domain,
         "effect": effect,
@@ -144,13 +146,36 @@ def simulated(domain: str, effect: float, replica: int) -> dict[str, Any]:
                 "value": item.estimate.value,
                 "standard_error": item.estimate.standard_error,
                 "truth": effect if item.parameter == of else 0.0,
-                "shown": item.is_shown(len(learned.effects)),
+                "shown": item.is_shown,
             }
             for item in learned.effects
         },
         "n_people": len(learned.scores.n_choices),
         "processor_s": time.process_time() - begun,
     }
+
+
+def together(parts: Sequence[Trials]) -> Trials:
+    """People of several tables in one experiment, or ages could not be told from experiments."""
+    first = np.cumsum([0, *(item.n_participants for item in parts[:-1])])
+
+    def column(name: str) -> Any:
+        return np.concatenate([getattr(item, name) for item in parts])
+
+    return replace(
+        parts[0],
+        participant=np.concatenate(
+            [item.participant + start for item, start in zip(parts, first, strict=True)]
+        ),
+        trial=column("trial"),
+        response=column("response"),
+        count=column("count"),
+        n_people=sum(item.n_participants for item in parts),
+        feedback={
+            name: np.concatenate([item.feedback[name] for item in parts])
+            for name in parts[0].feedback
+        },
+    )
 
 
 def numbers(effect: float) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from scipy.special import expit  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.power import exact_interval  # noqa: E402
+from lakatos.experiments.interval import exact_interval  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures  # noqa: E402
 from lakatos.theories.diagnosis.case_file import (  # noqa: E402

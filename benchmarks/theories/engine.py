@@ -84,7 +84,7 @@ def score(theory: Theory, trials: Sequence[Trials], sandbox: Sandbox) -> tuple[f
         scores = []
         while evidence:  # each experiment's probabilities go once they are scored
             scores.append(log_predictive(evidence.pop()).mean)
-        return float(np.mean(scores)), view._session._child._processor_seconds()
+        return float(np.mean(scores)), view._session.processor_seconds
 
 
 @contextmanager

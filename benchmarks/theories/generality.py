@@ -38,7 +38,8 @@ from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
-from lakatos.theories.grammar_search.advocate import CompositionAttempt, GrammarAdvocate, ranked  # noqa: E402
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402
+from lakatos.theories.grammar_search.proposal import CompositionAttempt, ranked  # noqa: E402
 from lakatos.theories.grammar_search.search_tree import ArchiveMap  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import (  # noqa: E402

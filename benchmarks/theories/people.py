@@ -36,7 +36,8 @@ from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition, evaluate  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate, SearchStart  # noqa: E402
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402
+from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchStart  # noqa: E402
 from lakatos.theories.laboratory import LIMITS  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
 from lakatos.theories.scoring.score import average, log_predictive, mean_over_units  # noqa: E402

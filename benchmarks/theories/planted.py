@@ -46,12 +46,8 @@ from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.fitting.fit import FITTING_DRAWS  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
-from lakatos.theories.grammar_search.advocate import (  # noqa: E402
-    AdvocateBrief,
-    CompositionAttempt,
-    GrammarAdvocate,
-    SearchStart,
-)
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402
+from lakatos.theories.grammar_search.proposal import AdvocateBrief, CompositionAttempt, SearchStart  # noqa: E402
 from lakatos.theories.grammar_search.prune import prune  # noqa: E402
 from lakatos.theories.laboratory import FittedCompositions, Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import (  # noqa: E402

@@ -92,7 +92,7 @@ def asked(
 def processor_seconds(inference: PosteriorInference) -> float:
     """Of this process and of the theory's own, so far."""
     sessions = [*inference._sessions, *([inference._compiled] if inference._compiled else [])]
-    return time.process_time() + sum(session._child._processor_seconds() for session in sessions)
+    return time.process_time() + sum(session.processor_seconds for session in sessions)
 
 
 def rate(

@@ -23,7 +23,7 @@ import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.power import wilson_interval  # noqa: E402
+from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import log_predictive  # noqa: E402

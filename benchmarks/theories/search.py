@@ -39,15 +39,15 @@ from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.grammar_search.advocate import (  # noqa: E402
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402
+from lakatos.theories.grammar_search.composition_search import search_compositions  # noqa: E402
+from lakatos.theories.grammar_search.proposal import (  # noqa: E402
     AdvocateBrief,
     CompositionAttempt,
     Evaluate,
-    GrammarAdvocate,
     SearchStart,
     ranked,
 )
-from lakatos.theories.grammar_search.composition_search import search_compositions  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
 from lakatos.traces.digest import Digest  # noqa: E402

@@ -42,8 +42,8 @@ from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.generic_learners.completeness import completeness, mean_score  # noqa: E402
 from lakatos.theories.generic_learners.learners import left_out_kind, predict_others  # noqa: E402
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchStart  # noqa: E402
 from lakatos.theories.grammar_search.composition_search import search_compositions  # noqa: E402
+from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchStart  # noqa: E402
 from lakatos.theories.induction.induce import looks_back  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import (  # noqa: E402

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -14,11 +12,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS, StimulusLayout, layout_of
+from lakatos.experiments.adoption.chosen_rows import (
+    alike_names,
+    chosen_rows,
+    melted,
+    with_items,
+    without_copies,
+)
+from lakatos.experiments.adoption.layouts import DAYS, StimulusLayout, known_layout, layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
+from lakatos.experiments.adoption.row_cells import (
+    LeftOutRows,
+    RowCells,
+    RowsWrongError,
+    gone_people,
+)
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
@@ -26,27 +38,10 @@ ALL = "answers"
 """Name of the only experiment where no column tells experiments apart."""
 SETTINGS = {"delay_unit", "options"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
-MOST_BAD_SHARE = 0.5
-"""Share of rows with a wrong cell beyond which it is the mapping that is wrong."""
-MOST_ROWS_NAMED = 5
+MOST_ANSWERS = 2_000_000
+"""Single answers that a campaign takes; a search on a million of ten thousand people was tried."""
 MOST_BAD_TRIALS = 200
 """Different trials that no domain has, beyond which it is the mapping that is wrong."""
-
-
-class RowsWrongError(TrialsError):
-    """Some rows of a table cannot be read, the others may; says which, and why."""
-
-    def __init__(self, words: str, places: NDArray[Any], reason: str, *, empty: bool) -> None:
-        """Complain about rows.
-
-        Args:
-            words: For people, where this ends the reading.
-            places: Of the rows in the table of `adopt`.
-            reason: What is wrong with them, in a few words.
-            empty: Whether nothing stands in their cells, rather than something wrong.
-        """
-        super().__init__(words)
-        self.places, self.reason, self.empty = places, reason, empty
 
 
 @dataclass(frozen=True)
@@ -61,6 +56,23 @@ class AdoptedAnswers:
     """Those of the notes that tell of rows and answers, not of files; they name nobody."""
     n_left_out: int = 0
     """Rows that could not be read, and that the study lets be left out."""
+
+
+def check_fits(n_answers: int, name: str, columns: AnswerColumns) -> None:
+    """Refuse more single answers than a campaign can work with, before it is begun.
+
+    Raises:
+        TrialsError: There are more than `MOST_ANSWERS`.
+    """
+    if n_answers <= MOST_ANSWERS or columns.is_pooled:
+        return
+    raise TrialsError(
+        f"{name} holds {n_answers:,} single answers; a campaign takes {MOST_ANSWERS:,} at most, since its fits keep "
+        "what each person's answers say of hundreds of drawn people. Nothing was begun. Bring in some of the people (a "
+        'column that names them, and where = { part = "1" } in participants.columns), or rows that stand for many '
+        "answers (count or counts in place of participant), which may be as many as you have. Single theories "
+        "(`lakatos theory score` and `fit`) take all of them."
+    )
 
 
 def adopt_file(path: Path, columns: AnswerColumns, domain: Domain) -> AdoptedAnswers:
@@ -99,12 +111,12 @@ def adopt(
     """
     _check_answered(columns, domain)
     notes: list[str] = []
-    frame = _without_copies(_chosen_rows(table, columns, notes), columns, table.name, notes)
-    notes += _alike_names(frame, columns)
+    frame = without_copies(chosen_rows(table, columns, notes), columns, table.name, notes)
+    notes += alike_names(frame, columns)
     if columns.wide:
-        frame = _melted(frame, columns, table.name)
+        frame = melted(frame, columns, table.name)
     if items is not None:
-        frame = _with_items(frame, items, columns, table.name)
+        frame = with_items(frame, items, columns, table.name)
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
     numbers = frame.index.to_numpy()
     frame = frame.set_axis(pd.RangeIndex(len(frame)))
@@ -117,7 +129,7 @@ def adopt(
             break
         except RowsWrongError as error:
             frame = left_out.without(frame, error)
-    notes += [*left_out.to_text(), *_gone_people(whole, frame, columns), *told]
+    notes += [*left_out.to_text(), *gone_people(whole, frame, columns), *told]
     return AdoptedAnswers(found, (*table.notes, *notes), people, tuple(notes), left_out.n_rows)
 
 
@@ -144,73 +156,6 @@ def _experiments(
     return tuple(found), tuple(people)
 
 
-class LeftOutRows:
-    """Rows that are left out of a table, by reason, as far as a study lets them be."""
-
-    def __init__(self, columns: AnswerColumns, numbers: NDArray[Any]) -> None:
-        """Nothing is left out yet of rows with these numbers."""
-        self._rule, self._numbers = columns.bad_rows, numbers
-        self._by_reason: dict[str, list[Any]] = {}
-        self._n_wrong = 0
-
-    @property
-    def n_rows(self) -> int:
-        """How many."""
-        return sum(map(len, self._by_reason.values()))
-
-    def without(self, frame: pd.DataFrame, error: RowsWrongError) -> pd.DataFrame:
-        """A table without the rows that are wrong.
-
-        Raises:
-            TrialsError: The study wants such rows refused, or there are so many that the mapping must be wrong.
-        """
-        said, n_all = str(error).rstrip("."), len(self._numbers)
-        if self._rule == "refuse" or not (error.empty or self._rule == "leave_out"):
-            wanted = "leave_out_empty" if error.empty else "leave_out"
-            raise TrialsError(
-                f"{said}. Correct it, or have such rows left out, counted and told: "
-                f'bad_rows = "{wanted}" in participants.columns.'
-            ) from None
-        self._n_wrong += 0 if error.empty else len(error.places)
-        if self._n_wrong > MOST_BAD_SHARE * n_all:
-            raise TrialsError(
-                f"{said}. {self._n_wrong:,} of {n_all:,} rows cannot be read: participants.columns does not "
-                "fit this file."
-            ) from None
-        kept = frame.drop(index=error.places)
-        if not len(kept):
-            raise TrialsError(f"{said}. No other row is left.") from None
-        self._by_reason.setdefault(error.reason, []).extend(self._numbers[error.places].tolist())
-        return kept
-
-    def to_text(self) -> list[str]:
-        """A line for each reason, with the first rows."""
-        return [_rows_in_words(reason, rows) for reason, rows in self._by_reason.items()]
-
-
-def _gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns) -> list[str]:
-    """How many people have no row left; not who, as a run keeps these words and no names."""
-    if columns.participant not in whole.columns:
-        return []
-    before, after = (dict.fromkeys(frame[columns.participant]) for frame in (whole, left))
-    n_gone = sum(1 for name in before if name not in after and name != "")
-    who = "person has" if n_gone == 1 else "people have"
-    return [f"{n_gone:,} {who} no row left"] if n_gone else []
-
-
-def _rows_in_words(reason: str, rows: Sequence[Any]) -> str:
-    """What is left out for a reason; several answers may stand in one row of the file."""
-    different = sorted(set(rows))
-    named = ", ".join(str(row) for row in different[:MOST_ROWS_NAMED])
-    more = ", ..." if len(different) > MOST_ROWS_NAMED else ""
-    what = "row" if len(different) == len(rows) else "answer"
-    are = "is" if len(rows) == 1 else "s are"
-    return (
-        f"{len(rows):,} {what}{' ' if len(rows) == 1 else ''}{are} left out: {reason} "
-        f"(row{'s' * (len(different) > 1)} {named}{more})"
-    )
-
-
 def stimuli_of_table(
     table: AnswerTable, columns: AnswerColumns, domain: Domain
 ) -> tuple[Stimuli, Array]:
@@ -229,12 +174,7 @@ def stimuli_of_table(
 
 def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
     """Refuse a mapping whose parts are not those of the domain's trials."""
-    layout = layout_of(domain)
-    if layout is None:
-        raise TrialsError(
-            f"answers of the domain {domain.name!r} cannot be brought in as a file; there are: "
-            f"{', '.join(LAYOUTS)}. A reader in experiments/archives can."
-        )
+    layout = known_layout(domain)
     unknown = sorted(set(columns.stimulus) - set(layout.parts))
     missing = [name for name in layout.needed if name not in columns.stimulus]
     if unknown or missing:
@@ -273,164 +213,6 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
-# Rows -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class RowCells:
-    """Cells of a table by column, with errors that name the row."""
-
-    frame: pd.DataFrame
-    name: str
-    numbers_of_rows: NDArray[Any] | None = None
-    """``(n_places,)`` number of each row in the file, by the frame's index; the index itself where it is None."""
-
-    def of(self, frame: pd.DataFrame) -> RowCells:
-        """Some of the rows."""
-        return replace(self, frame=frame)
-
-    def row_numbers(self, places: Any) -> NDArray[Any]:
-        """Numbers of rows as a spreadsheet counts them, by their place among these."""
-        index = self.frame.index.to_numpy()[places]
-        return np.asarray(index if self.numbers_of_rows is None else self.numbers_of_rows[index])
-
-    def text(self, column: str) -> NDArray[np.object_]:
-        """``(n_rows,)`` cells of a column."""
-        if column not in self.frame.columns:
-            near = difflib.get_close_matches(column, list(map(str, self.frame.columns)), n=1)
-            raise TrialsError(
-                f"{self.name} has no column {column!r}"
-                + (f"; did you mean {near[0]!r}?" if near else ".")
-                + f" It has: {', '.join(map(str, self.frame.columns[:40]))}."
-            )
-        return np.asarray(self.frame[column].to_numpy(dtype=object))
-
-    def numbers(self, column: str, *, empty: bool = False) -> NDArray[np.float64]:
-        """``(n_rows,)`` cells of a column as numbers; empty cells are NaN where ``empty`` allows them."""
-        cells = self.frame[column] if column in self.frame.columns else pd.Series(self.text(column))
-        cells = cells.str.strip()
-        filled = (cells != "").to_numpy()
-        if not empty:
-            self.refuse_empty(~filled, column)
-        values = pd.to_numeric(cells.where(filled, None), errors="coerce").to_numpy(np.float64)
-        self.refuse(filled & ~np.isfinite(values), column, "is no number")
-        return np.asarray(values)
-
-    def refuse_empty(self, empty: NDArray[np.bool_], column: str, what: str = "") -> None:
-        """Raise `RowsWrongError` with the rows in which a cell is empty."""
-        if empty.any():
-            rows, n_more = self.row_numbers(empty), int(empty.sum()) - 1
-            more = f", and in {n_more:,} more rows" if n_more else ""
-            words = f"{what or column} is empty"
-            raise RowsWrongError(
-                f"{self.name}: row {rows[0]}: {words}{more}.",
-                self.frame.index.to_numpy()[empty],
-                words,
-                empty=True,
-            )
-
-    def refuse(self, wrong: NDArray[np.bool_], column: str, words: str) -> None:
-        """Raise `RowsWrongError` with the rows that are wrong; the first one is told."""
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            cell = str(self.frame[column].iloc[row])
-            more = f" ({int(wrong.sum()):,} rows in all)" if wrong.sum() > 1 else ""
-            raise RowsWrongError(
-                f"{self.name}: row {self.row_numbers(row)}: {column} is {cell!r:.60}, which {words}{more}.",
-                self.frame.index.to_numpy()[wrong],
-                f"{column} {words.partition(';')[0]}",
-                empty=False,
-            )
-
-
-def _chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> pd.DataFrame:
-    """The rows that count."""
-    cells = RowCells(table.frame, table.name)
-    kept = np.ones(len(table.frame), dtype=bool)
-    for column, allowed in columns.where.items():
-        wanted = {allowed} if isinstance(allowed, str) else set(allowed)
-        kept &= np.isin(cells.text(column).astype(str), sorted(wanted))
-    if not kept.any():
-        raise TrialsError(f"{table.name}: no row is as columns.where says.")
-    if not kept.all():
-        notes.append(f"{int((~kept).sum()):,} rows are left out by columns.where")
-    return table.frame[kept]
-
-
-def _without_copies(
-    frame: pd.DataFrame, columns: AnswerColumns, name: str, notes: list[str]
-) -> pd.DataFrame:
-    """The rows that equal no earlier one in every cell.
-
-    Two answers of a person may be alike; but where a column says when or how fast each was given, a row with the same
-    is a copy. Where no column does, such rows stay and are told.
-    """
-    copies = frame.duplicated().to_numpy()
-    if columns.is_pooled or not copies.any():
-        return frame
-    rows = frame.index.to_numpy()[copies].tolist()
-    if not (columns.order or columns.response_time):
-        first = ", ".join(map(str, rows[:MOST_ROWS_NAMED]))
-        notes.append(
-            f"{len(rows):,} rows equal an earlier one in every cell (from row {first}); they count as answers, since "
-            "no column tells their time. Delete them from the file if they are copies."
-        )
-        return frame
-    if columns.bad_rows == "refuse":
-        raise TrialsError(
-            f"{name}: row {rows[0]} equals an earlier one in every cell ({len(rows):,} rows in all). Delete copies, "
-            'or have them left out: bad_rows = "leave_out_empty" in participants.columns.'
-        )
-    notes.append(_rows_in_words("it equals an earlier one in every cell, its time too", rows))
-    return frame[~copies]
-
-
-def _alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
-    """Where people may be one under several names, by rows; a run keeps these words, and no names."""
-    if columns.participant not in frame.columns:
-        return []
-    names = frame[columns.participant].drop_duplicates()
-    alike = names.str.strip().str.casefold().duplicated(keep=False).to_numpy()
-    rows = [int(row) for row in names.index[alike & (names != "").to_numpy()]]
-    if not rows:
-        return []
-    return [
-        f"{len(rows)} names of people differ from one another in case or spaces alone (first in rows "
-        f"{', '.join(map(str, rows[:MOST_ROWS_NAMED]))}); they count as different people. Make them equal in the file "
-        "if they are one."
-    ]
-
-
-def _melted(frame: pd.DataFrame, columns: AnswerColumns, name: str) -> pd.DataFrame:
-    """A row for each answer of a table with a row for each person."""
-    asked = [column for column in frame.columns if fnmatchcase(str(column), columns.wide)]
-    if not asked:
-        raise TrialsError(f"{name} has no column like {columns.wide!r} (columns.wide).")
-    others = [column for column in frame.columns if column not in asked]
-    index = np.repeat(frame.index.to_numpy(), len(asked))
-    parts = {column: np.repeat(frame[column].to_numpy(), len(asked)) for column in others}
-    parts[columns.item] = np.tile(np.asarray(asked, dtype=object), len(frame))
-    parts[columns.response or "response"] = frame[asked].to_numpy().ravel()
-    return pd.DataFrame(parts, index=index).astype(str)
-
-
-def _with_items(
-    frame: pd.DataFrame, items: AnswerTable, columns: AnswerColumns, name: str
-) -> pd.DataFrame:
-    """The rows with the columns of the question that each names."""
-    keys = RowCells(items.frame, items.name).text(columns.item)
-    if len(set(keys)) != len(keys):
-        twice = next(key for key in keys if list(keys).count(key) > 1)
-        raise TrialsError(f"{items.name}: two rows are called {twice!r}; each question has one.")
-    asked = RowCells(frame, name).text(columns.item)
-    RowCells(frame, name).refuse(
-        ~np.isin(asked.astype(str), keys.astype(str)), columns.item, f"{items.name} does not have"
-    )
-    shown = items.frame.set_index(columns.item)
-    shown = shown[[column for column in shown.columns if column not in frame.columns]]
-    return pd.concat([frame, shown.loc[asked].set_index(frame.index)], axis=1)
-
-
 def _check_response(cells: RowCells, columns: AnswerColumns) -> None:
     """Refuse rows without an answer: raise `RowsWrongError`."""
     if columns.is_pooled and not columns.response:
@@ -455,7 +237,7 @@ def _experiment(
     cells = cells.of(cells.frame.iloc[order])
     participant = participant[order]
     if domain.sequential:
-        return _sequence(name, cells, columns, participant)
+        return _sequence(name, cells, columns, participant, domain)
     stimuli, trial = _stimuli(cells, columns, domain)
     response = _responses(cells, columns)
     return Trials(
@@ -555,7 +337,8 @@ def _with_code(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
 ) -> AnswerColumns:
     """The mapping with the option that each cell of all experiments names; of a schedule numbers stay numbers."""
-    if columns.responses or domain.sequential or (columns.is_pooled and not columns.response):
+    is_numbered = domain.sequential and not isinstance(domain, HasOutcomes)
+    if columns.responses or is_numbered or (columns.is_pooled and not columns.response):
         return columns
     said = {str(cell).strip() for cell in cells.text(columns.response or "response")}
     return columns.model_copy(update={"responses": _code_of(sorted(said), domain, notes)})
@@ -700,24 +483,31 @@ def _part(
     raise TrialsError(f"columns.stimulus.{name}: {value!r} is no column and no number.")
 
 
-def _sequence(name: str, cells: RowCells, columns: AnswerColumns, participant: Array) -> Trials:
+def _sequence(
+    name: str, cells: RowCells, columns: AnswerColumns, participant: Array, domain: Domain
+) -> Trials:
     """Answers of people who learn: everybody's steps are numbered in their order."""
-    told = columns.stimulus.get("options")
-    if not isinstance(told, int) or told < 2:
-        raise TrialsError("columns.stimulus.options: say how many options each step has, from 2.")
-    if "reward" not in columns.feedback:
-        raise TrialsError("columns.feedback.reward: say which column holds what people received.")
+    n_options, needed = _told_options(columns, domain), _outcomes_of(domain)
+    for key in needed:
+        if key not in columns.feedback:
+            what = "people received" if key == "reward" else "an option would have paid"
+            raise TrialsError(f"columns.feedback.{key}: say which column holds what {what}.")
     lengths = np.bincount(participant)
+    n_steps = int(lengths.max())
     step = np.concatenate([np.arange(length) for length in lengths])
     order = np.argsort(participant, kind="stable")
     step[order] = step.copy()
     schedule = {
-        part: _same_for_all(cells, str(columns.stimulus[part]), step, int(lengths.max()))
+        part: _same_for_all(cells, str(columns.stimulus[part]), step, n_steps)
         for part in ("stage", "block_start")
         if part in columns.stimulus
     }
-    stimuli = steps(int(lengths.max()), told, **schedule)
-    chosen = _chosen_options(cells, columns, told)
+    stimuli = Stimuli(
+        dict(steps(n_steps, n_options, **schedule).arrays)
+        | _step_attributes(cells, columns, domain, step, n_steps)
+    )
+    domain.check(stimuli)
+    chosen = _chosen_options(cells, columns, n_options)
     feedback = {"next_state": np.zeros(len(step))}
     feedback |= {key: cells.numbers(column) for key, column in columns.feedback.items()}
     return Trials(
@@ -727,10 +517,46 @@ def _sequence(name: str, cells: RowCells, columns: AnswerColumns, participant: A
         trial=step,
         response=chosen,
         count=np.ones(len(step), dtype=np.int64),
-        n_options=told,
+        n_options=n_options,
         n_people=len(lengths),
         feedback=feedback,
     )
+
+
+def _told_options(columns: AnswerColumns, domain: Domain) -> int:
+    """How many options each step has: as declared, or as the mapping says."""
+    if isinstance(domain, HasOutcomes):
+        return len(domain.options)
+    told = columns.stimulus.get("options")
+    if not isinstance(told, int) or told < 2:
+        raise TrialsError("columns.stimulus.options: say how many options each step has, from 2.")
+    return told
+
+
+def _outcomes_of(domain: Domain) -> tuple[str, ...]:
+    """What follows a choice, by the names of the domain."""
+    return domain.outcome_names if isinstance(domain, HasOutcomes) else ("reward",)
+
+
+def _step_attributes(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, step: Array, n_steps: int
+) -> dict[str, Array]:
+    """``(n_steps, n_options)`` of each attribute of a declared task, the same for everybody."""
+    if not isinstance(domain, HasOutcomes):
+        return {}
+    words, found = domain.attribute_words(), {}
+    for name in domain.attribute_labels():
+        given = columns.stimulus[name]
+        values = _part(cells, given, name, words.get(name, ()))
+        kept = np.zeros((n_steps, len(domain.options)))
+        kept[step[::-1]] = values[::-1]
+        cells.refuse(
+            (values != kept[step]).any(axis=1),
+            str(_leaves(given)[0]),
+            "differs between people at one step; bring them in as experiments apart",
+        )
+        found[name] = kept
+    return found
 
 
 def _chosen_options(cells: RowCells, columns: AnswerColumns, n_options: int) -> NDArray[np.int64]:

@@ -13,9 +13,11 @@ from pydantic import ValidationError
 
 from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, layout_of, words_of
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.experiments.adoption.tables import AnswerTable, counted
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
+from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain
 
 NAMES: dict[str, str] = {
@@ -39,6 +41,8 @@ MOST_SHOWN = 4
 FEWEST_ANSWERS = 10
 """Of a person whose answers are all the same, before that is odd."""
 FEW_VALUES = 12
+FEWEST_NUMBERS = 6
+"""Different values of a column whose numbers may be answers."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,11 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
     )
     chosen, stimulus = _guessed_stimulus(table.columns, domain)
     mapping = _mapping(table, meanings, chosen, stimulus)
+    if domain is not None and mapping.response == "?":
+        named = _columns_of_labels(table, domain)
+        mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
+    if isinstance(domain, HasOutcomes):
+        mapping = _with_outcomes(mapping, meanings, table.columns, domain)
     return TableDescription(
         name=table.name,
         n_rows=len(table.frame),
@@ -130,7 +139,7 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
             *_odd(table, mapping, columns),
             *_always_the_same(table, mapping),
             *_heaped(table, columns),
-            *_beyond_the_grid(table, mapping, domain),
+            *_beyond_the_grid(table, mapping, columns, domain),
         ),
     )
 
@@ -189,7 +198,7 @@ def _guessed_stimulus(names: Sequence[str], domain: Domain | None) -> tuple[str,
         if layout is None:
             return domain.name, {}
         return domain.name, layout.guess(names) or dict.fromkeys(layout.needed, "?")
-    for name in ("risky", "intertemporal", "offers", "multiattribute"):
+    for name in ("games", "risky", "intertemporal", "offers", "multiattribute"):
         if found := LAYOUTS[name].guess(names):
             return name, found
     return "", {}
@@ -220,11 +229,32 @@ def _mapping(
         "response_time": time,
         "response_time_unit": _unit(table, time),
     }
-    if domain == "learning":
+    if domain in DOMAINS and DOMAINS[domain].sequential:
         n_options = int(table.frame[response].nunique()) if response in table.columns else 2
         stimulus = {"options": n_options}
         common["feedback"] = {"reward": free.get("reward", "?")}
     return AnswerColumns(**common, stimulus=stimulus)
+
+
+def _columns_of_labels(table: AnswerTable, domain: Domain) -> list[str]:
+    """Columns whose cells are the labels of a domain's options."""
+    labels = {label.lower() for label in domain.options}
+    cells = {name: set(table.frame[name].str.strip().str.lower()) - {""} for name in table.columns}
+    return [name for name, said in cells.items() if len(said) > 1 and said <= labels]
+
+
+def _with_outcomes(
+    mapping: AnswerColumns,
+    meanings: Mapping[str, str],
+    names: Sequence[str],
+    domain: HasOutcomes,
+) -> AnswerColumns:
+    """The mapping with a column for everything that follows a choice in a declared task."""
+    by_meaning = {meaning: name for name, meaning in meanings.items()}
+    found = {name: name if name in names else "?" for name in domain.outcome_names}
+    if found["reward"] == "?":
+        found["reward"] = by_meaning.get("reward", "?")
+    return mapping.model_copy(update={"feedback": found})
 
 
 def _flat(value: Any) -> list[Any]:
@@ -262,8 +292,9 @@ def _facts(
     if who in table.columns:
         sizes = frame.groupby(who, sort=False).size()
         low, high = int(sizes.min()), int(sizes.max())
-        each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        facts.append(f"{len(sizes):,} people with {each} rows each")
+        each = counted(low, "row") if low == high else f"{low:,} to {high:,} rows"
+        people = "1 person" if len(sizes) == 1 else f"{len(sizes):,} people"
+        facts.append(f"{people} with {each} each")
         fixed = [
             item.name
             for item in columns
@@ -299,19 +330,24 @@ def _repeated(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
         return []
     n_trials = len(table.frame[shown].drop_duplicates())
     return [
-        f"{n_trials:,} different trials, each in {len(table.frame) / n_trials:.1f} rows on average"
+        f"{counted(n_trials, 'different trial')}, each in {len(table.frame) / n_trials:.1f} rows on average"
     ]
 
 
 def _odd(table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSummary]) -> list[str]:
     """What should be looked at before anything is believed."""
     frame = table.frame
-    odd = [f"{item.name}: {item.n_missing:,} empty cells" for item in columns if item.n_missing]
+    odd = [
+        f"{item.name}: {counted(item.n_missing, 'empty cell')}"
+        for item in columns
+        if item.n_missing
+    ]
     twice = frame.duplicated()
     if twice.any() and mapping.participant in table.columns:
         rows = ", ".join(map(str, frame.index[twice.to_numpy()][:3]))
+        more = ", ..." if int(twice.sum()) > 3 else ""
         odd.append(
-            f"{int(twice.sum()):,} rows equal an earlier one in every cell (rows {rows}, ...)"
+            f"{counted(int(twice.sum()), 'row')} equal to an earlier one in every cell (row {rows}{more})"
         )
     if mapping.participant in table.columns:
         names = frame[mapping.participant].drop_duplicates()
@@ -340,8 +376,8 @@ def _odd_times(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     values = pd.to_numeric(table.frame[mapping.response_time], errors="coerce")
     times = values * (1000.0 if mapping.response_time_unit == "s" else 1.0)
     fast, slow = int((times < 150).sum()), int((times > 60_000).sum())
-    odd = [f"{fast:,} response times below 150 ms"] if fast else []
-    return odd + ([f"{slow:,} response times above a minute"] if slow else [])
+    odd = [f"{counted(fast, 'response time')} below 150 ms"] if fast else []
+    return odd + ([f"{counted(slow, 'response time')} above a minute"] if slow else [])
 
 
 def _always_the_same(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
@@ -365,21 +401,35 @@ def _heaped(table: AnswerTable, columns: Sequence[ColumnSummary]) -> list[str]:
     """Columns of numbers that people rounded, as far as their names say that they are answers."""
     found = []
     for item in columns:
-        if item.numeric and item.n_distinct > FEW_VALUES and set(words_of(item.name)) & NUMBERS:
+        if _may_be_answers(item):
             numbers = pd.to_numeric(table.frame[item.name], errors="coerce").dropna()
             if said := heaping_in_words(numbers.tolist()):
                 found.append(f"{item.name}: {said}")
     return found
 
 
+def _may_be_answers(item: ColumnSummary) -> bool:
+    """Whether a column's name says that it may hold answers that are numbers, and it has more than a few."""
+    return (
+        item.numeric
+        and item.n_distinct >= FEWEST_NUMBERS
+        and bool(set(words_of(item.name)) & NUMBERS)
+    )
+
+
 def _beyond_the_grid(
-    table: AnswerTable, mapping: AnswerColumns, domain: Domain | None
+    table: AnswerTable,
+    mapping: AnswerColumns,
+    columns: Sequence[ColumnSummary],
+    domain: Domain | None,
 ) -> list[str]:
     """What the outcomes of a domain cannot show of the answers or of their times."""
     scale = None if domain is None else scale_of(domain)
     if scale is None:
         return []
     column = mapping.response_time if scale.kind == "timed" else mapping.response
+    if column not in table.columns and scale.kind != "timed":
+        column = next((item.name for item in columns if _may_be_answers(item)), column)
     if column not in table.columns:
         return []
     numbers = pd.to_numeric(table.frame[column], errors="coerce").dropna()

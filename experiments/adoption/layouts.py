@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.domains.games import PLAYERS
 from lakatos.experiments.domains.offers import ATTRIBUTES, N_OFFERS
 from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.errors import TrialsError
@@ -50,6 +51,7 @@ class HasAttributes(Protocol):
     """A domain whose options are described by attributes, each an array ``(n_trials, n_options)``."""
 
     options: tuple[str, ...]
+    sequential: bool
 
     def attribute_labels(self) -> Mapping[str, str]:
         """What each attribute is, for people to read."""
@@ -70,11 +72,13 @@ def layout_of(domain: Domain) -> StimulusLayout | None:
     def guess(names: Sequence[str]) -> dict[str, Any]:
         return _guess_attributes(tuple(labels), n_options, names)
 
+    parts = {
+        name: f"{words}: a column, or a number, for each option" for name, words in labels.items()
+    }
+    if domain.sequential:
+        parts["block_start"] = "column: 1 where a new game begins"
     return StimulusLayout(
-        {
-            name: f"{words}: a column, or a number, for each option"
-            for name, words in labels.items()
-        },
+        parts,
         tuple(labels),
         build,
         guess,
@@ -82,10 +86,27 @@ def layout_of(domain: Domain) -> StimulusLayout | None:
     )
 
 
+def known_layout(domain: Domain) -> StimulusLayout:
+    """How a domain's trials are written as columns.
+
+    Raises:
+        TrialsError: There is no way.
+    """
+    layout = layout_of(domain)
+    if layout is None:
+        raise TrialsError(
+            f"answers of the domain {domain.name!r} cannot be brought in as a file; there are: "
+            f"{', '.join(LAYOUTS)}. A reader in experiments/archives can."
+        )
+    return layout
+
+
 # Names of columns -----------------------------------------------------------------------------
 
 SIDES: tuple[tuple[str, str], ...] = (
     ("a", "b"), ("left", "right"), ("l", "r"), ("ss", "ll"), ("sooner", "later"),
+    ("now", "later"), ("now", "then"), ("today", "later"), ("soon", "late"), ("early", "late"),
+    ("immediate", "delayed"),
     ("first", "second"), ("1", "2"), ("safe", "risky"), ("sure", "gamble"), ("x", "y"), ("0", "1"),
 )  # fmt: skip
 """Words for the first and the second option."""
@@ -95,6 +116,8 @@ AMOUNTS = [
 ]  # fmt: skip
 CHANCES = ["p", "prob", "probs", "probability", "chance", "pr", "likelihood"]
 DELAYS = ["t", "d", "delay", "delays", "days", "time", "wait", "weeks", "months"]
+NOW = ["now", "today", "immediate"]
+"""Words for an option without a delay."""
 RATINGS = [
     "rating",
     "ratings",
@@ -161,9 +184,16 @@ def _guess_gambles(names: Sequence[str]) -> dict[str, Any]:
 
 def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
     amounts, delays = by_side(names, AMOUNTS), by_side(names, DELAYS)
-    if not amounts or not delays or len(amounts[0]) != 1 or len(delays[0]) != 1:
+    if not amounts or len(amounts[0]) != 1:
         return {}
-    return {"amounts": [amounts[0][0], amounts[1][0]], "delays_days": [delays[0][0], delays[1][0]]}
+    soon, late = amounts[0][0], amounts[1][0]
+    if delays and len(delays[0]) == 1:
+        return {"amounts": [soon, late], "delays_days": [delays[0][0], delays[1][0]]}
+    # Money now needs no column for its delay.
+    waits = [name for name in names if set(words_of(name)) & set(DELAYS)]
+    if delays or len(waits) != 1 or not set(words_of(soon)) & set(NOW):
+        return {}
+    return {"amounts": [soon, late], "delays_days": [0, waits[0]]}
 
 
 def _guess_rated(names: Sequence[str]) -> dict[str, Any]:
@@ -179,6 +209,22 @@ def _guess_rated(names: Sequence[str]) -> dict[str, Any]:
 def _guess_steps(names: Sequence[str]) -> dict[str, Any]:
     """A schedule shows nothing; `adopt` looks for the reward."""
     return {}
+
+
+def _guess_games(names: Sequence[str]) -> dict[str, Any]:
+    """Columns whose names hold the player and the cell, as ``own_12`` does; all eight or none."""
+    found = {}
+    for player in PLAYERS:
+        rows = [[_of_cell(names, player, f"{row}{column}") for column in (1, 2)] for row in (1, 2)]
+        if not all(name for row in rows for name in row):
+            return {}
+        found[player] = rows
+    return found
+
+
+def _of_cell(names: Sequence[str], player: str, cell: str) -> str:
+    """The column of a player's payoff in a cell; empty where there is none."""
+    return next((name for name in names if {player, cell} <= set(words_of(name))), "")
 
 
 def _guess_offers(names: Sequence[str]) -> dict[str, Any]:
@@ -249,6 +295,10 @@ def _rated(parts: Mapping[str, Array]) -> Stimuli:
     )
 
 
+def _games(parts: Mapping[str, Array]) -> Stimuli:
+    return Stimuli({name: parts[name] for name in PLAYERS})
+
+
 def _offers(parts: Mapping[str, Array]) -> Stimuli:
     return Stimuli({name: parts[name] for name in ATTRIBUTES})
 
@@ -298,6 +348,15 @@ LAYOUTS: dict[str, StimulusLayout] = {
         ATTRIBUTES,
         _offers,
         _guess_offers,
+    ),
+    "games": StimulusLayout(
+        {
+            "own": "two lists of two columns: what the person gets, by the own row and the other's column",
+            "other": "likewise what the other player gets",
+        },
+        PLAYERS,
+        _games,
+        _guess_games,
     ),
     "learning": StimulusLayout(
         {

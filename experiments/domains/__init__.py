@@ -2,30 +2,24 @@
 
 from pathlib import Path
 
-from lakatos.experiments.domains.attention import AttentionDomain
-from lakatos.experiments.domains.estimation import EstimationDomain
-from lakatos.experiments.domains.games import GamesDomain
-from lakatos.experiments.domains.intertemporal import IntertemporalDomain
-from lakatos.experiments.domains.learning import LearningDomain
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
-from lakatos.experiments.domains.offers import OffersDomain
-from lakatos.experiments.domains.public_goods import PublicGoodsDomain
-from lakatos.experiments.domains.risky import RiskyDomain
 from lakatos.experiments.domains.task_file import TaskFile, domain_in, read_task_file
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
+from lakatos.traces.plugin_table import PluginTable
 
-DOMAINS: dict[str, Domain] = {
-    "multiattribute": MultiattributeDomain(),
-    "risky": RiskyDomain(),
-    "intertemporal": IntertemporalDomain(),
-    "learning": LearningDomain(),
-    "offers": OffersDomain(),
-    "games": GamesDomain(),
-    "estimation": EstimationDomain(),
-    "public_goods": PublicGoodsDomain(),
-    "attention": AttentionDomain(),
-}
+DOMAINS: PluginTable[Domain] = PluginTable(
+    {
+        "multiattribute": "lakatos.experiments.domains.multiattribute:DOMAIN",
+        "risky": "lakatos.experiments.domains.risky:DOMAIN",
+        "intertemporal": "lakatos.experiments.domains.intertemporal:DOMAIN",
+        "learning": "lakatos.experiments.domains.learning:DOMAIN",
+        "offers": "lakatos.experiments.domains.offers:DOMAIN",
+        "games": "lakatos.experiments.domains.games:DOMAIN",
+        "estimation": "lakatos.experiments.domains.estimation:DOMAIN",
+        "public_goods": "lakatos.experiments.domains.public_goods:DOMAIN",
+        "attention": "lakatos.experiments.domains.attention:DOMAIN",
+    }
+)
 
 
 def find_domain(name: str, file: TaskFile | None = None) -> Domain:

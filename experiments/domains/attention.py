@@ -300,6 +300,9 @@ class AttentionDomain(OneShot):
         return f"{now}, after {conflict[of['previous_congruence']]} and {ended}, {key}"
 
 
+DOMAIN = AttentionDomain()
+
+
 def _turned(stimuli: Stimuli, possible: Array, name: str, meaning: str) -> TrialVariation:
     """A variation in which a number that is 0 or 1 is the other one."""
     return varied(stimuli, possible, meaning, lambda before, rows: {name: 1 - before[name]})

@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -40,6 +39,8 @@ from pydantic import (
     model_validator,
 )
 
+from lakatos.experiments.domains.settings import TaskSection
+from lakatos.experiments.domains.task_feedback import SCHEDULE_ARRAYS, OptionOutcome, TaskFeedback
 from lakatos.experiments.errors import TaskFileError
 
 Array = NDArray[Any]
@@ -83,11 +84,7 @@ EmbeddedImage = Annotated[
 """An address that holds an image whole."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class TaskAttribute(_Section):
+class TaskAttribute(TaskSection):
     """Something that describes each option, such as a price."""
 
     kind: Kind
@@ -226,7 +223,7 @@ class TaskAttribute(_Section):
         )
 
 
-class TaskQuestion(_Section):
+class TaskQuestion(TaskSection):
     """A question by which people show that they understood the instructions."""
 
     text: str = Field(min_length=1)
@@ -243,7 +240,7 @@ class TaskQuestion(_Section):
         return self
 
 
-class TaskSpace(_Section):
+class TaskSpace(TaskSection):
     """Which sets of options are trials; a study's own section ``space`` may replace each of these."""
 
     trials: int = Field(0, ge=0, le=LARGEST_SPACE)
@@ -264,7 +261,7 @@ class TaskSpace(_Section):
         return value if self.listed else {name: value[name] for name in value if name != "listed"}
 
 
-class TaskDeclaration(_Section):
+class TaskDeclaration(TaskSection):
     """A whole task as its file describes it."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")
@@ -277,12 +274,14 @@ class TaskDeclaration(_Section):
     """Whether options keep their places, as numbers do, instead of being shown in the opposite order as well."""
     instructions: tuple[str, ...] = Field(min_length=1)
     """What people read first, paragraph by paragraph. English."""
-    attributes: dict[str, TaskAttribute]
+    attributes: dict[str, TaskAttribute] = Field(default_factory=dict)
     """In the order in which they are shown; theories of one reason after another take them in this order."""
+    feedback: TaskFeedback | None = None
+    """What people see after a choice; nothing where it is left out."""
     comprehension: tuple[TaskQuestion, ...] = ()
     """Asked after the instructions; a plain question is asked where there is none."""
     space: TaskSpace = TaskSpace()
-    embedded: dict[str, EmbeddedImage] = {}
+    embedded: dict[str, EmbeddedImage] = Field(default_factory=dict)
     """Images by the names of their files, as addresses that hold them whole; written when the file is read."""
 
     @model_validator(mode="before")
@@ -296,15 +295,20 @@ class TaskDeclaration(_Section):
     @model_validator(mode="after")
     def _makes_sense(self) -> TaskDeclaration:
         _check_options(self.options)
-        if not 1 <= len(self.attributes) <= MOST_ATTRIBUTES:
+        least = 0 if self.feedback else 1
+        if not least <= len(self.attributes) <= MOST_ATTRIBUTES:
             raise ValueError(
-                f"attributes: a task has 1 to {MOST_ATTRIBUTES}, not {len(self.attributes)}"
+                f"attributes: a task has {least} to {MOST_ATTRIBUTES}, not {len(self.attributes)}"
             )
         for name in self.attributes:
-            _check_attribute_name(name)
+            _check_attribute_name(name, SCHEDULE_ARRAYS if self.feedback else ())
+        if self.feedback:
+            words = {name: item.words for name, item in self.attributes.items()}
+            self.feedback.check_for(self.options, words)
         self._check_kinds()
         self.listed_trials()
-        _check_pictures([item.show for item in self.attributes.values()])
+        if self.attributes:
+            _check_pictures([item.show for item in self.attributes.values()])
         n_alternatives = math.prod(len(item.numbers) for item in self.attributes.values())
         if n_alternatives > MOST_ALTERNATIVES:
             raise ValueError(
@@ -359,12 +363,14 @@ class TaskDeclaration(_Section):
         return next((name for name, item in self.attributes.items() if item.kind == kind), "")
 
 
-def _check_attribute_name(name: str) -> None:
+def _check_attribute_name(name: str, taken: Sequence[str]) -> None:
+    """Refuse a name that is none, or that stands for something else in theories, or in schedules."""
+    taken = (*TAKEN, *taken)
     is_plain = name.isidentifier() and name == name.lower() and not name.startswith("_")
-    if not is_plain or keyword.iskeyword(name) or name in TAKEN:
+    if not is_plain or keyword.iskeyword(name) or name in taken:
         raise ValueError(
             f"attributes.{name}: no name for an attribute; take small letters, digits and underscores, "
-            f"and none of {', '.join(TAKEN)}"
+            f"and none of {', '.join(taken)}"
         )
 
 
@@ -392,11 +398,13 @@ def _labels_of_numbers(value: dict[str, Any]) -> list[str]:
             f"options: from {low:g} to {high:g} by {step:g} are not 2 to {MOST_OPTIONS} numbers"
         )
     numbers = low + step * np.arange(math.floor((high - low) / step + 1e-9) + 1)
-    return [_with_unit(number, str(value.get("unit", ""))) for number in numbers]
+    return [with_unit(number, str(value.get("unit", ""))) for number in numbers]
 
 
-def _with_unit(value: float, unit: str) -> str:
-    """A number and what it counts: ``2 coins``, ``1 coin``; abbreviations, such as ``ms``, stay as they are."""
+def with_unit(value: float, unit: str) -> str:
+    """A number and what it counts: ``2 coins``, ``1 coin``, ``€2``; abbreviations, such as ``ms``, stay as they are."""
+    if unit in ("€", "$", "£"):
+        return f"{'-' if value < 0 else ''}{unit}{abs(value):.10g}"
     counts = len(unit) > 3 and unit.endswith("s") and not unit.endswith(("ss", "us", "is"))
     return f"{value:.10g} {unit[:-1] if value == 1 and counts else unit}".rstrip()
 
@@ -425,15 +433,12 @@ def read_task(text: str, where: str = "the domain file") -> TaskDeclaration:
         if "overwrite" in words or "twice" in words or "mutate" in words:
             words += "; two keys or sections have the same name, rename one"
         raise TaskFileError(f"{where} is not valid TOML: {words}.") from None
-    if "feedback" in value:
-        raise TaskFileError(
-            f"{where}: feedback: what follows an answer cannot be declared. Use the domain 'learning' for rewards, "
-            "or write the domain in Python."
-        )
     try:
         return TaskDeclaration.model_validate(value)
     except ValidationError as error:
-        raise TaskFileError(f"{where}: {_explained(error.errors()[0])}.") from None
+        # A key that nobody knows first: it may be why another one is missing.
+        first = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
+        raise TaskFileError(f"{where}: {_explained(first)}.") from None
 
 
 def _explained(error: Any) -> str:
@@ -457,8 +462,11 @@ def _keys_beside(parts: list[str]) -> list[str]:
         "attributes": TaskAttribute,
         "comprehension": TaskQuestion,
         "space": TaskSpace,
+        "feedback": TaskFeedback,
+        "feedback.outcomes": OptionOutcome,
     }
-    section = sections.get(parts[0] if len(parts) > 1 else "", TaskDeclaration)
+    place = "feedback.outcomes" if parts[:2] == ["feedback", "outcomes"] else parts[0]
+    section = sections.get(place if len(parts) > 1 else "", TaskDeclaration)
     return [field.alias or name for name, field in section.model_fields.items()]
 
 
@@ -476,9 +484,7 @@ def as_shown(attribute: TaskAttribute, value: float) -> str:
     if attribute.kind == "delay":
         if value == 0:
             return "now"
-        return f"in {_with_unit(value, attribute.unit or 'days')}"
+        return f"in {with_unit(value, attribute.unit or 'days')}"
     if attribute.kind == "rating" and not attribute.unit:
         return f"{value:.10g} of {attribute.highest:.10g}"
-    if attribute.unit in ("€", "$", "£"):
-        return f"{'-' if value < 0 else ''}{attribute.unit}{abs(value):.10g}"
-    return _with_unit(value, attribute.unit)
+    return with_unit(value, attribute.unit)

@@ -242,3 +242,6 @@ class EstimationDomain(OneShot):
         return f"at {stimuli['query'][row]:g} after " + ", ".join(
             f"({x:.3g}, {y:.3g})" for x, y in points
         )
+
+
+DOMAIN = EstimationDomain()

@@ -296,6 +296,9 @@ class GamesDomain(OneShot):
         )
 
 
+DOMAIN = GamesDomain()
+
+
 def games(payoffs: Sequence[Sequence[Sequence[Sequence[float]]]]) -> Stimuli:
     """Trials from written-out games: own payoffs and the other's, rows of two each.
 

@@ -371,6 +371,9 @@ class IntertemporalDomain(OneShot):
         return " | ".join(f"{_money(amount)} {_when(delay)}" for amount, delay in options)
 
 
+DOMAIN = IntertemporalDomain()
+
+
 def _roundness(amounts: Array) -> Array:
     """1 where all digits after the first are 0, as in 300; 0.5 where the second is 5, as in 350; 0 otherwise."""
     size = np.maximum(np.abs(amounts), 0.01)

@@ -150,17 +150,17 @@ def schedule(settings: LearningSettings, rng: np.random.Generator) -> Stimuli:
     for step in range(n_steps):
         if block_start[step]:
             best[step:] = rng.integers(n_options)
-            until = step + _interval(settings.reversal_every, rng)
+            until = step + steps_to_reversal(settings.reversal_every, rng)
         elif settings.task == "reversal" and step >= until:
             best[step:] = (best[step] + 1 + rng.integers(n_options - 1)) % n_options
-            until = step + _interval(settings.reversal_every, rng)
+            until = step + steps_to_reversal(settings.reversal_every, rng)
     chance = np.where(np.arange(n_options) == best[:, None], settings.best, settings.others)
     payoff = np.zeros((n_steps, N_STATES, n_options))
     payoff[:, 0] = rng.random((n_steps, n_options)) < chance
     return steps(n_steps, n_options, block_start=block_start, payoff=payoff)
 
 
-def _interval(mean: int, rng: np.random.Generator) -> int:
+def steps_to_reversal(mean: int, rng: np.random.Generator) -> int:
     """Steps to the next reversal: within a fifth of the mean, so that it cannot be counted out."""
     around = mean // 5
     return int(rng.integers(mean - around, mean + around + 1))
@@ -385,3 +385,6 @@ class LearningDomain:
         stage = ", second stage" if stimuli["stage"][row] else ""
         start = ", a new game begins" if stimuli["block_start"][row] else ""
         return f"step {int(stimuli['position'][row]) + 1}{stage}{start}: {' or '.join(names)}"
+
+
+DOMAIN = LearningDomain()

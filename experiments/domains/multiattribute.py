@@ -338,6 +338,9 @@ class MultiattributeDomain(OneShot):
         return f"A {' '.join(a)} | B {' '.join(b)} | validities {' '.join(validities)}"
 
 
+DOMAIN = MultiattributeDomain()
+
+
 def _b_minus_a(score: Array) -> Array:
     """The second product's number less the first one's."""
     return numeric(score[:, 1] - score[:, 0])

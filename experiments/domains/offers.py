@@ -360,6 +360,9 @@ class OffersDomain(OneShot):
         return " | ".join(", ".join(_lines(stimuli, row, place)) for place in range(N_OFFERS))
 
 
+DOMAIN = OffersDomain()
+
+
 def _lines(stimuli: Stimuli, row: int, place: int) -> list[str]:
     """One offer's attributes in words."""
     price, years, local, known, by_day, _ = (

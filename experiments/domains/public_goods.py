@@ -347,6 +347,9 @@ class PublicGoodsDomain(OneShot):
         return ", ".join(f"{words}: {value}" for words, value in _shown(stimuli.take([row])))
 
 
+DOMAIN = PublicGoodsDomain()
+
+
 def _changes_of_rules(stimuli: Stimuli, amount: Array) -> TrialChanges:
     """Variations of what holds for the whole game."""
     return {

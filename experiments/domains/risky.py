@@ -303,6 +303,9 @@ class RiskyDomain(OneShot):
         return " | ".join(text) + related
 
 
+DOMAIN = RiskyDomain()
+
+
 def _amounts(read: RiskySettings) -> list[float]:
     """All amounts of the study, losses among them where it has any."""
     return [*read.amounts, *(-amount for amount in read.amounts if read.losses)]

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
+
 from lakatos.experiments.errors import StimuliError
+
+
+class TaskSection(BaseModel):
+    """A part of a declared task: fixed, without keys that nobody knows, and all its numbers finite."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 def refuse_unknown(known: Iterable[str], settings: Mapping[str, Any], domain: str) -> None:

@@ -7,16 +7,21 @@ no code with it that would be run here.
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import traceback
 from functools import lru_cache
+from importlib.abc import ExecutionLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
 from pydantic import BaseModel, ConfigDict
 
+from lakatos.experiments.domains import task_watch
 from lakatos.experiments.domains.declared import DeclaredDomain
+from lakatos.experiments.domains.declared_feedback import FeedbackDomain, declared_domain
 from lakatos.experiments.domains.task_images import EMBEDDED, with_images
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
@@ -29,6 +34,8 @@ NEEDED = (
     "probes", "features", "swap_sides", "picture", "describe",
 )  # fmt: skip
 """What `experiments.task.Domain` asks for."""
+OFFERED = ("sizes", "moves", "variations", "attribute_labels", "attribute_words", "landmarks")
+"""What a domain may have besides."""
 
 
 class TaskFile(BaseModel):
@@ -95,7 +102,7 @@ def domain_in(file: TaskFile) -> Domain:
         TaskFileError: There is none, or the program is not here as the study keeps it.
     """
     if not file.is_python:
-        return DeclaredDomain(file.text)
+        return declared_domain(file.text)
     domain: Domain | None = getattr(module_in(file), "DOMAIN", None)
     missing = [name for name in NEEDED if not hasattr(domain, name)]
     if domain is None or missing:
@@ -104,8 +111,27 @@ def domain_in(file: TaskFile) -> Domain:
             f"the domain {file.file}: {what}. `lakatos.experiments.task.Domain` says what a domain has; "
             "inherit `OneShot` where trials may come in any order."
         )
+    for name in (*NEEDED, *OFFERED):
+        function = getattr(domain, name, None)
+        if inspect.isroutine(function):
+            object.__setattr__(domain, name, task_watch.bounded(function, name, file.file))
     object.__setattr__(domain, "task_file", file)
     return domain
+
+
+class KeptProgram(ExecutionLoader):
+    """Imports the program of a domain from its text as the study keeps it, and writes nothing beside its file."""
+
+    def __init__(self, file: TaskFile) -> None:
+        self.file = file
+
+    def get_filename(self, fullname: str) -> str:
+        """The file, for whoever reads a traceback."""
+        return self.file.file
+
+    def get_source(self, fullname: str) -> str:
+        """The text that was read and checked; the file may have changed since."""
+        return self.file.text
 
 
 @lru_cache(maxsize=64)
@@ -122,11 +148,13 @@ def module_in(file: TaskFile) -> ModuleType:
             f"(SHA-256 {file.digest[:12]}...). A program is run from the file only, and only as the study read it: "
             "put it back; the run keeps its text as an artifact of that digest."
         )
-    module = ModuleType(f"lakatos_domain_{file.digest[:16]}")
-    module.__file__ = str(path)
+    loader = KeptProgram(file)
+    spec = spec_from_loader(f"lakatos_domain_{file.digest[:16]}", loader, origin=str(path))
+    assert spec is not None
+    module = module_from_spec(spec)
     sys.modules[module.__name__] = module  # dataclasses look their module up
     try:
-        exec(compile(file.text, str(path), "exec"), module.__dict__)
+        loader.exec_module(module)
     except Exception as error:
         lines = [
             item.lineno
@@ -144,24 +172,33 @@ def module_in(file: TaskFile) -> ModuleType:
 def task_file_of(domain: Domain) -> TaskFile | None:
     """The file that a domain came from; None for those of the package."""
     found: TaskFile | None = getattr(domain, "task_file", None)
-    if found is None and isinstance(domain, DeclaredDomain):
+    if found is None and isinstance(domain, DeclaredDomain | FeedbackDomain):
         return TaskFile(file=f"{domain.name}.toml", text=domain.text)
     return found
 
 
+LOOK = """
+import sys
+from pathlib import Path
+import numpy as np
+from lakatos.experiments.domains import task_watch
+from lakatos.experiments.domains.task_file import TaskFile, domain_in
+
+path, task_watch.LONGEST_CALL_S = Path(sys.argv[1]), float(sys.argv[2])
+found = domain_in(TaskFile(file=str(path), text=path.read_bytes().decode()))
+for some in found.probes(np.random.default_rng(0)):
+    found.check(some), found.features(some), found.swap_sides(some)
+    found.describe(some, 0), found.picture(some, 0)
+"""
+"""Looks at a domain once; each of its calls is given up in time (see `experiments.domains.task_watch`)."""
+
+
 def _refuse_loops(path: Path) -> None:
     """Run a program in a process of its own, and refuse it if it does not end soon or shows no trials."""
-    code = (
-        "import sys; from pathlib import Path; import numpy as np\n"
-        "from lakatos.experiments.domains.task_file import TaskFile, domain_in\n"
-        "path = Path(sys.argv[1])\n"
-        "found = domain_in(TaskFile(file=str(path), text=path.read_bytes().decode()))\n"
-        "for some in found.probes(np.random.default_rng(0)):\n"
-        "    found.check(some), found.features(some), found.describe(some, 0), found.picture(some, 0)\n"
-    )
+    longest_call = min(task_watch.LONGEST_CALL_S, 0.5 * LONGEST_START_S)
     try:
         ended = subprocess.run(
-            [sys.executable, "-c", code, str(path.resolve())],
+            [sys.executable, "-c", LOOK, str(path.resolve()), str(longest_call)],
             capture_output=True, text=True, timeout=LONGEST_START_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

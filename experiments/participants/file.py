@@ -306,74 +306,29 @@ def _check_columns(table: TextTable, designs: Mapping[str, Design], domain: Doma
         )
 
 
+FileRows = list[tuple[int, dict[str, Any]]]
+"""Rows of a file with their numbers there."""
+
+
 def _person(
     table: TextTable,
-    rows: list[tuple[int, dict[str, Any]]],
+    rows: FileRows,
     design: Design,
     domain: Domain,
     person: str,
 ) -> PersonAnswers:
-    if "order" in table.columns:
-        places = {
-            number: _number(table, number, "order", row["order"], whole=True)
-            for number, row in rows
-        }
-        if len(set(places.values())) != len(rows):
-            _refuse(
-                table,
-                rows[-1][0],
-                "has the same order as another answer of this person; number them",
-            )
-        rows = sorted(rows, key=lambda item: places[item[0]])
-    first = rows[0]
-    for name in PER_PERSON:
-        other = next(
-            (number for number, row in rows if row.get(name, "") != first[1].get(name, "")), None
-        )
-        if other is not None:
-            _refuse(
-                table,
-                other,
-                f"has another {name} than row {first[0]} of the same person; give one for all",
-            )
-    trial = [_trial(table, number, row, design) for number, row in rows]
-    task = timed_task(domain) if "key" in table.columns else None
-    response = (
-        [0 for _ in rows]
-        if task
-        else [_response(table, number, row["response"], domain, design) for number, row in rows]
-    )
-    timed = [row.get("response_time_ms", "") != "" for _, row in rows]
-    if task is None and any(timed) and not all(timed):
-        _refuse(
-            table,
-            rows[timed.index(False)][0],
-            "has no response time, and other answers of this person have one",
-        )
-    status = str(first[1].get("status") or "completed")
+    """One person's answers, checked against the design."""
+    rows = _in_order(table, rows)
+    _check_alike(table, rows)
+    given = _given_answers(table, rows, design, domain)
+    number, first = rows[0]
+    status = str(first.get("status") or "completed")
     if status not in STATUSES:
-        _refuse(table, first[0], f"has the status {status!r}; give one of {', '.join(STATUSES)}")
-
-    def per_person(name: str) -> int:
-        value = first[1].get(name, "")
-        return 0 if value == "" else int(_number(table, first[0], name, value, whole=True))
-
-    given: dict[str, Any] = {
-        "trial": tuple(trial),
-        "response": tuple(response),
-        "response_time_ms": tuple(
-            _number(table, number, "response_time_ms", row["response_time_ms"])
-            for number, row in rows
-        )
-        if task is None and all(timed)
-        else (),
-    }
-    if task is not None:
-        presses = [
-            _press(table, number, row, place, task.n_keys(design.stimuli))
-            for (number, row), place in zip(rows, trial, strict=True)
-        ]
-        given = timed_columns(task, design.stimuli, presses, "left_out")
+        _refuse(table, number, f"has the status {status!r}; give one of {', '.join(STATUSES)}")
+    n_passed, n_failed, n_attempts = (
+        _count(table, number, name, first.get(name, ""))
+        for name in ("checks_passed", "checks_failed", "comprehension_attempts")
+    )
     answers = PersonAnswers(
         experiment=design.name,
         person=person,
@@ -383,10 +338,10 @@ def _person(
             name: tuple(_number(table, number, name, row[name]) for number, row in rows)
             for name in domain_feedback(domain, design)
         },
-        checks=(True,) * per_person("checks_passed") + (False,) * per_person("checks_failed"),
-        comprehension_attempts=per_person("comprehension_attempts"),
-        consent=str(first[1].get("consent", "")),
-        language=str(first[1].get("language", "")),
+        checks=(True,) * n_passed + (False,) * n_failed,
+        comprehension_attempts=n_attempts,
+        consent=str(first.get("consent", "")),
+        language=str(first.get("language", "")),
         source="file",
     )
     try:
@@ -402,6 +357,76 @@ def _person(
             "give the status 'partial', or the missing answers",
         )
     return answers
+
+
+def _in_order(table: TextTable, rows: FileRows) -> FileRows:
+    """A person's rows as the column ``order`` puts them; as the file has them where there is none."""
+    if "order" not in table.columns:
+        return rows
+    places = {
+        number: _number(table, number, "order", row["order"], whole=True) for number, row in rows
+    }
+    if len(set(places.values())) != len(rows):
+        _refuse(
+            table,
+            rows[-1][0],
+            "has the same order as another answer of this person; number them",
+        )
+    return sorted(rows, key=lambda item: places[item[0]])
+
+
+def _check_alike(table: TextTable, rows: FileRows) -> None:
+    """Refuse rows of one person that differ in what is said of the person."""
+    first, said = rows[0]
+    for name in PER_PERSON:
+        for number, row in rows:
+            if row.get(name, "") != said.get(name, ""):
+                _refuse(
+                    table,
+                    number,
+                    f"has another {name} than row {first} of the same person; give one for all",
+                )
+
+
+def _given_answers(
+    table: TextTable, rows: FileRows, design: Design, domain: Domain
+) -> dict[str, Any]:
+    """Trials, responses and times; in a timed task these come from keys."""
+    trial = [_trial(table, number, row, design) for number, row in rows]
+    task = timed_task(domain) if "key" in table.columns else None
+    if task is not None:
+        presses = [
+            _press(table, number, row, place, task.n_keys(design.stimuli))
+            for (number, row), place in zip(rows, trial, strict=True)
+        ]
+        return timed_columns(task, design.stimuli, presses, "left_out")
+    response = [_response(table, number, row["response"], domain, design) for number, row in rows]
+    return {
+        "trial": tuple(trial),
+        "response": tuple(response),
+        "response_time_ms": _response_times(table, rows),
+    }
+
+
+def _response_times(table: TextTable, rows: FileRows) -> tuple[float, ...]:
+    """Times of all of a person's answers, or of none."""
+    without = [number for number, row in rows if row.get("response_time_ms", "") == ""]
+    if len(without) == len(rows):
+        return ()
+    if without:
+        _refuse(
+            table,
+            without[0],
+            "has no response time, and other answers of this person have one",
+        )
+    return tuple(
+        _number(table, number, "response_time_ms", row["response_time_ms"]) for number, row in rows
+    )
+
+
+def _count(table: TextTable, number: int, name: str, value: object) -> int:
+    """A whole number; 0 where the cell is empty."""
+    return 0 if value == "" else int(_number(table, number, name, value, whole=True))
 
 
 def _refuse_first(

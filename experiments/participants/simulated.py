@@ -368,18 +368,28 @@ class SimulatedParticipants:
 
 
 def as_trials(
-    experiment: str, stimuli: Stimuli, order: Array, behaviour: SimulatedBehaviour, n_options: int
+    experiment: str,
+    stimuli: Stimuli,
+    order: Array,
+    behaviour: SimulatedBehaviour,
+    n_options: int,
+    lengths: Array | None = None,
 ) -> Trials:
-    """What people did who went through ``order``, ``(n_participants, n_steps)``, as a table of answers."""
+    """What people did who went through ``order``, ``(n_participants, n_steps)``, as a table of answers.
+
+    Of each only the first ``lengths`` steps count, ``(n_participants,)``, where these are given.
+    """
     n_people, n_steps = order.shape
+    there = np.arange(n_steps)[None] < (n_steps if lengths is None else lengths[:, None])
+    there = np.broadcast_to(there, order.shape)
     return Trials(
         experiment=experiment,
         stimuli=stimuli,
-        participant=np.repeat(np.arange(n_people), n_steps),
-        trial=order.ravel(),
-        response=behaviour.response.ravel(),
-        count=np.ones(order.size, dtype=np.int64),
+        participant=np.nonzero(there)[0],
+        trial=order[there],
+        response=behaviour.response[there],
+        count=np.ones(int(there.sum()), dtype=np.int64),
         n_options=n_options,
         n_people=n_people,
-        feedback={name: column.ravel() for name, column in behaviour.feedback.items()},
+        feedback={name: column[there] for name, column in behaviour.feedback.items()},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -97,6 +97,14 @@ class StudySettings:
     """Trials sealed from the loop, by archived experiment; chosen by the seed when None."""
     forbidden: Sequence[str] = ()
     """Trials that are never shown, as conditions on their features."""
+
+
+@runtime_checkable
+class ConsentingSource(Protocol):
+    """A source whose people agree to a text before they take part."""
+
+    def consents(self, design: Design, key: Digest) -> Mapping[str, Sequence[str]]:
+        """What they agree to, in each language; the last line is the agreement itself."""
 
 
 class ListedSource(ParticipantSource, Protocol):

@@ -90,13 +90,16 @@ def plan_design(
     settings = question.settings
     shown = _shown(question, offer, chosen)
     stimuli, repetitions = shown.stimuli, shown.repetitions
+    asked = offer.answers_to(stimuli)
+    n_answers: Array | None = None
     if people is None and question.rivals.learns and not offer.pooled:
+        some = None if asked is None else _some_people(asked, rng)
+        n_answers = None if some is None else some.sum(axis=1)
         people = question.rivals.scores_of_people(
-            stimuli, rng, repetitions=repetitions, n_people=PEOPLE
+            stimuli, rng, repetitions=repetitions, n_people=PEOPLE, asked=some
         )
     answers = [] if people is not None else question.answers(stimuli)
-    asked = offer.answers_to(stimuli)
-    table = _power(question, offer, answers, repetitions, people, asked, rng)
+    table = _power(question, offer, answers, repetitions, people, asked, n_answers, rng)
     plan = Design(
         name=number + (f" {offer.archive}" if offer.archive else ""),
         stimuli=stimuli,
@@ -208,6 +211,12 @@ def _n_people(question: DesignQuestion, offer: StimulusOffer, asked: Array | Non
     return offer.n_participants or wanted
 
 
+def _some_people(asked: Array, rng: np.random.Generator) -> Array:
+    """``(PEOPLE, n_trials)`` what so many of an archive's people answered; where it has fewer, all of them in turn."""
+    order = rng.permutation(len(asked))
+    return np.asarray(asked[order[np.arange(PEOPLE) % len(order)]])
+
+
 def _power(
     question: DesignQuestion,
     offer: StimulusOffer,
@@ -215,6 +224,7 @@ def _power(
     repetitions: int,
     people: Array | None,
     asked: Array | None,
+    n_answers: Array | None,
     rng: np.random.Generator,
 ) -> PowerTable:
     """Power of the planned people, or of the fewest that have it; of an archive, of the answers that it holds."""
@@ -222,7 +232,9 @@ def _power(
     most = min(offer.n_participants or settings.most_participants, settings.most_participants)
     if people is not None:
         if n_participants:
-            return power_of_people(people, n_participants, rng, n_simulations=100)
+            return power_of_people(
+                people, n_participants, rng, n_simulations=100, n_answers=n_answers
+            )
         return find_n_of_people(
             people,
             rng,

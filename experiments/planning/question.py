@@ -44,10 +44,12 @@ class DesignRivals(Protocol):
         *,
         repetitions: int = 1,
         n_people: int = 64,
+        asked: NDArray[np.integer[Any]] | None = None,
     ) -> Array:
         """``(n_rivals, n_people, n_rivals)`` log predictives of simulated people's answers, nats.
 
-        People of each rival in turn go through the stimuli, and every rival scores their answers.
+        People of each rival in turn go through the stimuli, and every rival scores their answers. Where ``asked`` is
+        given, ``(n_people, n_trials)``, each of them answers each trial as often as it says.
         """
 
 

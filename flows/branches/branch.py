@@ -9,7 +9,7 @@ part of the chain.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -183,7 +183,7 @@ def origin_of(meta: Mapping[str, Any]) -> BranchOrigin | None:
     return BranchOrigin(**meta[ORIGIN]) if meta.get(ORIGIN) else None
 
 
-def find_record(events: list[Event], name: str) -> Event:
+def find_record(events: Sequence[Event], name: str) -> Event:
     """The event of a record by its number in the journal, or by the beginning of its digest.
 
     Raises:

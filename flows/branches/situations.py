@@ -35,7 +35,8 @@ from lakatos.language_models.structured import MisreadAnswerError, answer_schema
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.fitting.evaluate import EvaluatedComposition
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate, SearchStart
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchStart
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.roles.answer import Audit, CaseReading, Steelman, Successor
 from lakatos.theories.roles.record import RoleAnswered

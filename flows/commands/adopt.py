@@ -30,11 +30,12 @@ def describe_command(file: AnswerFile, domain: DomainName = "") -> None:
 
     In Python: `lakatos.experiments.adoption.describe.describe_table(read_answers(file))`.
     """
+    from lakatos.experiments.adoption.tables import counted
     from lakatos.flows.operations.adopt import describe_file
 
     found = describe_file(file, domain)
     console = Console(soft_wrap=True)
-    console.print(f"[bold]{escape(found.name)}[/bold]: {found.n_rows:,} rows")
+    console.print(f"[bold]{escape(found.name)}[/bold]: {counted(found.n_rows, 'row')}")
     for fact in found.facts:
         console.print(f"  {escape(fact)}")
     table = Table("column", "seems to be", "values", "empty")
@@ -55,9 +56,15 @@ def describe_command(file: AnswerFile, domain: DomainName = "") -> None:
 
 def _what_next(file: Path, said: str, domain: str) -> str:
     """Whose trials a file seems to hold, and the command that writes a study for it."""
-    from lakatos.experiments.adoption.layouts import LAYOUTS
+    from lakatos.experiments.adoption.layouts import LAYOUTS, layout_of
+    from lakatos.experiments.domains import DOMAINS
 
     command = f"lakatos new STUDY.toml --data {escape(str(file))}"
+    if domain in DOMAINS and layout_of(DOMAINS[domain]) is None:
+        return (
+            f"These look like trials of the domain {domain!r}, whose answers cannot be brought in as a file, so that "
+            "no study can be written for them. A reader in experiments/archives can bring them in."
+        )
     if domain:
         option = f" --domain {escape(said)}" if said else ""
         return f"These look like trials of the domain {domain!r}. `{command}{option}` writes a study for them."

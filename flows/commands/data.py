@@ -100,6 +100,14 @@ def data_import(
         Console().print(
             f"experiment {escape(name)}: {found.n_answers[name]} answers of {n_people} people"
         )
+    if found.without_outcome:
+        Console().print(
+            f"{sum(found.without_outcome.values())} further answers are no outcome and do not count: "
+            + ", ".join(
+                f"{n} {why.replace('_', ' ')}" for why, n in sorted(found.without_outcome.items())
+            ),
+            soft_wrap=True,
+        )
     Console().print(
         f"{found.n_new} people are new. `lakatos resume {escape(str(folder))}` goes on with them.",
         soft_wrap=True,
@@ -196,7 +204,7 @@ def data_expire(
 
     In Python: `lakatos.flows.operations.people.expire(folder)`.
     """
-    from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE
+    from lakatos.experiments.participants.prolific.plan import LEDGER_FILE
     from lakatos.flows.operations.people import expire, holdings
 
     folder = find_run(run_name, runs)

@@ -15,6 +15,7 @@ from lakatos.flows.commands.options import ColumnsSaid, RunsFolder, columns_said
 from lakatos.flows.run.places import find_run
 
 if TYPE_CHECKING:
+    from lakatos.flows.notebook.effects import AttributeEffects
     from lakatos.flows.notebook.groups import GroupComparison
     from lakatos.theories.fitting.posterior_check import PredictiveCheck, RankedTheory
     from lakatos.theories.fitting.posterior_result import Posterior
@@ -216,6 +217,7 @@ def effects(
     ] = 0.25,
     domain: GuessedDomain = "",
     column: ColumnsSaid = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the effects as CSV instead.")] = False,
     out: Out = None,
 ) -> None:
     """Ask whether a theory's numbers depend on people's age, group or condition, and which of them.
@@ -233,8 +235,43 @@ def effects(
         domain=domain,
         columns=columns_said(column),
     )
-    Console(stderr=True, soft_wrap=True).print(escape(found.verdict))
-    _show(found.effects, out)
+    if csv or out is not None:
+        Console(stderr=True, soft_wrap=True).print(escape(found.verdict))
+        _show(found.effects, out)
+        return
+    console = Console(soft_wrap=True)
+    console.print(f"{escape(by)} is known of {found.n_people} people.")
+    console.print(escape(found.verdict))
+    console.print(_table_of_effects(found))
+    console.print(
+        "Effects are shares of a number's range, for a standard deviation; intervals are 95%; p allows for all numbers "
+        "of a theory. --csv prints the table for a program."
+    )
+
+
+def _table_of_effects(found: AttributeEffects) -> Table:
+    """How each number depends on what is known of people: the effect, the median person, what it is worth."""
+    first = next(iter(found.theories.values()))
+    shown = Table(
+        "theory", "number", "effect", "p",
+        *(f"median where {escape(found.by)} is {escape(label)}" for label in first.shown),
+        "gain of it alone", title=f"Numbers by {escape(found.by)}",
+    )  # fmt: skip
+    for name, item in found.theories.items():
+        for effect in item.effects:
+            low, high = effect.estimate.interval
+            of = "" if item.attribute.is_number or effect.n_columns == 1 else f" ({effect.column})"
+            told = (
+                "at the end of its range" if effect.is_at_end
+                else f"{effect.estimate.value:+.3f} ({low:+.3f} to {high:+.3f})"
+            )  # fmt: skip
+            medians = [f"{value:.3g}" for value in item.medians_of(effect.parameter).values()]
+            low, high = effect.gain.interval
+            shown.add_row(
+                escape(name), escape(f"{effect.parameter}{of}"), told, f"{effect.p:.3f}", *medians,
+                f"{effect.gain.value:+.4f} ({low:+.4f} to {high:+.4f})",
+            )  # fmt: skip
+    return shown
 
 
 def _table_of_medians(found: GroupComparison) -> Table:

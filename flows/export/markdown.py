@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
-from lakatos.flows.report.reader import RunReading
+from lakatos.flows.report.reader import open_reading
 from lakatos.flows.report.report import render
-from lakatos.flows.run.run import read_state
 from lakatos.traces.artifact import write_whole
 
 _SKIPPED = frozenset({"head", "style", "svg", "nav", "script"})
@@ -46,9 +45,8 @@ def write_markdown(folder: Path, out: Path | None = None) -> Path:
         RunMissingError: There is no run.
     """
     place = folder / "report.md" if out is None else out
-    state, trace = read_state(folder)
-    with trace:
-        page = render(RunReading(folder, state, trace))
+    with open_reading(folder) as reading:
+        page = render(reading)
     write_whole(place, as_markdown(page).encode())
     return place
 

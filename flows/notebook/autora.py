@@ -26,8 +26,8 @@ from lakatos.flows.notebook.frames import as_pandas
 from lakatos.flows.notebook.theory import FittedTheory, people_s_choices, predict
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import find_family
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchStart
 from lakatos.theories.grammar_search.composition_search import search_compositions
+from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchStart
 from lakatos.theories.laboratory import Laboratory
 
 Array = NDArray[np.float64]

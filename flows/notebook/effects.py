@@ -61,8 +61,9 @@ class AttributeEffects:
         """A row for each theory, parameter and column: the effect, and what it is worth for people left out.
 
         Effects are shares of the parameter's range, on the scale of its prior, for a standard deviation of a number
-        or, of a group, of belonging to it. ``shown`` says whether it is not 0 (corrected for the number of effects)
-        and predicts others better.
+        or, of a group, of belonging to it. ``p`` is the probability of so strong a connection of any parameter, if what
+        is known of people is exchanged among them; ``shown`` says whether it is 0.05 at most. An effect ``at_end`` is
+        of a parameter that stands at an end of its range, where answers tell nothing of it.
         """
         rows = [
             {
@@ -71,7 +72,9 @@ class AttributeEffects:
                 self.by: effect.column,
                 **interval_columns("effect", effect.estimate),
                 **interval_columns("gain", effect.gain),
-                "shown": effect.is_shown(len(item.effects)),
+                "p": effect.p,
+                "shown": effect.is_shown,
+                "at_end": effect.is_at_end,
             }
             for name, item in self.theories.items()
             for effect in item.effects

@@ -12,7 +12,7 @@ from typing import Any
 
 from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
-from lakatos.experiments.adoption.layouts import LAYOUTS
+from lakatos.experiments.adoption.layouts import LAYOUTS, known_layout
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION
 from lakatos.experiments.adoption.study_text import study_text
 from lakatos.experiments.adoption.tables import read_answers
@@ -73,11 +73,13 @@ def new_study(
 
     Raises:
         StudyError: ``study`` exists, or the domain can be neither read off nor guessed.
-        TrialsError: The file of answers cannot be read.
+        TrialsError: The file of answers cannot be read, or answers of this domain cannot be brought in so.
     """
     if study.exists():
         raise StudyError(f"{study} exists; name another file, or delete it.")
     chosen = open_domain(domain) if domain else None
+    if chosen is not None:
+        known_layout(chosen)
     table = read_answers(data)
     found = describe_table(table, chosen).with_columns(columns or {})
     if not found.domain:

@@ -45,6 +45,8 @@ class ImportedAnswers:
     n_people: dict[str, int]
     n_new: int
     """People whose answers were not in the inbox or the run before."""
+    without_outcome: dict[str, int]
+    """Further answers that are no outcome of the task, by why: a key too early or too late, or none at all."""
 
 
 def import_answers(folder: Path, file: Path) -> ImportedAnswers:
@@ -96,6 +98,9 @@ def import_answers(folder: Path, file: Path) -> ImportedAnswers:
             ),
             n_people=dict(Counter(item.experiment for item in found)),
             n_new=len(trace.inbox.stored()) - before,
+            without_outcome=dict(
+                Counter(answer.reason for item in found for answer in item.left_out)
+            ),
         )
 
 

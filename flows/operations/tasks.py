@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lakatos.experiments.domains import DOMAINS, open_domain
 from lakatos.experiments.domains.declared_task import MEANINGS, read_task
@@ -21,6 +23,7 @@ from lakatos.theories.families import find_family
 from lakatos.theories.theory import read_program
 from lakatos.traces.artifact import write_whole
 
+Array = NDArray[Any]
 N_SAMPLES = 5
 NEW_TASK = f"""\
 # A task: what people choose between, and how it looks. `lakatos domain check` looks at it.
@@ -64,6 +67,17 @@ same = "in any order"                # or "in this order": whether a menu in ano
 # [[space.listed]]                   # trials one by one instead: for each attribute its values, option by option
 # points = [10, 80]
 # chance = [1.0, 0.1]
+
+# [feedback]                         # where people see what came of their choice; attributes may then be left out
+# shows = "chosen"                   # or "all": also what the other options would have paid
+# unit = "points"                    # what outcomes count
+# steps = 60                         # choices of each person
+# [feedback.outcomes.A]              # one section for each option, by its label
+# amounts = [10, 0]
+# chances = [0.7, 0.3]
+# [feedback.outcomes.B]
+# amounts = [10, 0]
+# chances = [0.3, 0.7]
 """
 
 
@@ -90,13 +104,14 @@ class TaskExamination:
     def to_text(self) -> str:
         """For people to read."""
         arrays = ", ".join(f"{name} {shape}" for name, shape in self.arrays.items())
+        what = "steps" if self.domain.sequential else "trials"
         return "\n".join(
             [
-                f"{self.domain.name}: {self.n_trials:,} trials with {len(self.domain.options)} options "
+                f"{self.domain.name}: {self.n_trials:,} {what} with {len(self.domain.options)} options "
                 f"({', '.join(self.domain.options)})",
-                "trials, for example:",
+                f"{what}, for example:",
                 *(f"  {line}" for line in self.samples),
-                f"theories see, for each trial: {arrays}",
+                f"theories see, for each {what[:-1]}: {arrays}",
                 f"claims may be about: {', '.join(self.variations)}",
                 f"diagnoses look at: {', '.join(self.features)}",
                 f"rivals ({len(self.theories)}, and a grammar of {self.n_mechanisms} mechanisms):",
@@ -157,7 +172,7 @@ def examine_task(word: str, seed: int = 0) -> TaskExamination:
     return TaskExamination(
         domain=domain,
         n_trials=len(space),
-        arrays={name: array.shape[1:] for name, array in space.arrays.items()},
+        arrays={name: array.shape[1:] for name, array in _seen(domain, some).items()},
         features=tuple(domain.features(some)),
         variations=variations(domain),
         theories={name: read_program(family.program(name)).name for name in family.seeds},
@@ -165,6 +180,12 @@ def examine_task(word: str, seed: int = 0) -> TaskExamination:
         samples=tuple(domain.describe(some, row) for row in range(len(some))),
         pictures=tuple(domain.picture(some, row) for row in range(len(some))),
     )
+
+
+def _seen(domain: Domain, stimuli: Stimuli) -> Mapping[str, Array]:
+    """What theories see of trials: of a schedule not what would follow."""
+    arrays = domain.shown(stimuli.arrays, {})
+    return {name: array for name, array in arrays.items() if len(array) == len(stimuli)}
 
 
 def _check_duties(domain: Domain, space: Stimuli) -> None:
@@ -200,7 +221,7 @@ def files_with_tasks(folder: Path) -> Iterator[tuple[Path, str]]:
     for path in sorted(folder.glob("*.toml")):
         try:
             text = path.read_text(encoding="utf-8")
-            if "attributes" not in tomllib.loads(text):
+            if not {"attributes", "feedback"} & set(tomllib.loads(text)):
                 continue
             yield path, read_task(text, str(path)).name
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):

@@ -31,7 +31,7 @@ def leader_by_experiment(reading: RunReading) -> list[LeaderOnExperiment]:
     experiments = reading.board.experiments
     if not reading.board.standings or len(experiments) < 2:
         return []
-    leader, rival = reading.board.leader.theory, reading.best_seed
+    leader, rival = reading.board.leader.theory, reading.first_rival
     scores = {key: item.record for key, item in reading.state.theories.scores.items()}
     left_out = left_out_with(experiments)
     own = left_out_scores(leader, experiments, scores)

@@ -13,8 +13,7 @@ from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.archives.fetch import load_archive
 from lakatos.experiments.domains import DOMAINS
 from lakatos.flows.errors import RunMissingError
-from lakatos.flows.run.records import ACTS, RECORD_TYPES
-from lakatos.flows.run.run import check_run
+from lakatos.flows.report.reader import open_reading
 from lakatos.flows.stages.judging.challenge import answers_of, question_of
 from lakatos.judges.anchor import AnchorItem, AnchorSet, split
 from lakatos.judges.gate import GateDecided, GateRegistered, refusal_of, replay
@@ -24,9 +23,8 @@ from lakatos.judges.record import AnchorTaken
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.digest import Digest, digest_of
-from lakatos.traces.journal import INTENT, Event
-from lakatos.traces.step import Trace
-from lakatos.traces.validity import Validity, ValidityLink
+from lakatos.traces.journal import Event
+from lakatos.traces.validity import ValidityLink
 
 VERSIONS = {
     "campaign_started": "the laboratory's code",
@@ -64,15 +62,11 @@ def explain(folder: Path, prefix: str) -> RecordExplanation:
     Raises:
         RunMissingError: There is no run, or no such record, or more than one.
     """
-    check_run(folder)
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        events = {
-            event.record_digest: event for event in trace.journal.events() if event.kind != INTENT
-        }
+    with open_reading(folder) as reading:
+        events = {event.record_digest: event for event in reading.results}
         event = _one(list(events.values()), prefix)
-        validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
         ways = shortest_ways(events, event.record_digest, VERSIONS)
-        broken = tuple(validity.explain(event.record_digest))
+        broken = tuple(reading.validity.explain(event.record_digest))
     return RecordExplanation(event.record_digest, event.kind, event.name, ways, broken)
 
 
@@ -115,14 +109,10 @@ def replay_decision(folder: Path, prefix: str) -> GateDecided:
         RunMissingError: There is no run, or no such decision.
         ReplayError: Another decision comes out.
     """
-    check_run(folder)
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        decided = trace.get(
-            _one(
-                [event for event in trace.journal.events() if event.kind == "gate_decided"], prefix
-            ).record_digest,
-            GateDecided,
-        )
+    with open_reading(folder) as reading:
+        trace = reading.trace
+        decisions = [event for event in reading.results if event.kind == "gate_decided"]
+        decided = trace.get(_one(decisions, prefix).record_digest, GateDecided)
         registration = next(
             item.record
             for item in trace.records(GateRegistered)

@@ -104,7 +104,7 @@ def score_history(reading: RunReading) -> Markup:
             point = charts.ChartPoint(record.cycle, line.score, *ends)
             points.setdefault(line.theory, []).append(point)
     leaders = [record.leader for record in reversed(cycles)]
-    known = (reading.leader, reading.best_seed, *reading.state.seeds, *leaders)
+    known = (reading.leader, reading.first_rival, *reading.state.seeds, *leaders)
     shown = list(dict.fromkeys(name for name in known if name in points))[:MOST_LINES]
     others = [name for name in points if name not in shown]
     lines = [

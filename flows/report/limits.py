@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs
 from lakatos.flows.run.records import CodeAccepted
+from lakatos.flows.run.run import code_changes_in_words
 
 FEW = 30
 """Trials or people below which the report calls them few."""
@@ -32,11 +33,8 @@ def _limits_of_progress(reading: RunReading) -> list[str]:
     found = [] if origin is None else [f"This run is a branch, {origin.words}."]
     if reading.concluded is None:
         found.append("The run has not ended. Everything here can change with the next experiment.")
-    found += [
-        f"Other code computed a part of this: from code {item.record.before[:8]} the run went on with "
-        f"{item.record.science[:8]}, because: {item.record.because}"
-        for item in reading.trace.records(CodeAccepted)
-    ]
+    changes = reading.trace.records(CodeAccepted)
+    found += code_changes_in_words(reading.trace, changes, reading.state.campaign.cycles)
     stop = reading.state.campaign.cycles[-1].record.stop if reading.state.campaign.cycles else ""
     if stop.startswith("budget"):
         found.append(

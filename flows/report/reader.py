@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,8 @@ from lakatos.experiments.design import design_from_json
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.flows.run.evidence import theory_of, trials_in
+from lakatos.flows.run.records import ACTS
+from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
@@ -23,11 +26,13 @@ from lakatos.theories.record import TheoryChecked, TheoryScored
 from lakatos.theories.scoreboard import Scoreboard, prequential_advantage
 from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import Theory
+from lakatos.theories.verdicts.conclude import compare_leader
 from lakatos.theories.verdicts.record import EXPLORATORY, CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import TraceError
-from lakatos.traces.journal import INTENT
+from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.step import Recorded, Trace
+from lakatos.traces.validity import Validity
 
 Array = NDArray[np.float64]
 UNREADABLE = (TraceError, AssertionError, ValueError, KeyError, TypeError)
@@ -84,6 +89,16 @@ class RunReading:
             elif event.name == "check":
                 self.layers.update(event.body.get("note", {}).get("sandbox", ()))
         self.journal: Mapping[Digest, JournalPlace] = journal
+
+    @cached_property
+    def results(self) -> tuple[Event, ...]:
+        """Everything that the journal holds beside intents."""
+        return tuple(event for event in self.trace.journal.events() if event.kind != INTENT)
+
+    @cached_property
+    def validity(self) -> Validity:
+        """Which records hold, and why others do not."""
+        return Validity(self.trace.journal.events(), roots=self.trace.artifacts.has, acts=ACTS)
 
     @property
     def is_collected_before(self) -> bool:
@@ -152,10 +167,16 @@ class RunReading:
         return tuple(sorted({name for session in held for name in session.model_names}))
 
     @property
-    def best_seed(self) -> Digest | None:
-        """Of the theories that the campaign started from the one that stands highest, the leader aside."""
-        seeds = set(self.state.seeds) - {self.leader}
-        return next((line.theory for line in self.board.standings if line.theory in seeds), None)
+    def first_rival(self) -> Digest | None:
+        """The rival that the verdict compares the leader with; before the verdict, the one that it would be now."""
+        if self.concluded is not None and self.concluded.rival is not None:
+            return self.concluded.rival
+        if self.leader is None:
+            return None
+        seeds = set(self.state.seeds)
+        first = [line.theory for line in self.board.standings if line.theory in seeds]
+        state = self.state
+        return compare_leader(state.theories, state.experiments, self.leader, first).rival
 
     @cached_property
     def checked(self) -> dict[Digest, Recorded[TheoryChecked]]:
@@ -256,6 +277,18 @@ class RunReading:
             for name in plan.rivals
             if f"{name}:proportions" in arrays
         }
+
+
+@contextmanager
+def open_reading(folder: Path) -> Iterator[RunReading]:
+    """A run to be read, also while another process writes it; it is closed afterwards.
+
+    Raises:
+        RunMissingError: There is no run.
+    """
+    state, trace = read_state(folder)
+    with trace:
+        yield RunReading(folder, state, trace)
 
 
 def clean(text: str) -> str:

@@ -33,11 +33,10 @@ from lakatos.flows.report.judging_facts import (
     verdict_rows,
 )
 from lakatos.flows.report.limits import limits
-from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs
+from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs, open_reading
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
 from lakatos.flows.report.utterances import utterance_facts
-from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.theories.record import EffectsLearned, GroupsCompared
 from lakatos.theories.scoring.score import UNKNOWN
@@ -66,9 +65,8 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     """
     folder = Path(folder)
     place = folder / REPORT_FILE if out is None else Path(out)
-    state, trace = read_state(folder)
-    with trace:
-        page = render(RunReading(folder, state, trace))
+    with open_reading(folder) as reading:
+        page = render(reading)
     write_whole(place, page.encode(), private=True)
     return place
 

@@ -133,7 +133,7 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
 
     That is where the rival is further from what people chose than the leader by the most.
     """
-    rival = reading.best_seed
+    rival = reading.first_rival
     if rival is None:
         return None
     scores, best = reading.state.theories.scores, -np.inf

@@ -11,17 +11,15 @@ import numpy as np
 
 from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
-from lakatos.flows.report.reader import RunReading, shortened
+from lakatos.flows.report.reader import RunReading, open_reading, shortened
 from lakatos.flows.report.words import words_of
 from lakatos.flows.run.evidence import theory_of
-from lakatos.flows.run.records import ACTS
-from lakatos.flows.run.run import read_state
 from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
 from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
-from lakatos.traces.journal import INTENT, Event
+from lakatos.traces.journal import Event
 from lakatos.traces.record import Record
-from lakatos.traces.validity import Validity, ValidityLink
+from lakatos.traces.validity import ValidityLink
 
 RESPONSES = frozenset({"answers_arrived", "trials_collected", "sealed_opened"})
 """Kinds of records with what people answered."""
@@ -126,19 +124,15 @@ def why(folder: Path, claim: str = "verdict") -> WhyAnswer:
     Raises:
         RunMissingError: There is no run, or nothing in it is called so.
     """
-    state, trace = read_state(folder)
-    with trace:
-        reading = RunReading(folder, state, trace)
-        events = [event for event in trace.journal.events() if event.kind != INTENT]
-        chosen = _chosen(reading, events, claim)
-        validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
-        by_digest = {event.record_digest: event for event in events}
+    with open_reading(folder) as reading:
+        chosen = _chosen(reading, reading.results, claim)
+        by_digest = {event.record_digest: event for event in reading.results}
         telling = _ReasonTree(reading, by_digest)
         seen: set[Digest] = set()
         reason = telling.reason(chosen, seen)
         ends = [by_digest[digest] for digest in seen if by_digest[digest].kind in RESPONSES]
         n_people, n_all = _counted(ends)
-        record = trace.read(chosen).record
+        record = reading.trace.read(chosen).record
         carried: tuple[SupportingTrial, ...] = ()
         if isinstance(record, CampaignConcluded):
             carried = tuple(_carried(reading, record))
@@ -152,11 +146,11 @@ def why(folder: Path, claim: str = "verdict") -> WhyAnswer:
             by_machine=by_machine,
             carried=carried,
             brief=(*_in_brief(reading, record, carried), rests_on),
-            broken=tuple(validity.explain(chosen.record_digest)),
+            broken=tuple(reading.validity.explain(chosen.record_digest)),
         )
 
 
-def _chosen(reading: RunReading, events: list[Event], claim: str) -> Event:
+def _chosen(reading: RunReading, events: Sequence[Event], claim: str) -> Event:
     by_digest = {event.record_digest: event for event in events}
     state = reading.state
     if claim == "verdict":
@@ -266,14 +260,17 @@ def _in_brief(
     """Why a verdict was reached, a line each: over whom, by which experiment, by which trial."""
     if not isinstance(record, CampaignConcluded):
         return
-    rival = _rival(reading, record)
+    rival = reading.first_rival or record.runner_up
     leader = _theory(reading, record.leader)
     if rival is None:
         yield f"{leader} is the only theory left."
         return
     holds = "is shown to be ahead" if record.holds else "is in front, but is not shown to be ahead"
     yield f"{leader} {holds}, on {record.basis}."
-    yield f"Its first rival to compare with is {_theory(reading, rival)}."
+    if reading.first_rival is not None:
+        yield f"Of the rivals that the study began with {_theory(reading, rival)} comes closest."
+    else:
+        yield f"There is no first rival to compare it with; {_theory(reading, rival)} is the second best."
     found = {
         name: _difference(reading, record.leader, rival, name)
         for name in reading.state.experiments.collected
@@ -304,14 +301,9 @@ def _difference(
     return paired_difference([pair[0].record.left_out.scores], [pair[1].record.left_out.scores])
 
 
-def _rival(reading: RunReading, record: CampaignConcluded) -> Digest | None:
-    """With whom the leader is compared: the best of the first theories, or the second."""
-    return reading.best_seed or record.runner_up
-
-
 def _carried(reading: RunReading, record: CampaignConcluded) -> Iterator[SupportingTrial]:
-    """Trials whose answers favour the leader most over the best first theory, or over the second."""
-    rival = _rival(reading, record)
+    """Trials whose answers favour the leader most over the rival of the verdict, or over the second."""
+    rival = reading.first_rival or record.runner_up
     if rival is None:
         return
     found = []

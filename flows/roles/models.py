@@ -10,11 +10,10 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.call import ModelCaller
 from lakatos.language_models.clients import CLIENTS
-from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.limit import RateLimit
 from lakatos.language_models.pins import PinnedRule, active
-from lakatos.language_models.preflight import preflight
+from lakatos.language_models.preflight import ServedModel, preflight
 from lakatos.language_models.settings import ModelSettings
 from lakatos.theories.roles.question import CONTEXT_TOKENS
 from lakatos.theories.roles.record import BudgetRaised
@@ -67,14 +66,14 @@ class RoleModels:
             LanguageModelError: It cannot.
         """
         model = self.callers[name].model
-        if isinstance(model, OpenAIModel):
+        if isinstance(model, ServedModel):
             ready = await preflight(model)
             self.contexts[name] = ready.context_tokens or self.contexts[name]
 
     async def close(self) -> None:
         """Close the connections to the servers."""
         for caller in self.callers.values():
-            if isinstance(caller.model, OpenAIModel):
+            if isinstance(caller.model, ServedModel):
                 await caller.model.close()
 
 

@@ -42,7 +42,7 @@ from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.winner import TheoryWon, rank_winners, shared_mechanisms, starts_of_winners
 from lakatos.theories.grammar import composition_of
-from lakatos.theories.grammar_search.advocate import SearchStart
+from lakatos.theories.grammar_search.proposal import SearchStart
 from lakatos.theories.record import Diagnosis
 from lakatos.theories.scoreboard import left_out_advantage
 from lakatos.theories.scoring.score import is_tie

@@ -37,73 +37,20 @@ CASE = {
 """A case as roles read it, made up."""
 
 
+CLAIMS = (
+    Exhibit("A", {"claim": "people count cues", "parameters": 2}),
+    Exhibit("B", {"claim": "people guess"}),
+)
+CASE_FILE = Exhibit("case file", CASE, digest_of(CASE))
+SharedQuestion = tuple[RoleQuestion[BaseModel], float]
+"""A question and how often it is asked in a cycle."""
+
+
 def role_shapes(
     domain: str = "multiattribute", *, context_tokens: int = CONTEXT_TOKENS, max_tokens: int = 1024
 ) -> tuple[PromptShape, ...]:
     """One request of each prompt, as a campaign in ``domain`` sends it; ``share`` is by how often in a cycle."""
-    where, family = DOMAINS[domain], FAMILIES[domain]
-    stimuli = where.probes(np.random.default_rng(0))[0]
-    case = Exhibit("case file", CASE, digest_of(CASE))
-    sources = [
-        Exhibit(f"source of {name}", family.program(name).source) for name in list(family.seeds)[:2]
-    ]
-    facts = (trials_exhibit(where, stimuli), variations_exhibit(where))
-    claims = (
-        Exhibit("A", {"claim": "people count cues", "parameters": 2}),
-        Exhibit("B", {"claim": "people guess"}),
-    )
-    rows: tuple[tuple[str, str, str, tuple[Exhibit, ...], type[BaseModel], float], ...] = (
-        ("arbiter", "arbiter", "Say what is wrong.", (case, *sources), CaseReading, 1.0),
-        (
-            "advocate",
-            "steelman",
-            "Make the strongest case for the loser.",
-            (case, *sources),
-            Steelman,
-            1.0,
-        ),
-        (
-            "reviser",
-            "reviser",
-            LENSES["mechanism"].task,
-            (sources[0], *facts, case),
-            Successor,
-            len(LENSES),
-        ),
-        ("reviser", "repair", "Mend your theory.", (sources[0], *facts), Successor, 2.0),
-        (
-            "auditor",
-            "auditor",
-            "State what this claim predicts.",
-            (*claims[1:], facts[1]),
-            Audit,
-            2.0,
-        ),
-        (
-            "reflector",
-            "reflector",
-            "Write down what this cycle taught.",
-            (case, *facts),
-            Reflection,
-            1.0,
-        ),
-        (
-            "advocate",
-            "experiment",
-            "Propose trials.",
-            (*sources, facts[0]),
-            trials_type(stimuli),
-            2.0,
-        ),
-    )
-    questions: list[tuple[RoleQuestion[BaseModel], float]] = [
-        (RoleQuestion(role, read_prompt(prompt), "shape", words, shown, answer, ()), share)
-        for role, prompt, words, shown, answer, share in rows
-    ]
-    judge: RoleQuestion[BaseModel] = RoleQuestion(
-        "judge", read_prompt(PROMPT, FOLDER), "shape", task(), (*claims, case), PairReading, ()
-    )
-    questions.append((judge, 12.0))
+    questions = [*_role_questions(domain), _judge_question()]
     pins = pins_of()
     shapes = []
     for question, share in questions:
@@ -119,3 +66,67 @@ def role_shapes(
             PromptShape(f"{question.role}: {question.prompt.name}", sent, question.answer, share)
         )
     return tuple(shapes)
+
+
+def _role_questions(domain: str) -> list[SharedQuestion]:
+    """What the roles around new theories are asked in a domain."""
+    where, family = DOMAINS[domain], FAMILIES[domain]
+    stimuli = where.probes(np.random.default_rng(0))[0]
+    sources = [
+        Exhibit(f"source of {name}", family.program(name).source) for name in list(family.seeds)[:2]
+    ]
+    facts = (trials_exhibit(where, stimuli), variations_exhibit(where))
+    rows: tuple[tuple[str, str, str, tuple[Exhibit, ...], type[BaseModel], float], ...] = (
+        ("arbiter", "arbiter", "Say what is wrong.", (CASE_FILE, *sources), CaseReading, 1.0),
+        (
+            "advocate",
+            "steelman",
+            "Make the strongest case for the loser.",
+            (CASE_FILE, *sources),
+            Steelman,
+            1.0,
+        ),
+        (
+            "reviser",
+            "reviser",
+            LENSES["mechanism"].task,
+            (sources[0], *facts, CASE_FILE),
+            Successor,
+            len(LENSES),
+        ),
+        ("reviser", "repair", "Mend your theory.", (sources[0], *facts), Successor, 2.0),
+        (
+            "auditor",
+            "auditor",
+            "State what this claim predicts.",
+            (CLAIMS[1], facts[1]),
+            Audit,
+            2.0,
+        ),
+        (
+            "reflector",
+            "reflector",
+            "Write down what this cycle taught.",
+            (CASE_FILE, *facts),
+            Reflection,
+            1.0,
+        ),
+        (
+            "advocate",
+            "experiment",
+            "Propose trials.",
+            (*sources, facts[0]),
+            trials_type(stimuli),
+            2.0,
+        ),
+    )
+    return [
+        (RoleQuestion(role, read_prompt(prompt), "shape", words, shown, answer, ()), share)
+        for role, prompt, words, shown, answer, share in rows
+    ]
+
+
+def _judge_question() -> SharedQuestion:
+    """What a judge is asked of each pair."""
+    prompt, shown = read_prompt(PROMPT, FOLDER), (*CLAIMS, CASE_FILE)
+    return RoleQuestion("judge", prompt, "shape", task(), shown, PairReading, ()), 12.0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from lakatos.experiments.participants.table import get_trials
+import numpy as np
+
+from lakatos.experiments.participants.table import attributes_of, get_trials
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.run.state import RunState
@@ -24,6 +26,16 @@ class RunEvidence(TheoryEvidence):
     state: RunState
     libraries: dict[Digest, Library]
     """Libraries of earlier campaigns that were read already, by artifact."""
+
+    def trials_of(self, artifact: Digest) -> Trials:
+        """A trial table by its artifact, with what the study asked its people about themselves."""
+        page = self.config.page
+        if artifact not in self.tables and (page.questions or page.conditions):
+            known = attributes_of(self.artifacts, artifact, page.questions, page.language)
+            own = {name: np.array(words) for name, words in known.items()}
+            found = get_trials(self.artifacts, artifact)
+            self.tables[artifact] = replace(found, attributes=own) if own else found
+        return super().trials_of(artifact)
 
 
 def terms_of(config: CampaignConfig) -> StudyTerms:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -18,7 +18,13 @@ from lakatos.flows.run.cluster import laboratory_of
 from lakatos.flows.run.evidence import RunEvidence, terms_of
 from lakatos.flows.run.now import KeptProgress
 from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress
-from lakatos.flows.run.records import ACTS, RECORD_TYPES, CampaignStarted, CodeAccepted
+from lakatos.flows.run.records import (
+    ACTS,
+    RECORD_TYPES,
+    CampaignStarted,
+    CodeAccepted,
+    CycleClosed,
+)
 from lakatos.flows.run.source import keep_answers, make_source
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
@@ -357,6 +363,39 @@ def code_in_force(trace: Trace, begun_by: Fingerprint) -> Fingerprint:
     """The code that a run goes on with: that which began it, or the last that somebody accepted."""
     accepted = [item.record.science for item in trace.records(CodeAccepted)]
     return accepted[-1] if accepted else begun_by
+
+
+def code_changes_in_words(
+    trace: Trace, changes: Iterable[Recorded[CodeAccepted]], cycles: Sequence[Recorded[CycleClosed]]
+) -> list[str]:
+    """Which code computed what: a sentence for each accepted change, nothing where one code computed everything.
+
+    Args:
+        trace: Of the run.
+        changes: Those to tell of, the oldest first.
+        cycles: Those that are closed and count.
+    """
+    return [
+        f"Other code computed a part of this: code {change.record.before[:8]} "
+        f"{_cycles_ended_before(trace, change, cycles)}, code {change.record.science[:8]} from there on, "
+        f"because: {change.record.because.rstrip('.')}."
+        for change in changes
+    ]
+
+
+def _cycles_ended_before(
+    trace: Trace, change: Recorded[CodeAccepted], cycles: Sequence[Recorded[CycleClosed]]
+) -> str:
+    """How far a run had come, in closed cycles, when its code changed."""
+    digests = [change.digest, *(item.digest for item in cycles)]
+    places = [trace.journal.find_record(digest) for digest in digests]
+    numbers = [event.seq for event in places if event is not None]
+    n_closed = sum(number < numbers[0] for number in numbers[1:])
+    if not n_closed:
+        return "what there was before cycle 1 had ended"
+    if n_closed == len(cycles) and cycles[-1].record.stop:
+        return "all cycles"
+    return f"up to cycle {n_closed} and what there was of cycle {n_closed + 1}"
 
 
 def accept_code(folder: Path, digest: str, because: str) -> CodeAccepted:

@@ -38,8 +38,7 @@ from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.variation import HasMoves
 from lakatos.flows.errors import StudyError
-from lakatos.flows.run.judge_settings import JudgesConfig
-from lakatos.flows.run.memory_settings import MemoryConfig
+from lakatos.flows.run.judge_settings import JudgesConfig, MemoryConfig
 from lakatos.flows.run.model_settings import (
     Budget,
     ModelSettings,
@@ -141,16 +140,13 @@ class CampaignConfig(ConfigSection):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The study by what its files hold, not by where they are, so that it is the same study in every folder.
-
-        A domain in Python keeps its path, from which alone it is run.
-        """
+        """The study by what its files hold, not by where they are, so that it is the same study in every folder."""
         value = self.model_dump(mode="json")
         if self.participants.file:
             value["participants"].pop("told", None)
             value["participants"]["file"] = "answers"
-        if self.domain_file is not None and not self.domain_file.is_python:
-            value["domain_file"]["file"] = "task.toml"
+        if self.domain_file is not None:
+            value["domain_file"]["file"] = f"task{Path(self.domain_file.file).suffix}"
         if self.judges.anchor:
             value["judges"]["anchor"] = anchor_name(Path(self.judges.anchor))
         return value
@@ -323,10 +319,17 @@ class CampaignConfig(ConfigSection):
         except ExperimentError as error:
             raise ValueError(str(error).removesuffix(".")) from None
         check_timed_trials(domain, stimuli, self.page.timed)
-        if self.confirmation.participants:
+        asked = self.confirmation
+        if asked.participants and asked.repetitions % 2:
             raise ValueError(
-                "confirmation: it shows trials on one side, which would tell the answer where answers are keys with "
-                "their times; leave it out"
+                "confirmation.repetitions: give an even number; half of them have the right key on the other side"
+            )
+        task = timed_task(domain)
+        n_keys = 2 if task is None else task.n_keys(stimuli)
+        if asked.participants and n_keys > 2 and asked.trials < len(stimuli):
+            raise ValueError(
+                f"confirmation.trials: give {len(stimuli)}, all that there are; with fewer, some of three keys would "
+                "be right more often than others"
             )
         if self.design.sides != "both" or self.design.repetitions % 2:
             raise ValueError(
@@ -411,9 +414,14 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     people = config.participants
     if not people.file or people.columns is None:
         return config
-    from lakatos.experiments.adoption.adopt import adopt_file  # loads pandas
+    from lakatos.experiments.adoption.adopt import adopt_file, check_fits  # loads pandas
+    from lakatos.experiments.adoption.tables import n_lines
 
-    found = adopt_file(Path(people.file), people.columns, domain_of(config))
+    file, columns = Path(people.file), people.columns
+    if not (columns.where or columns.wide):  # before minutes are spent on reading it
+        check_fits(n_lines(file) - 1, file.name, columns)
+    found = adopt_file(file, columns, domain_of(config))
+    check_fits(sum(item.n_responses for item in found.trials), file.name, columns)
     digest = answers_digest(found.trials)
     if people.answers and people.answers != digest:
         raise StudyError(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lakatos.experiments.errors import SourceError, TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
-from lakatos.experiments.participants.source import Recruitment
+from lakatos.experiments.participants.source import ConsentingSource, Recruitment
 from lakatos.experiments.participants.table import (
     check_answers,
     get_answers,
@@ -20,8 +20,6 @@ from lakatos.experiments.participants.table import (
     put_answers,
     put_table,
 )
-from lakatos.experiments.participants.web.source import WebParticipants
-from lakatos.experiments.participants.web.view import consent_of
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.quality import Exclusion, exclude, for_design
 from lakatos.experiments.record import (
@@ -413,20 +411,18 @@ def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -
 
     People go on reading the texts with which the experiment was opened, also where a translation was changed since.
     """
-    if not isinstance(run.source, WebParticipants):
+    if not isinstance(run.source, ConsentingSource):
         return
-    experiment = run.source.opened(design, key_of(run.trace, asked))
-    for language in sorted(experiment.texts):
+    for language, lines in run.source.consents(design, key_of(run.trace, asked)).items():
         position = {"language": language}
         if (before := run.trace.recorded("consent", [asked.digest], position)) is not None:
             run.recall(before)
             continue
-        lines = consent_of(experiment, language)
         run.record(
             ConsentAsked(
                 experiment=design.name,
                 language=language,
-                text=run.trace.artifacts.put_json({"consent": lines}),
+                text=run.trace.artifacts.put_json({"consent": list(lines)}),
                 text_version=run.config.page.consent_version,
             ),
             name="consent",

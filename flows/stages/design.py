@@ -126,7 +126,6 @@ def power_for_effects(
         evidence.laboratory,
         rng,
         size=settings.effect_size,
-        prior_sd=settings.effect_sd,
         repetitions=plan.repetitions,
     )
     return text_of_effect_powers(settings.effects, powers, settings.effect_sd)

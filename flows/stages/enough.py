@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE, PaymentLedger
-from lakatos.experiments.participants.prolific.recruiter import lets_in
+from lakatos.experiments.participants.prolific.plan import LEDGER_FILE
 from lakatos.experiments.participants.table import get_answers, trials_of_people
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import (
@@ -89,6 +88,10 @@ def stop_command(folder: Path, experiment: str) -> str:
     """
     if not (folder / LEDGER_FILE).exists():
         return ""
+    # Only a run with such books loads what speaks to the service.
+    from lakatos.experiments.participants.prolific.ledger import PaymentLedger
+    from lakatos.experiments.participants.prolific.recruiter import lets_in
+
     with PaymentLedger(folder / LEDGER_FILE) as ledger:
         if experiment not in ledger.experiments() or not lets_in(ledger.account(experiment)):
             return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.theories.dependence import OwnCenter
+from lakatos.theories.fitting.known_people import depends
+from lakatos.theories.prior import Prior
 from lakatos.theories.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -65,6 +69,11 @@ def freeze_predictions(
         if name in evidence.state.theories.fits and theory.priors:
             people = [(prior.center, prior.spread) for prior in theory.priors.values()]
             arrays[f"{name}:people"] = np.array(people)
+            arrays |= {
+                f"{name}:center:{key}": prior.own.as_array
+                for key, prior in theory.priors.items()
+                if prior.own is not None
+            }
         arrays[f"{name}:proportions"] = with_interval(shares[:, -1], n_each)
         if shares.shape[1] > 2:
             arrays[f"{name}:shares"] = with_interval(shares, n_each)
@@ -81,6 +90,7 @@ def freeze_predictions(
         + _words_of_times(evidence.config, evidence.domain),
         powers=chosen.powers,
         analysis=ANALYSIS
+        + (f" {DEPENDENCES}" if any(depends(item.priors) for item in theories) else "")
         + (f" {_rules_of(evidence)} {chosen.groups}" if chosen.groups else "")
         + (
             confirmation_text(*map(evidence.state.theories.name, chosen.rivals))
@@ -114,9 +124,15 @@ def frozen_theory(evidence: RunEvidence, name: Digest, frozen: Mapping[str, Arra
     form = evidence.form(name)
     people = frozen.get(f"{name}:people", ())
     own = zip(form.priors.items(), people, strict=False)
+
+    def learned(key: str, prior: Prior, values: Array) -> Prior:
+        center = frozen.get(f"{name}:center:{key}")
+        known = None if center is None else OwnCenter.from_array(center)
+        return replace(prior.narrowed(*map(float, values)), own=known)
+
     return form.with_people(
         {
-            key: prior.narrowed(*map(float, values))
+            key: learned(key, prior, values)
             for (key, prior), values in own
             if not np.isnan(values).any()  # no trial that was asked before depended on it
         }
@@ -136,6 +152,13 @@ ANALYSIS = (
     "two paired standard errors, clustered by participant, are tied."
 )
 """How answers decide between theories."""
+
+
+DEPENDENCES = (
+    "Some theories declare that people's numbers depend on what is known of them: each person's answers are then "
+    "scored with people of whom the same is known, by the effects frozen here; frozen shares are of everybody."
+)
+"""How answers count of people of whom something is known, where a theory says that it matters."""
 
 
 GROUPS = (

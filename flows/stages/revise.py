@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from lakatos.experiments.subset import some_people
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import StudyError
 from lakatos.flows.roles.remember import advice_on
@@ -23,11 +24,11 @@ from lakatos.theories.checks.naming import name_in_company
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families.family import Family
 from lakatos.theories.grammar import composition_of
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchProposal, SearchStart
 from lakatos.theories.grammar_search.composition_search import search_compositions
+from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchProposal, SearchStart
 from lakatos.theories.grammar_search.search_tree import ArchiveMap
-from lakatos.theories.grammar_search.subset import some_people, some_trials
-from lakatos.theories.induction.induce import induce, looks_back
+from lakatos.theories.grammar_search.subset import some_trials
+from lakatos.theories.induction.pace import InductionTold
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.record import (
     Diagnosis,
@@ -95,6 +96,8 @@ async def revise(
     written = proposed.record.submissions if proposed else ()
 
     def work(context: StepContext) -> SearchFinished:
+        from lakatos.theories.induction.induce import looks_back  # not before answers are there
+
         (shuffles,) = context.rng.spawn(1)
         few = some_people(trials, MOST_INDUCED, context.rng)
         past = looks_back(run.domain, few, shuffles)
@@ -106,7 +109,7 @@ async def revise(
         if "grammar" in settings.advocates:
             chosen = strategy.record if strategy else None
             looking = replace(brief, looks_back=remembers)
-            telling = SearchTold(run.progress, cycle, brief.n_candidates)
+            telling = SearchTold(WorkTold(run.progress, cycle), brief.n_candidates)
             proposal = search(run.family, run.laboratory, looking, trials, context, chosen, telling)
         if proposal.unspent:
             tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
@@ -117,7 +120,8 @@ async def revise(
         reads = "induction" in settings.advocates
         if reads:
             run.progress.stage(cycle, "revise", "looking for rules in the answers")
-        found = induced(run.domain, few, best, context, past=past) if reads else ()
+        reading = WorkTold(run.progress, cycle)
+        found = induced(run.domain, few, best, context, past=past, told=reading) if reads else ()
         return _record(context, cycle, proposal, (*found, *written))
 
     return await run.step(
@@ -145,44 +149,74 @@ def search(
 
 
 @dataclass
-class SearchTold:
-    """Says how far a search is, how good its best theory is, and how long the rest takes at this pace."""
+class WorkTold:
+    """Says how far a piece of work is, how good its best theory is, and how long the rest takes at this pace."""
 
     progress: CampaignProgress
     cycle: int
-    n_candidates: int
     clock: Callable[[], float] = time.monotonic
-    begun: float | None = None
-    _first: int = 0
+    _what: str = ""
+    _begun: tuple[float, float] = (0.0, 0.0)
+    """Time, and share of the work that was done, when the pace is taken from."""
 
-    def __call__(self, n_tried: int, best: float) -> None:
-        """Say it."""
+    def __call__(self, what: str, n_done: int, n_planned: int, best: float, share: float) -> None:
+        """Say it.
+
+        Args:
+            what: Is counted, and done, in words.
+            n_done: So many of it are.
+            n_planned: There will be so many.
+            best: Nats per choice of the best theory; infinite where there is none yet.
+            share: Of the work that this is, between 0 and 1, where some are more work than others.
+        """
         now = self.clock()
-        said = f"{min(n_tried, self.n_candidates)} of {self.n_candidates} candidates tried"
+        said = f"{min(n_done, n_planned)} of {n_planned} {what}"
         if math.isfinite(best):
             said += f", the best {best:.4f} nats per choice"
-        if self.begun is None:  # the first round has no pace yet
-            self.begun, self._first = now, n_tried
-        elif n_tried > self._first:
-            pace = (now - self.begun) / (n_tried - self._first)
-            said += f", about {duration(pace * max(self.n_candidates - n_tried, 0))} left"
+        if what != self._what:  # the first round has no pace yet
+            self._what, self._begun = what, (now, share)
+        elif share > self._begun[1]:
+            pace = (now - self._begun[0]) / (share - self._begun[1])
+            said += f", about {duration(pace * max(1 - share, 0))} left"
         self.progress.stage(self.cycle, "revise", said)
 
 
+@dataclass(frozen=True)
+class SearchTold:
+    """Says how far the search for candidates is."""
+
+    work: WorkTold
+    n_candidates: int
+
+    def __call__(self, n_tried: int, best: float) -> None:
+        """Say it."""
+        n = self.n_candidates
+        self.work("candidates tried", n_tried, n, best, n_tried / n)
+
+
 def induced(
-    domain: Domain, trials: Sequence[Trials], best: float, context: StepContext, *, past: bool
+    domain: Domain,
+    trials: Sequence[Trials],
+    best: float,
+    context: StepContext,
+    *,
+    past: bool,
+    told: InductionTold | None = None,
 ) -> tuple[SuccessorSubmitted, ...]:
     """Rules found in the answers themselves that predict left-out trials nearly as well as the search's best fits all.
 
     Args:
-        run: The campaign.
+        domain: Of the trials.
         trials: All answers so far.
         best: Criterion of what the grammar's advocate submits.
         context: Of the step.
         past: Whether answers depend on one's own past.
+        told: Hears how far it is.
     """
     if any(item.pooled for item in trials):
         return ()
+    from lakatos.theories.induction.induce import induce  # not before answers are there
+
     return tuple(
         SuccessorSubmitted(
             source=context.artifacts.put(item.source.encode()),
@@ -191,7 +225,7 @@ def induced(
             change=f"found in the answers: {item.kind}",
             criterion=item.criterion,
         )
-        for item in induce(domain, trials, context.rng, least=best - LEFT_OUT, past=past)
+        for item in induce(domain, trials, context.rng, least=best - LEFT_OUT, past=past, told=told)
     )
 
 

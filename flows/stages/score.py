@@ -17,6 +17,7 @@ from lakatos.theories.fitting.fit import Scored
 from lakatos.theories.prior import Prior, learned_ends
 from lakatos.theories.record import (
     ENGINE,
+    LearnedCenter,
     TheoryFailed,
     TheoryFitted,
     TheoryScored,
@@ -38,6 +39,8 @@ MOST_WALKED: Final = 2**10
 """Of theories that are walked through answers one by one."""
 MOST_CELLS: Final = 2**22
 """Draws times trials of one answer."""
+MOST_PERSON_DRAWS: Final = 2**24
+"""Draws times people, of which some ten numbers are held at once."""
 
 
 @task(name="score")
@@ -93,6 +96,7 @@ async def fit(run: Run, theories: Sequence[Digest]) -> None:
                 pooled=pooled,
                 people=people,
                 doubts={key: learned[key].doubt for key in people},
+                own_centers=LearnedCenter.of(learned),
             )
 
         await _step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)
@@ -138,13 +142,16 @@ def decided_by_chance(board: Scoreboard) -> list[Digest]:
 
 
 def most_draws(evidence: RunEvidence, names: Sequence[Digest]) -> int:
-    """So many that one answer of a theory stays small; fewer of those that are walked through answers."""
+    """So many that one answer of a theory, and what it says of all people, stay small; fewer for walks."""
     if evidence.domain.sequential or any(evidence.theory(name).learns for name in names):
         return MOST_WALKED
     n_trials = sum(
         len(evidence.trials(name).stimuli) for name in evidence.state.experiments.collected
     )
-    return min(MOST_DRAWS, MOST_CELLS // n_trials)
+    n_people = sum(
+        evidence.trials(name).n_participants for name in evidence.state.experiments.collected
+    )
+    return min(MOST_DRAWS, MOST_CELLS // n_trials, MOST_PERSON_DRAWS // n_people)
 
 
 async def _score_all(

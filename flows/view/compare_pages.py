@@ -35,7 +35,7 @@ CLEAR: Final = 0.3
 def compare(look: RunMoment, first: str, second: str) -> dict[str, Any]:
     """Values of the page about two theories; the leader and the best first rival where none are named."""
     names = choosable(look)
-    usual = [*names[:1], *([look.best_seed] if look.best_seed else []), *names[1:]]
+    usual = [*names[:1], *([look.first_rival] if look.first_rival else []), *names[1:]]
     chosen = [name for name in dict.fromkeys([first, second, *usual]) if name in names][:2]
     facts: dict[str, Any] = {"names": names, "chosen": chosen, "points": [], "plot": ""}
     if len(chosen) < 2:

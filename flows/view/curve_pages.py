@@ -69,41 +69,25 @@ def curves(
 ) -> dict[str, Any]:
     """Values of the page of curves by a property of the trials; ``divided`` names what people are grouped by."""
     names = choosable(look)
-    usual = [*names[:1], *([look.best_seed] if look.best_seed else [])]
-    theories = [name for name in dict.fromkeys(chosen) if name in names][:MOST_CURVES] or [
-        name for name in dict.fromkeys(usual) if name in names
-    ]
-    scores = {name: scores_of(look, name) for name in theories}
-    parts = [
-        (trials, [predicted_shares(scores[name][experiment]) for name in theories])
-        for experiment, trials in answered(look)
-        if all(experiment in scores[name] for name in theories)
-    ]
-    experiments = [
-        experiment
-        for experiment, _ in answered(look)
-        if all(experiment in scores[name] for name in theories)
-    ]
-    known = known_of_people(look, experiments)
+    theories = curve_theories(look, names, chosen)
+    told = answers_with_predictions(look, theories)
+    parts = list(told.values())
+    known = known_of_people(look, list(told))
     divided = divided if divided in known else ""
+    columns = [look.domain.features(trials.stimuli) for trials, _ in parts]
+    varied = varied_properties(columns)
     facts: dict[str, Any] = {
         "known": list(known),
         "divided": divided,
         "groups": [],
         "names": names,
         "chosen": theories,
-        "properties": [],
+        "properties": varied,
         "wanted": "",
         "bins": [],
         "plot": "",
         "option": "",
     }
-    if not parts:
-        return facts
-    columns = [look.domain.features(trials.stimuli) for trials, _ in parts]
-    shared = [name for name in columns[0] if all(name in column for column in columns)]
-    varied = [name for name in shared if np.ptp(joined(columns, name)) > 0]
-    facts["properties"] = varied
     if not varied:
         return facts
     option = parts[0][0].n_options - 1
@@ -123,6 +107,33 @@ def curves(
         "groups": groups,
         "plot": binned_plot(look, name, label, bins, theories, groups),
     }
+
+
+def curve_theories(look: RunMoment, names: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """Theories whose curves are drawn: those chosen, else the leader and its first rival."""
+    known = [name for name in dict.fromkeys(chosen) if name in names]
+    usual = (*names[:1], *([look.first_rival] if look.first_rival else []))
+    return known[:MOST_CURVES] or [name for name in dict.fromkeys(usual) if name in names]
+
+
+def answers_with_predictions(
+    look: RunMoment, theories: Sequence[str]
+) -> dict[str, tuple[Trials, list[Array]]]:
+    """By experiment, the answers and what each theory predicts; experiments that one was not scored on left out."""
+    scores = [scores_of(look, name) for name in theories]
+    return {
+        experiment: (trials, [predicted_shares(own[experiment]) for own in scores])
+        for experiment, trials in answered(look)
+        if all(experiment in own for own in scores)
+    }
+
+
+def varied_properties(columns: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Properties that the trials of all experiments have, and that are not the same everywhere."""
+    if not columns:
+        return []
+    shared = [name for name in columns[0] if all(name in column for column in columns)]
+    return [name for name in shared if np.ptp(joined(columns, name)) > 0]
 
 
 def joined(columns: Sequence[Mapping[str, Any]], name: str) -> Array:

@@ -106,7 +106,7 @@ ORDERS: Final[Mapping[str, tuple[str, Any]]] = {
 
 def compared(look: RunMoment) -> list[Digest]:
     """The leader, and the best of the theories that the run began with."""
-    return [name for name in (look.leader, look.best_seed) if name is not None]
+    return [name for name in (look.leader, look.first_rival) if name is not None]
 
 
 def lines_of(

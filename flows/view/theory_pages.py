@@ -94,10 +94,13 @@ def theory(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
     scored = look.with_scores(theory=digest)
     scores = list(_scores_of(scored, digest))
     source, passed = source_of(look, digest), digest in state.theories.checked
+    claim = look.theory(digest).claim if passed else record.claim  # as the verdict tells it
     return {
         "digest": digest,
         "item": known,
         "record": record,
+        "claim": claim,
+        "checked_claim": record.claim if record.claim.lower() != claim.lower() else "",
         "mark": look.label(digest),
         "status": "failed" if failed else look.fate(digest),
         "failed": failed,

@@ -116,8 +116,10 @@ class RunMoment(RunReading):
         return self.state.campaign.cycles[-1].record.leader if self.state.campaign.cycles else None
 
     @property
-    def best_seed(self) -> Digest | None:
-        """Of the theories that the campaign started from the one that stood highest at the end of the last cycle."""
+    def first_rival(self) -> Digest | None:
+        """The rival of the verdict; before it, of the first theories the highest at the end of the last cycle."""
+        if self.concluded is not None and self.concluded.rival is not None:
+            return self.concluded.rival
         lines = (
             self.state.campaign.cycles[-1].record.leaderboard if self.state.campaign.cycles else ()
         )

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 from lakatos.language_models.client import LanguageModel
-from lakatos.language_models.clients.openai import OpenAIModel
-from lakatos.language_models.clients.player import PlayerModel
-from lakatos.language_models.clients.scripted import ScriptedModel
 from lakatos.language_models.settings import ModelSettings
+from lakatos.traces.plugin_table import PluginTable
 
-CLIENTS: dict[str, Callable[[ModelSettings], LanguageModel]] = {
-    "openai": OpenAIModel,
-    "player": PlayerModel.from_settings,
-    "scripted": ScriptedModel.from_settings,
-}
+CLIENTS: PluginTable[Callable[[ModelSettings], LanguageModel]] = PluginTable(
+    {
+        "openai": "lakatos.language_models.clients.openai:OpenAIModel",
+        "player": "lakatos.language_models.clients.player:PlayerModel.from_settings",
+        "scripted": "lakatos.language_models.clients.scripted:ScriptedModel.from_settings",
+    }
+)
 """A server that speaks the OpenAI protocol, recorded exchanges, and answers from a list."""

@@ -202,6 +202,7 @@ async def _chat(
     answer: Answer | None,
     fingerprint: str,
 ) -> Response:
+    """Answer one request, or fail as the fault that was drawn for it does."""
     if body.get("model") != settings.model:
         return _error(
             404, "NotFoundError", f"The model `{body.get('model')}` does not exist.", param="model"
@@ -216,10 +217,36 @@ async def _chat(
         else settings.misbehaviour.drawn(digest_of([digest]), state.seen[digest])
     )
     state.seen[digest] += 1
-    misbehaviour = settings.misbehaviour
+    if fault == "slow":
+        await asyncio.sleep(settings.misbehaviour.slow_s)
+    if (failed := _failed(fault, settings.misbehaviour)) is not None:
+        return failed
+    prompt = tokens_of(json.dumps([body["messages"], body.get("tools") or []], ensure_ascii=False))
+    if (refused := _refused_request(body, len(prompt), settings)) is not None:
+        return refused
+    rng = np.random.default_rng(np.random.SeedSequence(int(digest_of([settings.seed, digest]), 16)))
+    schema = ((body.get("response_format") or {}).get("json_schema") or {}).get("schema")
+    try:
+        _check_schemas(schema, body)
+        written = _written(body, schema, rng, fault, answer)
+    except UnsupportedSchemaError as error:
+        return _error(
+            400,
+            "BadRequestError",
+            f"The provided JSON schema contains features not supported by xgrammar ({error}).",
+        )
+    cached, most = _cached(prompt, state), _most_tokens(body, len(prompt), settings)
+    reply = _reply(body, written, rng, fault, fingerprint, len(prompt), cached, most)
+    n_written = reply["usage"]["completion_tokens"]
+    state.counts.update(queried=len(prompt), hit=cached, prompt=len(prompt), generated=n_written)
+    if (pause := settings.overhead_s + settings.token_s * n_written) > 0:
+        await asyncio.sleep(pause)
+    return _sent(reply, fault, stream=bool(body.get("stream")))
+
+
+def _failed(fault: Fault | None, misbehaviour: ServerMisbehaviour) -> Response | None:
+    """What a server says that fails before it reads the request; None if it does not."""
     match fault:
-        case "slow":
-            await asyncio.sleep(misbehaviour.slow_s)
         case "too_many_requests":
             said = _error(429, "RateLimitError", "Too many requests; slow down.")
             said.headers["retry-after"] = str(misbehaviour.retry_after_s)
@@ -236,19 +263,20 @@ async def _chat(
             )
         case "no_choices":
             return JSONResponse({"id": "chatcmpl-0", "object": "chat.completion", "choices": []})
-    if (most := body.get("max_tokens") or body.get("max_completion_tokens")) is None:
-        most = settings.context_tokens
-    prompt = tokens_of(json.dumps([body["messages"], body.get("tools") or []], ensure_ascii=False))
-    if len(prompt) >= settings.context_tokens:
+    return None
+
+
+def _refused_request(
+    body: Mapping[str, Any], n_prompt: int, settings: RehearsalSettings
+) -> Response | None:
+    """What a server says to a request that asks for more than there is; None if it does not."""
+    if n_prompt >= settings.context_tokens:
         return _error(
             400,
             "BadRequestError",
             f"This model's maximum context length is {settings.context_tokens} tokens. However, your prompt contains "
-            f"{len(prompt)} input tokens. Please reduce the length of the input prompt.",
+            f"{n_prompt} input tokens. Please reduce the length of the input prompt.",
         )
-    most = min(
-        most, settings.context_tokens - len(prompt)
-    )  # more than there is room for is not refused
     if (body.get("top_logprobs") or 0) > _MOST_ALTERNATIVES:
         return _error(
             400,
@@ -256,28 +284,28 @@ async def _chat(
             f"Requested sample logprobs of {body['top_logprobs']}, which is greater than max allowed: "
             f"{_MOST_ALTERNATIVES}",
         )
-    rng = np.random.default_rng(np.random.SeedSequence(int(digest_of([settings.seed, digest]), 16)))
-    schema = ((body.get("response_format") or {}).get("json_schema") or {}).get("schema")
-    try:
-        check_supported(schema)
-        for tool in body.get("tools") or ():
-            check_supported(tool["function"].get("parameters") or {})
-        written = _written(body, schema, rng, fault, answer)
-    except UnsupportedSchemaError as error:
-        return _error(
-            400,
-            "BadRequestError",
-            f"The provided JSON schema contains features not supported by xgrammar ({error}).",
-        )
-    cached = _cached(prompt, state)
-    reply = _reply(body, written, rng, fault, fingerprint, len(prompt), cached, most)
-    n_written = reply["usage"]["completion_tokens"]
-    state.counts.update(queried=len(prompt), hit=cached, prompt=len(prompt), generated=n_written)
-    if (pause := settings.overhead_s + settings.token_s * n_written) > 0:
-        await asyncio.sleep(pause)
+    return None
+
+
+def _most_tokens(body: Mapping[str, Any], n_prompt: int, settings: RehearsalSettings) -> int:
+    """Tokens that an answer may have; a request for more than there is room for is not refused."""
+    wanted = body.get("max_tokens") or body.get("max_completion_tokens")
+    room = settings.context_tokens - n_prompt
+    return room if wanted is None else min(wanted, room)
+
+
+def _check_schemas(schema: Mapping[str, Any] | None, body: Mapping[str, Any]) -> None:
+    """Refuse schemas of answers and tools that vLLM cannot enforce."""
+    check_supported(schema)
+    for tool in body.get("tools") or ():
+        check_supported(tool["function"].get("parameters") or {})
+
+
+def _sent(reply: dict[str, Any], fault: Fault | None, *, stream: bool) -> Response:
+    """A reply as it is sent: whole, in pieces, or cut off."""
     if fault == "no_usage":
         del reply["usage"]
-    if body.get("stream"):
+    if stream:
         return StreamingResponse(
             _events(reply, cut=fault in ("dropped", "cut_body")), media_type="text/event-stream"
         )

@@ -9,18 +9,18 @@ from scipy.stats import binom, binomtest
 from lakatos.experiments import power
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import ShapeError
+from lakatos.experiments.interval import exact_interval, wilson_interval
 from lakatos.experiments.power import (
     PowerTable,
     _recovered,
     _recovered_by_size,
-    exact_interval,
     find_n_of_people,
     find_n_participants,
     judge_design,
     power_of_answers,
+    power_of_people,
     recovery_power,
     scores_of_people,
-    wilson_interval,
 )
 
 
@@ -218,6 +218,41 @@ class TestPowerOfAnswers:
             power_of_answers(
                 [single(0.5), single(0.6)], np.ones((3, 2), dtype=int), np.random.default_rng()
             )
+
+
+class TestPowerOfUnequalPeople:
+    """People who were simulated one by one, each with the trials that somebody of an archive answered."""
+
+    ASKED = np.array([[1, 0, 0], [1, 1, 1]])[np.arange(4000) % 2]
+
+    def scored(self, p, q, rng):
+        """Scores of people of two coins, each tossed as often as it was asked."""
+        sizes = self.ASKED.sum(axis=1)
+        told = []
+        for true in (p, q):
+            heads = rng.binomial(sizes, true)
+            told.append([heads * np.log(x) + (sizes - heads) * np.log(1 - x) for x in (p, q)])
+        return np.array(told).transpose(0, 2, 1)
+
+    @pytest.mark.statistical
+    def test_is_that_of_answers_which_do_not_depend_on_each_other(self):
+        rng, n = np.random.default_rng(4), 24
+        found = power_of_people(
+            self.scored(0.5, 0.7, rng), n, rng, n_simulations=4000, n_answers=self.ASKED.sum(axis=1)
+        )
+        theories = [np.repeat(single(p), 3, axis=1) for p in (0.5, 0.7)]
+        wanted = power_of_answers(theories, self.ASKED[:n], rng, n_simulations=4000)
+        error = np.sqrt(2 * 0.25 / 4000)
+        # here people are drawn again, and with them how many answered everything
+        assert abs(found.power[0, 1] - wanted.power[0, 1]) < 4 * error + 0.02
+        assert (found.n_units, found.n_answers, wanted.n_answers) == (n, 2 * n, 2 * n)
+        everybody = power_of_answers(theories, np.ones((n, 3), dtype=int), rng, n_simulations=4000)
+        assert everybody.power[0, 1] > found.power[0, 1] + 0.05
+
+    def test_numbers_of_other_people_are_refused(self):
+        rng = np.random.default_rng(5)
+        with pytest.raises(ShapeError, match="one number for each of 4000 people"):
+            power_of_people(self.scored(0.5, 0.7, rng), 5, rng, n_answers=np.ones(3, dtype=int))
 
 
 class TestSampleSize:

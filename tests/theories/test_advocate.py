@@ -10,12 +10,8 @@ from hypothesis import strategies as st
 from lakatos.theories.errors import TheoryRaisedError
 from lakatos.theories.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
-from lakatos.theories.grammar_search.advocate import (
-    AdvocateBrief,
-    GrammarAdvocate,
-    SearchProposal,
-    SearchStart,
-)
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchProposal, SearchStart
 from lakatos.theories.scoring.score import UnitScores
 from lakatos.theories.theory import TheoryProgram, read_program
 from lakatos.traces.digest import digest_of

@@ -155,7 +155,9 @@ def test_the_theory_s_own_clause_is_told_at_both_ends_where_it_differs() -> None
         for label, center in (("10", -1.0), ("20", 1.0))
     }
     nothing = UnitScores(np.zeros(2), np.ones(2))
-    effect = LearnedEffect("stickiness", "age", ScoreEstimate(0.2, 0.01), ScoreEstimate(0.1, 0.01))
+    effect = LearnedEffect(
+        "stickiness", "age", ScoreEstimate(0.2, 0.01), ScoreEstimate(0.1, 0.01), 0.001
+    )
     found = TheoryWithEffects(
         form,
         columns_of([np.array([str(age) for age in range(5, 25)])], "age"),
@@ -167,7 +169,7 @@ def test_the_theory_s_own_clause_is_told_at_both_ends_where_it_differs() -> None
         ScoreEstimate(0.1, 0.01),
     )
     said = said_of_effects({"Perseveration": found})
-    assert "its numbers depend on age, which predicts other people better" in said
-    assert "rises with age: median -1 where age is 10, 1 where age is 20." in said
+    assert "To know age predicts other people better" in said
+    assert "rises with age: median -1 where age is 10, 1 where age is 20 (p = 0.001)." in said
     assert "In words: where age is 10, people" in said
     assert "; where age is 20, people" in said

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.fitting.calibrate import (
     calibrate,
+    explained_near_of_pooled,
     leave_groups_out,
     leave_one_out,
 )
@@ -207,6 +208,30 @@ def test_pooled_experiments_left_out_are_predicted_by_the_point_that_the_others_
     wanted = 600 * math.log(0.7) + 400 * math.log(0.3), 700 * math.log(0.6) + 300 * math.log(0.4)
     assert first.log_predictive[0] == pytest.approx(wanted[0], abs=1.0)
     assert second.log_predictive[0] == pytest.approx(wanted[1], abs=1.0)
+
+
+def test_a_glance_at_pooled_answers_comes_near_a_fit_for_a_fraction_of_its_questions():
+    n_asked = []
+
+    def bent(parameters):
+        n_asked.append(len(parameters["lean"]))
+        slope = parameters["lean"][:, None] * np.linspace(-1, 1, 9) + parameters["side"][:, None]
+        p = logistic(slope)
+        return [np.stack([1 - p, p], axis=-1)]
+
+    rng = np.random.default_rng(5)
+    shares = bent({"lean": np.array([1.4]), "side": np.array([-0.3])})[0][0, :, 1]
+    pooled = binomial_trials(rng.binomial(400, shares)[None], 400, pooled=True)
+    priors = {"lean": LEAN, "side": LEAN}
+    near = {"lean": LEAN.narrowed(0.5, 0.2), "side": LEAN}
+    n_asked.clear()
+    found = calibrate(priors, [pooled], bent)
+    (fitted,) = leave_one_out(found, [pooled], bent)
+    n_of_fit = sum(n_asked)
+    n_asked.clear()
+    glanced = explained_near_of_pooled(priors, near, [pooled], bent, n_draws=8, n_rounds=3)
+    assert sum(n_asked) < n_of_fit / 3
+    assert glanced == pytest.approx(fitted.mean, abs=1e-4)
 
 
 def surprise(mean, variance, center, spread, low, high):

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from lakatos.experiments.domains import DOMAINS
+from lakatos.experiments.subset import some_people
 from lakatos.experiments.task import Trials
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.grammar_search import composition_search
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, SearchProposal
 from lakatos.theories.grammar_search.composition_search import search_compositions
-from lakatos.theories.grammar_search.subset import LEAST_TRIALS, some_people, some_trials
+from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchProposal
+from lakatos.theories.grammar_search.subset import LEAST_TRIALS, some_trials
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import read_program
 

@@ -10,7 +10,7 @@ from scipy.special import expit, logsumexp, softmax
 from scipy.stats import binom, norm
 
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures, diagnose
+from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures, case_predictions, diagnose
 from lakatos.theories.diagnosis import correction as corrections
 from lakatos.theories.diagnosis.case_file import (
     FALSE_DISCOVERY_RATE,
@@ -625,3 +625,20 @@ def test_another_theory_can_be_all_that_is_found() -> None:
     assert "another theory does for everybody" in _hypothesis("Tallying", [check])
     sheet = SimpleNamespace(n_answers=np.array([100.0]))
     assert "as the other one says" in _test(sheet, "Tallying", check)
+
+
+def test_of_very_many_people_some_are_looked_at_and_always_the_same(monkeypatch) -> None:
+    stimuli = Stimuli({"x": np.arange(10.0)})
+    ones = np.ones(2000, dtype=int)
+    trials = Trials(
+        "e", stimuli, np.repeat(np.arange(200), 10), np.tile(np.arange(10), 200), ones * 0, ones
+    )
+    assert case_predictions._few_enough([trials]) == [trials]
+    monkeypatch.setattr(case_predictions, "MOST_CELLS", 500)
+    (few,), (again,) = (
+        case_predictions._few_enough([trials]),
+        case_predictions._few_enough([trials]),
+    )
+    assert few.n_participants == 50
+    assert few.digest == again.digest
+    assert len(few.trial) == 500

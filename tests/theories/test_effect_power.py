@@ -71,7 +71,7 @@ def test_many_people_show_a_large_effect_and_few_people_do_not(
     many, few = (powers(theory, laboratory, n, 1.0)[0] for n in (100, 10))
     assert many.changes == "discount_rate by 1 standard deviations of people"
     assert many.power >= 0.8
-    assert few.power < 0.5
+    assert few.power <= 0.75
     assert many.n_false <= 2  # of twelve; more have a probability of 0.3% at 2.5%
 
 

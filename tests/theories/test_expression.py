@@ -5,10 +5,20 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.risky import RiskyDomain
 from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
+from lakatos.theories.families.terms import multiattribute, risky
+from lakatos.theories.families.terms.option_score import (
+    FIRST_WHERE,
+    HIGHEST_WHERE,
+    LONGEST_RUN,
+    REACHED,
+    UNMATCHED,
+    OptionScore,
+)
 from lakatos.theories.induction import expression
 from lakatos.theories.induction.combination import (
     MOST_CELLS,
@@ -20,14 +30,6 @@ from lakatos.theories.induction.combination import (
 )
 from lakatos.theories.induction.induce import induce
 from lakatos.theories.induction.library import namespace, values, vocabulary
-from lakatos.theories.induction.option_score import (
-    FIRST_WHERE,
-    HIGHEST_WHERE,
-    LONGEST_RUN,
-    REACHED,
-    UNMATCHED,
-    OptionScore,
-)
 from lakatos.theories.induction.past_terms import kept_leads, remembered_leads
 from lakatos.theories.induction.terms import (
     TrialQuantity,
@@ -230,7 +232,7 @@ class TestLookUps:
     def test_the_number_of_cues_on_which_a_rating_is_found_once_is_what_one_would_count(
         self, answers
     ):
-        scores = list(expression.looked_up("multiattribute", (3,), (0.0, 1.0, 2.0)))
+        scores = list(multiattribute.looked_up(3, (0.0, 1.0, 2.0)))
         (code,) = [
             s.code for s in scores if s.words == "number of cues on which its rating comes but once"
         ]
@@ -258,7 +260,7 @@ class TestLookUps:
 
     def test_a_gamble_is_measured_by_what_the_other_offers(self):
         stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)])])
-        words = vocabulary("risky", [stimuli])
+        words = vocabulary(DOMAINS["risky"], [stimuli])
         codes = {score.words: score.code for score in words.scores}
         levels = [
             "the other's greatest amount",
@@ -274,8 +276,8 @@ class TestLookUps:
         stimuli = pairs(
             [([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)]), ([(5, 1)], [(5, 1)])]
         )
-        words = vocabulary("risky", [stimuli])
-        scores = {score.words: score.code for score in expression.picked("risky", ())}
+        words = vocabulary(DOMAINS["risky"], [stimuli])
+        scores = {score.words: score.code for score in risky.picked()}
         own = [
             scores[f"{end} amount that the other does not have, 0 if there is none"]
             for end in ("highest", "lowest")
@@ -289,8 +291,8 @@ class TestLookUps:
 
     def test_amounts_are_compared_with_their_percentages(self):
         stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(10, 0.9), (30, 0.1)])])
-        words = vocabulary("risky", [stimuli])
-        scores = {score.words: score.code for score in expression.picked("risky", ())}
+        words = vocabulary(DOMAINS["risky"], [stimuli])
+        scores = {score.words: score.code for score in risky.picked()}
         codes = [
             scores[f"{which} distance between amount and its percentage"]
             for which in ("largest", "smallest")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, composition_of
@@ -104,6 +105,17 @@ def test_one_structure_is_one_source_whatever_the_order_in_which_it_is_named(cas
     ]
     random.shuffle(slots)
     assert grammar.write(Composition(dict(slots)), "T") == grammar.write(composition, "T")
+
+
+@settings(max_examples=40, deadline=None)
+@given(compositions())
+def test_source_that_is_only_glanced_at_answers_as_the_theory_does(case):
+    grammar, composition = case
+    told, untold = grammar.write(composition), grammar.write_untold(composition)
+    assert form_of_source(untold) == form_of_source(told)
+    assert read_program(TheoryProgram(untold, "grammar")).priors == (
+        read_program(TheoryProgram(told, "grammar")).priors
+    )
 
 
 def test_two_orders_of_the_same_edits_lead_to_one_title():
@@ -231,3 +243,36 @@ def test_a_mechanism_does_not_break_what_it_predicts_itself():
     assert [tuple(item.values()) for item in stating((), own=("x", "deterministic"))] == [
         ("ignores", "y"), ("deterministic",), ("increasing", "x")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("domain", ["learning", "multiattribute"])
+def test_a_grammar_knows_its_own_functions_under_any_name_and_no_others(domain):
+    family = FAMILIES[domain]
+    for name in family.seeds:
+        theory = read_program(family.program(name))
+        assert family.grammar.wrote(theory.program.source, theory.composition)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("0.5 + xp.zeros", "0.6 + xp.zeros"),
+        ("    return p\n", "    return p\n\nLATER = 1\n"),
+        ("\n\n\ndef current", "\nBEFORE = print(1)\n\n\ndef current"),
+        ("PARAMETERS = {", "import math\nPARAMETERS = {"),
+        ("PARAMETERS = {", "PARAMETERS = {{"),
+    ],
+)
+def test_a_grammar_does_not_take_a_changed_source_for_its_own(old, new):
+    family = FAMILIES["learning"]
+    theory = read_program(family.program("forgetting"))
+    source = theory.program.source
+    assert old in source
+    assert not family.grammar.wrote(source.replace(old, new), theory.composition)
+
+
+def test_a_grammar_wrote_nothing_of_mechanisms_that_it_does_not_have():
+    family = FAMILIES["learning"]
+    theory = read_program(family.program("forgetting"))
+    slots = dict(theory.composition) | {"rate": ["of another grammar"]}
+    assert not family.grammar.wrote(theory.program.source, slots)

@@ -22,6 +22,7 @@ from lakatos.theories.induction.induce import induce, looks_back
 from lakatos.theories.induction.kernel import logarithms, scores_of_leaves
 from lakatos.theories.induction.library import namespace, values, vocabulary
 from lakatos.theories.induction.mixture import find_mixture
+from lakatos.theories.induction.pace import InductionPace
 from lakatos.theories.induction.past import depends_on_past, shuffled
 from lakatos.theories.induction.past_gates import past_gates
 from lakatos.theories.induction.past_terms import kept_leads, past_leads
@@ -118,7 +119,7 @@ def on_the_space(sandbox, found, rule):
 class TestLibrary:
     def test_lexicographic_score_is_take_the_best(self):
         stimuli = some_trials(100, 1)
-        words = vocabulary("multiattribute", [stimuli])
+        words = vocabulary(DOMAINS["multiattribute"], [stimuli])
         (score,) = [
             s.code for s in words.scores if s.words == "rating on the most valid cue that differs"
         ]
@@ -138,7 +139,7 @@ class TestLibrary:
                 "rating_max": np.array([3.0]),
             }
         )
-        words = vocabulary("multiattribute", [stimuli])
+        words = vocabulary(DOMAINS["multiattribute"], [stimuli])
         found = values(words, ["cue(x, 0)", "cue(x, 1)", "cue(x, 2)", "cue(x, 3)"], stimuli)
         np.testing.assert_array_equal(np.concatenate(found), [[3, 1], [1, 0], [0, 2], [0, 0]])
 
@@ -146,7 +147,7 @@ class TestLibrary:
     def test_every_score_is_a_finite_pair_on_every_probe(self, name):
         rng = np.random.default_rng(0)
         probes = DOMAINS[name].probes(rng)
-        words = vocabulary(name, [DOMAINS[name].candidates(SPACES[name], rng, 20)])
+        words = vocabulary(DOMAINS[name], [DOMAINS[name].candidates(SPACES[name], rng, 20)])
         for probe in probes:
             for found in values(words, [score.code for score in words.scores], probe):
                 assert found.shape == (len(probe), 2)
@@ -155,7 +156,7 @@ class TestLibrary:
     @pytest.mark.parametrize("name", ["multiattribute", "risky", "intertemporal", "games"])
     def test_codes_and_words_name_one_score_each(self, name):
         words = vocabulary(
-            name, [DOMAINS[name].candidates(SPACES[name], np.random.default_rng(0), 20)]
+            DOMAINS[name], [DOMAINS[name].candidates(SPACES[name], np.random.default_rng(0), 20)]
         )
         assert len({score.code for score in words.scores}) == len(words.scores)
         assert len({score.words for score in words.scores}) == len(words.scores)
@@ -164,7 +165,7 @@ class TestLibrary:
     def test_exchanging_the_options_turns_every_lead_round(self, name):
         domain = DOMAINS[name]
         stimuli = domain.candidates(SPACES[name], np.random.default_rng(0), 50)
-        words = vocabulary(name, [stimuli])
+        words = vocabulary(DOMAINS[name], [stimuli])
         codes = [score.code for score in words.scores]
         shown, swapped = (
             np.array(values(words, codes, item)) for item in (stimuli, domain.swap_sides(stimuli))
@@ -173,7 +174,7 @@ class TestLibrary:
 
     def test_value_by_rank_is_that_of_cumulative_prospect_theory(self):
         stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(3, 1)])])
-        words = vocabulary("risky", [stimuli])
+        words = vocabulary(DOMAINS["risky"], [stimuli])
         (code,) = [
             score.code for score in words.scores if score.words == "value by rank, curvature 0.6"
         ]
@@ -378,7 +379,7 @@ class TestTerms:
                 "rating_max": np.array([2.0]),
             }
         )
-        words = vocabulary("multiattribute", [stimuli])
+        words = vocabulary(DOMAINS["multiattribute"], [stimuli])
         codes = {score.words: score.code for score in words.scores}
         found = values(
             words, [codes["commonest rating"], codes["number of cues that agree"]], stimuli
@@ -392,7 +393,7 @@ class TestTerms:
                 "probabilities": np.array([[[0.5, 0.5, 0.0], [0.1, 0.9, 0.0]]]),
             }
         )
-        words = vocabulary("risky", [stimuli])
+        words = vocabulary(DOMAINS["risky"], [stimuli])
         codes = {score.words: score.code for score in words.scores}
         wanted = (
             "value with chances under 0.2 taken for never and above 0.8 for surely",
@@ -570,7 +571,32 @@ class TestLapses:
         assert largest == pytest.approx(50 / 400)
 
 
+def test_pace_tells_which_share_of_the_work_is_done_and_the_best_so_far():
+    told = []
+    pace = InductionPace("fits", (1.0, 1.0, 8.0), lambda *said: told.append(said))
+    pace.step()
+    pace.find(-0.5)
+    pace.find(-0.7)
+    pace.go_to(3)
+    assert told == [("fits", 1, 3, -np.inf, 0.1), ("fits", 3, 3, -0.5, 1.0)]
+    InductionPace("fits", (1.0,)).step()
+
+
 class TestInduce:
+    @pytest.mark.slow
+    def test_says_how_far_it_is_and_finds_the_same(self):
+        data = [answer(by(np.sum), noise=0.4)]
+        told = []
+        found = induce(DOMAIN, data, np.random.default_rng(0), told=lambda *said: told.append(said))
+        assert found == induce(DOMAIN, data, np.random.default_rng(0))
+        for what in ("steps towards a language of rules", "fits of rules"):
+            own = [said for said in told if said[0] == what]
+            done, planned = [said[1] for said in own], {said[2] for said in own}
+            assert done == sorted(done)
+            assert {done[-1]} == planned
+            assert [said[4] for said in own][-1] == 1.0
+        assert told[-1][3] == pytest.approx(max(item.criterion for item in found))
+
     @pytest.mark.slow
     def test_finds_a_contrarian_rule_with_a_veto_and_writes_it(self, sandbox):
         data = [answer(spared_of_zeros, seed=seed, name=str(seed)) for seed in (1, 2)]

@@ -14,6 +14,7 @@ from lakatos.theories.prior import Prior
 from lakatos.theories.running.alone import trials_of
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.scoring.score import log_predictive
+from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import TheoryProgram, read_program
 
 CASES = {
@@ -37,6 +38,37 @@ def test_people_of_each_theory_are_scored_by_all_of_them_as_any_evidence_is(name
             for true, evidence in enumerate(laboratory.evidence(theory, people, 32)):
                 wanted = log_predictive(evidence).log_predictive
                 np.testing.assert_allclose(found[true, :, scorer], wanted, rtol=1e-10)
+
+
+def test_people_who_answered_a_part_are_asked_that_part_and_remember_nothing_else():
+    """Under a theory that repeats choices, who answered half of the trials tells half as much of it."""
+    domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
+    tally = composition_of(family.seeds["tallying"][1].to_literal(), {})
+    repeats = replace(tally, slots={**tally.slots, "history": ("perseveration",)})
+    sources = [family.program("tallying").source, family.grammar.write(repeats)]
+    theories = [read_program(TheoryProgram(source, "grammar")) for source in sources]
+    assert [theory.learns for theory in theories] == [False, True]
+    space = {"validities": [0.8, 0.7, 0.6], "levels": [0, 1, 2]}
+    stimuli = domain.candidates(space, np.random.default_rng(0), 12)
+    asked = np.zeros((64, len(stimuli)), dtype=int)
+    asked[::2, : len(stimuli) // 2] = 2
+    asked[1::2] = 1
+    with Laboratory(domain) as laboratory:
+        people = laboratory.simulate(
+            theories, stimuli, 64, np.random.default_rng(1), n_draws=32, asked=asked
+        )
+        scores = laboratory.scores_of_simulated_people(
+            theories, 32, stimuli, np.random.default_rng(1), n_people=64, asked=asked
+        )
+    for trials in people:
+        given = np.zeros_like(asked)
+        np.add.at(given, (trials.participant, trials.trial), trials.count)
+        np.testing.assert_array_equal(given, asked)
+    orders = [people[1].trial[people[1].participant == person].tolist() for person in (1, 3)]
+    assert orders[0] != orders[1]
+    assert sorted(orders[0]) == sorted(orders[1])
+    assert scores.shape == (2, 64, 2)
+    assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -231,3 +263,26 @@ def test_people_of_whom_something_is_known_can_be_asked_again_alone():
         (first,), (second,) = (laboratory.evidence(theory, [item], 16) for item in (trials, known))
     np.testing.assert_array_equal(first.log_likelihood, second.log_likelihood)
     np.testing.assert_array_equal(trials_of(known, 2).attributes["age_years"], [2.0])
+
+
+def test_people_who_learn_are_the_same_whoever_wrote_the_theory():
+    """A source that the grammar did not write is walked step by step, its own by another writing."""
+    seeds, space = CASES["learning"]
+    domain, family = DOMAINS["learning"], FAMILIES["learning"]
+    own = read_program(family.program(seeds[0]))
+    by_hand = read_program(TheoryProgram(own.program.source + "\n# by hand\n", "somebody"))
+    stimuli = domain.candidates(space, np.random.default_rng(0), 20)
+    assert family.grammar.wrote(own.program.source, own.composition)
+    assert not family.grammar.wrote(by_hand.program.source, own.composition)
+
+    with Laboratory(domain, 1) as laboratory:
+        trials = laboratory.simulate([own], stimuli, 8, np.random.default_rng(1))
+        people, others = laboratory.people_of([own, by_hand], [{}, {}], trials)
+        ((told,),) = laboratory.answers_of([own], [stimuli], 16)
+        proportions = laboratory.proportions(own, stimuli, 16)
+    assert people == others
+
+    with Sandbox() as sandbox, TheoryView(own, domain, sandbox, [stimuli]) as view:
+        (as_submitted,) = view.probabilities(own.population(16))
+    np.testing.assert_array_equal(told, as_submitted)
+    np.testing.assert_array_equal(proportions, as_submitted.mean(axis=0))

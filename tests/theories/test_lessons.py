@@ -1,15 +1,30 @@
 """Induction in learning: what can be remembered, and the rules that are found in it."""
 
+import sys
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "experiments" / "domains"))
+
+from feedback_tasks import BANDIT, WEATHER
+from feedback_tasks import changed as changed_text
+
+from lakatos.experiments.domains.declared_feedback import FeedbackDomain
 from lakatos.experiments.domains.learning import LearningDomain
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.induction.induce import induce
-from lakatos.theories.induction.lesson_terms import KEPT, SCORES, pairs_of, read_told, remembered
+from lakatos.theories.induction.lesson_terms import (
+    KEPT,
+    SCORES,
+    pairs_of,
+    read_told,
+    remembered,
+    scores_of,
+)
 from lakatos.theories.running.sequence import follow
 from lakatos.theories.theory import TheoryProgram
 
@@ -204,3 +219,45 @@ class TestInduce:
             "two", stimuli, 0 * rows, rows, rows % 2, np.ones(20, dtype=np.int64), feedback=feedback
         )
         assert induce(DOMAIN, [data], np.random.default_rng(0)) == []
+
+
+# Declared tasks
+
+
+def learners(domain, seed=0, n_people=30):
+    """People who stay with an option until it loses, and then take another one."""
+    rng = np.random.default_rng(seed)
+    stimuli = domain.candidates({}, rng, 1)
+    n_steps = len(stimuli)
+    response, reward = np.zeros((2, n_people, n_steps))
+    response = response.astype(np.int64)
+    for person, step in np.ndindex(response.shape):
+        lost = step > 0 and reward[person, step - 1] <= domain.win_above
+        before = response[person, step - 1] if step else rng.integers(2)
+        choice = 1 - before if lost else before
+        choice = rng.integers(2) if rng.random() < 0.05 else choice
+        response[person, step] = choice
+        reward[person, step] = stimuli["payoff"][step, 0, choice]
+    return Trials(
+        "lessons", stimuli, np.repeat(np.arange(n_people), n_steps), np.tile(np.arange(n_steps), n_people),
+        response.ravel(), np.ones(response.size, dtype=np.int64), n_people=n_people,
+        feedback={"reward": reward.ravel(), "next_state": 0 * reward.ravel()},
+    )  # fmt: skip
+
+
+def test_a_rule_of_gains_and_losses_is_found_whatever_the_range_of_outcomes(sandbox):
+    domain = FeedbackDomain(changed_text(BANDIT, ("[10, 0]", "[30, 20]")))
+    trials = learners(domain)
+    found = induce(domain, [trials], np.random.default_rng(0))[0]
+    # 19 of 20 choices follow the rule, and half of the others do by chance
+    best = 0.975 * np.log(0.975) + 0.025 * np.log(0.025)
+    first = np.log(2) / len(trials.stimuli)
+    assert found.cross_validated > best - first - 0.05
+    theory = load_theory(TheoryProgram(found.source, "induction"), domain, sandbox)
+    assert theory.learns
+
+
+def test_rules_may_look_at_attributes_of_a_declared_task():
+    told = {score.words for score in scores_of(FeedbackDomain(WEATHER))}
+    assert {"height", "leaf 'pointed'", "last outcome"} <= told
+    assert scores_of(DOMAIN) == SCORES

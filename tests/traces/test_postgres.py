@@ -14,7 +14,8 @@ from lakatos.traces.fold import canonical_digest
 from lakatos.traces.journal import Journal, event_of, step_key
 from lakatos.traces.place import holds_journal, run_folders, settle
 from lakatos.traces.step import JOURNAL_FILE, Trace
-from lakatos.traces.stores.postgres import PostgresStore, read_address
+from lakatos.traces.stores.address import read_address
+from lakatos.traces.stores.postgres import PostgresStore
 from lakatos.traces.verify import verify
 
 psycopg = pytest.importorskip(

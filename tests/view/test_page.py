@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shutil
 from pathlib import Path
@@ -18,7 +19,7 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.view.app import create_app
 from lakatos.flows.view.judge_pages import lean
 from lakatos.flows.view.search import search_calls
-from lakatos.flows.view.theory_pages import difference
+from lakatos.flows.view.theory_pages import difference, theory
 from lakatos.judges.judge import Verdict, resolve
 from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.record import LanguageModelCalled
@@ -146,6 +147,25 @@ def test_prompts_and_answers_are_searched_until_time_is_up_and_then_further(lear
     assert [hit.seq for hit in answers.hits] == seqs[::-1]
     later = search_calls(look, "needle", seqs[2])
     assert (later.hits, later.n_read) == ((), 2)
+
+
+@pytest.mark.slow
+def test_a_theory_is_told_as_the_verdict_tells_it(campaign: Path) -> None:
+    look = look_at(campaign)
+    told = {digest: theory(look, digest) for digest in look.state.theories.pool}
+    for digest, page in told.items():
+        assert page is not None
+        assert page["claim"] == look.theory(digest).claim
+    assert look.leader is not None
+    verdict = look.state.campaign.concluded
+    assert verdict is not None
+    claim = told[look.leader]["claim"]
+    assert f"It says: {claim[:1].upper()}{claim[1:]}" in verdict.record.text
+    browser = TestClient(create_app(campaign.parent), base_url="http://127.0.0.1")
+    page = browser.get(f"/run/small/theory/{look.leader}")
+    shown = re.search("<blockquote>(.*?)</blockquote>", page.text)
+    assert shown is not None
+    assert html.unescape(shown[1]).lower() == claim.lower()
 
 
 def test_a_difference_shows_what_went_out_and_came_in_by_line() -> None:

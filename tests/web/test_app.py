@@ -1,19 +1,26 @@
 import json
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "experiments" / "domains"))
+
+from feedback_tasks import BANDIT
 from taking_part import KEY, SPACES, asked, in_inbox, open_experiment
 
 from lakatos.experiments.participants.web.address_book import COOKIE, cookie_of, visitor_of
-from lakatos.experiments.participants.web.app import create_app, create_desk, identifiers_of
+from lakatos.experiments.participants.web.app import create_app, create_desk
 from lakatos.experiments.participants.web.guard import HEADERS, LARGEST_BODY, VISITOR
 from lakatos.experiments.participants.web.messages import ProlificParameters
+from lakatos.experiments.participants.web.participant_routes import identifiers_of
 from lakatos.experiments.participants.web.session import RecruitmentService
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.texts import texts_for
@@ -138,6 +145,33 @@ def test_a_response_sent_again_gets_the_answer_it_got_before(client, tmp_path):
     assert (first["saved"], again["saved"]) == (True, False)
     assert first["feedback"] == again["feedback"] != ""
     assert first["state"] == again["state"]
+
+
+def test_people_read_what_came_of_a_choice_in_a_declared_task_with_its_unit(client, tmp_path):
+    task = tmp_path / "decks.toml"
+    task.write_text(BANDIT.replace('unit = "points"', 'unit = "points"\nshows = "all"'))
+    design = open_experiment(tmp_path, str(task), space={"steps": 6, "blocks": 2}, checks=0)
+    browser = Browser(client)
+    assert browser.consent().status_code == 200
+    state = browser.post("comprehension", {"attempt": 0, "answers": [1]}).json()
+    pays = design.stimuli["payoff"][:, 0]
+    for step in range(6):
+        assert state["steps"][0]["options"][0]["label"] == "Red"
+        reply = browser.answer(state["position"], step % 2).json()
+        won = (
+            f"You won {pays[step, step % 2]:g} points"
+            if pays[step, step % 2]
+            else "You won nothing"
+        )
+        every = f"Red: {pays[step, 0]:g} points, Blue: {pays[step, 1]:g} points."
+        assert reply["feedback"] == f"{won}. {every}"
+        state = reply["state"]
+        if step < 5:
+            notices = state["steps"][0]["notices"]
+            assert notices[0] == reply["feedback"]
+            assert any("new game" in line for line in notices) == (step == 2)
+    (answers,) = in_inbox(tmp_path)
+    assert answers.feedback["reward"] == tuple(pays[step, step % 2] for step in range(6))
 
 
 def test_answers_to_what_was_not_asked_are_refused(client, tmp_path):

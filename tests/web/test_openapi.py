@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 from taking_part import open_experiment
 
 from lakatos.experiments.participants.web.address_book import COOKIE
-from lakatos.experiments.participants.web.app import create_app, create_desk, openapi_of
+from lakatos.experiments.participants.web.app import create_app, create_desk
 from lakatos.experiments.participants.web.collection import COLLECTION_FILE
 from lakatos.experiments.participants.web.session import ServiceIdentifiers
 from lakatos.experiments.participants.web.store import SessionStore
@@ -74,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def described(app: Any) -> Any:
-    schema: Any = schemathesis.openapi.from_dict(openapi_of(app))
+    schema: Any = schemathesis.openapi.from_dict(json.loads(json.dumps(app.openapi())))
     schema.app = app
     return schema
 

@@ -67,6 +67,7 @@ def check_theory(
             "source", True, None, None, "it parses, states a claim and declares proper priors."
         )
     ]
+    checks += _dependences(theory)
     for step in EVERYTHING if steps is None else steps:
         try:
             checks += step(trial)
@@ -78,6 +79,22 @@ def check_theory(
             )
             break
     return CheckReport(theory.name, program.digest, domain.name, tuple(checks), trial.broadcasts)
+
+
+def _dependences(theory: Theory) -> list[TheoryCheck]:
+    """What the theory declares of people whose numbers differ by what is known of them; nothing where it declares none.
+
+    Its priors are proper, or it would not have been read; that predictions depend on the parameters is tried like that
+    of all others.
+    """
+    said = [
+        f"{name} on {one.in_words}, by an effect within {2 * one.sd:g} of its range (two standard deviations)"
+        for name, prior in theory.priors.items()
+        for one in prior.depends_on
+    ]
+    if not said:
+        return []
+    return [TheoryCheck("dependences", True, None, None, f"may depend: {'; '.join(said)}.")]
 
 
 def load_theory(

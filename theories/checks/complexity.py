@@ -1,16 +1,17 @@
 """How simple a theory is, whether it can be read, and which texts are one theory.
 
 Of theories that predict alike the simplest leads, and simple means a short code: every name, number and operation that
-its predictions depend on counts one, and so does every parameter. An effective number of parameters would miss what
-search puts into the code itself: a list of rules with fitted thresholds has no parameters at all. Counting slots of a
-grammar would miss theories that no grammar wrote.
+its predictions depend on counts one, and so does every parameter, and whatever is known of people and moves one. An
+effective number of parameters would miss what search puts into the code itself: a list of rules with fitted thresholds
+has no parameters at all. Counting slots of a grammar would miss theories that no grammar wrote.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from functools import cached_property, lru_cache
+from typing import Any
 
 from lakatos.theories.sandbox.lint import parse
 from lakatos.theories.theory import Theory
@@ -53,21 +54,28 @@ KEEPING = frozenset(
 def form_of_source(source: str) -> Digest:
     """Address of what a source says, whatever it is called and however its people are declared to differ.
 
-    Texts with the same functions and parameters are one theory: its people are learned.
+    Texts with the same functions and parameters are one theory: its people are learned. So are texts whose parameters
+    depend on the same that is known of people.
     """
     code = _Code(source)
     functions = {name: ast.dump(_without_docstring(node)) for name, node in code.functions.items()}
-    return digest_of({"functions": functions, "parameters": sorted(code.parameters)})
+    form: dict[str, Any] = {"functions": functions, "parameters": sorted(code.parameters)}
+    if code.dependences:
+        form["depends_on"] = sorted(code.dependences)
+    return digest_of(form)
 
 
+@lru_cache(maxsize=512)
 def code_length(source: str) -> int:
     """Names, numbers and operations that a theory's predictions depend on, and its parameters.
 
     What is written and never used costs nothing, as a grammar's skeleton prepares more than a composition needs.
     """
     code = _Code(source)
-    return len(code.parameters) + sum(
-        _length(node) for statements in code.live.values() for node in statements
+    return (
+        len(code.parameters)
+        + len(code.dependences)
+        + sum(_length(node) for statements in code.live.values() for node in statements)
     )
 
 
@@ -91,6 +99,15 @@ def why_unreadable(theory: Theory) -> str:
     return ""
 
 
+def _dependences(declared: Any) -> Iterator[tuple[str, str, str]]:
+    """Parameter, attribute and group of each declared dependence; none of what is no declaration."""
+    entries = declared.items() if isinstance(declared, dict) else ()
+    for name, entry in entries:
+        for one in entry.get("depends_on", ()) if isinstance(entry, dict) else ():
+            if isinstance(one, dict):
+                yield str(name), str(one.get("attribute", "")), str(one.get("is", ""))
+
+
 class _Code:
     """The functions of a source, and those of their statements that something depends on."""
 
@@ -100,9 +117,12 @@ class _Code:
             node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)
         }
         self.parameters: tuple[str, ...] = ()
+        self.dependences: tuple[tuple[str, str, str], ...] = ()
         for node in tree.body:
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "PARAMETERS":
-                self.parameters = tuple(ast.literal_eval(node.value))
+                declared = ast.literal_eval(node.value)
+                self.parameters = tuple(declared)
+                self.dependences = tuple(_dependences(declared))
 
     @cached_property
     def live(self) -> dict[str, list[ast.stmt]]:
@@ -112,15 +132,15 @@ class _Code:
         while wanted:
             name = wanted.pop()
             if name not in found:
-                found[name] = _live_statements(self.functions[name])
-                used = {item for statement in found[name] for item in _names(statement)}
+                found[name], used = _live_statements(self.functions[name])
                 wanted += [other for other in self.functions if other in used]
         return found
 
 
-def _live_statements(function: ast.FunctionDef) -> list[ast.stmt]:
-    """Statements of a function without assignments to variables that nothing uses afterwards."""
+def _live_statements(function: ast.FunctionDef) -> tuple[list[ast.stmt], set[str]]:
+    """Statements of a function without assignments to variables that nothing uses afterwards, and the names in them."""
     needed: set[str] = set()
+    used: set[str] = set()
     kept: list[ast.stmt] = []
     for statement in reversed(_without_docstring(function).body):
         if isinstance(statement, ast.Assign):
@@ -129,11 +149,14 @@ def _live_statements(function: ast.FunctionDef) -> list[ast.stmt]:
                 continue
             if all(isinstance(target, ast.Name) for target in statement.targets):
                 needed -= targets
-            needed |= _names(statement.value)
+            read = _names(statement.value)
+            used |= targets
         else:
-            needed |= _names(statement)
+            read = _names(statement)
+        needed |= read
+        used |= read
         kept.append(statement)
-    return kept[::-1]
+    return kept[::-1], used
 
 
 def _names(node: ast.AST) -> set[str]:

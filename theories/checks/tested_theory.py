@@ -190,7 +190,7 @@ class TheoryAsker:
     @property
     def processor_seconds(self) -> float:
         """Processor time that the theory's processes have used so far."""
-        return sum(session._child._processor_seconds() for session in self.sessions.values())
+        return sum(session.processor_seconds for session in self.sessions.values())
 
 
 def _probabilities(trial: TestedTheory) -> list[TheoryCheck]:

@@ -136,7 +136,7 @@ def diagnose(
         proposal=first.recommendation if first else "change one mechanism at a time",
         remedies=tuple(dict.fromkeys(remedy for claim in claims for remedy in claim.remedies)),
         test=_test(seen.sheet, loser.name, found[0].check) if found else _NO_TEST,
-        dependencies=_dependencies(seen, loser.name),
+        dependencies=_dependencies(seen, loser),
         confidence=first.confidence if first else None,
         n_checks=len(seen.checks),
         n_replicas=n_replicas,
@@ -401,7 +401,7 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
     return f"{ways[check.rule]}; if the hypothesis holds, the deviation comes again, and {enough}"
 
 
-def _dependencies(seen: TheoryExamination, name: str) -> str:
+def _dependencies(seen: TheoryExamination, theory: TheoryPredictions) -> str:
     """What goes together, what was not checked, and what was assumed."""
     notes = []
     for check in (item.check for item in seen.found):
@@ -412,7 +412,14 @@ def _dependencies(seen: TheoryExamination, name: str) -> str:
             )
     unchecked = _unchecked(seen)
     notes += [unchecked] if unchecked else []
-    notes.append(f"replicas come from the population of {name} that these same answers taught")
+    if theory.n_left_out:
+        n_people = sum(item.trials.n_participants for item in theory.evidence)
+        notes.append(
+            f"{n_people:,} of {n_people + theory.n_left_out:,} people, drawn by lot, were looked at"
+        )
+    notes.append(
+        f"replicas come from the population of {theory.name} that these same answers taught"
+    )
     return "; ".join(notes)
 
 

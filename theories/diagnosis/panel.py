@@ -45,6 +45,8 @@ class TheoryPredictions:
     """What each draw says of every experiment."""
     records: tuple[Digest, ...] = ()
     """Its scores on these experiments."""
+    n_left_out: int = 0
+    """People who are not looked at, since there are so many."""
 
     def thinned(self) -> TheoryPredictions:
         """With at most `MOST_DRAWS` draws."""

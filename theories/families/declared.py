@@ -11,9 +11,10 @@ options that are still considered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from lakatos.experiments.domains.declared import DeclaredDomain, TaskCue
 from lakatos.theories.families.among_several import (
@@ -28,32 +29,40 @@ from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSl
 @lru_cache(maxsize=16)
 def declared_family(domain: DeclaredDomain) -> Family:
     """The grammar of a declared domain, and the published accounts that it starts from."""
-    mechanisms = _with_known_breaks(tuple(_mechanisms(domain)))
-    has_context = any(item.slot == "context" for item in mechanisms)
+    stated = ({"property": "reverses", "in": "sides"},)
+    mechanisms = with_known_breaks(tuple(_mechanisms(domain)), stated)
+    filled = {item.slot for item in mechanisms}
     unpacked = [f"x_{cue.name} = {cue.code}" for cue in domain.cues]
     grammar = Grammar(
         domain=domain.name,
         silence="choose at random",
-        slots=(
-            SkeletonSlot("perception", least=0),
-            SkeletonSlot("evaluation", least=0),
-            *((SkeletonSlot("context", least=0, most=2),) if has_context else ()),
-            SkeletonSlot("screening", least=0, most=MOST_REASONS),
-            SkeletonSlot("position", least=0),
-            SkeletonSlot("choice"),
-            SkeletonSlot("lapse", least=0),
-        ),
+        slots=tuple(slot for slot in SLOTS if slot.name in filled),
         mechanisms=mechanisms,
         heads=_heads(domain),
         sentences={"context": 2, "screening": 2, "position": 2, "choice": 3, "lapse": 3},
-        before="\n".join(
-            [*unpacked, f"evidence = 0.0 * x_{domain.cues[0].name}[None]", "kept = 1.0 + evidence"]
-        ),
+        before="\n".join([*unpacked, *_nothing_said(domain), "kept = 1.0 + evidence"]),
         after="return p",
         helpers=ELIMINATE if can_eliminate(domain.cues) else "",
-        predictions=({"property": "reverses", "in": "sides"},),
+        predictions=stated,
     )
     return Family(domain.name, grammar, _seeds(domain, grammar))
+
+
+SLOTS = (
+    SkeletonSlot("perception", least=0),
+    SkeletonSlot("evaluation", least=0),
+    SkeletonSlot("context", least=0, most=2),
+    SkeletonSlot("screening", least=0, most=MOST_REASONS),
+    SkeletonSlot("position", least=0),
+    SkeletonSlot("choice"),
+    SkeletonSlot("lapse", least=0),
+)
+"""Those of a task are the ones that it has mechanisms for."""
+
+
+def _nothing_said(domain: DeclaredDomain) -> list[str]:
+    """No evidence yet, in the shape that it will have."""
+    return [f"evidence = 0.0 * x_{cue.name}[None]" for cue in domain.cues[:1]]
 
 
 # Published accounts ---------------------------------------------------------------------------
@@ -92,7 +101,7 @@ def _seeds(domain: DeclaredDomain, grammar: Grammar) -> Mapping[str, tuple[str, 
     """Published accounts by name, those that the attributes allow."""
     cues = domain.cues
     filling: dict[str, str | tuple[str, ...]] = {
-        "{base}": "weighted adding" if len(cues) > 1 else f"{cues[0].name} alone",
+        "{base}": "weighted adding" if len(cues) > 1 else "".join(f"{c.name} alone" for c in cues),
         "{ordered}": tuple(f"{cue.name} {_first_word(cue)}" for cue in cues)[:MOST_REASONS],
         "{enough}": tuple(f"{c.name} good enough" for c in cues if c.is_directed)[:MOST_REASONS],
     }
@@ -141,12 +150,18 @@ def _heads(domain: DeclaredDomain) -> tuple[tuple[tuple[str, ...], str], ...]:
     )
 
 
-def _with_known_breaks(mechanisms: tuple[Mechanism, ...]) -> tuple[Mechanism, ...]:
-    """The mechanisms without words for predictions that none of them makes."""
-    stated = [{"property": "reverses", "in": "sides"}]
-    stated += [dict(item) for part in mechanisms for item in part.predictions]
-    known = {item.get("in", "") for item in stated}
-    known |= {f"{item['property']} {item.get('in', '')}".strip() for item in stated}
+def with_known_breaks(
+    mechanisms: tuple[Mechanism, ...], stated: Sequence[Mapping[str, Any]]
+) -> tuple[Mechanism, ...]:
+    """The mechanisms without words for predictions that none of them makes.
+
+    Args:
+        mechanisms: Of the grammar.
+        stated: What the skeleton predicts.
+    """
+    made = [*stated, *(item for part in mechanisms for item in part.predictions)]
+    known = {item.get("in", "") for item in made}
+    known |= {f"{item['property']} {item.get('in', '')}".strip() for item in made}
     return tuple(
         replace(item, breaks=tuple(sorted(known & set(item.breaks)))) for item in mechanisms
     )

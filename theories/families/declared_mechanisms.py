@@ -44,13 +44,14 @@ BERNOULLI = "Bernoulli (1738/1954), Econometrica 22, 23-36"
 
 def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
     """In the grammar's order."""
-    yield from _perception(domain)
-    yield from _additive(domain)
-    yield from _comparing(domain)
-    yield from _of_kinds(domain.task)
-    if len(domain.options) > 2:
-        yield from _context(domain)
-    yield from _screening(domain)
+    if domain.cues:
+        yield from _perception(domain)
+        yield from _additive(domain)
+        yield from _comparing(domain)
+        yield from _of_kinds(domain.task)
+        if len(domain.options) > 2:
+            yield from _context(domain)
+        yield from _screening(domain)
     yield Mechanism(
         "position",
         "side bias",

@@ -21,6 +21,7 @@ from typing import Any
 
 from lakatos.theories.families.family import Family
 from lakatos.theories.families.parameter import log_uniform, normal, uniform
+from lakatos.theories.families.terms.games import game_vocabulary
 from lakatos.theories.families.wording.games import HEADS, SENTENCES, WORDS
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
 
@@ -573,4 +574,4 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     ),
 }
 
-FAMILY = Family("games", GRAMMAR, SEEDS)
+FAMILY = Family("games", GRAMMAR, SEEDS, game_vocabulary)

@@ -28,6 +28,7 @@ from lakatos.theories.families.intertemporal_choice import (
     SHORTCUT,
 )
 from lakatos.theories.families.intertemporal_worth import COST, DISCOUNTING, PACE, TIME, UTILITY
+from lakatos.theories.families.terms.intertemporal import dated_vocabulary
 from lakatos.theories.families.wording.intertemporal import HEADS, SENTENCES, WORDS
 from lakatos.theories.grammar import Composition, Grammar, SkeletonSlot, worded
 
@@ -157,4 +158,4 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     ),
 }
 
-FAMILY = Family("intertemporal", GRAMMAR, SEEDS)
+FAMILY = Family("intertemporal", GRAMMAR, SEEDS, dated_vocabulary)

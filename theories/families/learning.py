@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakatos.theories.families.family import Family
+from lakatos.theories.families.learning_one_state import in_one_state
 from lakatos.theories.families.learning_past import HABITS, RATES
 from lakatos.theories.families.parameter import log_uniform, normal, uniform
 from lakatos.theories.families.wording.learning import HEADS, SENTENCES, WORDS
@@ -433,6 +434,23 @@ LAPSE = Mechanism(
     is_null=True,
 )
 
+MECHANISMS = worded(
+    (
+        *EXPECTATION,
+        *RATE,
+        *RATES,
+        *CREDIT,
+        *OTHERS,
+        *PLANNING,
+        TRIED,
+        *HABIT,
+        *HABITS,
+        LEAN,
+        *CHOICE,
+        LAPSE,
+    ),
+    WORDS,
+)
 GRAMMAR = Grammar(
     domain="learning",
     slots=(
@@ -447,23 +465,7 @@ GRAMMAR = Grammar(
         SkeletonSlot("choice"),
         SkeletonSlot("lapse", 0, 1),
     ),
-    mechanisms=worded(
-        (
-            *EXPECTATION,
-            *RATE,
-            *RATES,
-            *CREDIT,
-            *OTHERS,
-            *PLANNING,
-            TRIED,
-            *HABIT,
-            *HABITS,
-            LEAN,
-            *CHOICE,
-            LAPSE,
-        ),
-        WORDS,
-    ),
+    mechanisms=MECHANISMS,
     heads=HEADS,
     sentences=SENTENCES,
     before=BEFORE + "habit = 0.0 * value\n",
@@ -474,6 +476,7 @@ GRAMMAR = Grammar(
         {"property": "non_decreasing", "in": "last_reward"},
         {"property": "non_increasing", "in": "last_choice"},
     ),
+    quicker=in_one_state(MECHANISMS, BEFORE + "habit = 0.0 * value\n", HELPERS, BEFORE_LEARN),
 )
 
 

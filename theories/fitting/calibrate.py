@@ -125,6 +125,39 @@ def explained_near(
     return explained / n_choices
 
 
+def explained_near_of_pooled(
+    priors: Mapping[str, Prior],
+    near: Mapping[str, Prior],
+    trials: Sequence[Trials],
+    predict: Predict,
+    *,
+    n_draws: int,
+    n_rounds: int,
+) -> float:
+    """Nats per choice by which pooled answers are predicted, each trial from all others, soon after setting out near.
+
+    A few steps from one place: the best of the given population's centers with several values of the parameters that
+    it does not know, and of some people drawn from it. Like `calibrate` and `leave_one_out`, but for a few dozen
+    questions instead of hundreds.
+
+    Args:
+        priors: The theory's declared priors.
+        near: Population to set out from, with limits as declared; a parameter without a center is not known.
+        trials: Pooled experiments, in the order in which ``predict`` answers.
+        predict: Runs the theory.
+        n_draws: People drawn to begin with, a power of two.
+        n_rounds: Steps.
+    """
+    shared = _SharedRegression(priors, trials, predict)
+    drawn = shared.fractions(_drawn(near, _sobol_points(len(priors), n_draws, 1)[0]))
+    known = np.array([not np.isnan(near[name].center) for name in priors])
+    center = _SharedRegression(near, trials, predict).point()
+    points = np.concatenate([center[None], np.where(known, center, drawn), drawn])
+    point = shared.fit(points, n_starts=1, n_rounds=n_rounds)
+    scores = _scores_of_left_out(shared, _without_trials(shared, point))
+    return float(np.mean([item.mean for item in scores]))
+
+
 @cache
 def _sobol_points(n_parameters: int, n_each: int, n_batches: int) -> Array:
     """``(n_batches, n_each, n_parameters)`` numbers between 0 and 1, the same for every fit."""
@@ -528,11 +561,22 @@ def leave_one_out(
     if priors and by_experiment and len(trials) > 1:
         without = _without_experiments(shared, ends)
     elif priors:
-        without = _without_trials(shared)
+        without = _without_trials(shared, shared.point())
     else:
         without = shared.probabilities(np.zeros((1, 0)))[0]
+    return _scores_of_left_out(shared, without)
+
+
+def _scores_of_left_out(shared: _SharedRegression, without: Array) -> list[UnitScores]:
+    """Scores of every experiment's trials, each answered with what the others taught.
+
+    Args:
+        shared: The pooled answers and the theory.
+        without: ``(n_trials, n_options)`` probabilities, which a step of scoring may have moved beyond 0 and 1.
+    """
     without = np.clip(without, 1e-3, 1.0)
     log_p = np.log(without / without.sum(axis=-1, keepdims=True))
+    ends = np.cumsum([len(item.stimuli) for item in shared.trials])
     found = []
     for rows in np.split(np.arange(len(log_p)), ends[:-1]):
         counts = shared.counts[rows]
@@ -543,9 +587,13 @@ def leave_one_out(
     return found
 
 
-def _without_trials(shared: _SharedRegression) -> Array:
-    """``(n_trials, n_options)`` probabilities on each trial, with the parameters that all others would yield."""
-    point = shared.point()
+def _without_trials(shared: _SharedRegression, point: Array) -> Array:
+    """``(n_trials, n_options)`` probabilities on each trial, with the parameters that all others would yield.
+
+    Args:
+        shared: The pooled answers and the theory.
+        point: Fitted to all of them.
+    """
     probabilities, slopes = (part[0] for part in shared.slopes(point[None]))
     gradient, information = shared.scores(probabilities, slopes)
     moves = _steps_without(point, gradient, information)

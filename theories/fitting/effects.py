@@ -18,8 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
-from lakatos.theories.fitting.normals import LEAST_LOG_SPREAD
-
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 N_ROUNDS = 60
@@ -28,6 +26,10 @@ SETTLED = 5e-4
 """Change of centers and effects in widths of the range, and of logarithms of spreads, after which none follows."""
 N_STEPS, NO_STEP = 12, 1e-4
 """Of Fisher scoring in a round of maximisation: at most, and the smallest that is followed by another."""
+LEAST_SPREAD = 0.05
+"""Of the range. Each person has a population of her own here, and one narrower than this holds so few of the shared
+draws that chance among them makes peaks of the likelihood, and errors that are much too small."""
+LEAST_LOG_SPREAD = float(np.log(LEAST_SPREAD))
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
@@ -132,7 +134,9 @@ def effect_errors(
     first, second, *_ = _truncated_moments(centers, spread)
     away = (mean - centers) / spread
     # what the mean and the mean square of (x - center) / spread differ by from those before the answers
-    by_center = (away - first) / spread
+    # whose center stands at an end of the range, where it would leave it, says nothing of where it would be
+    wanted = found.center[:, None] + found.effects @ people.z.T
+    by_center = (away - first) / spread * ((wanted > 0.0) & (wanted < 1.0))
     by_spread = (square - 2 * centers * mean + centers**2) / spread**2 - second
     by_effect = by_center[:, None, :] * people.z.T[None]
     chosen = np.argwhere(free)
@@ -211,8 +215,8 @@ def _scoring_step(
     spread = np.exp(log_spread)[:, None]
     wanted = slopes @ design.T
     centers = np.clip(wanted, 0.0, 1.0)
-    # A person whose center would leave the range says nothing of where it would be.
-    inside = (wanted > 0.0) & (wanted < 1.0)
+    # A person whose center would leave the range says nothing of where it would be; one at an end may come back.
+    inside = (wanted >= 0.0) & (wanted <= 1.0)
     first, second, var_center, both, var_spread = _truncated_moments(centers, spread)
     by_center = ((mean - centers) / spread - first) / spread * inside
     by_spread = (square - 2 * centers * mean + centers**2) / spread**2 - second

@@ -11,6 +11,7 @@ import numpy as np
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.fitting.fit import (
     FITTING_DRAWS,
+    evidence_of_population,
     fitting_draws,
     glance,
     learn_people,
@@ -76,7 +77,9 @@ def evaluate(
         TheoryProgram(grammar.write(Composition(composition.slots)), author, parents)
     )
     n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
-    with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials], shared) as view:
+    stimuli = [item.stimuli for item in trials]
+    source = grammar.write_for(Composition(composition.slots), stimuli) if shared else ""
+    with TheoryView(wide, domain, sandbox, stimuli, shared, source) as view:
         return _fitted(view, composition, n_mechanisms, trials, n_draws, n_iterations)
 
 
@@ -97,8 +100,11 @@ def glance_at(
     Raises:
         TheoryError: The source cannot be run.
     """
-    wide = read_program(TheoryProgram(grammar.write(Composition(composition.slots)), "grammar"))
-    with TheoryView(wide, domain, sandbox, [item.stimuli for item in trials], shared) as view:
+    form = Composition(composition.slots)
+    wide = read_program(TheoryProgram(grammar.write_untold(form), "grammar"))
+    stimuli = [item.stimuli for item in trials]
+    source = grammar.write_for(form, stimuli) if shared else ""
+    with TheoryView(wide, domain, sandbox, stimuli, shared, source) as view:
         return glance(view, near.theory.priors if near else {}, trials)
 
 
@@ -141,7 +147,7 @@ def _fitted(
         answers = view.probabilities(population)
         scores = left_out = tuple(score_trials(view, people, trials))
     else:
-        evidence = view.evidence(population, trials)
+        evidence = evidence_of_population(view, people, population, trials)
         answers = [item.probabilities for item in evidence]
         scores = tuple(log_predictive(item) for item in evidence)
         left_out = tuple(score_left_out(people, population, evidence))

@@ -20,8 +20,15 @@ from lakatos.experiments.task import Trials
 from lakatos.theories.fitting.calibrate import (
     calibrate,
     explained_near,
+    explained_near_of_pooled,
     leave_groups_out,
     leave_one_out,
+)
+from lakatos.theories.fitting.known_people import (
+    depends,
+    learn_dependences,
+    weights_by_person,
+    weights_taught_by_others,
 )
 from lakatos.theories.prior import Prior
 from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores, log_predictive
@@ -41,7 +48,7 @@ FEW_EXCHANGED, MORE_EXCHANGED = 4, 64
 """People in whom a parameter is exchanged, to see whether any prediction depends on it."""
 NOTHING = 1e-9
 """Change of a probability that is none."""
-GLANCE, WALKED_GLANCE, POOLED_GLANCE = (64, 3), (128, 1), (16, 4)
+GLANCE, WALKED_GLANCE, POOLED_GLANCE = (64, 3), (128, 1), (8, 3)
 """Draws and rounds of a glance; the steps of a walk cost the same for few people as for many."""
 WIDER, LEAST_WIDTH = 2.0, 0.05
 """Times the spread of a similar theory's people, among whom a glance looks, and its least share of a declared range."""
@@ -79,7 +86,8 @@ def learn_people(
 ) -> dict[str, Prior]:
     """The population that answers show, within the declared ranges of a theory; see `calibrate`.
 
-    Parameters on which no trial depends stay as they were declared, and are marked.
+    Parameters on which no trial depends stay as they were declared, and are marked. What a theory declares to depend on
+    what is known of people is learned after it; see `learn_dependences`.
     """
     # The steps of a walk cost the same for few people as for many, so that it draws more of them in fewer rounds.
     few = view.walks and not all(item.pooled for item in trials)
@@ -95,7 +103,8 @@ def learn_people(
     )
     declared = view.theory.priors
     idle = idle_parameters(view)
-    return learned | {name: replace(declared[name], idle=True) for name in sorted(idle)}
+    shared = learned | {name: replace(declared[name], idle=True) for name in sorted(idle)}
+    return learn_dependences(view, trials, shared, n_draws) if depends(declared) else shared
 
 
 def glance(view: TheoryView, near: Mapping[str, Prior], trials: Sequence[Trials]) -> float:
@@ -110,15 +119,14 @@ def glance(view: TheoryView, near: Mapping[str, Prior], trials: Sequence[Trials]
     start = {name: _around(near.get(name), prior) for name, prior in view.theory.priors.items()}
     if all(item.pooled for item in trials):
         n_draws, n_rounds = POOLED_GLANCE
-        people = calibrate(
+        return explained_near_of_pooled(
             view.theory.priors,
+            start,
             trials,
             lambda parameters: _predict(view, parameters),
-            start=start,
             n_draws=n_draws,
-            n_iterations=n_rounds,
+            n_rounds=n_rounds,
         )
-        return float(np.mean([item.mean for item in score_trials(view, people, trials)]))
     n_draws, n_rounds = WALKED_GLANCE if view.walks else GLANCE
     return explained_near(
         view.theory.priors,
@@ -205,6 +213,32 @@ def score_experiments(
     return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
 
 
+def evidence_of_population(
+    view: TheoryView,
+    people: Mapping[str, Prior],
+    population: Mapping[str, Array],
+    trials: Sequence[Trials],
+) -> list[ExperimentEvidence]:
+    """What drawn people of a theory make of the answers, and how likely each draw is of each person.
+
+    Draws are of everybody; where the theory's people differ by what is known of them, draws have other weights for each
+    person (`ExperimentEvidence.known`).
+
+    Args:
+        view: Of the theory, on the stimuli of ``trials``.
+        people: Whom answers taught.
+        population: ``(n_draws,)`` values of each parameter in people of it.
+        trials: All experiments.
+    """
+    evidence = view.evidence(population, trials)
+    known = weights_by_person(people, population, trials)
+    if known is None:
+        return evidence
+    ends = np.cumsum([item.n_participants for item in trials])
+    own = np.split(known, ends[:-1], axis=1)
+    return [replace(item, known=part) for item, part in zip(evidence, own, strict=True)]
+
+
 def _score_data_sets(
     view: TheoryView,
     elsewhere: Mapping[str, Mapping[str, Prior]],
@@ -216,7 +250,10 @@ def _score_data_sets(
         name: view.theory.with_people(people).population(n_draws)
         for name, people in elsewhere.items()
     }
-    evidence = {name: view.evidence(own, trials) for name, own in populations.items()}
+    evidence = {
+        name: evidence_of_population(view, elsewhere[name], own, trials)
+        for name, own in populations.items()
+    }
     return [
         log_predictive(evidence[data_set_of(item.experiment)][place])
         for place, item in enumerate(trials)
@@ -243,10 +280,14 @@ def score_left_out(
         np.arange(len(evidence)), [item.log_likelihood.shape[1] for item in evidence]
     )
     groups = experiment if by_experiment else folds_of_people(log_p)
-    log_weights = leave_groups_out(people, population, log_p, groups)
+    log_weights = leave_groups_out(people, population, log_p, groups)[groups].T
+    if any(prior.own for prior in people.values()) and groups.any():
+        trials = [item.trials for item in evidence]
+        known, by_person = weights_taught_by_others(people, population, log_p, trials, groups)
+        log_weights = np.where(known, by_person, log_weights)
     found = []
     for place, item in enumerate(evidence):
-        own = log_weights[groups[experiment == place]].T
+        own = log_weights[:, experiment == place]
         found.append(log_predictive(item, own[:, 0] if item.trials.pooled else own))
     return found
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import HasLandmarks
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[np.float64]
@@ -96,17 +97,22 @@ def _flattened(stimuli: Stimuli, shapes: dict[str, tuple[int, ...]]) -> Array:
     return flat if flat.shape[1] <= MOST_COLUMNS else flat[:, :0]
 
 
-def step_columns(trials: Trials) -> Array:
+def step_columns(domain: Domain, trials: Trials) -> Array:
     """``(n_answers, n_options, n_columns)`` what each person did and got before each answer, for one schedule.
 
     For each option: running means of its reward and of how often it was taken in the same state, whether it was the
-    last choice there, alone and with its reward, where it has led so far, and what was got there. Rows are in the
-    order of `Trials.participant` within each person.
+    last choice there, alone and with its reward, where it has led so far, and what was got there; of declared tasks
+    also its attributes. Rows are in the order of `Trials.participant` within each person.
     """
     sequences = trials.sequences
     n_people, n_steps = sequences.trial.shape
     nothing = np.zeros((n_people, n_steps))
     reward = sequences.feedback.get("reward", nothing)
+    cues = []
+    if isinstance(domain, HasOutcomes):
+        low, high = domain.outcome_range
+        reward = (reward - low) / (high - low)
+        cues = domain.cue_values(trials.stimuli)
     reached = sequences.feedback.get("next_state", nothing).astype(np.intp)
     starts = np.asarray(trials.stimuli["block_start"])
     stages = np.asarray(trials.stimuli["stage"])
@@ -116,7 +122,8 @@ def step_columns(trials: Trials) -> Array:
         row = np.maximum(sequences.trial[:, step], 0)
         stage = stages[row]
         memory.begin(stage, is_start=starts[row] > 0)
-        found.append(memory.columns(stage))
+        seen = [cue[row][..., None] for cue in cues]
+        found.append(np.concatenate([memory.columns(stage), *seen], axis=-1))
         memory.learn(stage, sequences.response[:, step], reward[:, step], reached[:, step])
     table = np.stack(found, axis=1)
     return relative(table[sequences.trial >= 0])

@@ -99,7 +99,7 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
     count = together("count", none).astype(np.float64)
     experiment = np.repeat(np.arange(len(trials)), [len(item.trial) for item in trials])
     if domain.sequential:
-        columns: Array = np.concatenate([step_columns(item) for item in trials])
+        columns: Array = np.concatenate([step_columns(domain, item) for item in trials])
         shown = np.concatenate([np.asarray(item.stimuli["available"]) for item in trials])
         cell = np.arange(len(trial))
         available = (shown > 0)[trial]

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.theories.families.terms.option_score import OptionScore
 from lakatos.theories.induction import expression
 from lakatos.theories.induction.expression import ExpressionPool
 from lakatos.theories.induction.library import values_of_all
-from lakatos.theories.induction.option_score import OptionScore
 from lakatos.theories.induction.terms import (
     InductionAnswers,
     TermTable,
@@ -76,13 +76,8 @@ class NumberAtoms:
 def atoms_of(answers: InductionAnswers) -> NumberAtoms:
     """The vocabulary's scores and what lists are reduced to."""
     words = answers.vocabulary
-    lists = list(expression.lists(answers.domain, words.n_cues, words.levels))
     known = {score.code for score in words.scores}
-    made = (
-        *expression.numbers(lists, words.levels),
-        *expression.picked(answers.domain, words.n_cues),
-        *expression.looked_up(answers.domain, words.n_cues, words.levels),
-    )
+    made = (*expression.numbers(words.lists, words.levels), *words.further)
     more = [score for score in made if score.code not in known]
     found = answers.scores
     if more:
@@ -392,8 +387,8 @@ def _conditional(answers: InductionAnswers) -> ExpressionPool:
 def _crossed(answers: InductionAnswers) -> ExpressionPool:
     """One number of A beside another one of B."""
     vocabulary = answers.vocabulary.scores
-    alike = answers.domain != "intertemporal"  # where amounts and days cannot be compared
-    worths = [row for row, score in enumerate(vocabulary) if score.is_worth and alike]
+    has_one_unit = answers.vocabulary.has_one_unit
+    worths = [row for row, score in enumerate(vocabulary) if score.is_worth and has_one_unit]
     scores: list[OptionScore] = []
     found: list[Array] = []
     for one, other in permutations(worths, 2):

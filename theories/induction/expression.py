@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.theories.induction.option_score import ORDINALS, OptionScore, PricedExpression, filled
+from lakatos.theories.families.terms.option_score import OptionNumbers, OptionScore, filled
 
 Array = NDArray[Any]
 STEP = float(np.log(2))
@@ -31,12 +31,6 @@ MOST_PAIRED = 70
 MOST_CONSTANTS = 6
 """Levels with which a number is compared."""
 TIMES = (0.5, 1.0, 2.0)
-MOST_CUES = 6
-"""Up to which each pair of cues is a list of its own."""
-
-
-class OptionNumbers(PricedExpression):
-    """A list of numbers for each option: an expression of shape ``(n_trials, 2, n)``."""
 
 
 @dataclass(frozen=True)
@@ -54,77 +48,6 @@ class ExpressionPool:
 
     def __len__(self) -> int:
         return len(self.prices)
-
-
-GAMBLE_LISTS = (
-    OptionNumbers("x", "amounts", 1.0),
-    OptionNumbers("q", "probabilities", 1.0),
-    OptionNumbers("(q * x)", "amounts times probabilities", 1.0),
-    OptionNumbers("(used * x)", "amounts that may occur", 1.5),
-    OptionNumbers("(q * (x > 0))", "probabilities of gains", 2.0),
-    OptionNumbers("(q * (x < 0))", "probabilities of losses", 2.0),
-)
-RATED_LISTS = (
-    OptionNumbers("x", "ratings", 0.5),
-    OptionNumbers("(x - x[:, ::-1])", "advantages", 1.5),
-    OptionNumbers("(x > x[:, ::-1])", "cues on which it is ahead", 1.5),
-    OptionNumbers("(x >= x[:, ::-1])", "cues on which it is not behind", 2.0),
-    OptionNumbers("(x == x[:, ::-1])", "cues on which both are equal", 2.0),
-)
-COMPARED_RATINGS = (
-    OptionNumbers("(x * (x > x[:, ::-1]))", "ratings on cues on which it is ahead", 2.0),
-    OptionNumbers("(x * (x < x[:, ::-1]))", "ratings on cues on which it is behind", 2.5),
-    OptionNumbers("(x * (x != x[:, ::-1]))", "ratings on cues on which both differ", 2.0),
-)
-HIGH_RATINGS = (OptionNumbers("(x * (x >= {level:g}))", "ratings of at least {level:g}", 3.0),)
-RATING_DISTANCES = (
-    OptionNumbers("xp.abs(x - {level:g})", "distances of the ratings from {level:g}", 3.0),
-)
-CUE_LISTS = (
-    OptionNumbers("upper(x, xp)", "ratings but the lowest", 2.0),
-    OptionNumbers("lower(x, xp)", "ratings but the highest", 2.0),
-    OptionNumbers("changes(x, xp)", "changes from cue to cue", 2.0),
-    OptionNumbers("xp.abs(changes(x, xp))", "sizes of the changes from cue to cue", 2.0),
-)
-LISTS_WITHOUT_ONE = (
-    OptionNumbers("others(x, {k}, xp)", "ratings on all cues but the {ordinal} most valid", 3.0),
-)
-LISTS_OF_TWO = (
-    OptionNumbers("cues(x, {i}, {j}, xp)", "ratings on the {first} and {second} most valid cue", 3.5),
-)  # fmt: skip
-
-
-def lists(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterator[OptionNumbers]:
-    """Lists of numbers that each option has: of rated products, by cue; of gambles, by outcome.
-
-    Args:
-        domain: Its name.
-        n_cues: Of every experiment.
-        levels: Ratings that occur.
-    """
-    if domain == "risky":
-        yield from GAMBLE_LISTS
-    if domain == "multiattribute":
-        yield from _rated_lists(min(n_cues), max(n_cues), levels)
-
-
-def _rated_lists(least: int, most: int, levels: Sequence[float]) -> Iterator[OptionNumbers]:
-    """Lists by cue, where experiments have between ``least`` and ``most`` cues."""
-    yield from RATED_LISTS
-    if len(levels) > 2:
-        yield from COMPARED_RATINGS
-        for level in levels[1:]:
-            yield from filled(HIGH_RATINGS, level=level)
-        for level in levels[1:-1]:
-            yield from filled(RATING_DISTANCES, level=level)
-    if least > 2:
-        yield from CUE_LISTS
-    if least > 1:
-        for k in range(least):
-            yield from filled(LISTS_WITHOUT_ONE, k=k, ordinal=ORDINALS[k])
-    if 3 < least <= MOST_CUES and least == most:
-        for i, j in combinations(range(least), 2):
-            yield from filled(LISTS_OF_TWO, i=i, j=j, first=ORDINALS[i], second=ORDINALS[j])
 
 
 TOTAL = (OptionScore("{x}.sum(axis=-1)", "total of the {words}", 0.5),)
@@ -172,159 +95,6 @@ def numbers(found: Sequence[OptionNumbers], levels: Sequence[float]) -> Iterator
             yield from filled(LONGEST_ROW, price, x=x, words=words)
         for level in levels:
             yield from filled(COUNTED, price, x=x, words=words, level=level)
-
-
-class CueCondition(PricedExpression):
-    """What some cues of a product fulfil, ``(n_trials, 2, n_cues)``; its words come after "on which"."""
-
-
-CONDITIONS = (
-    CueCondition("(x > x[:, ::-1])", "it is ahead", 1.5),
-    CueCondition("(x < x[:, ::-1])", "it is behind", 1.5),
-    CueCondition("(x != x[:, ::-1])", "both differ", 1.5),
-    CueCondition("(x == x[:, ::-1])", "both are equal", 2.0),
-    CueCondition("unmatched(x, xp)", "its rating is left when equal ones of both cancel out in pairs", 2.5),
-)  # fmt: skip
-FAR_APART = (
-    CueCondition("(xp.abs(x - x[:, ::-1]) >= {gap:g} - 1e-9)", "both differ by at least {gap:g}", 3.0),
-)  # fmt: skip
-RATINGS_FOUND = (
-    CueCondition("((x[..., None] == x[..., None, :]).sum(axis=-1) > 1)", "its rating comes more than once", 2.5),
-    CueCondition("((x[..., None] == x[..., None, :]).sum(axis=-1) == 1)", "its rating comes but once", 2.5),
-    CueCondition("((x[..., None] == x[:, ::-1][:, :, None]).sum(axis=-1) > 0)",
-                 "its rating is found somewhere on the other", 2.5),
-    CueCondition("((x[..., None] == x[:, ::-1][:, :, None]).sum(axis=-1) == 0)",
-                 "its rating is found nowhere on the other", 2.5),
-)  # fmt: skip
-
-
-def conditions(levels: Sequence[float]) -> Iterator[CueCondition]:
-    """Ways in which a rating may stand beside the other product's and beside the product's own.
-
-    Args:
-        levels: Ratings that occur.
-    """
-    yield from CONDITIONS
-    for level in levels[2:]:
-        yield from filled(FAR_APART, gap=level - levels[0])
-    if len(levels) > 2:
-        yield from RATINGS_FOUND
-
-
-WHERE_FULFILLED = (
-    OptionScore("first_where({where}, x, -1.0, xp)", "first rating on {words}, -1 if there are none", 0),
-    OptionScore("first_where({where}[..., ::-1], x[..., ::-1], -1.0, xp)",
-                "last rating on {words}, -1 if there are none", 0),
-    OptionScore("xp.where({where}.any(axis=-1), highest_where({where}, x, xp), -1.0)",
-                "highest rating on {words}, -1 if there are none", 0),
-    OptionScore("xp.where({where}.any(axis=-1), -highest_where({where}, -x, xp), -1.0)",
-                "lowest rating on {words}, -1 if there are none", 0),
-    OptionScore("{where}.sum(axis=-1)", "number of {words}", 0),
-    OptionScore("(x * {where}).sum(axis=-1)", "total of the ratings on {words}", 0.5),
-)  # fmt: skip
-# Reading until enough is said: Lee & Cummins (2004), Psychonomic Bulletin & Review 11(2), 343-352.
-CUES_AHEAD = (
-    OptionScore("reached(xp.sign((x - x[:, ::-1]){order}), {ahead}, xp)",
-                "being ahead when the cues for one first outnumber the others by {ahead}, read {way}", 3.5),
-)  # fmt: skip
-SUMS_APART = (
-    OptionScore("reached((x - x[:, ::-1]){order}, {gap:g}, xp)",
-                "being ahead when the sums of the ratings first differ by {gap:g}, added {way}", 3.5),
-)  # fmt: skip
-READING_ORDERS = (("", "from the most valid cue"), ("[..., ::-1]", "from the least valid cue"))
-
-
-def looked_up(domain: str, n_cues: Sequence[int], levels: Sequence[float]) -> Iterator[OptionScore]:
-    """Ratings on the cues that fulfil a condition: the first, the last, the highest, the lowest, and how many.
-
-    Args:
-        domain: Its name.
-        n_cues: Of every experiment.
-        levels: Ratings that occur.
-    """
-    if domain != "multiattribute" or min(n_cues) < 2:
-        return
-    for item in conditions(levels):
-        words = f"cues on which {item.words}"
-        yield from filled(WHERE_FULFILLED, item.price + 1, where=item.code, words=words)
-    for order, way in READING_ORDERS:
-        for ahead in range(2, max(min(n_cues), 2)):
-            yield from filled(CUES_AHEAD, order=order, way=way, ahead=ahead)
-        for level in levels[2:]:
-            yield from filled(SUMS_APART, order=order, way=way, gap=level - levels[0])
-
-
-# Of gambles: amounts where chances are extreme, what only one gamble has (Kahneman & Tversky (1979),
-# Econometrica 47(2), 263-291), and amounts beside their chances.
-LIKELY_AMOUNTS = (
-    OptionScore("highest_where({where}, x, xp)", "amount that is {words}, the highest of several", 3.5),
-    OptionScore("-highest_where({where}, -x, xp)", "amount that is {words}, the lowest of several", 3.5),
-)  # fmt: skip
-LIKELY_PLACES = (
-    ("extreme(xp.where(used, q, -1.0), 'max', xp)", "likeliest"),
-    ("extreme(xp.where(used, q, 2.0), 'min', xp)", "least likely"),
-)
-SHARED = "((xp.abs(x[..., None] - x[:, ::-1, None]) < 1e-9) * used[:, ::-1, None]).any(axis=-1)"
-OWN = f"(used * (1 - {SHARED}) > 0)"
-OWN_AMOUNTS = (
-    OptionScore(f"xp.where({OWN}.any(axis=-1), highest_where({OWN}, x, xp), 0.0)",
-                "highest amount that the other does not have, 0 if there is none", 3.5),
-    OptionScore(f"xp.where({OWN}.any(axis=-1), -highest_where({OWN}, -x, xp), 0.0)",
-                "lowest amount that the other does not have, 0 if there is none", 3.5),
-    OptionScore(f"(q * {SHARED}).sum(axis=-1)", "probability of amounts that the other has too", 3.5),
-)  # fmt: skip
-AMOUNTS_BESIDE_CHANCES = (
-    OptionScore("highest_where(used, ({scale}), xp)", "largest difference between {amounts}", 4),
-    OptionScore("-highest_where(used, -({scale}), xp)", "smallest difference between {amounts}", 4),
-    OptionScore("highest_where(used, xp.abs({scale}), xp)", "largest distance between {amounts}", 4),
-    OptionScore("-highest_where(used, -xp.abs({scale}), xp)", "smallest distance between {amounts}", 4),
-)  # fmt: skip
-SCALES = (
-    ("x - 100 * q", "amount and its percentage"),
-    ("x / size[..., None] - q", "amount in proportion to the largest of both and its probability"),
-)
-# Of rated products: ratings where another list is extreme.
-RATING_PLACES = (
-    ("x[:, ::-1]", "the other's rating", 3.0),
-    ("(x - x[:, ::-1])", "its advantage", 3.5),
-    ("xp.abs(x - x[:, ::-1])", "the difference", 3.5),
-)
-RATINGS_AT = (
-    OptionScore("xp.take_along_axis(x, {code}.arg{end}(axis=-1)[..., None], axis=-1)[..., 0]",
-                "rating on the most valid cue on which {words} is {extreme}", 0),
-    OptionScore("highest_where(extreme({code}, {end!r}, xp), x, xp)",
-                "highest rating on cues on which {words} is {extreme}", 0.5),
-    OptionScore("-highest_where(extreme({code}, {end!r}, xp), -x, xp)",
-                "lowest rating on cues on which {words} is {extreme}", 0.5),
-)  # fmt: skip
-ADVANTAGES = (
-    OptionScore("xp.take_along_axis(x - x[:, ::-1], x.argmax(axis=-1)[..., None], axis=-1)[..., 0]",
-                "advantage on its own best cue", 3.5),
-    OptionScore("xp.take_along_axis(x - x[:, ::-1], x.argmin(axis=-1)[..., None], axis=-1)[..., 0]",
-                "advantage on its own worst cue", 3.5),
-)  # fmt: skip
-
-
-def picked(domain: str, n_cues: Sequence[int]) -> Iterator[OptionScore]:
-    """What one list says where another is highest or lowest; of several such places the first, the best or the worst.
-
-    Args:
-        domain: Its name.
-        n_cues: Of every experiment.
-    """
-    if domain == "risky":
-        for where, words in LIKELY_PLACES:
-            yield from filled(LIKELY_AMOUNTS, where=where, words=words)
-        yield from OWN_AMOUNTS
-        for scale, amounts in SCALES:
-            yield from filled(AMOUNTS_BESIDE_CHANCES, scale=scale, amounts=amounts)
-    if domain == "multiattribute" and min(n_cues) >= 2:
-        for code, words, price in RATING_PLACES:
-            for end, extreme in (("max", "highest"), ("min", "lowest")):
-                yield from filled(
-                    RATINGS_AT, price, code=code, words=words, end=end, extreme=extreme
-                )
-        yield from ADVANTAGES
 
 
 def normalized(prices: Array) -> Array:

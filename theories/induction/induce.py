@@ -21,6 +21,7 @@ from lakatos.theories.induction.additive import AdditiveRule, AdditiveSearch
 from lakatos.theories.induction.combination import N_GUIDES, atoms_of, more_gates, with_combinations
 from lakatos.theories.induction.lessons import induce_lessons
 from lakatos.theories.induction.mixture import MixtureRule, find_mixture
+from lakatos.theories.induction.pace import InductionPace, InductionTold
 from lakatos.theories.induction.past import depends_on_past
 from lakatos.theories.induction.past_gates import past_gates
 from lakatos.theories.induction.past_terms import NUMBER, past_leads
@@ -61,6 +62,10 @@ from lakatos.theories.induction.terms import (
 )
 from lakatos.theories.induction.tree import GrownTree, TreeSearch, log_likelihood, regions_of
 
+N_STEPS = 6
+"""In which the language of rules is made: three of `_language`, rule lists in it, lapses, and terms of the past."""
+TREE_WORK, ROW_WORK = 25.0, 12.0
+"""Times a fit of a weighed sum, about, that one of a rule list takes; and one whose cells are single answers."""
 N_REGIONS = 20
 """Gates on whose sides scores that weigh two others are looked for."""
 MOST_TERMS_PAST = 6
@@ -96,6 +101,7 @@ def induce(
     n_most: int = 3,
     least: float = -np.inf,
     past: bool | None = None,
+    told: InductionTold | None = None,
 ) -> list[InducedRule]:
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
@@ -107,6 +113,7 @@ def induce(
         least: Criterion that a theory must exceed, nats per choice: what does not even do so on the answers that it
             was fitted to is not tried on left-out ones.
         past: Whether answers depend on one's own past, where `looks_back` has found out.
+        told: Hears how far it is.
 
     Returns:
         Theories as text; empty where there are fewer than two distinct trials in every fold, not two options, or, in
@@ -116,7 +123,7 @@ def induce(
     if not trials or any(item.n_options != trials[0].n_options for item in trials):
         return []
     if domain.sequential:
-        found = _lessons(domain, trials, rng)
+        found = _lessons(domain, trials, rng, told)
         return [item for item in found if item.criterion > least][:n_most]
     if trials[0].n_options != 2:
         return []
@@ -130,9 +137,19 @@ def induce(
     total = float(answers.count.sum())
     shared = most_explained(answers) > least * total
     first = sorted(trials[0].stimuli.arrays)[0]
-    forms = _forms(answers, first, shared=shared, past=past)
-    tried = (_best_of_form(form, domain, answers, place, least * total) for form in forms)
-    found = [item for item in tried if item is not None and item.criterion > least]
+    language = InductionPace("steps towards a language of rules", (1.0,) * N_STEPS, told)
+    forms = _forms(answers, first, language, shared=shared, past=past)
+    fits = InductionPace(
+        "fits of rules", [form.work for form in forms for _ in range(form.n_fits)], told
+    )
+    found = []
+    for form in forms:
+        n_before = fits.n_done
+        item = _best_of_form(_counted(form, fits), answers, place, least * total)
+        if item is not None and item.criterion > least:
+            found.append(item)
+            fits.find(item.criterion)
+        fits.go_to(n_before + form.n_fits)  # a form that explains too little is not fitted to parts
     # Of each kind the best.
     kinds: dict[str, InducedRule] = {}
     for item in sorted(found, key=lambda item: -item.criterion):
@@ -140,9 +157,19 @@ def induce(
     return list(kinds.values())[:n_most]
 
 
+def _counted(form: RuleForm, pace: InductionPace) -> RuleForm:
+    """The same form, each of whose fits is told."""
+
+    def fit(counts: Array) -> dict[int, FittedRule]:
+        models = form.fit(counts)
+        pace.step()
+        return models
+
+    return replace(form, fit=fit)
+
+
 def _best_of_form(
     form: RuleForm,
-    domain: Domain,
     answers: InductionAnswers,
     place: NDArray[np.intp],
     least: float,
@@ -151,7 +178,6 @@ def _best_of_form(
 
     Args:
         form: The way to find and to write it.
-        domain: Of the answers.
         answers: All of them.
         place: ``(n_trials,)`` order in which trials are divided into folds.
         least: Nats that it must explain of the answers that it is fitted to.
@@ -169,7 +195,7 @@ def _best_of_form(
     # A larger one that explains no more was better by chance on the trials left out.
     small = [item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]]
     model = max(small, key=explained)
-    source, claim = (_in_words_of(domain, text) for text in form.write(model))
+    source, claim = (_with_noun(answers.vocabulary.noun, text) for text in form.write(model))
     if form.by_row and "def learn" not in source:  # found without memory too
         return None
     price = model.price / float(answers.count.sum())
@@ -177,11 +203,9 @@ def _best_of_form(
     return InducedRule(source, score, error, model.n_terms, form.kind, claim, price)
 
 
-def _in_words_of(domain: Domain, text: str) -> str:
-    """Terms are worded for rated products; elsewhere there are options."""
-    if domain.name == "multiattribute":
-        return text
-    return re.sub(r"\bproduct(?=s?\b)(?! of)", "option", text)
+def _with_noun(noun: str, text: str) -> str:
+    """What is said of products, said of what a vocabulary calls them."""
+    return re.sub(r"\bproduct(?=s?\b)(?! of)", noun, text)
 
 
 def looks_back(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> bool:
@@ -203,12 +227,15 @@ def _looks_back(answers: InductionAnswers, rng: np.random.Generator) -> bool:
 
 
 def _lessons(
-    domain: Domain, trials: Sequence[Trials], rng: np.random.Generator
+    domain: Domain,
+    trials: Sequence[Trials],
+    rng: np.random.Generator,
+    told: InductionTold | None,
 ) -> list[InducedRule]:
     """Rules of learning, best first; none where there is more than one stage, or order is unknown."""
     if any(item.pooled or item.stimuli["stage"].any() for item in trials):
         return []
-    found = [InducedRule(**vars(item)) for item in induce_lessons(domain, trials, rng)]
+    found = [InducedRule(**vars(item)) for item in induce_lessons(domain, trials, rng, told)]
     return sorted(found, key=lambda item: -item.criterion)
 
 
@@ -225,27 +252,33 @@ class SearchLanguage:
     gates: TermTable
 
 
-def _forms(answers: InductionAnswers, first: str, *, shared: bool, past: bool) -> list[RuleForm]:
+def _forms(
+    answers: InductionAnswers, first: str, pace: InductionPace, *, shared: bool, past: bool
+) -> list[RuleForm]:
     """The ways to find rules in these answers.
 
     Args:
         answers: All of them.
         first: Name of an array of the trials.
+        pace: Is told of each of `N_STEPS` steps.
         shared: Whether a rule that says the same of everybody, whatever came before, could be good enough.
         past: Whether answers depend on one's own past.
     """
     if not shared and not past:
         signed = signs(leads(answers))
         return [_mixture_form(signed, answers, first)] if answers.has_order else []
-    found = _language(answers)
+    pace.go_to(0)
+    found = _language(answers, pace)
     answers, signed, gate = found.answers, found.signed, found.gates
     # Rule lists in this language; the best one says how often people lapse.
     search = TreeSearch(signed, gate, answers.counts)
     grown = search.grow()
+    pace.step()
     best = max(grown.values(), key=lambda item: item.score)
     _, lapse = sharpened(best.node, branches(best.node, signed, gate, answers.counts))
     columns = found.plain.joined(signed).joined(_lean(found.plain.values.shape[1], first))
     lapse = best_lapse(columns, gate, answers.counts, lapse)
+    pace.step()
     # Two kinds of rules without a memory: a rule list, and weighed sums of reasons.
     forms = [
         _tree_form("rule list", False, signed, gate, answers, first),
@@ -256,10 +289,11 @@ def _forms(answers: InductionAnswers, first: str, *, shared: bool, past: bool) -
         forms.append(_mixture_form(signed, answers, first))
         if past:
             forms += _past_forms(found, first, search.deeper, grown, lapse)
+    pace.go_to(N_STEPS)
     return forms
 
 
-def _language(answers: InductionAnswers) -> SearchLanguage:
+def _language(answers: InductionAnswers, pace: InductionPace) -> SearchLanguage:
     """Leads and gates of the vocabulary, joined by what promises something where rules of these do.
 
     Leads say what speaks for an option, gates are conditions. Both grow after a first look at the
@@ -270,6 +304,7 @@ def _language(answers: InductionAnswers) -> SearchLanguage:
     everybody = answers.counts
     search = TreeSearch(signed, divisions, everybody)
     grown = search.grow()
+    pace.step()
     used = _all_gates_of(grown)
     promising = np.union1d(used, search.deeper[:N_REGIONS]).astype(np.intp)
     # Combinations of leads that promise something in the regions of those rules.
@@ -277,11 +312,13 @@ def _language(answers: InductionAnswers) -> SearchLanguage:
     answers = with_combinations(answers, divisions.take(promising), regions)
     plain = leads(answers)
     signed = signs(plain)
+    pace.step()
     # Thresholds beside those in use, and gates that divide where the best leads are followed.
     divisions = finer(answers, divisions.take(used)).joined(divisions)
     guides = TreeSearch(signed, divisions, everybody).followed(N_GUIDES)
     further = more_gates(answers, atoms_of(answers), signed, guides)
     divisions = distinct(divisions.joined(further), is_signed=False)
+    pace.step()
     return SearchLanguage(answers, plain, signed, divisions)
 
 
@@ -444,7 +481,7 @@ def _tree_form(
             _lapses(answers, by_rows(answers, base, by_row), lapse),
         )
 
-    return RuleForm(kind, by_row, fit, write)
+    return RuleForm(kind, by_row, fit, write, TREE_WORK * (ROW_WORK if by_row else 1.0))
 
 
 def _sum_forms(
@@ -482,7 +519,7 @@ def _sum_forms(
                 fitted, lead, gate, answers.vocabulary, first, ParameterSpread(lapse, 0.01), spread
             )
 
-        return RuleForm(kind, by_row, fit, write)
+        return RuleForm(kind, by_row, fit, write, ROW_WORK if by_row else 1.0)
 
     return [form(value) for value in ((0.002, lapse) if lapse > 0.02 else (0.002,))]
 

@@ -15,22 +15,21 @@ from lakatos.theories.induction.lesson_terms import (
     BEST,
     EVENLY,
     FOLLOW,
-    SCORES,
     Array,
     RememberedAnswers,
 )
 from lakatos.theories.induction.source import rounded
+from lakatos.theories.induction.term_text import carry_out
 from lakatos.theories.induction.terms import ChoiceTerm, TermTable
 from lakatos.theories.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode
 
 LessonModel = Node | AdditiveRule
 _SAYS: dict[str, Any] = {}
-exec(BEST + EVENLY + FOLLOW, _SAYS)
+carry_out(BEST + EVENLY + FOLLOW, _SAYS)
 BEST_OF: Callable[..., Any] = _SAYS["best_of"]
 EVENLY_AMONG: Callable[..., Any] = _SAYS["evenly"]
 FOLLOW_BEST: Callable[..., Any] = _SAYS["follow"]
 """The functions that theories of learning are written with."""
-PLACE = {score.code: place for place, score in enumerate(SCORES)}
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def distribution(
 
 def _score_values(told: RememberedAnswers, lead: ChoiceTerm, rows: NDArray[np.intp]) -> Array:
     """``(n_rows, n_options)`` numbers of the options that a lead compares."""
-    return np.asarray(told.scores[PLACE[lead.code]][rows])
+    return np.asarray(told.scores[told.score_places[lead.code]][rows])
 
 
 def _gate_values(told: RememberedAnswers, gate: ChoiceTerm, rows: NDArray[np.intp]) -> Array:

@@ -98,6 +98,8 @@ def write_lesson(
 class _LessonText:
     """What is collected while a source is written."""
 
+    learn: str
+    """How outcomes are read."""
     parameters: dict[str, Any] = field(default_factory=dict)
     used: list[str] = field(default_factory=list)
     """Code of the terms."""
@@ -117,7 +119,7 @@ class _LessonText:
         """The whole module: declarations, helpers, the state that is remembered, and ``choose``."""
         choose = CHOOSE.format(statements=indent("\n".join(self.statements), "    "))
         names = {name for text in self.used for name in remembered(text)}
-        state = state_code(sorted(names or {"last"}))
+        state = state_code(sorted(names or {"last"}), self.learn)
         parameters = pformat(self.parameters, width=110, sort_dicts=False)
         declared = f"PARAMETERS = {parameters}\n{clauses_literal(clauses)}"
         helpers = [EVENLY, BEST, FOLLOW] if "follow(" in choose else [EVENLY]
@@ -134,7 +136,7 @@ class _LessonText:
 def _write_sum(model: AdditiveRule, terms: LessonTerms, told: RememberedAnswers) -> WrittenLesson:
     """A weighed sum of reasons: softmax over options of s * sum_k w_k lead_k [gate_k]."""
     rows = np.arange(len(told.person))
-    text = _LessonText()
+    text = _LessonText(told.learn)
     text.declared("lapse", lapse_prior(ParameterSpread(model.lapse, 0.01)))
     text.declared("sensitivity", sensitivity_prior(_strictness(model, terms, told, rows)))
     # One parameter, one piece of code and one clause for each reason.
@@ -178,7 +180,7 @@ def _write_list(
     """A rule list: branches that say nothing are cut; lapses are what it fails to explain."""
     clean, lapse = sharpened(model, branches(model, terms.signed, terms.gates, pairs.counts))
     n_options = told.allowed.shape[1]
-    text = _LessonText()
+    text = _LessonText(told.learn)
     text.declared("lapse", {})
     result = _ListWriter(text, terms, n_options).choice(clean, "allowed")
     text.statements.append(f"p = {result} + 0.0 * allowed")

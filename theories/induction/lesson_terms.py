@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from textwrap import indent
 from typing import Any, NamedTuple
@@ -12,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.families.terms.option_score import OptionScore
 from lakatos.theories.induction.expression import normalized
-from lakatos.theories.induction.option_score import OptionScore
+from lakatos.theories.induction.term_text import carry_out
 from lakatos.theories.induction.terms import ChoiceTerm, TermTable
 
 Array = NDArray[Any]
@@ -113,7 +116,17 @@ def follow(within, best, consistency, allowed, xp):
     number = others.sum(axis=-1)[..., None]
     return xp.where(number > 0, consistency * within + (1 - consistency) * others / xp.maximum(number, 1.0), within)
 '''
-LEARN = 'reward = feedback["reward"][..., None]\nwon = 1.0 * (reward > 0)'
+
+
+def learn_code(domain: Domain) -> str:
+    """How rules read an outcome: as it is, or where a task declares outcomes as a share of their range."""
+    if not isinstance(domain, HasOutcomes):
+        return 'reward = feedback["reward"][..., None]\nwon = 1.0 * (reward > 0)'
+    low, high = domain.outcome_range
+    return (
+        f'won = 1.0 * (feedback["reward"][..., None] > {domain.win_above:.10g})\n'
+        f'reward = (feedback["reward"][..., None] - {low:.10g}) / {high - low:.10g}'
+    )
 
 
 PLAIN_SCORES = (
@@ -272,17 +285,31 @@ class RememberedAnswers:
     """``(n_scores, n_rows, n_options)``."""
     gates: TermTable
     """On the rows."""
+    options: tuple[OptionScore, ...]
+    """``(n_scores,)`` what the scores are."""
+    learn: str
+    """How outcomes are read; see `learn_code`."""
 
     @property
     def places(self) -> dict[str, int]:
         """Of the gates by their code."""
         return {term.code: place for place, term in enumerate(self.gates.items)}
 
+    @cached_property
+    def score_places(self) -> dict[str, int]:
+        """Of the scores by their code."""
+        return {score.code: place for place, score in enumerate(self.options)}
+
     def at(self, rows: NDArray[np.intp]) -> RememberedAnswers:
         """The answers at some rows only."""
         gates = TermTable(self.gates.items, self.gates.values[:, rows])
-        return RememberedAnswers(
-            self.person[rows], self.response[rows], self.allowed[rows], self.scores[:, rows], gates
+        return replace(
+            self,
+            person=self.person[rows],
+            response=self.response[rows],
+            allowed=self.allowed[rows],
+            scores=self.scores[:, rows],
+            gates=gates,
         )
 
 
@@ -302,6 +329,17 @@ class OptionPairs:
 SCORES = tuple(_scores())
 
 
+def scores_of(domain: Domain) -> tuple[OptionScore, ...]:
+    """What options may be compared by: what was remembered of them, and attributes that a declared task shows."""
+    if not isinstance(domain, HasOutcomes):
+        return SCORES
+    shown = (
+        OptionScore(f"({code} + 0.0 * state['last'])", noun, 1)
+        for code, noun in domain.cue_codes().items()
+    )
+    return (*SCORES, *shown)
+
+
 def read_told(domain: Domain, trials: Sequence[Trials]) -> RememberedAnswers:
     """Walk through everybody's answers with all that can be remembered.
 
@@ -309,8 +347,9 @@ def read_told(domain: Domain, trials: Sequence[Trials]) -> RememberedAnswers:
         domain: Of the trials, with ``reward`` as feedback.
         trials: All experiments of one number of options; single answers in order.
     """
+    options, learn = scores_of(domain), learn_code(domain)
     made = list(_game_terms())
-    space = _walking_code([code for code, _ in made])
+    space = _walking_code(options, [code for code, _ in made], learn)
     told: list[ToldStep] = []
     n_people = 0
     for item in trials:
@@ -329,6 +368,8 @@ def read_told(domain: Domain, trials: Sequence[Trials]) -> RememberedAnswers:
         np.concatenate([step.allowed for step in told])[order],
         np.concatenate([step.scores for step in told], axis=1)[:, order],
         gates,
+        options,
+        learn,
     )
 
 
@@ -346,17 +387,17 @@ class ToldStep(NamedTuple):
     """``(n_game_numbers, n_there)``."""
 
 
-def _walking_code(games: Sequence[str]) -> dict[str, Any]:
+def _walking_code(
+    options: Sequence[OptionScore], games: Sequence[str], learn: str
+) -> dict[str, Any]:
     """The functions ``start``, ``current`` and ``learn`` of a theory, and ``numbers``: all scores and ``games``."""
-    space: dict[str, Any] = {}
-    exec(
-        state_code(tuple(KEPT)), space
-    )  # text of this file; see `theories.induction.library.values`
     lines = ["def numbers(trials, xp, state):", "    return ["]
-    lines += [f"        {score.code}," for score in SCORES]
+    lines += [f"        {score.code}," for score in options]
     lines += ["    ], ["]
     lines += [f"        {code}," for code in games]
-    exec("\n".join([*lines, "    ]"]), space)
+    space: dict[str, Any] = {}
+    carry_out(state_code(tuple(KEPT), learn), space)
+    carry_out("\n".join([*lines, "    ]"]), space)
     return space
 
 
@@ -448,7 +489,7 @@ def pairs_of(told: RememberedAnswers) -> OptionPairs:
 def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:
     """Of the later option of each pair over the earlier one, as numbers."""
     values = told.scores[:, pairs.row, pairs.high] - told.scores[:, pairs.row, pairs.low]
-    prices = normalized(np.array([score.price for score in SCORES]))
+    prices = normalized(np.array([score.price for score in told.options]))
     items = tuple(
         ChoiceTerm(
             score.code,
@@ -456,7 +497,7 @@ def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:
             float(price),
             opposite=f"take the option with the smaller {score.words}",
         )
-        for score, price in zip(SCORES, prices, strict=True)
+        for score, price in zip(told.options, prices, strict=True)
     )
     return TermTable(items, np.where(np.abs(values) < 1e-9, 0.0, values).astype(np.float32))
 
@@ -464,8 +505,13 @@ def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:
 # How they are written
 
 
-def state_code(entries: Sequence[str]) -> str:
-    """``start``, ``current`` and ``learn`` for some of what can be remembered, and what that rests on."""
+def state_code(entries: Sequence[str], learned: str) -> str:
+    """``start``, ``current`` and ``learn`` for some of what can be remembered, and what that rests on.
+
+    Args:
+        entries: Names of what is remembered.
+        learned: How outcomes are read; see `learn_code`.
+    """
     needed = set(entries)
     while more := {name for entry in needed for name in remembered(KEPT[entry].renewed)} - needed:
         needed |= more
@@ -482,7 +528,7 @@ def state_code(entries: Sequence[str]) -> str:
     lines += ["def learn(parameters, trials, xp, state, response, feedback):"]
     lines += [
         "    state = current(state, parameters, trials, xp)",
-        *indent(LEARN, "    ").splitlines(),
+        *indent(learned, "    ").splitlines(),
         "    return {",
     ]
     lines += [f'        "{item.name}": {item.renewed},' for item in kept]

@@ -34,6 +34,7 @@ from lakatos.theories.induction.lesson_terms import (
     pairs_of,
     read_told,
 )
+from lakatos.theories.induction.pace import InductionPace, InductionTold
 from lakatos.theories.induction.terms import ChoiceTerm, TermTable, distinct
 from lakatos.theories.induction.tree import TreeSearch
 
@@ -64,7 +65,10 @@ class LearningRule:
 
 
 def induce_lessons(
-    domain: Domain, trials: Sequence[Trials], rng: np.random.Generator
+    domain: Domain,
+    trials: Sequence[Trials],
+    rng: np.random.Generator,
+    told: InductionTold | None = None,
 ) -> list[LearningRule]:
     """Rules of learning, one of each form.
 
@@ -72,24 +76,33 @@ def induce_lessons(
         domain: Of the trials, with ``reward`` as feedback.
         trials: All experiments of one number of options; single answers in order.
         rng: Divides people into folds.
+        told: Hears how far it is.
     """
+    language = InductionPace("steps towards a language of rules", (1.0, 1.0), told)
+    language.go_to(0)
     everything = read_told(domain, trials)
     n_people = int(everything.person.max()) + 1
     fold = rng.permutation(np.arange(n_people) % N_FOLDS)
     n_chosen = max(int(MOST_ROWS * n_people / len(everything.person)), 2 * N_FOLDS)
     chosen = rng.permutation(n_people)[:n_chosen]
-    told = everything.at(np.flatnonzero(np.isin(everything.person, chosen)))
-    pairs = pairs_of(told)
-    plain = leads_of(told, pairs)
+    some = everything.at(np.flatnonzero(np.isin(everything.person, chosen)))
+    pairs = pairs_of(some)
+    plain = leads_of(some, pairs)
     signed = distinct(TermTable(plain.items, np.sign(plain.values)), is_signed=True)
-    terms = LessonTerms(plain, signed, _useful_gates(told, pairs, signed))
+    language.step()
+    terms = LessonTerms(plain, signed, _useful_gates(some, pairs, signed))
+    language.step()
+    n_fits = 1 + N_FOLDS
+    fits = InductionPace("fits of rules", (1.0,) * (n_fits * len(KINDS)), told)
     best: dict[str, LearningRule] = {}
-    for kind, fit in KINDS:
-        found = _best_rule(kind, fit, terms, told, pairs, fold[told.person])
+    for number, (kind, fit) in enumerate(KINDS, start=1):
+        found = _best_rule(kind, _counted(fit, fits), terms, some, pairs, fold[some.person])
         if found is not None and (
             kind not in best or best[kind].cross_validated < found.cross_validated
         ):
             best[kind] = found
+            fits.find(found.cross_validated - found.price)
+        fits.go_to(number * n_fits)
     return list(best.values())
 
 
@@ -97,6 +110,17 @@ LessonModels = dict[int, LessonModel]
 """The best rule of every size."""
 LessonFit = Callable[[LessonTerms, Array], LessonModels]
 """From counts of comparisons ``(n_pairs, 2)``."""
+
+
+def _counted(fit: LessonFit, pace: InductionPace) -> LessonFit:
+    """The same search, each of whose fits is told."""
+
+    def work(terms: LessonTerms, counts: Array) -> LessonModels:
+        models = fit(terms, counts)
+        pace.step()
+        return models
+
+    return work
 
 
 def _best_rule(

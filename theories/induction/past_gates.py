@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lakatos.theories.induction.option_score import TINY, OptionScore
+from lakatos.theories.families.terms.option_score import TINY, OptionScore
 from lakatos.theories.induction.past_terms import (
     AGREED,
     BALANCE,

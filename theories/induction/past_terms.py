@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Stimuli
+from lakatos.theories.families.terms.option_score import TINY, OptionScore, PricedExpression, filled
 from lakatos.theories.induction.library import namespace
-from lakatos.theories.induction.option_score import TINY, OptionScore, PricedExpression, filled
+from lakatos.theories.induction.term_text import compute, read_expression
 from lakatos.theories.induction.terms import (
     Array,
     ChoiceTerm,
@@ -287,8 +288,8 @@ CUE_MEMORIES = (*REMEMBERED, *TALLIES, *MARKS)
 
 
 def remembered_leads(answers: InductionAnswers) -> TermTable:
-    """Leads, on the rows, of numbers that put the ratings of now beside those of the last trial."""
-    if answers.domain != "multiattribute":
+    """Leads, on the rows, of numbers that put ratings of now beside those of the last trial."""
+    if not answers.vocabulary.n_cues:
         return TermTable((), np.zeros((0, len(answers.trial)), dtype=np.float32))
     forms = list(_remembered_forms())
     parts = Stimuli.in_few_parts(answers.stimuli)
@@ -304,7 +305,7 @@ def remembered_leads(answers: InductionAnswers) -> TermTable:
         for memory in CUE_MEMORIES:
             state[memory.name] = _renewed(answers, memory, rows, shown, {"x": x}, x.shape[-1])
         for place, form in enumerate(forms):
-            found[place, rows] = eval(form.code, {**shown, "state": state})[0]
+            found[place, rows] = compute(form.code, {**shown, "state": state})[0]
     return TermTable(tuple(map(_remembered_lead, forms)), found[..., 1] - found[..., 0])
 
 
@@ -432,7 +433,7 @@ def kept_leads(answers: InductionAnswers, of: TermTable) -> TermTable:
             memory = StateMemory(name, form.memory.renewed.format("score"))
             kept = _renewed(answers, memory, every, space, {"score": shown}, form.width)
             known = {**space, "score": shown, "state": {name: kept}}
-            columns.append(eval(lead.format("score"), known)[0])
+            columns.append(compute(lead.format("score"), known)[0])
     values = np.array(columns, dtype=np.float32)
     return TermTable(tuple(items), values.reshape(-1, len(answers.trial)))
 
@@ -461,14 +462,14 @@ def _renewed(
     at = np.full(len(answers.trial), -1)
     at[rows] = np.arange(len(rows))
     response = (answers.response[rows, None] == np.arange(2)) * 1.0
-    code = compile(memory.renewed, memory.name, "eval")
+    renew = read_expression(memory.renewed)
     found = np.zeros((1, len(rows), width))
     for place in range(1, int(answers.number[rows].max(initial=0)) + 1):
         now = np.flatnonzero(answers.number[rows] == place)
         before = at[answers.previous[rows[now]]]
         then = {name: column[before] for name, column in columns.items()}
         then |= {"response": response[None, before], "state": {memory.name: found[:, before]}}
-        found[:, now] = eval(code, {**space, **then})
+        found[:, now] = renew({**space, **then})
     return found
 
 

@@ -57,6 +57,18 @@ class RuleForm:
     """Whether its cells are the single answers, or the distinct trials."""
     fit: Fit
     write: Write
+    work: float = 1.0
+    """Of a fit, beside those of other forms, about."""
+
+    @property
+    def n_folds(self) -> int:
+        """Parts of the trials that are left out in turn."""
+        return N_FOLDS_PAST if self.by_row else N_FOLDS
+
+    @property
+    def n_fits(self) -> int:
+        """To all answers, and without each part."""
+        return 1 + self.n_folds
 
 
 def best_lapse(columns: TermTable, divisions: TermTable, counts: Array, found: float) -> float:
@@ -87,7 +99,7 @@ def best_size(
     form: RuleForm, answers: InductionAnswers, place: NDArray[np.intp]
 ) -> tuple[int | None, float]:
     """The size that predicts left-out trials best, its price considered, and its score in nats per choice."""
-    n_folds = N_FOLDS_PAST if form.by_row else N_FOLDS
+    n_folds = form.n_folds
     fold = place % n_folds
     scores: dict[int, float] = {}
     prices: dict[int, float] = {}

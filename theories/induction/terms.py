@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials, identities
+from lakatos.theories.families.terms.option_score import TINY, OptionScore, TermVocabulary
 from lakatos.theories.induction.library import values_of_all, vocabulary
-from lakatos.theories.induction.option_score import TINY, OptionScore, TermVocabulary
 
 Array = NDArray[Any]
 
@@ -93,7 +93,6 @@ class InductionAnswers:
     """``(n_rows,)`` earlier rows of the same person."""
     has_order: bool
     """False where only counts are known."""
-    domain: str
     stimuli: tuple[Stimuli, ...]
     """Of every experiment."""
 
@@ -108,7 +107,7 @@ class InductionAnswers:
 def read_answers(domain: Domain, trials: Sequence[Trials]) -> InductionAnswers:
     """Put experiments in one table and evaluate all scores on their trials."""
     stimuli = tuple(item.stimuli for item in trials)
-    words = vocabulary(domain.name, stimuli)
+    words = vocabulary(domain, stimuli)
     found = values_of_all(words, [score.code for score in words.scores], stimuli)
     words = replace(words, scores=as_code_lengths(words.scores, found))
     keys = [key.hex() for shown in stimuli for key in identities(domain, shown)]
@@ -128,7 +127,6 @@ def read_answers(domain: Domain, trials: Sequence[Trials]) -> InductionAnswers:
         previous=np.where(np.concatenate(previous) < 0, -1, before),
         number=np.concatenate(number),
         has_order=not any(item.pooled for item in trials),
-        domain=domain.name,
         stimuli=stimuli,
     )
 

@@ -65,13 +65,13 @@ def framed(code: str) -> str:
     return code + _FRAME
 
 
-def run_analysis(code: str, tables: Mapping[str, Any], run: RunProgram) -> str:
+def run_analysis(code: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -> str:
     """What an analysis shows.
 
     Args:
         code: Defines ``analyse(tables, show)``.
         tables: As `analysis_tables` makes them.
-        run: A fresh sandbox in each call.
+        in_sandbox: Runs a program, in a fresh sandbox in each call.
 
     Raises:
         AnalysisRefusedError: It does not run, takes too long, shows nothing, or shows something else when run again.
@@ -80,7 +80,7 @@ def run_analysis(code: str, tables: Mapping[str, Any], run: RunProgram) -> str:
         check_source(code)
     except TheoryLintError as error:
         raise AnalysisRefusedError(str(error)) from None
-    shown = [_shown(framed(code), tables, run) for _ in range(2)]
+    shown = [_shown(framed(code), tables, in_sandbox) for _ in range(2)]
     if shown[0] != shown[1]:
         raise AnalysisRefusedError(
             "it shows something else when it is run again; use no addresses, no memory that was never written and no "
@@ -89,8 +89,8 @@ def run_analysis(code: str, tables: Mapping[str, Any], run: RunProgram) -> str:
     return shown[0]
 
 
-def _shown(source: str, tables: Mapping[str, Any], run: RunProgram) -> str:
-    returned, failure = run(source, {"tables": tables, "most": MOST_SHOWN})
+def _shown(source: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -> str:
+    returned, failure = in_sandbox(source, {"tables": tables, "most": MOST_SHOWN})
     if failure:
         told = _ADVICE_TO_OPERATORS.sub("", failure.replace("the program", "the analysis"))
         raise AnalysisRefusedError(told[:1000])

@@ -75,10 +75,10 @@ def probe() -> dict[str, Any]:
     }
 
 
-def _median_ms(run: Callable[[], object], times: int) -> float:
+def _median_ms(work: Callable[[], object], times: int) -> float:
     durations = []
     for _ in range(times):
         start = time.perf_counter()
-        run()
+        work()
         durations.append(1000 * (time.perf_counter() - start))
     return statistics.median(durations)

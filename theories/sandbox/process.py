@@ -172,7 +172,7 @@ class ChildProcess:
                     f"the theory took longer than {limits.wall_seconds:g} s. Compute with whole arrays instead of "
                     "loops, or raise `Limits.wall_seconds`."
                 )
-            used = self._processor_seconds()
+            used = self.processor_seconds()
             if self._processor_deadline is None:
                 self._processor_deadline = used + limits.cpu_seconds
             elif used > self._processor_deadline:
@@ -182,9 +182,10 @@ class ChildProcess:
                     "instead of loops, or raise `Limits.cpu_seconds`."
                 )
 
-    def _processor_seconds(self) -> float:
+    def processor_seconds(self) -> float:
+        """Processor time that the child has used; 0 where nobody can tell."""
         try:
-            return self._zygote.ask(b"time", self._pid) / 1e9
+            return max(self._zygote.ask(b"time", self._pid) / 1e9, 0.0)
         except SandboxUnavailableError:
             return 0.0
 

@@ -35,6 +35,8 @@ Reader = Callable[[int], memoryview]
 
 TOLERANCE = 1e-6
 """How far probabilities may be from summing to one."""
+MOST_PRINTED = 6
+"""Probabilities of an answer that an error prints one by one."""
 MOST_CELLS = 2**19
 """Draws times trials that a theory is asked about at once."""
 BLOCK_SIZE = 32768
@@ -111,6 +113,8 @@ class TheorySession:
         """Whether several steps of a walk may be told at once; see `steps`."""
         self._n_calls = 0
         self._kept: _Kept | None = None
+        self._used_before = 0.0
+        """Processor seconds of processes that walked before this one."""
         self._open()
 
     def _open(self) -> None:
@@ -125,6 +129,11 @@ class TheorySession:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def processor_seconds(self) -> float:
+        """Processor time that its processes have used so far."""
+        return self._used_before + self._child.processor_seconds()
 
     @property
     def is_open(self) -> bool:
@@ -222,6 +231,7 @@ class TheorySession:
         self._paired = paired
         with self._lock:
             if self._walks_apart and not self._fresh:
+                self._used_before = self.processor_seconds
                 self._child.close()
                 self._open()
             self._fresh = False
@@ -523,6 +533,13 @@ def _printable(text: object) -> str:
     )
 
 
+def _in_short(answer: Array) -> str:
+    """An answer as it is where it is short, else its sum and its ends; there are dozens of bins of a time."""
+    if len(answer) <= MOST_PRINTED:
+        return f"{answer}"
+    return f"{len(answer)} numbers from {answer.min():.4g} to {answer.max():.4g} with the sum {answer.sum():.6g}"
+
+
 def _no_probabilities(
     answer: Array, index: int, parameters: Mapping[str, NDArray[Any]], units: tuple[str, str]
 ) -> TheoryProbabilityError:
@@ -533,8 +550,9 @@ def _no_probabilities(
     values = ", ".join(
         f"{name}={float(array[draw]):g}" for name, array in parameters.items() if name
     )
+    first = _in_short(answer[draw, trial])
     return TheoryProbabilityError(
-        f"{int(bad.sum())} of {bad.size} answers are no probabilities; the first is {answer[draw, trial]} at "
+        f"{int(bad.sum())} of {bad.size} answers are no probabilities; the first is {first} at "
         f"{units[0]} {index}, draw {draw}{f' ({values})' if values else ''}, {units[1]} {trial}. They must be "
         "finite, not negative and sum to 1; look for a division by zero, an overflow or a missing limit."
     )

@@ -172,11 +172,14 @@ def find_duplicate(
         stimuli, domain, sandbox, level, n_draws, n_workers: As in `distances`.
 
     Returns:
-        None when no theory of the pool and the candidate can stand in for one another.
+        None when no theory of the pool and the candidate can stand in for one another. Theories whose people differ by
+        what is known of them predict the same of everybody together, and are no duplicates of those that differ
+        otherwise.
 
     Raises:
         TheoryError: A theory cannot be run on these trials.
     """
+    pool = [item for item in pool if _dependences(item) == _dependences(candidate)]
     if not pool:
         return None
     theories = [candidate, *pool]
@@ -198,6 +201,13 @@ def find_duplicate(
             level=level,
         )
         return DuplicateTheory(pool[place], found) if found.adapted <= limit else None
+
+
+def _dependences(theory: Theory) -> set[tuple[str, str]]:
+    """What is known of people and moves a number of a theory."""
+    return {
+        (one.attribute, one.group) for prior in theory.priors.values() for one in prior.depends_on
+    }
 
 
 class _TheoryComparison:

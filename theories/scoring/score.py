@@ -79,6 +79,9 @@ class ExperimentEvidence:
     """``(n_draws, n_trials, n_options)``; of a theory that learns, averaged over those who saw the trial."""
     followed: Array | None = None
     """``(n_draws, n_participants)`` log-likelihood along people's sequences, where it depends on what came before."""
+    known: Array | None = None
+    """``(n_draws, n_participants)`` normalised log weights of the draws among people of whom the same is known, of a
+    theory whose people differ by that."""
 
     @cached_property
     def log_likelihood(self) -> Array:
@@ -120,13 +123,15 @@ def log_predictive(evidence: ExperimentEvidence, log_weights: Array | None = Non
     Args:
         evidence: Answers and the probabilities of every draw.
         log_weights: ``(n_draws,)`` normalised log weights of the draws, or ``(n_draws, n_participants)`` where they
-            differ; even ones when None.
+            differ; when None what is known of people, else even ones.
 
     Returns:
         One score per participant; per trial when the answers are pooled, with the people's mean probability, since
         pooled answers do not say which of them came from one person.
     """
     n_draws = len(evidence.probabilities)
+    if log_weights is None:
+        log_weights = evidence.known
     if log_weights is None:
         log_weights = np.full(n_draws, -np.log(n_draws))
     if evidence.trials.pooled:

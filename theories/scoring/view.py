@@ -41,6 +41,7 @@ class TheoryView:
         sandbox: Sandbox,
         stimuli: Sequence[Stimuli],
         shared: SharedProcess | None = None,
+        source: str = "",
     ) -> None:
         """Start the sandbox process that holds the theory.
 
@@ -51,6 +52,7 @@ class TheoryView:
             stimuli: Of each experiment; all with equally many options.
             shared: Process with these stimuli, for theories that the grammar wrote. They need not be kept from one
                 another and are not asked again alone; the submitted are checked as a stranger's.
+            source: What a shared process is given in place of the theory's own text; see `Grammar.write_for`.
         """
         self.theory, self.domain, self.stimuli, self._sandbox = theory, domain, stimuli, sandbox
         self.walks = theory.learns or domain.sequential
@@ -58,7 +60,7 @@ class TheoryView:
         self._asked_again = False
         """Whether some answers were asked for again in a process that was asked nothing else."""
         if shared is not None:
-            shared.session.hold(theory.program.source)
+            shared.session.hold(source or theory.program.source)
             self._session = shared.session
         else:
             self._session = sandbox.open_session(

@@ -13,7 +13,12 @@ from lakatos.experiments.data_sets import data_sets_of
 from lakatos.experiments.state import ExperimentsState
 from lakatos.theories.account import names_held_back
 from lakatos.theories.evidence import TheoryEvidence
-from lakatos.theories.scoreboard import decisive_sealed_of, frozen_advantage, left_out_scores
+from lakatos.theories.scoreboard import (
+    board_of,
+    decisive_sealed_of,
+    frozen_advantage,
+    left_out_scores,
+)
 from lakatos.theories.scoring.score import (
     ScoreEstimate,
     over_data_sets,
@@ -106,7 +111,7 @@ def conclude_from(
     leader = board.leader.theory
     seeds = [line.theory for line in board.standings if line.theory in evidence.seeds]
     errors = tuple(_errors(evidence, name) for name in dict.fromkeys([leader, *seeds]))
-    found = _compared(evidence, leader, [name for name in seeds if name != leader])
+    found = compare_leader(evidence.theories, evidence.experiments, leader, seeds)
     cross_validated = _cross_validated(folds)
     parts = [*_advantage_in_words(evidence, found), *_what_it_says(evidence, leader)]
     parts += [*_on_each_data_set(evidence, found), _error_in_words(errors[0])]
@@ -120,6 +125,7 @@ def conclude_from(
     return CampaignConcluded(
         leader=leader,
         runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
+        rival=found.rival,
         holds=found.holds,
         text=" ".join([*parts, *told]),
         stop=stop,
@@ -170,18 +176,31 @@ def _errors(evidence: TheoryEvidence, name: Digest) -> ErrorOnTrials:
     )
 
 
-def _compared(evidence: TheoryEvidence, leader: Digest, rivals: Sequence[Digest]) -> ComparedLeader:
+def compare_leader(
+    theories: TheoriesState,
+    experiments: ExperimentsState,
+    leader: Digest,
+    first: Sequence[Digest],
+) -> ComparedLeader:
     """The leader beside the first rival that comes closest, on the most trustworthy data there are.
 
     The leader was chosen on the same data, so it counts how many theories it was chosen from. That it must beat every
     rival needs no correction: a false claim would have to be false for each.
+
+    Args:
+        theories: With their scores.
+        experiments: That these are of.
+        leader: Is compared.
+        first: Theories that the campaign began with, the leader perhaps among them; the earlier of two that come
+            equally close is the rival.
     """
+    rivals = [name for name in first if name != leader]
     if not rivals:
         return ComparedLeader(leader, None, None, "no first rival")
     found = (
-        _on_sealed(evidence.theories, evidence.experiments, leader, rivals)
-        or _on_frozen(evidence, leader, rivals)
-        or _on_all_data(evidence, rivals)
+        _on_sealed(theories, experiments, leader, rivals)
+        or _on_frozen(theories, experiments, leader, rivals)
+        or _on_all_data(theories, experiments, rivals)
     )
     advantage = found.advantages[found.closest]
     return ComparedLeader(leader, found.closest, advantage, found.basis, found.n_compared)
@@ -225,13 +244,13 @@ def _on_sealed(
 
 
 def _on_frozen(
-    evidence: TheoryEvidence, leader: Digest, rivals: Sequence[Digest]
+    theories: TheoriesState,
+    experiments: ExperimentsState,
+    leader: Digest,
+    rivals: Sequence[Digest],
 ) -> RivalAdvantages | None:
     """On predictions that were frozen before the answers; None where a rival has none."""
-    advantages = {
-        name: frozen_advantage(evidence.theories, evidence.experiments, leader, name)
-        for name in rivals
-    }
+    advantages = {name: frozen_advantage(theories, experiments, leader, name) for name in rivals}
     frozen = {name: item for name, item in advantages.items() if item is not None}
     if len(frozen) < len(rivals):
         return None
@@ -239,15 +258,17 @@ def _on_frozen(
     basis = (
         f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
     )
-    scores = evidence.theories.scores.items()
+    scores = theories.scores.items()
     predicted = {name for (name, _), item in scores if item.record.frozen is not None}
-    n_compared = len(predicted & set(evidence.theories.pool))
+    n_compared = len(predicted & set(theories.pool))
     return RivalAdvantages({name: item[0] for name, item in frozen.items()}, basis, n_compared)
 
 
-def _on_all_data(evidence: TheoryEvidence, rivals: Sequence[Digest]) -> RivalAdvantages:
+def _on_all_data(
+    theories: TheoriesState, experiments: ExperimentsState, rivals: Sequence[Digest]
+) -> RivalAdvantages:
     """On the answers that the theories were made from."""
-    board = evidence.board()
+    board = board_of(theories, experiments)
     return RivalAdvantages({name: board.of(name).behind for name in rivals}, EXPLORATORY, 1)
 
 

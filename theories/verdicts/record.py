@@ -165,16 +165,18 @@ class CampaignConcluded(Record):
     """The verdict of a campaign was reached."""
 
     kind: Literal["concluded"] = "concluded"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     leader: Digest
     runner_up: Digest | None
+    rival: Digest | None = None
+    """The first rival that the leader is compared with: the one that comes closest. Version 1 does not say."""
     holds: bool
     """Whether the leader is ahead of every first rival, beyond its interval, on data that it was not fitted to."""
     text: str
     """In plain words, with the uncertainty."""
     stop: str
     advantage: float | None
-    """Over the first rival that comes closest, nats per choice, on ``basis``."""
+    """Over ``rival``, nats per choice, on ``basis``."""
     advantage_error: float | None
     interval: tuple[float, float] | None
     """95% interval of the advantage; wider where the leader was chosen among several on the same data."""

@@ -3,11 +3,15 @@
 from pathlib import Path
 from typing import Final
 
-from lakatos.traces.stores.postgres import PostgresStore
-from lakatos.traces.stores.sqlite import SqliteStore
+from lakatos.traces.plugin_table import PluginTable
 from lakatos.traces.stores.store import EventStore
 
-STORES: Final[dict[str, type[EventStore]]] = {"sqlite": SqliteStore, "postgres": PostgresStore}
+STORES: Final[PluginTable[type[EventStore]]] = PluginTable(
+    {
+        "sqlite": "lakatos.traces.stores.sqlite:SqliteStore",
+        "postgres": "lakatos.traces.stores.postgres:PostgresStore",
+    }
+)
 """``sqlite``: one file, write-ahead log, one writer. ``postgres``: a database that many runs and machines share; the
 file holds its address. In both a commit is on disk when `append` returns."""
 

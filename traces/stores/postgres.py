@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeVar
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 
 from lakatos.traces.errors import ChainBrokenError, JournalError, LockedError, ReadOnlyError
+from lakatos.traces.stores.address import JournalAddress, read_address
 from lakatos.traces.stores.sqlite import FORMAT, check_format
 from lakatos.traces.stores.store import EventRow
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
-SCHEMES: Final = ("postgresql", "postgres")
 _BATCH: Final = 1_000
 _LOCK: Final = 0x4C414B41
 """First half of the key of every advisory lock taken here; the second is the number of the run."""
@@ -97,37 +96,6 @@ _SESSION: Final = (
     "SET tcp_keepalives_interval = 5",
     "SET tcp_keepalives_count = 4",
 )
-
-
-class JournalAddress(NamedTuple):
-    """Where a journal is stored."""
-
-    url: str
-    """libpq URI of the database, without a password."""
-    run: str
-    """Name of the run in it."""
-
-    def __str__(self) -> str:
-        return f"{self.url}#{self.run}"
-
-
-def read_address(text: str) -> JournalAddress:
-    """The address that a line of text gives.
-
-    Raises:
-        JournalError: It is no address, names no run, or holds a password.
-    """
-    parts = urlsplit(text.strip())
-    if parts.scheme not in SCHEMES or not parts.fragment or "\x00" in unquote(parts.fragment):
-        raise JournalError(
-            f"{_shown(text)} is no address of a journal: write postgresql://USER@HOST:PORT/DATABASE#RUN."
-        )
-    if parts.password is not None or re.search(r"(^|&)(password|passfile)=", parts.query):
-        raise JournalError(
-            f"the address {_shown(text)} holds a password, which would stand in the run's folder: give it by the "
-            "variable PGPASSWORD or in ~/.pgpass instead."
-        )
-    return JournalAddress(parts._replace(fragment="").geturl(), parts.fragment)
 
 
 class PostgresStore:
@@ -547,8 +515,3 @@ def _driver() -> Any:
 
 def _first_line(error: BaseException) -> str:
     return " ".join(str(error).strip().splitlines()[:1]).rstrip(".") or type(error).__name__
-
-
-def _shown(text: str) -> str:
-    """An address without its password."""
-    return repr(re.sub(r"(?<=:)[^:@/]*(?=@)", "...", text.strip()[:200]))

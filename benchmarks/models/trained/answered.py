@@ -19,7 +19,8 @@ from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Trials, with_random_sides
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
-from lakatos.theories.grammar_search.advocate import CompositionAttempt, GrammarAdvocate
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.grammar_search.proposal import CompositionAttempt
 from lakatos.theories.laboratory import FittedCompositions, Laboratory
 from lakatos.theories.theory import TheoryProgram, read_program
 

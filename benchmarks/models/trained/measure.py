@@ -63,7 +63,7 @@ from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, CompositionAttempt, SearchStart  # noqa: E402
+from lakatos.theories.grammar_search.proposal import AdvocateBrief, CompositionAttempt, SearchStart  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "models" / "trained.json"

@@ -28,7 +28,6 @@ from lakatos.experiments.participants.prolific.money import Money
 from lakatos.experiments.participants.prolific.plan import RecruitmentPlan
 from lakatos.traces.stores.sqlite import problem_of
 
-LEDGER_FILE: Final = "prolific.sqlite"
 PaymentKind: TypeAlias = Literal["reward", "bonus", "screen_out"]
 PageStatus: TypeAlias = Status | Literal["failed_checks"]
 """How a visit to our own page ended; ``failed_checks`` for somebody who completed and failed more attention checks than

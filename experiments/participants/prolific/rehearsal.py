@@ -16,7 +16,6 @@ from lakatos.experiments.participants.prolific.clerk import PageAnswers, Prolifi
 from lakatos.experiments.participants.prolific.client import ProlificClient
 from lakatos.experiments.participants.prolific.errors import OutcomeUnknownError, UnreachableError
 from lakatos.experiments.participants.prolific.ledger import (
-    LEDGER_FILE,
     PageStatus,
     PaymentLedger,
     RecruitmentAccount,
@@ -24,6 +23,7 @@ from lakatos.experiments.participants.prolific.ledger import (
 )
 from lakatos.experiments.participants.prolific.money import Money
 from lakatos.experiments.participants.prolific.plan import (
+    LEDGER_FILE,
     RecruitmentPlan,
     RecruitmentSettings,
     confirm,

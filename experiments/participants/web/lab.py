@@ -27,13 +27,13 @@ from starlette.responses import RedirectResponse
 from lakatos.experiments.participants.web.app import (
     SWEEP_SECONDS,
     create_desk,
-    page_router,
     server,
 )
 from lakatos.experiments.participants.web.collection import COLLECTION_FILE
 from lakatos.experiments.participants.web.door import Receive, Scope, Send
 from lakatos.experiments.participants.web.guard import REQUESTS_PER_SECOND
 from lakatos.experiments.participants.web.overview import DeskSettings
+from lakatos.experiments.participants.web.participant_routes import page_router
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.traces.errors import TraceError
 from lakatos.traces.inbox import Inbox

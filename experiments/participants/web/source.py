@@ -18,6 +18,7 @@ from lakatos.experiments.participants.source import (
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageExperiment, PageSettings
 from lakatos.experiments.participants.web.texts import Texts, merged, texts_for_domain
+from lakatos.experiments.participants.web.view import consent_of
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.task import Design, Domain, StimulusOffer
 from lakatos.traces.digest import Digest
@@ -113,6 +114,11 @@ class WebParticipants:
         finally:
             store.shut()
         return found if found is not None and found.key == key else self.experiment(design, key)
+
+    def consents(self, design: Design, key: Digest) -> dict[str, list[str]]:
+        """What people agree to, in each language, with the texts with which the experiment was opened."""
+        experiment = self.opened(design, key)
+        return {name: consent_of(experiment, name) for name in sorted(experiment.texts)}
 
     def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
         """Nothing: the page's server leaves answers in the inbox by itself."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,14 +14,12 @@ from typing import Any, Final
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.answers import (
     LOOK_AHEAD,
-    PersonAnswers,
     Status,
     pseudonym,
 )
 from lakatos.experiments.participants.source import rng_of
 from lakatos.experiments.participants.web.collection import WITHHELD, hashed
 from lakatos.experiments.participants.web.questions import QuestionBlock, Reply, replies_to
-from lakatos.experiments.participants.web.recruitment import RecruitmentStore
 from lakatos.experiments.participants.web.session import (
     ACTIVE,
     INVITATION,
@@ -32,12 +29,11 @@ from lakatos.experiments.participants.web.session import (
     NotAskedError,
     OtherExperimentError,
     PageSession,
-    PageSubmission,
-    PageVisit,
     ServiceIdentifiers,
     StepTimes,
     chosen_in,
 )
+from lakatos.experiments.participants.web.session_list import SessionList
 from lakatos.experiments.participants.web.study import (
     PageExperiment,
     follows,
@@ -65,7 +61,7 @@ class _Comer:
     preview: bool
 
 
-class SessionStore(RecruitmentStore):
+class SessionStore(SessionList):
     """Sessions and answers of one run. All methods may be called from any thread."""
 
     def session(self, token: str) -> PageSession | None:
@@ -386,99 +382,6 @@ class SessionStore(RecruitmentStore):
                 "end that program and do this again."
             )
         return n_gone
-
-    def people(self) -> set[str]:
-        """Everybody who has a session."""
-        with self._lock:
-            rows = self._connection.execute(
-                "SELECT person FROM session WHERE preview = 0"
-            ).fetchall()
-        return {row["person"] for row in rows}
-
-    def submissions(self, service: str = "prolific") -> list[PageSubmission]:
-        """What the participants of a recruitment service did here, for whoever pays them."""
-        with self._lock:
-            rows = self._connection.execute(
-                "SELECT session, submission, participant FROM identifier WHERE service = ? "
-                "ORDER BY session, submission",
-                (service,),
-            ).fetchall()
-            found = [(row, self._session("number = ?", row["session"])) for row in rows]
-        return [
-            PageSubmission(
-                row["submission"], row["participant"], session.person, session.status, session.code
-            )
-            for row, session in found
-            if session is not None
-        ]
-
-    def status(self) -> list[dict[str, Any]]:
-        """How far each experiment is: people wanted, and how many sessions have each status."""
-        with self._lock:
-            found = []
-            for row in self._connection.execute(
-                "SELECT * FROM experiment ORDER BY number"
-            ).fetchall():
-                counts = self._connection.execute(
-                    "SELECT status, count(*) FROM session WHERE experiment = ? AND preview = 0 GROUP BY status",
-                    (row["key"],),
-                ).fetchall()
-                found.append(
-                    {
-                        "name": row["name"],
-                        "open": not row["closed"],
-                        "wanted": row["n_participants"],
-                        "people": dict(sorted(map(tuple, counts))),
-                    }
-                )
-            return found
-
-    def visits(self) -> list[PageVisit]:
-        """How far everybody came, in the order in which they did."""
-        with self._lock:
-            rows = self._connection.execute(
-                "SELECT session.*, (SELECT count(*) FROM answer WHERE answer.session = session.number) AS n_answers "
-                "FROM session WHERE preview = 0 ORDER BY number"
-            ).fetchall()
-            return [self._visit(row) for row in rows]
-
-    def _visit(self, row: sqlite3.Row) -> PageVisit:
-        experiment = self._experiment(row["experiment"])
-        steps = plan_of(experiment, row["place"])[: row["n_answers"]]
-        return PageVisit(
-            experiment=experiment.name,
-            status=row["status"],
-            condition=row["condition"] or "",
-            passed=bool(row["passed"]),
-            minutes=((row["ended"] or row["seen"]) - row["started"]) / 60,
-            n_trials=sum(step.kind == "trial" for step in steps),
-            n_asked=experiment.design.n_presentations,
-        )
-
-    def n_asked(self, name: str) -> int:
-        """Decisions that an experiment asks of each person."""
-        experiment = self.find(name)
-        return 0 if experiment is None else experiment.design.n_presentations
-
-    def ended(self, name: str) -> list[PersonAnswers]:
-        """What everybody did whose visit of an experiment has ended, in the order in which they came."""
-        with self._lock:
-            rows = self._connection.execute(
-                "SELECT session.number FROM session JOIN experiment ON experiment.key = session.experiment "
-                "WHERE experiment.name = ? AND preview = 0 AND status <> ? ORDER BY session.number",
-                (name, ACTIVE),
-            ).fetchall()
-            sessions = [self._session("number = ?", row["number"]) for row in rows]
-            found = [self._answers(session) for session in sessions if session is not None]
-        return [answers for answers in found if answers is not None]
-
-    def answers_of(self, session: PageSession) -> PersonAnswers:
-        """What a person did so far, as it would be left in the inbox."""
-        with self._lock:
-            answers = self._answers(session)
-        if answers is None:
-            raise SourceError("the session goes on; its answers are left when it ends.")
-        return answers
 
     # Inside a transaction, or under the lock
 

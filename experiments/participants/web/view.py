@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.participants.answers import LOOK_AHEAD
 from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.questions import QuestionBlock
@@ -214,8 +215,10 @@ def steps_of(session: PageSession) -> list[dict[str, Any]]:
 
 
 def feedback_words(experiment: PageExperiment, texts: Texts, feedback: Mapping[str, float]) -> str:
-    """What followed an answer, in a sentence; empty where nothing did."""
+    """What followed an answer, in a sentence; empty where nothing did. A declared task has words of its own."""
     words = texts["task"]
+    if feedback and isinstance(experiment.task, HasOutcomes):
+        return experiment.task.told_after(feedback)
     if feedback.get("next_state", 0) > 0:
         return filled(words["led_to"], place=f"{feedback['next_state']:g}")
     reward = feedback.get("reward")

@@ -24,7 +24,8 @@ from lakatos.judges.strategy import (
     vary,
 )
 from lakatos.theories.grammar import Grammar
-from lakatos.theories.grammar_search.advocate import AdvocateBrief, GrammarAdvocate
+from lakatos.theories.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.grammar_search.proposal import AdvocateBrief
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.validity import Validity

@@ -9,7 +9,8 @@ from lakatos.experiments.data_sets import data_set_of
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.engine import task
-from lakatos.flows.run.run import Run
+from lakatos.flows.run.records import CodeAccepted
+from lakatos.flows.run.run import Run, code_changes_in_words
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.inherit import say_of_library
 from lakatos.flows.stages.verdict.company import measure_completeness
@@ -106,13 +107,16 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     inputs += run.state.theories.score_records(
         run.state.theories.pool, run.state.experiments.collected
     )
+    changes = _code_changes(run, inputs)
+    inputs += [item.digest for item in changes]
 
     told = [
         in_new_names(run.state.theories, item.record.text) for item in further if item is not None
     ]
     leader = run.state.board().leader.theory
-    told += [*say_of_library(run.state, leader), *_whose(run.config)]
-    told += [*_say_of_answers(run), *_say_of_unasked(run.config, run.state.experiments.collected)]
+    told += [*say_of_library(run.state, leader), *_whose(run.config), *_say_of_answers(run)]
+    told += code_changes_in_words(run.trace, changes, campaign.cycles)
+    told += _say_of_unasked(run.config, run.state.experiments.collected)
 
     def work(context: StepContext) -> CampaignConcluded:
         return conclude_from(
@@ -124,6 +128,21 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
         )
 
     return await run.step("conclude", work, returns=CampaignConcluded, inputs=inputs)
+
+
+def _code_changes(run: Run, inputs: list[Digest]) -> list[Recorded[CodeAccepted]]:
+    """Accepted changes of code up to the verdict on this evidence; those after it computed nothing of it.
+
+    Args:
+        run: The campaign.
+        inputs: Everything else that the verdict rests on.
+    """
+    changes = list(run.trace.records(CodeAccepted))
+    for n_before in range(len(changes)):
+        before = changes[:n_before]
+        if run.trace.recorded("conclude", [*inputs, *(item.digest for item in before)]):
+            return before
+    return changes
 
 
 def _say_of_answers(run: Run) -> list[str]:

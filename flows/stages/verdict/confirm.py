@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.participants.source import ParticipantSource
+from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.power import power_of_people, recovery_power
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, identities
@@ -171,6 +172,14 @@ def contrast(
             ]
             rows = most_different(evidence.config, evidence.domain, stimuli, answers)
             stimuli, answers = stimuli.take(rows), [own[:, rows] for own in answers]
+            if on_both_sides(evidence.config, evidence.domain):
+                swapped = evidence.domain.swap_sides(stimuli)
+                others = evidence.laboratory.answers_of(theories, [swapped], DESIGN_DRAWS)
+                answers = [
+                    np.concatenate([own, other[0]], axis=1)
+                    for own, other in zip(answers, others, strict=True)
+                ]
+                stimuli = Stimuli.concatenate([stimuli, swapped])
         people, gain = None, 0.0
         if evidence.domain.sequential or any(theory.learns for theory in theories):
             people = evidence.laboratory.scores_of_simulated_people(
@@ -198,9 +207,17 @@ def contrast(
     )
 
 
+def on_both_sides(config: CampaignConfig, domain: Domain) -> bool:
+    """Whether each trial is shown on either side, so that the right key does not tell the condition of a timed task."""
+    is_even = config.confirmation.repetitions % 2 == 0
+    return timed_task(domain) is not None and config.design.sides == "both" and is_even
+
+
 def repetitions_of(config: CampaignConfig, domain: Domain) -> int:
-    """Presentations of each trial; the steps of a schedule come once."""
-    return 1 if domain.sequential else config.confirmation.repetitions
+    """Presentations of each trial, of each side where there are two; the steps of a schedule come once."""
+    if domain.sequential:
+        return 1
+    return config.confirmation.repetitions // (2 if on_both_sides(config, domain) else 1)
 
 
 def most_different(

@@ -98,9 +98,7 @@ def _of_parameter(item: TheoryWithEffects, effect: LearnedEffect) -> ParameterEf
         interval=effect.estimate.interval_of_chosen(n_effects),
         gain=effect.gain.value,
         gain_interval=effect.gain.interval,
-        shown=effect.is_shown(n_effects),
-        medians={
-            label: float(people[effect.parameter].quantile(HALF)[0])
-            for label, people in item.shown.items()
-        },
+        p=effect.p,
+        shown=effect.is_shown,
+        medians=item.medians_of(effect.parameter),
     )

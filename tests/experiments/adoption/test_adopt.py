@@ -14,17 +14,19 @@ from pydantic import ValidationError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "domains"))
 
+from feedback_tasks import BANDIT, WEATHER
 from tasks import gifts
 
-from lakatos.experiments.adoption.adopt import adopt
+from lakatos.experiments.adoption.adopt import MOST_ANSWERS, adopt, check_fits
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.packing import pack_answers, unpack_answers
 from lakatos.experiments.adoption.study_text import study_text
-from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.adoption.tables import AnswerTable, n_lines, read_answers
 from lakatos.experiments.archives.fetch import load_archive
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.declared import DeclaredDomain
+from lakatos.experiments.domains.declared_feedback import FeedbackDomain
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 
@@ -171,7 +173,10 @@ def test_copies_of_rows_are_left_out_where_their_time_shows_that_they_are_copies
     assert found.notes[0].startswith("1 row is left out: it equals an earlier one in every cell")
     found = adopt(made, AnswerColumns(**DATED), DOMAINS["intertemporal"])
     assert len(found.trials[0].response) == 5
-    assert "1 rows equal an earlier one in every cell (from row 6); they count" in found.notes[0]
+    assert (
+        "1 row equal to an earlier one in every cell (from row 6) counted as an answer"
+        in found.notes[0]
+    )
     with pytest.raises(TrialsError, match="row 6 equals an earlier one"):
         adopt(made, timed.model_copy(update={"bad_rows": "refuse"}), DOMAINS["intertemporal"])
 
@@ -225,6 +230,79 @@ def test_steps_of_people_who_learn_are_numbered_in_their_order() -> None:
     assert found.response.tolist() == [0, 1, 1, 2]
     assert found.trial.tolist() == [0, 1, 0, 1]
     assert found.feedback["reward"].tolist() == [1, 0, 1, 0]
+
+
+GAME = "who row own_11 own_12 own_21 own_22 other_11 other_12 other_21 other_22"
+
+
+def test_games_come_in_by_the_payoffs_of_their_cells() -> None:
+    dilemma = ("30", "1", "45", "10", "30", "45", "1", "10")
+    rows = [("a", "2", *dilemma), ("b", "1", *dilemma), ("b", "1", *["7"] * 8)]
+    made = table(rows, GAME)
+    guessed = describe_table(made)
+    assert guessed.domain == "games"
+    assert guessed.mapping.stimulus["other"] == [["other_11", "other_12"], ["other_21", "other_22"]]
+    columns = AnswerColumns(participant="who", response="row", stimulus=guessed.mapping.stimulus)
+    (found,) = adopt(made, columns, DOMAINS["games"]).trials
+    assert found.stimuli["own"][0].tolist() == [[30, 1], [45, 10]]
+    assert found.stimuli["other"][0].tolist() == [[30, 45], [1, 10]]
+    assert found.trial.tolist() == [0, 0, 1]
+    assert found.response.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"own": ["own_11", "own_12"]}, "has shape"),
+        ({"own": [["own_11", "own_12"], ["own_21"]]}, "its lists have different lengths"),
+    ],
+)
+def test_a_game_without_all_cells_is_refused(change: dict[str, Any], words: str) -> None:
+    rows = [("a", "2", *["5"] * 8), ("b", "1", *["6"] * 8)]
+    made = table(rows, GAME)
+    stimulus = describe_table(made).mapping.stimulus | change
+    columns = AnswerColumns(participant="who", response="row", stimulus=stimulus)
+    with pytest.raises(TrialsError, match=words):
+        adopt(made, columns, DOMAINS["games"])
+
+
+def test_answers_to_a_declared_task_with_feedback_name_its_options() -> None:
+    rows = [("a", "Red", "10", "1"), ("a", "Blue", "0", "0"), ("b", "Blue", "10", "1")]
+    made = table(rows, "who deck points start")
+    domain = FeedbackDomain(BANDIT)
+    guessed = describe_table(made, domain).mapping
+    assert guessed.feedback == {"reward": "points"}
+    assert guessed.response == "deck"  # its cells are the labels of the options
+    columns = AnswerColumns(
+        participant="who",
+        response="deck",
+        stimulus={"block_start": "start"},
+        feedback={"reward": "points"},
+    )
+    (found,) = adopt(made, columns, domain).trials
+    domain.check(found.stimuli)
+    assert found.response.tolist() == [0, 1, 1]
+    assert found.feedback["reward"].tolist() == [10, 0, 10]
+    assert found.stimuli["block_start"].tolist() == [1, 0]
+
+
+def test_attributes_and_all_outcomes_of_a_declared_task_come_in() -> None:
+    rows = [("a", "left", "10", "20", "round", "pointed", "1", "1", "3"),
+            ("b", "right", "10", "20", "round", "pointed", "3", "1", "3")]  # fmt: skip
+    columns = AnswerColumns(
+        participant="who", response="took", stimulus={"height": ["h1", "h2"], "leaf": ["l1", "l2"]},
+        feedback={"reward": "got", "outcome_1": "o1", "outcome_2": "o2"},
+    )  # fmt: skip
+    made, domain = table(rows, "who took h1 h2 l1 l2 got o1 o2"), FeedbackDomain(WEATHER)
+    (found,) = adopt(made, columns, domain).trials
+    assert found.stimuli["height"].tolist() == [[10, 20]]
+    assert found.stimuli["leaf"].tolist() == [[0, 1]]
+    assert found.feedback["outcome_2"].tolist() == [3, 3]
+    with pytest.raises(TrialsError, match=r"columns.feedback.outcome_1: say which column holds"):
+        adopt(made, columns.model_copy(update={"feedback": {"reward": "got"}}), domain)
+    other = [rows[0], (*rows[1][:2], "30", *rows[1][3:])]
+    with pytest.raises(TrialsError, match="differs between people at one step"):
+        adopt(table(other, "who took h1 h2 l1 l2 got o1 o2"), columns, domain)
 
 
 def test_experiments_and_rows_that_count() -> None:
@@ -294,6 +372,38 @@ def test_answers_as_an_artifact_come_back_as_they_were() -> None:
     found = dated(ROWS)
     (back,) = unpack_answers(pack_answers([found]))
     assert back.digest == found.digest
+
+
+@pytest.mark.parametrize(
+    ("head", "delays"),
+    [
+        ("who took amount_now amount_later delay_now delay_later", ["delay_now", "delay_later"]),
+        ("who took amount_now amount_later days delay_later", None),
+        ("who took amount_now amount_later x delay_later", [0, "delay_later"]),
+        ("who took amountToday amountLater x delay", [0, "delay"]),
+        ("who took sooner_amount later_amount x delay", None),
+    ],
+)
+def test_money_now_and_later_is_known_by_its_columns_names(head: str, delays: Any) -> None:
+    found = describe_table(table(ROWS, head))
+    names = head.split()
+    if delays is None:
+        assert found.domain == ""
+    else:
+        assert found.mapping.stimulus == {"amounts": names[2:4], "delays_days": delays}
+
+
+def test_one_is_told_in_the_singular() -> None:
+    person = ("p1", "ss", "10", "20", "0", "")
+    head = "person took x1 x2 t1 t2"
+    rows = [person]
+    found = describe_table(table([*rows, ("p2", "ss", "10", "20", "0", "30")], head))
+    assert "2 people with 1 row each" in found.facts
+    found = describe_table(table(rows, head))
+    assert "1 different trial, each in 1.0 rows on average" in found.facts
+    assert "t2: 1 empty cell" in found.odd
+    twice = describe_table(table([*rows, *rows, *rows, ("p2", *person[1:])], head))
+    assert "2 rows equal to an earlier one in every cell (row 3, 4)" in twice.odd
 
 
 def test_a_written_study_says_the_guessed_mapping(tmp_path: Path) -> None:
@@ -369,3 +479,19 @@ def test_columns_of_a_declared_task_are_read_words_of_a_category_among_them() ->
     rows[1] = ("a", "2", "8", "blue", "gold", "right")
     with pytest.raises(TrialsError, match="row 3: wrapping_l is 'blue', which is none of plain"):
         adopt(table(rows, columns), found.mapping, domain)
+
+
+def test_more_single_answers_than_a_campaign_takes_are_refused_with_what_to_do(
+    tmp_path: Path,
+) -> None:
+    columns = AnswerColumns(**DATED)
+    check_fits(MOST_ANSWERS, "t.csv", columns)
+    with pytest.raises(
+        TrialsError, match=r"10,000,000 single answers; .* Nothing was begun.*where = "
+    ):
+        check_fits(10_000_000, "t.csv", columns)
+    check_fits(10_000_000, "t.csv", AnswerColumns(count="n", share="s", stimulus=DATED["stimulus"]))
+    file = tmp_path / "t.csv"
+    file.write_text("a,b\n1,2\n3,4\n")
+    assert n_lines(file) == 3
+    assert n_lines(tmp_path) == 0

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from typer.testing import CliRunner
 
 import lakatos
 from lakatos.experiments.adoption.describe import describe_table
@@ -13,6 +16,7 @@ from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.answer_scale import heaping_in_words
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
+from lakatos.flows.commands.main import app
 
 RNG = np.random.default_rng(1)
 WHOLE = RNG.integers(0, 101, 500)
@@ -24,6 +28,17 @@ def test_rounded_numbers_are_found_with_their_step_and_share() -> None:
     assert said.startswith("47% of 500 answers are multiples of 10, where 10% would be")
     in_fifties = np.round(RNG.integers(0, 3000, 400) / 50) * 50
     assert "100% of 400 answers are multiples of 50" in heaping_in_words(in_fifties.tolist())
+
+
+def test_answers_that_are_all_round_are_told_to_hold_nothing_finer() -> None:
+    tens = 10 * RNG.integers(0, 11, 200)
+    assert heaping_in_words(tens.tolist()).startswith(
+        "all 200 answers are multiples of 10, because"
+    )
+    odd = describe_table(table_of(estimate=np.resize(tens, 500)), DOMAINS["estimation"]).odd
+    assert any(text.startswith("estimate: all 500 answers are multiples of 10") for text in odd)
+    # and against the grid of the domain, whatever the column is called
+    assert any("outcomes hide" in text for text in odd)
 
 
 @pytest.mark.parametrize(
@@ -81,3 +96,17 @@ def test_a_file_of_timed_answers_is_refused_with_what_can_read_it() -> None:
     table = table_of(correct=RNG.integers(0, 2, 500), rt=RNG.random(500))
     with pytest.raises(TrialsError, match="cannot be brought in as a file"):
         lakatos.adopt(table.frame, "attention")
+
+
+def test_no_study_is_promised_or_written_for_answers_that_no_file_can_hold(tmp_path: Path) -> None:
+    file, study = tmp_path / "answers.csv", tmp_path / "study.toml"
+    times = np.round(0.3 + RNG.random(500), 3)
+    table_of(correct=RNG.integers(0, 2, 500), rt=times).frame.to_csv(file, index=False)
+    said = CliRunner().invoke(app, ["data", "describe", str(file), "--domain", "attention"]).output
+    assert "no study can be written for them" in " ".join(said.split())
+    new = ["new", str(study), "--data", str(file), "--domain"]
+    for domain in ("attention", "estimation"):
+        refused = CliRunner().invoke(app, [*new, domain])
+        assert isinstance(refused.exception, TrialsError)
+        assert "cannot be brought in as a file" in str(refused.exception)
+    assert not study.exists()

@@ -248,7 +248,7 @@ WORTH = 'kind = "amount"\nlabel = "Worth"\nunit = "€"\nlevels = [1, 2, 4, 8]\n
         (gifts(("[1, 2, 4, 8]", "[1, 2.5]"), (WORTH[-15:], WORTH[-15:] + '\nshow = "dots"')), "whole"),
         (gifts(add='[space]\ntrials = 1000000\n'), "space.trials: Input should be less than"),
         (gifts(add='[[comprehension]]\ntext="?"\nanswers=["a","b"]\nright=2\n'), "right = 2, but"),
-        (gifts(add="[feedback]\nreward = 1\n"), "feedback: what follows an answer cannot be declared"),
+        (gifts(add="[feedback]\nreward = 1\n"), "unknown key 'feedback.reward'; known here: shows, unit"),
         (
             gifts(('"amount"', '"own"'), ('kind = "category"', 'kind = "own"'),
                   ('["plain", "red", "gold"]', "[1, 2]")),

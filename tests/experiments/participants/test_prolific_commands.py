@@ -10,9 +10,8 @@ from typer.testing import CliRunner
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.participants.answers import PersonAnswers, pseudonym
 from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError
-from lakatos.experiments.participants.prolific.ledger import LEDGER_FILE
 from lakatos.experiments.participants.prolific.money import Money
-from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
+from lakatos.experiments.participants.prolific.plan import LEDGER_FILE, make_plan, parse_settings
 from lakatos.experiments.participants.prolific.stand_in import serve
 from lakatos.experiments.participants.prolific.stand_in_world import TOKEN, ProlificWorld
 from lakatos.experiments.participants.web.session import ServiceIdentifiers

@@ -23,9 +23,12 @@ from lakatos.flows.export.markdown import as_markdown
 from lakatos.flows.export.spans import send_spans
 from lakatos.flows.export.training import _credited, is_recovery, write_training
 from lakatos.flows.report.why import why
+from lakatos.flows.run.run import read_state
+from lakatos.theories.verdicts.record import CampaignConcluded
 
 sys.path.insert(0, str(Path(__file__).parent))
 from rewinding import run_of_a_model, tiny_run
+from small import records
 
 HERE = Path(__file__).parent
 
@@ -94,6 +97,13 @@ def test_a_verdict_is_followed_down_to_all_responses() -> None:
         == "It rests on 192 responses of 16 people, simulated or given by a language model."
     )
     assert any("speaks for it most" in line and "95% interval" in line for line in found.brief)
+    (verdict,) = records(tiny_run(), CampaignConcluded)
+    state, trace = read_state(tiny_run())
+    trace.close()
+    assert verdict.rival in state.seeds
+    rival = state.theories.name(verdict.rival)
+    assert f"choices better than {rival}, of the rivals that the study began with" in verdict.text
+    assert f"Of the rivals that the study began with {rival} comes closest." in found.brief
     leader = why(tiny_run(), "leader")
     assert leader.reason.kind == "cycle_closed"
     assert len(leader.brief) == 1

@@ -88,6 +88,26 @@ def test_ages_that_change_nothing_are_not_told_as_if_they_did() -> None:
     assert "rises" not in found.verdict
 
 
+def test_of_two_groups_the_commands_about_groups_and_about_effects_say_one_thing() -> None:
+    """Of people who differ enough for the one test that both rest on, though a person's own answers tell more."""
+    table = aging(0.05)
+    median = table.age.replace("", np.nan).astype(float).median()
+    table["age"] = [
+        "" if age == "" else "old" if float(age) > median else "young" for age in table.age
+    ]
+    answers = lakatos.adopt(table, columns={"attributes": ["age"]})
+    groups = lakatos.by_group(answers, ["hyperbolic"], by="age")
+    effects = lakatos.effects_of(answers, ["hyperbolic"], by="age")
+    differ = {item.parameter for item in groups.found if item.differs}
+    shown = {item.parameter for item in effects.theories["hyperbolic"].effects_shown}
+    assert differ == shown == {"discount_rate"}
+    assert "the groups differ in discount_rate" in groups.verdict
+    assert "is lower where age is young" in effects.verdict
+    p_of = {item.parameter: item.p for item in groups.found}
+    for effect in effects.theories["hyperbolic"].effects:
+        assert effect.p == pytest.approx(p_of[effect.parameter], abs=0.06)
+
+
 def test_only_the_numbers_that_are_named_may_change() -> None:
     answers = lakatos.adopt(aging(0.12), columns={"attributes": ["age"]})
     found = lakatos.effects_of(answers, "hyperbolic", by="age", parameters=["lapse"])
@@ -108,5 +128,11 @@ def test_the_command_says_it_in_words_and_writes_the_table(tmp_path: Path) -> No
     asked = ["theory", "effects", str(table), "--by", "age", "hyperbolic", "--out", str(out)]
     done = CliRunner().invoke(app, [*asked, "--column", "participant=wer"])
     assert done.exit_code == 0, done.output
-    assert "its numbers depend on age" in done.output
+    assert "rises with age" in done.output
     assert list(pd.read_csv(out).parameter) == ["discount_rate", "sensitivity", "lapse"]
+    shown = CliRunner().invoke(app, [*asked[:-2], "--column", "participant=wer"])
+    assert shown.exit_code == 0, shown.output
+    assert "Numbers by age" in shown.output
+    assert "theory,parameter" not in shown.output
+    printed = CliRunner().invoke(app, [*asked[:-2], "--column", "participant=wer", "--csv"])
+    assert "theory,parameter,age,effect" in printed.output

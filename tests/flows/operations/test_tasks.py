@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "experiments" / "domains"))
 
-from tasks import EXAMPLES, GIFTS, STUDIES, gifts
+from tasks import EXAMPLES, GIFTS, STUDIES, WITH_FEEDBACK, gifts
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.declared_task import kinds
@@ -50,6 +50,15 @@ def test_a_check_shows_trials_the_size_of_the_space_arrays_and_rivals(tmp_path: 
     assert "theories see, for each trial: worth (2,), wrapping (2,)" in done.output
     assert "weighted_adding: Weighted adding" in done.output
     assert page.read_text().count("<table") == 5
+
+
+@pytest.mark.parametrize("name", WITH_FEEDBACK)
+def test_a_check_of_a_task_with_feedback_shows_a_session_and_what_theories_see(name: str) -> None:
+    found = examine_task(str(STUDIES / "tasks" / f"{name}.toml"))
+    assert f"{name}: 40 steps with 2 options" in found.to_text()
+    assert "payoff" not in found.arrays
+    assert {"last_choice", "last_reward"} <= set(found.variations)
+    assert "rescorla_wagner" in found.theories
 
 
 def test_spaces_that_are_too_large_or_empty_are_refused(tmp_path: Path) -> None:
@@ -95,8 +104,9 @@ def test_a_list_has_the_domains_of_the_package_and_the_declarations_of_a_folder(
 
 
 def test_the_examples_are_listed_and_named_by_the_studies_beside_them() -> None:
-    assert {words for _, words in files_with_tasks(STUDIES / "tasks")} == set(EXAMPLES)
-    for name in EXAMPLES:
+    names = {*EXAMPLES, *WITH_FEEDBACK}
+    assert {words for _, words in files_with_tasks(STUDIES / "tasks")} == names
+    for name in names:
         assert f'file = "tasks/{name}.toml"' in (STUDIES / f"{name}.toml").read_text()
 
 

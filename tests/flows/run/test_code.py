@@ -5,20 +5,25 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lakatos.flows.audit.audit import audit
+from lakatos.flows.cycle import run_cycle
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.code import science, without_comments
-from lakatos.flows.run.run import accept_code
-from lakatos.flows.start import resume_run
+from lakatos.flows.run.run import Run, accept_code
+from lakatos.flows.run.task import science_of
+from lakatos.flows.start import resume_run, run_study
 from lakatos.theories.scoring import score
+from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.step import JOURNAL_FILE
 
 sys.path.insert(0, str(Path(__file__).parent))
-from rewinding import tiny_run
+from rewinding import tiny_run, tiny_study
+from small import records
 
 FILES = {
     "experiments/domains/__init__.py": "from lakatos.experiments.domains import risky, learning\n",
@@ -146,6 +151,53 @@ def test_other_code_goes_on_only_where_somebody_says_so_and_why(
     found = audit(copy, n_workers=1)
     assert found.outcome == "passes", found
     assert "because: a typo was mended" in write_report(copy).read_text()
+
+
+@pytest.mark.slow
+def test_the_verdict_says_what_was_computed_by_which_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut short in its second cycle and before its verdict, and carried on by other code each time."""
+    folder = tmp_path / "run"
+
+    async def first_cycle_alone(run: Run, cycle: int) -> Any:
+        if cycle == 2:
+            raise KeyboardInterrupt
+        return await run_cycle(run, cycle)
+
+    async def cut_short(run: Run) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lakatos.flows.campaign.run_cycle", first_cycle_alone)
+        with pytest.raises(KeyboardInterrupt):
+            run_study(tiny_study(), folder, n_workers=1)
+    own = science_of(tiny_study().model_dump(mode="json"))
+    monkeypatch.setattr("lakatos.flows.run.task.science", lambda _: "12345678" * 8)
+    accept_code(folder, "12345678", "a typo was mended.")
+    with monkeypatch.context() as patch:
+        patch.setattr("lakatos.flows.campaign.conclude", cut_short)
+        with pytest.raises(KeyboardInterrupt):
+            resume_run(folder, n_workers=1)
+    monkeypatch.setattr("lakatos.flows.run.task.science", lambda _: "abcdefab" * 8)
+    accept_code(folder, "abcdefab", "a label changed")
+    found = resume_run(folder, n_workers=1)
+    assert isinstance(found, CampaignConcluded)
+    assert found.text.endswith(
+        f"Other code computed a part of this: code {own[:8]} up to cycle 1 and what there was of cycle 2, "
+        "code 12345678 from there on, because: a typo was mended. "
+        "Other code computed a part of this: code 12345678 all cycles, code abcdefab from there on, "
+        "because: a label changed."
+    )
+    assert audit(folder, n_workers=1).outcome == "passes"
+
+    # What is accepted once there is a verdict computed nothing of it.
+    monkeypatch.setattr("lakatos.flows.run.task.science", lambda _: "5" * 64)
+    accept_code(folder, "55555555", "to look at it")
+    (folder / "pass.json").unlink()
+    assert resume_run(folder, n_workers=1) == found
+    assert len(records(folder, CampaignConcluded)) == 1
+    assert audit(folder, n_workers=1).outcome == "passes"
 
 
 @pytest.mark.slow

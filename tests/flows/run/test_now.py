@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lakatos.flows.run.now import MOST_NOTES, NOW_FILE, KeptProgress, read_now
 from lakatos.flows.run.progress import SilentProgress
-from lakatos.flows.stages.revise import SearchTold
+from lakatos.flows.stages.revise import SearchTold, WorkTold
 
 
 class Told(SilentProgress):
@@ -68,7 +68,7 @@ def test_a_folder_that_takes_nothing_and_a_torn_file_stop_nobody(tmp_path: Path)
 
 def test_a_search_says_how_far_it_is_how_good_and_how_long_it_takes() -> None:
     clock, told = [0.0], Told()
-    said = SearchTold(told, 2, 40, lambda: clock[0])
+    said = SearchTold(WorkTold(told, 2, lambda: clock[0]), 40)
     said(4, -math.inf)
     clock[0] = 6.0
     said(10, -0.61234)
@@ -77,4 +77,21 @@ def test_a_search_says_how_far_it_is_how_good_and_how_long_it_takes() -> None:
         "4 of 40 candidates tried",
         "10 of 40 candidates tried, the best -0.6123 nats per choice, about 30 s left",
         "40 of 40 candidates tried, the best -0.6000 nats per choice, about 0 s left",
+    ]
+
+
+def test_what_is_more_work_counts_more_in_the_time_that_is_left() -> None:
+    clock, told = [0.0], Told()
+    said = WorkTold(told, 1, lambda: clock[0])
+    said("steps", 0, 2, -math.inf, 0.0)
+    clock[0] = 5.0
+    said("steps", 1, 2, -math.inf, 0.5)
+    said("fits", 0, 4, -math.inf, 0.0)
+    clock[0] = 15.0
+    said("fits", 1, 4, -0.5, 0.1)
+    assert [detail for _, _, detail in told.said] == [
+        "0 of 2 steps",
+        "1 of 2 steps, about 5 s left",
+        "0 of 4 fits",
+        "1 of 4 fits, the best -0.5000 nats per choice, about 1 min 30 s left",
     ]

@@ -10,9 +10,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "experiments" / "domains"))
 
+from feedback_tasks import BANDIT
 from tasks import gifts
 
-from lakatos.experiments.domains import find_domain, open_domain, task_file
+from lakatos.experiments.domains import find_domain, open_domain, task_file, task_watch
 from lakatos.experiments.domains.declared import DeclaredDomain
 from lakatos.experiments.domains.task_file import TaskFile, task_file_of
 from lakatos.experiments.errors import TaskFileError
@@ -203,7 +204,7 @@ def test_a_program_that_is_no_domain_is_refused(tmp_path: Path, text: str, words
         open_domain(str(tmp_path / "gifts.py"))
 
 
-@pytest.mark.parametrize("where", ["loading", "describe", "features"])
+@pytest.mark.parametrize("where", ["loading", "describe", "features", "swap_sides"])
 def test_a_program_that_loops_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
@@ -212,10 +213,69 @@ def test_a_program_that_loops_is_given_up(
         loop = (
             f"{PROGRAM}\ndef loop(*trial):\n    while True:\n        pass\nDOMAIN.{where} = loop\n"
         )
-    monkeypatch.setattr(task_file, "LONGEST_START_S", 4)
+    if where == "loading":
+        monkeypatch.setattr(task_file, "LONGEST_START_S", 4)
+    monkeypatch.setattr(task_watch, "LONGEST_CALL_S", 0.5)
     (tmp_path / "gifts.py").write_text(loop)
-    with pytest.raises(TaskFileError, match="it loops"):
+    words = "not there after 4 s" if where == "loading" else f"{where} had not ended after 0.5 s"
+    with pytest.raises(TaskFileError, match=f"{words}: it loops"):
         open_domain(str(tmp_path / "gifts.py"))
+
+
+@pytest.mark.parametrize("where", ["space", "admits", "swap_sides", "candidates"])
+def test_a_call_that_loops_is_given_up_whenever_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(task_watch, "LONGEST_CALL_S", 0.5)
+    loop = f"""
+calls = []
+usual = DOMAIN.{where}
+def loop(*given):
+    while {where!r} != "swap_sides" or len(calls) > 9:  # which is called when the file is looked at
+        try:
+            pass
+        except Exception:
+            pass
+    calls.append(1)
+    return usual(*given)
+DOMAIN.{where} = loop
+"""
+    (tmp_path / "gifts.py").write_text(PROGRAM + loop)
+    domain = open_domain(str(tmp_path / "gifts.py"))
+    some = domain.probes(np.random.default_rng(0))[0]
+    given = {
+        "space": ({},),
+        "admits": ({}, some),
+        "swap_sides": (some,),
+        "candidates": ({}, np.random.default_rng(0), 5),
+    }[where]
+
+    def call_often():
+        for _ in range(20):
+            getattr(domain, where)(*given)
+
+    with pytest.raises(TaskFileError, match=rf"{where} had not ended after 0.5 s: it loops"):
+        call_often()
+
+
+def test_a_study_with_a_program_is_the_same_study_in_every_folder(tmp_path: Path) -> None:
+    found = []
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        found.append(load_study(study_with(tmp_path / name, PROGRAM, "gifts.py")))
+    assert found[0].domain_file != found[1].domain_file
+    assert found[0].digest == found[1].digest
+    other = load_study(study_with(tmp_path / "here", PROGRAM + "\n# other\n", "gifts.py"))
+    assert other.digest != found[0].digest
+
+
+def test_a_run_of_a_program_is_read_with_the_file_where_it_is(tmp_path: Path) -> None:
+    config = load_study(study_with(tmp_path, PROGRAM, "gifts.py"))
+    create_run(config, tmp_path / "run").close()
+    run = open_run(tmp_path / "run")
+    assert run.config.domain_file == config.domain_file
+    assert run.domain.name == "gifts"
+    run.close()
 
 
 def test_a_program_without_theories_is_refused_with_what_to_add(tmp_path: Path) -> None:
@@ -239,6 +299,24 @@ def test_a_campaign_about_a_declared_task_recovers_the_hidden_rule(tmp_path: Pat
     assert state.campaign.truth is not None
     domain = domain_of(load_study(study))
     assert state.campaign.truth.record.n_trials == len(domain.space({}))
+    assert np.sqrt(min(state.campaign.truth.record.corrected.values())) < 0.05
+
+
+@pytest.mark.long
+def test_a_campaign_about_a_task_with_feedback_finds_that_people_learn(tmp_path: Path) -> None:
+    study = study_with(tmp_path, BANDIT, "decks.toml")
+    text = study.read_text().replace(
+        '"worth_alone", "equal_weights"', '"rescorla_wagner", "random"'
+    )
+    text = text.replace("trials = 8\n", "").replace(
+        'theory = "weighted_adding"', 'theory = "rescorla_wagner"'
+    )
+    study.write_text(text)
+    verdict = run_study(study, tmp_path / "run", n_workers=1)
+    assert verdict.text.startswith("Rescorla-Wagner")
+    state, trace = read_state(tmp_path / "run")
+    trace.close()
+    assert state.campaign.truth is not None
     assert np.sqrt(min(state.campaign.truth.record.corrected.values())) < 0.05
 
 

@@ -8,7 +8,7 @@ from lakatos.flows.run.state import RunState
 from lakatos.theories.record import SealedScored, TheoryChecked, UnitLogPredictives
 from lakatos.theories.scoreboard import LEAST_SEALED
 from lakatos.theories.state import TheoriesState
-from lakatos.theories.verdicts.conclude import _nearest_of_all
+from lakatos.theories.verdicts.conclude import _nearest_of_all, compare_leader
 from lakatos.traces.step import Recorded
 
 NAME = "a" * 64
@@ -56,6 +56,18 @@ GAINS = {
     "first": (-6.0, -6.4, -6.1, -6.3),
     "found": (-5.1, -5.2, -5.1, -5.1),
 }
+
+
+def test_the_rival_is_the_first_one_that_comes_closest_whatever_its_place() -> None:
+    """Not the one that stands highest on other data, and not one that the campaign found."""
+    state, name = sealed_state(**GAINS, near=(-5.4, -5.5, -5.3, -5.5))
+    first = [name["leader"], name["first"], name["near"]]
+    found = compare_leader(state.theories, state.experiments, name["leader"], first)
+    assert found.rival == name["near"]
+    assert found.advantage is not None
+    assert found.advantage.value == pytest.approx(0.0375, abs=1e-4)
+    alone = compare_leader(state.theories, state.experiments, name["leader"], first[:1])
+    assert (alone.rival, alone.advantage, alone.holds) == (None, None, False)
 
 
 class TestNearestOfAll:

@@ -9,15 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from lakatos.experiments.design import design_from_json
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.attention import EDGES
 from lakatos.experiments.participants.timed_answer import draw_presses
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import plan_of
+from lakatos.flows.commands.main import app
 from lakatos.flows.commands.preregister import registration_of
 from lakatos.flows.errors import StudyError
 from lakatos.flows.operations.people_export import export
+from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import load_study, parse_study
 from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.flows.start import resume_run, run_study
@@ -70,7 +74,18 @@ def test_the_study_that_comes_with_the_laboratory_is_read() -> None:
         ({"design": {"sides": "random"}}, 'design.sides: give "both"'),
         ({"design": {"repetitions": 7}}, "an even number of design.repetitions"),
         ({"page": {"checks": 2}}, "page.checks is 2"),
-        ({"confirmation": {"participants": 8}}, "confirmation: it shows trials on one side"),
+        (
+            {"confirmation": {"participants": 8, "repetitions": 3}},
+            "confirmation.repetitions: give an even number",
+        ),
+        (
+            {
+                "space": {"n_answers": 3, "neutral": True},
+                "page": {"keys": ["f", "g", "j"]},
+                "confirmation": {"participants": 8, "trials": 4},
+            },
+            "confirmation.trials: give 9, all that there are",
+        ),
         ({"page": {"fixation_ms": 0}}, "give at least 200"),
         ({"page": {"timeout_ms": 1500}}, "the last bin of time ends at 3000 ms"),
         ({"page": {"keys": ["f", "j", "k"]}}, "3 keys for 2 options"),
@@ -180,3 +195,66 @@ def test_people_who_press_keys_are_collected_excluded_compared_and_exported(tmp_
     assert {"key", "correct", "interval_ms", "bin_from_s"} <= {
         item["name"] for item in described["variableMeasured"]
     }
+
+
+@pytest.mark.slow
+def test_a_timed_study_is_confirmed_on_new_people_with_the_right_key_on_either_side(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "letters"
+    sections = changed(
+        design={"participants": 4, "repetitions": 4},
+        confirmation={"participants": 4, "trials": 2, "repetitions": 4},
+    )
+    sections["exclusions"] = {}
+    assert isinstance(
+        run_study(parse_study(sections, "a test"), folder, n_workers=1), AnswersAwaited
+    )
+    clock, rng = [1_700_000_000.0], np.random.default_rng(5)
+    for part in ("first", "second"):
+        store = SessionStore(folder, clock=lambda: clock[0])
+        for number in range(4):
+            take_part(store, clock, f"{part} {number}", "careful", rng)
+        store.deliver(Inbox(folder / "inbox.sqlite"))
+        store.shut()
+        found = resume_run(folder, n_workers=1)
+        assert isinstance(found, AnswersAwaited if part == "first" else CampaignConcluded)
+    state, trace = read_state(folder)
+    plan = design_from_json(
+        trace.artifacts.get_json(state.experiments.designs["confirmation"].record.design)
+    )
+    trace.close()
+    # both conditions, each with the right key on the left and on the right, twice each
+    assert sorted(zip(plan.stimuli["congruence"], plan.stimuli["side"], strict=True)) == [
+        (-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0),
+    ]  # fmt: skip
+    assert plan.repetitions == 2
+    assert state.campaign.confirmation is not None
+    confirmed = state.campaign.confirmation.record
+    assert confirmed.n_participants == 4
+    assert confirmed.interval is not None
+    assert confirmed.text in found.text
+
+
+@pytest.mark.slow
+def test_times_of_a_file_that_are_no_outcome_are_counted_when_they_come_in(tmp_path: Path) -> None:
+    sections = changed(
+        design={"participants": 2, "repetitions": 4}, participants={"source": "file"}
+    )
+    del sections["page"]
+    sections["exclusions"] = {}
+    folder = tmp_path / "letters"
+    assert isinstance(
+        run_study(parse_study(sections, "a test"), folder, n_workers=1), AnswersAwaited
+    )
+    lines = ["participant,experiment,trial,key,response_time_ms"]
+    for person in ("a", "b"):
+        for trial in range(4):
+            times = (0, 40_000) if person == "a" and trial == 0 else (450, 500)
+            lines += [f"{person},1.1,{trial},{int(trial < 2)},{ms}" for ms in times]
+    (tmp_path / "answers.csv").write_text("\n".join(lines) + "\n")
+    said = CliRunner().invoke(app, ["data", "import", str(folder), str(tmp_path / "answers.csv")])
+    assert "experiment 1.1: 14 answers of 2 people" in said.output
+    assert (
+        "2 further answers are no outcome and do not count: 1 too early, 1 too late" in said.output
+    )

@@ -12,8 +12,8 @@ from lakatos.theories.families.attention import FAMILY, GRAMMAR, SEEDS
 from lakatos.theories.families.outcomes import outcome_helpers
 from lakatos.theories.families.parameter import log_uniform, uniform
 from lakatos.theories.grammar import Composition
-from lakatos.theories.grammar_search.advocate import AdvocateBrief
 from lakatos.theories.grammar_search.composition_search import search_compositions
+from lakatos.theories.grammar_search.proposal import AdvocateBrief
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior

@@ -201,6 +201,25 @@ def learn(parameters, trials, xp, state, response, feedback):
             assert (answer[..., 1] == 0.75).all()
 
 
+def test_processor_time_goes_on_where_walks_begin_in_processes_of_their_own(sandbox):
+    source = """
+def start(parameters, trials, xp):
+    return 0.0
+def choose(parameters, trials, xp, state):
+    return xp.full((1, len(trials["x"])), 0.5)
+def learn(parameters, trials, xp, state, response, feedback):
+    return state
+"""
+    used = []
+    with sandbox.open_session(source, []) as session:
+        for n_steps in (40, 1, 1):
+            session.begin({"w": np.ones(1)})
+            for step in range(n_steps):
+                session.step(X[0], response=np.ones((1, 5), dtype=int) if step else None)
+            used.append(session.processor_seconds)
+    assert 0 < used[0] < used[1] < used[2]
+
+
 def test_tiny_departures_are_normalised(sandbox):
     for text in ("xp.full((5, 2), [-1e-9, 1 + 2e-7])", "xp.full(5, 1 + 2e-7)", "xp.full(5, -2e-7)"):
         (answer,) = sandbox.probabilities(body(f"return {text}"), {"w": np.ones(1)}, X)

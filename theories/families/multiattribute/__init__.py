@@ -11,5 +11,6 @@ some people or some trials may be ruled by an*other* strategy, and some choices 
 from lakatos.theories.families.family import Family
 from lakatos.theories.families.multiattribute.seed import SEEDS
 from lakatos.theories.families.multiattribute.skeleton import GRAMMAR
+from lakatos.theories.families.terms.multiattribute import rated_vocabulary
 
-FAMILY = Family("multiattribute", GRAMMAR, SEEDS)
+FAMILY = Family("multiattribute", GRAMMAR, SEEDS, rated_vocabulary)

@@ -20,6 +20,7 @@ from lakatos.theories.families.risky.history import HISTORY
 from lakatos.theories.families.risky.response import CHOICE, LAPSE, MIXTURE, SIDE, TWIST
 from lakatos.theories.families.risky.utility import UTILITY
 from lakatos.theories.families.risky.weighting import WEIGHTING
+from lakatos.theories.families.terms.risky import gamble_vocabulary
 from lakatos.theories.families.wording.risky import HEADS, SENTENCES, WORDS
 from lakatos.theories.grammar import Composition, Grammar, SkeletonSlot, worded
 
@@ -213,4 +214,4 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     ),
 }
 
-FAMILY = Family("risky", GRAMMAR, SEEDS)
+FAMILY = Family("risky", GRAMMAR, SEEDS, gamble_vocabulary)

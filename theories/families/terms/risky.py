@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.induction.option_score import (
+from lakatos.theories.families.terms.option_score import (
     CLASSES,
     EXTREME,
     HIGHEST_WHERE,
@@ -22,6 +22,7 @@ from lakatos.theories.induction.option_score import (
     MOST_LEVELS,
     SIDE,
     Array,
+    OptionNumbers,
     OptionScore,
     TermVocabulary,
     filled,
@@ -134,11 +135,51 @@ CHANCES_REACHING = (
     OptionScore("(q * (x > 0)).sum(axis=-1) >= {share:g}", "a probability of a gain of at least {share:g}", 3.5),
 )  # fmt: skip
 
+# What more is made of, once a first look at the scores has been taken: lists of numbers, one for each outcome.
+GAMBLE_LISTS = (
+    OptionNumbers("x", "amounts", 1.0),
+    OptionNumbers("q", "probabilities", 1.0),
+    OptionNumbers("(q * x)", "amounts times probabilities", 1.0),
+    OptionNumbers("(used * x)", "amounts that may occur", 1.5),
+    OptionNumbers("(q * (x > 0))", "probabilities of gains", 2.0),
+    OptionNumbers("(q * (x < 0))", "probabilities of losses", 2.0),
+)
+# Of gambles: amounts where chances are extreme, what only one gamble has (Kahneman & Tversky (1979),
+# Econometrica 47(2), 263-291), and amounts beside their chances.
+LIKELY_AMOUNTS = (
+    OptionScore("highest_where({where}, x, xp)", "amount that is {words}, the highest of several", 3.5),
+    OptionScore("-highest_where({where}, -x, xp)", "amount that is {words}, the lowest of several", 3.5),
+)  # fmt: skip
+LIKELY_PLACES = (
+    ("extreme(xp.where(used, q, -1.0), 'max', xp)", "likeliest"),
+    ("extreme(xp.where(used, q, 2.0), 'min', xp)", "least likely"),
+)
+SHARED = "((xp.abs(x[..., None] - x[:, ::-1, None]) < 1e-9) * used[:, ::-1, None]).any(axis=-1)"
+OWN = f"(used * (1 - {SHARED}) > 0)"
+OWN_AMOUNTS = (
+    OptionScore(f"xp.where({OWN}.any(axis=-1), highest_where({OWN}, x, xp), 0.0)",
+                "highest amount that the other does not have, 0 if there is none", 3.5),
+    OptionScore(f"xp.where({OWN}.any(axis=-1), -highest_where({OWN}, -x, xp), 0.0)",
+                "lowest amount that the other does not have, 0 if there is none", 3.5),
+    OptionScore(f"(q * {SHARED}).sum(axis=-1)", "probability of amounts that the other has too", 3.5),
+)  # fmt: skip
+AMOUNTS_BESIDE_CHANCES = (
+    OptionScore("highest_where(used, ({scale}), xp)", "largest difference between {amounts}", 4),
+    OptionScore("-highest_where(used, -({scale}), xp)", "smallest difference between {amounts}", 4),
+    OptionScore("highest_where(used, xp.abs({scale}), xp)", "largest distance between {amounts}", 4),
+    OptionScore("-highest_where(used, -xp.abs({scale}), xp)", "smallest distance between {amounts}", 4),
+)  # fmt: skip
+SCALES = (
+    ("x - 100 * q", "amount and its percentage"),
+    ("x / size[..., None] - q", "amount in proportion to the largest of both and its probability"),
+)
+
 
 def gamble_vocabulary(stimuli: Sequence[Stimuli]) -> TermVocabulary:
     """Terms for gambles that are shown as amounts and probabilities; ``stimuli``: one per experiment."""
     helpers = (LEAD, SIDE, LONGEST_RUN, EXTREME, HIGHEST_WHERE, CLASSES)
-    return TermVocabulary(helpers, PRELUDE, tuple(_gamble_scores(_amounts(stimuli))))
+    scores = tuple(_gamble_scores(_amounts(stimuli)))
+    return TermVocabulary(helpers, PRELUDE, scores, lists=GAMBLE_LISTS, further=tuple(picked()))
 
 
 def _amounts(stimuli: Sequence[Stimuli]) -> Array:
@@ -182,3 +223,12 @@ def _rank_weight(chance: str, power: float) -> str:
     """Code of the weight that Tversky & Kahneman (1992), equation 6, give a cumulative probability."""
     p = f"xp.clip({chance}, 0.0, 1.0)"
     return f"{p} ** {power} / ({p} ** {power} + (1 - {p}) ** {power}) ** {1 / power:.4g}"
+
+
+def picked() -> Iterator[OptionScore]:
+    """What one list says where another is highest or lowest; of several such places the best or the worst."""
+    for where, words in LIKELY_PLACES:
+        yield from filled(LIKELY_AMOUNTS, where=where, words=words)
+    yield from OWN_AMOUNTS
+    for scale, amounts in SCALES:
+        yield from filled(AMOUNTS_BESIDE_CHANCES, scale=scale, amounts=amounts)

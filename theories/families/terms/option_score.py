@@ -63,6 +63,10 @@ class OptionScore(PricedExpression):
         )
 
 
+class OptionNumbers(PricedExpression):
+    """A list of numbers for each option: an expression of shape ``(n_trials, 2, n)``."""
+
+
 @dataclass(frozen=True)
 class TermVocabulary:
     """What a domain's terms are written in."""
@@ -76,6 +80,14 @@ class TermVocabulary:
     """Of rated products in every experiment."""
     levels: tuple[float, ...] = ()
     """Ratings that occur."""
+    lists: tuple[OptionNumbers, ...] = ()
+    """Lists of numbers that each option has, which more scores are made of."""
+    further: tuple[OptionScore, ...] = ()
+    """Scores that are tried only together with others."""
+    noun: str = "option"
+    """What its words call an option."""
+    has_one_unit: bool = True
+    """Whether one score of A may be put beside another one of B; days and amounts may not."""
 
 
 LEAD = '''

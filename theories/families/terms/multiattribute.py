@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.induction.option_score import (
+from lakatos.theories.families.terms.option_score import (
     BY_VALIDITY,
     CHANGES,
     CLASSES,
@@ -30,7 +30,9 @@ from lakatos.theories.induction.option_score import (
     SIDE,
     UNMATCHED,
     UPPER,
+    OptionNumbers,
     OptionScore,
+    PricedExpression,
     TermVocabulary,
     filled,
 )
@@ -232,7 +234,17 @@ def rated_vocabulary(stimuli: Sequence[Stimuli]) -> TermVocabulary:
     levels = tuple(float(level) for level in found)
     n_cues = tuple(part.shape[-1] for part in ratings)
     scores = tuple(_rated_scores(max(n_cues), levels))
-    return TermVocabulary(HELPERS, prelude, scores, n_cues, levels)
+    least = min(n_cues)
+    return TermVocabulary(
+        HELPERS,
+        prelude,
+        scores,
+        n_cues,
+        levels,
+        lists=tuple(_rated_lists(least, max(n_cues), levels)),
+        further=(*picked(least), *looked_up(least, levels)),
+        noun="product",
+    )
 
 
 def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[OptionScore]:
@@ -331,3 +343,172 @@ def _pair_scores(i: int, j: int, levels: Sequence[float]) -> Iterator[OptionScor
         yield from filled(TWO_CUES_OF_LEVELS, **places)
         for level in levels[1:]:
             yield from filled(TWO_CUES_REACHING, level=level, **places)
+
+
+# What more is made of, once a first look at the scores has been taken: lists of numbers, one for each cue.
+MOST_CUES_IN_TWOS = 6
+"""Up to which each pair of cues is a list of its own."""
+
+
+RATED_LISTS = (
+    OptionNumbers("x", "ratings", 0.5),
+    OptionNumbers("(x - x[:, ::-1])", "advantages", 1.5),
+    OptionNumbers("(x > x[:, ::-1])", "cues on which it is ahead", 1.5),
+    OptionNumbers("(x >= x[:, ::-1])", "cues on which it is not behind", 2.0),
+    OptionNumbers("(x == x[:, ::-1])", "cues on which both are equal", 2.0),
+)
+COMPARED_RATINGS = (
+    OptionNumbers("(x * (x > x[:, ::-1]))", "ratings on cues on which it is ahead", 2.0),
+    OptionNumbers("(x * (x < x[:, ::-1]))", "ratings on cues on which it is behind", 2.5),
+    OptionNumbers("(x * (x != x[:, ::-1]))", "ratings on cues on which both differ", 2.0),
+)
+HIGH_RATINGS = (OptionNumbers("(x * (x >= {level:g}))", "ratings of at least {level:g}", 3.0),)
+RATING_DISTANCES = (
+    OptionNumbers("xp.abs(x - {level:g})", "distances of the ratings from {level:g}", 3.0),
+)
+CUE_LISTS = (
+    OptionNumbers("upper(x, xp)", "ratings but the lowest", 2.0),
+    OptionNumbers("lower(x, xp)", "ratings but the highest", 2.0),
+    OptionNumbers("changes(x, xp)", "changes from cue to cue", 2.0),
+    OptionNumbers("xp.abs(changes(x, xp))", "sizes of the changes from cue to cue", 2.0),
+)
+LISTS_WITHOUT_ONE = (
+    OptionNumbers("others(x, {k}, xp)", "ratings on all cues but the {ordinal} most valid", 3.0),
+)
+LISTS_OF_TWO = (
+    OptionNumbers("cues(x, {i}, {j}, xp)", "ratings on the {first} and {second} most valid cue", 3.5),
+)  # fmt: skip
+
+
+def _rated_lists(least: int, most: int, levels: Sequence[float]) -> Iterator[OptionNumbers]:
+    """Lists by cue, where experiments have between ``least`` and ``most`` cues."""
+    yield from RATED_LISTS
+    if len(levels) > 2:
+        yield from COMPARED_RATINGS
+        for level in levels[1:]:
+            yield from filled(HIGH_RATINGS, level=level)
+        for level in levels[1:-1]:
+            yield from filled(RATING_DISTANCES, level=level)
+    if least > 2:
+        yield from CUE_LISTS
+    if least > 1:
+        for k in range(least):
+            yield from filled(LISTS_WITHOUT_ONE, k=k, ordinal=ORDINALS[k])
+    if 3 < least <= MOST_CUES_IN_TWOS and least == most:
+        for i, j in combinations(range(least), 2):
+            yield from filled(LISTS_OF_TWO, i=i, j=j, first=ORDINALS[i], second=ORDINALS[j])
+
+
+class CueCondition(PricedExpression):
+    """What some cues of a product fulfil, ``(n_trials, 2, n_cues)``; its words come after "on which"."""
+
+
+CONDITIONS = (
+    CueCondition("(x > x[:, ::-1])", "it is ahead", 1.5),
+    CueCondition("(x < x[:, ::-1])", "it is behind", 1.5),
+    CueCondition("(x != x[:, ::-1])", "both differ", 1.5),
+    CueCondition("(x == x[:, ::-1])", "both are equal", 2.0),
+    CueCondition("unmatched(x, xp)", "its rating is left when equal ones of both cancel out in pairs", 2.5),
+)  # fmt: skip
+FAR_APART = (
+    CueCondition("(xp.abs(x - x[:, ::-1]) >= {gap:g} - 1e-9)", "both differ by at least {gap:g}", 3.0),
+)  # fmt: skip
+RATINGS_FOUND = (
+    CueCondition("((x[..., None] == x[..., None, :]).sum(axis=-1) > 1)", "its rating comes more than once", 2.5),
+    CueCondition("((x[..., None] == x[..., None, :]).sum(axis=-1) == 1)", "its rating comes but once", 2.5),
+    CueCondition("((x[..., None] == x[:, ::-1][:, :, None]).sum(axis=-1) > 0)",
+                 "its rating is found somewhere on the other", 2.5),
+    CueCondition("((x[..., None] == x[:, ::-1][:, :, None]).sum(axis=-1) == 0)",
+                 "its rating is found nowhere on the other", 2.5),
+)  # fmt: skip
+
+
+def conditions(levels: Sequence[float]) -> Iterator[CueCondition]:
+    """Ways in which a rating may stand beside the other product's and beside the product's own.
+
+    Args:
+        levels: Ratings that occur.
+    """
+    yield from CONDITIONS
+    for level in levels[2:]:
+        yield from filled(FAR_APART, gap=level - levels[0])
+    if len(levels) > 2:
+        yield from RATINGS_FOUND
+
+
+WHERE_FULFILLED = (
+    OptionScore("first_where({where}, x, -1.0, xp)", "first rating on {words}, -1 if there are none", 0),
+    OptionScore("first_where({where}[..., ::-1], x[..., ::-1], -1.0, xp)",
+                "last rating on {words}, -1 if there are none", 0),
+    OptionScore("xp.where({where}.any(axis=-1), highest_where({where}, x, xp), -1.0)",
+                "highest rating on {words}, -1 if there are none", 0),
+    OptionScore("xp.where({where}.any(axis=-1), -highest_where({where}, -x, xp), -1.0)",
+                "lowest rating on {words}, -1 if there are none", 0),
+    OptionScore("{where}.sum(axis=-1)", "number of {words}", 0),
+    OptionScore("(x * {where}).sum(axis=-1)", "total of the ratings on {words}", 0.5),
+)  # fmt: skip
+# Reading until enough is said: Lee & Cummins (2004), Psychonomic Bulletin & Review 11(2), 343-352.
+CUES_AHEAD = (
+    OptionScore("reached(xp.sign((x - x[:, ::-1]){order}), {ahead}, xp)",
+                "being ahead when the cues for one first outnumber the others by {ahead}, read {way}", 3.5),
+)  # fmt: skip
+SUMS_APART = (
+    OptionScore("reached((x - x[:, ::-1]){order}, {gap:g}, xp)",
+                "being ahead when the sums of the ratings first differ by {gap:g}, added {way}", 3.5),
+)  # fmt: skip
+READING_ORDERS = (("", "from the most valid cue"), ("[..., ::-1]", "from the least valid cue"))
+
+
+def looked_up(n_cues: int, levels: Sequence[float]) -> Iterator[OptionScore]:
+    """Ratings on the cues that fulfil a condition: the first, the last, the highest, the lowest, and how many.
+
+    Args:
+        n_cues: Of the experiment with the fewest.
+        levels: Ratings that occur.
+    """
+    if n_cues < 2:
+        return
+    for item in conditions(levels):
+        words = f"cues on which {item.words}"
+        yield from filled(WHERE_FULFILLED, item.price + 1, where=item.code, words=words)
+    for order, way in READING_ORDERS:
+        for ahead in range(2, n_cues):
+            yield from filled(CUES_AHEAD, order=order, way=way, ahead=ahead)
+        for level in levels[2:]:
+            yield from filled(SUMS_APART, order=order, way=way, gap=level - levels[0])
+
+
+# Of rated products: ratings where another list is extreme.
+RATING_PLACES = (
+    ("x[:, ::-1]", "the other's rating", 3.0),
+    ("(x - x[:, ::-1])", "its advantage", 3.5),
+    ("xp.abs(x - x[:, ::-1])", "the difference", 3.5),
+)
+RATINGS_AT = (
+    OptionScore("xp.take_along_axis(x, {code}.arg{end}(axis=-1)[..., None], axis=-1)[..., 0]",
+                "rating on the most valid cue on which {words} is {extreme}", 0),
+    OptionScore("highest_where(extreme({code}, {end!r}, xp), x, xp)",
+                "highest rating on cues on which {words} is {extreme}", 0.5),
+    OptionScore("-highest_where(extreme({code}, {end!r}, xp), -x, xp)",
+                "lowest rating on cues on which {words} is {extreme}", 0.5),
+)  # fmt: skip
+ADVANTAGES = (
+    OptionScore("xp.take_along_axis(x - x[:, ::-1], x.argmax(axis=-1)[..., None], axis=-1)[..., 0]",
+                "advantage on its own best cue", 3.5),
+    OptionScore("xp.take_along_axis(x - x[:, ::-1], x.argmin(axis=-1)[..., None], axis=-1)[..., 0]",
+                "advantage on its own worst cue", 3.5),
+)  # fmt: skip
+
+
+def picked(n_cues: int) -> Iterator[OptionScore]:
+    """A rating where another list is highest or lowest; of several such places the first, the best or the worst.
+
+    Args:
+        n_cues: Of the experiment with the fewest.
+    """
+    if n_cues < 2:
+        return
+    for code, words, price in RATING_PLACES:
+        for end, extreme in (("max", "highest"), ("min", "lowest")):
+            yield from filled(RATINGS_AT, price, code=code, words=words, end=end, extreme=extreme)
+    yield from ADVANTAGES

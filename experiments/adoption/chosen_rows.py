@@ -1,0 +1,102 @@
+"""Which rows of a table are answers: those of the study, each once, one answer a row."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+import numpy as np
+import pandas as pd
+
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.row_cells import MOST_ROWS_NAMED, RowCells, rows_in_words
+from lakatos.experiments.adoption.tables import AnswerTable, counted
+from lakatos.experiments.errors import TrialsError
+
+
+def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> pd.DataFrame:
+    """The rows that count."""
+    cells = RowCells(table.frame, table.name)
+    kept = np.ones(len(table.frame), dtype=bool)
+    for column, allowed in columns.where.items():
+        wanted = {allowed} if isinstance(allowed, str) else set(allowed)
+        kept &= np.isin(cells.text(column).astype(str), sorted(wanted))
+    if not kept.any():
+        raise TrialsError(f"{table.name}: no row is as columns.where says.")
+    if not kept.all():
+        notes.append(f"{counted(int((~kept).sum()), 'row')} left out by columns.where")
+    return table.frame[kept]
+
+
+def without_copies(
+    frame: pd.DataFrame, columns: AnswerColumns, name: str, notes: list[str]
+) -> pd.DataFrame:
+    """The rows that equal no earlier one in every cell.
+
+    Two answers of a person may be alike; but where a column says when or how fast each was given, a row with the same
+    is a copy. Where no column does, such rows stay and are told.
+    """
+    copies = frame.duplicated().to_numpy()
+    if columns.is_pooled or not copies.any():
+        return frame
+    rows = frame.index.to_numpy()[copies].tolist()
+    if not (columns.order or columns.response_time):
+        first = ", ".join(map(str, rows[:MOST_ROWS_NAMED]))
+        notes.append(
+            f"{counted(len(rows), 'row')} equal to an earlier one in every cell (from row {first}) counted as "
+            f"{'an answer' if len(rows) == 1 else 'answers'}, since no column tells the time. Delete what is a copy "
+            "from the file."
+        )
+        return frame
+    if columns.bad_rows == "refuse":
+        raise TrialsError(
+            f"{name}: row {rows[0]} equals an earlier one in every cell ({counted(len(rows), 'row')} in all). Delete "
+            'copies, or have them left out: bad_rows = "leave_out_empty" in participants.columns.'
+        )
+    notes.append(rows_in_words("it equals an earlier one in every cell, its time too", rows))
+    return frame[~copies]
+
+
+def alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
+    """Where people may be one under several names, by rows; a run keeps these words, and no names."""
+    if columns.participant not in frame.columns:
+        return []
+    names = frame[columns.participant].drop_duplicates()
+    alike = names.str.strip().str.casefold().duplicated(keep=False).to_numpy()
+    rows = [int(row) for row in names.index[alike & (names != "").to_numpy()]]
+    if not rows:
+        return []
+    return [
+        f"{len(rows)} names of people differ from one another in case or spaces alone (first in rows "
+        f"{', '.join(map(str, rows[:MOST_ROWS_NAMED]))}); they count as different people. Make them equal in the file "
+        "if they are one."
+    ]
+
+
+def melted(frame: pd.DataFrame, columns: AnswerColumns, name: str) -> pd.DataFrame:
+    """A row for each answer of a table with a row for each person."""
+    asked = [column for column in frame.columns if fnmatchcase(str(column), columns.wide)]
+    if not asked:
+        raise TrialsError(f"{name} has no column like {columns.wide!r} (columns.wide).")
+    others = [column for column in frame.columns if column not in asked]
+    index = np.repeat(frame.index.to_numpy(), len(asked))
+    parts = {column: np.repeat(frame[column].to_numpy(), len(asked)) for column in others}
+    parts[columns.item] = np.tile(np.asarray(asked, dtype=object), len(frame))
+    parts[columns.response or "response"] = frame[asked].to_numpy().ravel()
+    return pd.DataFrame(parts, index=index).astype(str)
+
+
+def with_items(
+    frame: pd.DataFrame, items: AnswerTable, columns: AnswerColumns, name: str
+) -> pd.DataFrame:
+    """The rows with the columns of the question that each names."""
+    keys = RowCells(items.frame, items.name).text(columns.item)
+    if len(set(keys)) != len(keys):
+        twice = next(key for key in keys if list(keys).count(key) > 1)
+        raise TrialsError(f"{items.name}: two rows are called {twice!r}; each question has one.")
+    asked = RowCells(frame, name).text(columns.item)
+    RowCells(frame, name).refuse(
+        ~np.isin(asked.astype(str), keys.astype(str)), columns.item, f"{items.name} does not have"
+    )
+    shown = items.frame.set_index(columns.item)
+    shown = shown[[column for column in shown.columns if column not in frame.columns]]
+    return pd.concat([frame, shown.loc[asked].set_index(frame.index)], axis=1)

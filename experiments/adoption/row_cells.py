@@ -1,0 +1,169 @@
+"""Cells of a table by column, with errors that name the row, and rows that are left out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.errors import TrialsError
+
+MOST_BAD_SHARE = 0.5
+"""Share of rows with a wrong cell beyond which it is the mapping that is wrong."""
+MOST_ROWS_NAMED = 5
+
+
+class RowsWrongError(TrialsError):
+    """Some rows of a table cannot be read, the others may; says which, and why."""
+
+    def __init__(self, words: str, places: NDArray[Any], reason: str, *, empty: bool) -> None:
+        """Complain about rows.
+
+        Args:
+            words: For people, where this ends the reading.
+            places: Of the rows in the table of `adopt`.
+            reason: What is wrong with them, in a few words.
+            empty: Whether nothing stands in their cells, rather than something wrong.
+        """
+        super().__init__(words)
+        self.places, self.reason, self.empty = places, reason, empty
+
+
+@dataclass(frozen=True)
+class RowCells:
+    """Cells of a table by column, with errors that name the row."""
+
+    frame: pd.DataFrame
+    name: str
+    numbers_of_rows: NDArray[Any] | None = None
+    """``(n_places,)`` number of each row in the file, by the frame's index; the index itself where it is None."""
+
+    def of(self, frame: pd.DataFrame) -> RowCells:
+        """Some of the rows."""
+        return replace(self, frame=frame)
+
+    def row_numbers(self, places: Any) -> NDArray[Any]:
+        """Numbers of rows as a spreadsheet counts them, by their place among these."""
+        index = self.frame.index.to_numpy()[places]
+        return np.asarray(index if self.numbers_of_rows is None else self.numbers_of_rows[index])
+
+    def text(self, column: str) -> NDArray[np.object_]:
+        """``(n_rows,)`` cells of a column."""
+        if column not in self.frame.columns:
+            near = difflib.get_close_matches(column, list(map(str, self.frame.columns)), n=1)
+            raise TrialsError(
+                f"{self.name} has no column {column!r}"
+                + (f"; did you mean {near[0]!r}?" if near else ".")
+                + f" It has: {', '.join(map(str, self.frame.columns[:40]))}."
+            )
+        return np.asarray(self.frame[column].to_numpy(dtype=object))
+
+    def numbers(self, column: str, *, empty: bool = False) -> NDArray[np.float64]:
+        """``(n_rows,)`` cells of a column as numbers; empty cells are NaN where ``empty`` allows them."""
+        cells = self.frame[column] if column in self.frame.columns else pd.Series(self.text(column))
+        cells = cells.str.strip()
+        filled = (cells != "").to_numpy()
+        if not empty:
+            self.refuse_empty(~filled, column)
+        values = pd.to_numeric(cells.where(filled, None), errors="coerce").to_numpy(np.float64)
+        self.refuse(filled & ~np.isfinite(values), column, "is no number")
+        return np.asarray(values)
+
+    def refuse_empty(self, empty: NDArray[np.bool_], column: str, what: str = "") -> None:
+        """Raise `RowsWrongError` with the rows in which a cell is empty."""
+        if empty.any():
+            rows, n_more = self.row_numbers(empty), int(empty.sum()) - 1
+            more = f", and in {n_more:,} more rows" if n_more else ""
+            words = f"{what or column} is empty"
+            raise RowsWrongError(
+                f"{self.name}: row {rows[0]}: {words}{more}.",
+                self.frame.index.to_numpy()[empty],
+                words,
+                empty=True,
+            )
+
+    def refuse(self, wrong: NDArray[np.bool_], column: str, words: str) -> None:
+        """Raise `RowsWrongError` with the rows that are wrong; the first one is told."""
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            cell = str(self.frame[column].iloc[row])
+            more = f" ({int(wrong.sum()):,} rows in all)" if wrong.sum() > 1 else ""
+            raise RowsWrongError(
+                f"{self.name}: row {self.row_numbers(row)}: {column} is {cell!r:.60}, which {words}{more}.",
+                self.frame.index.to_numpy()[wrong],
+                f"{column} {words.partition(';')[0]}",
+                empty=False,
+            )
+
+
+class LeftOutRows:
+    """Rows that are left out of a table, by reason, as far as a study lets them be."""
+
+    def __init__(self, columns: AnswerColumns, numbers: NDArray[Any]) -> None:
+        """Nothing is left out yet of rows with these numbers."""
+        self._rule, self._numbers = columns.bad_rows, numbers
+        self._by_reason: dict[str, list[Any]] = {}
+        self._n_wrong = 0
+
+    @property
+    def n_rows(self) -> int:
+        """How many."""
+        return sum(map(len, self._by_reason.values()))
+
+    def without(self, frame: pd.DataFrame, error: RowsWrongError) -> pd.DataFrame:
+        """A table without the rows that are wrong.
+
+        Raises:
+            TrialsError: The study wants such rows refused, or there are so many that the mapping must be wrong.
+        """
+        said, n_all = str(error).rstrip("."), len(self._numbers)
+        if self._rule == "refuse" or not (error.empty or self._rule == "leave_out"):
+            wanted = "leave_out_empty" if error.empty else "leave_out"
+            raise TrialsError(
+                f"{said}. Correct it, or have such rows left out, counted and told: "
+                f'bad_rows = "{wanted}" in participants.columns.'
+            ) from None
+        self._n_wrong += 0 if error.empty else len(error.places)
+        if self._n_wrong > MOST_BAD_SHARE * n_all:
+            raise TrialsError(
+                f"{said}. {self._n_wrong:,} of {n_all:,} rows cannot be read: participants.columns does not "
+                "fit this file."
+            ) from None
+        kept = frame.drop(index=error.places)
+        if not len(kept):
+            raise TrialsError(f"{said}. No other row is left.") from None
+        self._by_reason.setdefault(error.reason, []).extend(self._numbers[error.places].tolist())
+        return kept
+
+    def to_text(self) -> list[str]:
+        """A line for each reason, with the first rows."""
+        return [rows_in_words(reason, rows) for reason, rows in self._by_reason.items()]
+
+
+def gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns) -> list[str]:
+    """How many people have no row left; not who, as a run keeps these words and no names."""
+    if columns.participant not in whole.columns:
+        return []
+    before, after = (dict.fromkeys(frame[columns.participant]) for frame in (whole, left))
+    n_gone = sum(1 for name in before if name not in after and name != "")
+    who = "person has" if n_gone == 1 else "people have"
+    return [f"{n_gone:,} {who} no row left"] if n_gone else []
+
+
+def rows_in_words(reason: str, rows: Sequence[Any]) -> str:
+    """What is left out for a reason; several answers may stand in one row of the file."""
+    different = sorted(set(rows))
+    named = ", ".join(str(row) for row in different[:MOST_ROWS_NAMED])
+    more = ", ..." if len(different) > MOST_ROWS_NAMED else ""
+    what = "row" if len(different) == len(rows) else "answer"
+    are = "is" if len(rows) == 1 else "s are"
+    return (
+        f"{len(rows):,} {what}{' ' if len(rows) == 1 else ''}{are} left out: {reason} "
+        f"(row{'s' * (len(different) > 1)} {named}{more})"
+    )
