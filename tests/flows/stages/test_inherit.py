@@ -303,7 +303,7 @@ def test_a_library_full_of_a_rival_laboratorys_bad_theories_begins_no_search(tmp
     assert turned != GOOD
     leave(tmp_path, "rival 1", turned)
     leave(tmp_path, "rival 2", worst)
-    study = small_study(**{**SHORT, "design__participants": 30}, memory=TAKES, name="own")
+    study = small_study(**{**SHORT, "design__participants": 120}, memory=TAKES, name="own")
     run_study(study, tmp_path / "own", n_workers=1)
     state, trace = read_state(tmp_path / "own")
     trace.close()
