@@ -5,10 +5,18 @@ import builtins
 import numpy as np
 import pytest
 
+from lakatos.experiments.domains.learning import LearningDomain
 from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.domains.risky import RiskyDomain
 from lakatos.theories.errors import GrammarError
-from lakatos.theories.induction.lesson_terms import BEST, EVENLY, FOLLOW, KEPT, state_code
+from lakatos.theories.induction.lesson_terms import (
+    BEST,
+    EVENLY,
+    FOLLOW,
+    KEPT,
+    learn_code,
+    state_code,
+)
 from lakatos.theories.induction.library import vocabulary
 from lakatos.theories.induction.term_text import carry_out, compute
 
@@ -38,7 +46,7 @@ def test_every_score_is_what_python_makes_of_its_text(domain):
 
 
 def test_functions_of_learning_remember_what_python_remembers():
-    text = state_code(tuple(KEPT)) + BEST + EVENLY + FOLLOW
+    text = state_code(tuple(KEPT), learn_code(LearningDomain())) + BEST + EVENLY + FOLLOW
     rng = np.random.default_rng(2)
     ours, theirs = {}, by_python(text, {})
     carry_out(text, ours)
