@@ -30,13 +30,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
+from tests.theories.differences.test_attribute_effects import found, studied  # noqa: E402
 
 import lakatos  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.interval import exact_interval  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.attribute_effects import (  # noqa: E402
+from lakatos.theories.differences.attribute_effects import (  # noqa: E402
     columns_of,
     learn_effects,
 )
@@ -44,7 +45,6 @@ from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import ScoreEstimate  # noqa: E402
 from lakatos.theories.theory import read_program  # noqa: E402
-from tests.theories.test_attribute_effects import found, studied  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "ages.json"
 PUBLISHED = (

@@ -125,18 +125,23 @@ class TaskFeedback(TaskSection):
             )
         if self.blocks > self.steps // 2:
             raise ValueError(f"blocks: {self.steps} steps have {self.steps // 2} blocks at most")
-        if self.weights and (self.mixed or self.reversal_every or self.offered):
+        if self.outcomes:
+            self._check_outcomes()
+        elif self.mixed or self.reversal_every or self.offered:
             raise ValueError("mixed, reversal_every and offered belong to outcomes, not to weights")
-        if self.outcomes and (self.base or self.noise or self.decimals):
+        return self
+
+    def _check_outcomes(self) -> None:
+        """Refuse outcomes of options that teach nothing, or do not last as long as the task."""
+        if self.base or self.noise or self.decimals:
             raise ValueError("base, noise and decimals belong to weights, not to outcomes")
         for label, item in self.outcomes.items():
             if item.sequence and len(item.sequence) != self.steps:
                 raise ValueError(
                     f"outcomes.{label}.sequence: {len(item.sequence)} amounts for {self.steps} steps; give one for each"
                 )
-        if self.outcomes and len(set(self._amounts)) < 2:
+        if len(set(self._amounts)) < 2:
             raise ValueError("outcomes: all options always pay the same; nothing could be learned")
-        return self
 
     @property
     def _amounts(self) -> list[float]:

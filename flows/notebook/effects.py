@@ -14,7 +14,7 @@ from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.frames import interval_columns
 from lakatos.flows.notebook.groups import check_known
 from lakatos.flows.notebook.theory import TheoryLike, adopted, forms_of, left_out, people_table
-from lakatos.theories.attribute_effects import (
+from lakatos.theories.differences.attribute_effects import (
     PRIOR_SD,
     TheoryWithEffects,
     columns_of,

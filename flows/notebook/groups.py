@@ -22,9 +22,11 @@ from lakatos.flows.notebook.theory import (
     left_out,
     people_table,
 )
-from lakatos.theories.errors import TheoryError
-from lakatos.theories.group_difference import ParameterDifference, differences_between_groups
-from lakatos.theories.groups import (
+from lakatos.theories.differences.group_difference import (
+    ParameterDifference,
+    differences_between_groups,
+)
+from lakatos.theories.differences.groups import (
     GroupedTheory,
     best_in,
     best_overall,
@@ -32,6 +34,7 @@ from lakatos.theories.groups import (
     members_by,
     said_of_groups,
 )
+from lakatos.theories.errors import TheoryError
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.scoring.score import paired_difference
 

@@ -29,8 +29,8 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.theories.effect_power import power_of_effects, text_of_effect_powers
-from lakatos.theories.group_power import power_by_parameter, text_of_powers
+from lakatos.theories.differences.effect_power import power_of_effects, text_of_effect_powers
+from lakatos.theories.differences.group_power import power_by_parameter, text_of_powers
 from lakatos.theories.rivals import design_question, leading_rivals
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext

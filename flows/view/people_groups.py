@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Final
 
@@ -31,15 +31,21 @@ def known_of_people(
             tables.append(attributes_of(look.trace.artifacts, artifact, questions, page.language))
         except UNREADABLE:
             return {}
-    shared = (
-        [name for name in tables[0] if all(name in table for table in tables)] if tables else []
-    )
-    found = {name: [table[name] for table in tables] for name in shared}
-    return {
-        name: words
-        for name, words in found.items()
-        if len({word for part in words for word in part if word}) > 1
-    }
+    found = _in_all(tables)
+    return {name: words for name, words in found.items() if _differs(words)}
+
+
+def _in_all(tables: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, list[tuple[str, ...]]]:
+    """The columns that all tables have."""
+    shared = [
+        name for name in (tables[0] if tables else ()) if all(name in item for item in tables)
+    ]
+    return {name: [table[name] for table in tables] for name in shared}
+
+
+def _differs(words: Sequence[tuple[str, ...]]) -> bool:
+    """Whether people of all experiments together say more than one thing."""
+    return len({word for part in words for word in part if word}) > 1
 
 
 def groups_of(words: Sequence[tuple[str, ...]]) -> list[tuple[str, list[np.ndarray]]]:

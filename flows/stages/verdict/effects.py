@@ -11,7 +11,7 @@ from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.verdict.groups import MOST_THEORIES, labels_of
-from lakatos.theories.attribute_effects import (
+from lakatos.theories.differences.attribute_effects import (
     AttributeColumns,
     LearnedEffect,
     TheoryWithEffects,

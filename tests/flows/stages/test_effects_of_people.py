@@ -13,7 +13,7 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import load_study
 from lakatos.flows.run.study_sections import EFFECT_SD, ValidationConfig
 from lakatos.flows.start import run_study
-from lakatos.theories.attribute_effects import PRIOR_SD
+from lakatos.theories.differences.attribute_effects import PRIOR_SD
 from lakatos.theories.verdicts.conclude import in_new_names
 
 sys.path.insert(0, str(Path(__file__).parent.parent))

@@ -4,10 +4,10 @@ A theory's code never sees attributes. The *center* of each person's population 
 known of the person (`theories.fitting.effects`), so that any theory can be asked: its form is the same for all people,
 and its numbers change evenly with an age, or from one group to another. Effects have a declared prior and are learned
 from all people. Whether a number changes at all is decided by exchanging what is known among people
-(`theories.exchanged_labels`), as between groups; whether knowing it predicts people who taught nothing (five parts of
+(`exchanged_labels`), as between groups; whether knowing it predicts people who taught nothing (five parts of
 them are left out in turn) is told beside, since a person's own answers soon tell more.
 
-`theories.groups` asks the same of groups that share nothing; an effect is one number, which many ages can teach.
+`groups` asks the same of groups that share nothing; an effect is one number, which many ages can teach.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
+from lakatos.theories.differences.exchanged_labels import LEVEL, p_in_words, permuted_p
+from lakatos.theories.differences.groups import MOST_GROUPS
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.exchanged_labels import LEVEL, p_in_words, permuted_p
 from lakatos.theories.fitting.effects import (
     Bools,
     CenterRegression,
@@ -38,7 +39,6 @@ from lakatos.theories.fitting.known_people import (
     learn_on_draws,
     learned_without,
 )
-from lakatos.theories.groups import MOST_GROUPS
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.scoring.score import ScoreEstimate, UnitScores, advantage, mean_over_units
@@ -124,15 +124,7 @@ def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
         )
     numbers = _as_numbers(known)
     if numbers is not None and len(values) > 2:
-        mean, sd = float(numbers.mean()), float(numbers.std())
-        z = tuple(
-            np.array([(float(cell) - mean) / sd if cell else 0.0 for cell in column.tolist()])[
-                :, None
-            ]
-            for column in labels
-        )
-        shown = {f"{mean + side * sd:.4g}": np.array([side]) for side in (-1.0, 1.0)}
-        return AttributeColumns(by, (by,), z, shown, len(known), mean, sd, of_whom)
+        return _column_of_numbers(by, labels, numbers, of_whom)
     if numbers is not None:
         values = sorted(values, key=float)
     if len(values) > MOST_GROUPS:
@@ -140,6 +132,31 @@ def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
             f"{by} has {len(values)} different values that are no numbers; an effect can tell {MOST_GROUPS} groups "
             "apart."
         )
+    return _columns_of_groups(by, labels, known, values, of_whom)
+
+
+def _column_of_numbers(
+    by: str, labels: Sequence[NDArray[Any]], numbers: Array, of_whom: tuple[Bools, ...]
+) -> AttributeColumns:
+    """One column: how many standard deviations each person is above the mean; who is not known stands there."""
+    mean, sd = float(numbers.mean()), float(numbers.std())
+
+    def column_of(cells: NDArray[Any]) -> Array:
+        return np.array([[(float(cell) - mean) / sd if cell else 0.0] for cell in cells.tolist()])
+
+    z = tuple(column_of(cells).reshape(len(cells), 1) for cells in labels)
+    shown = {f"{mean + side * sd:.4g}": np.array([side]) for side in (-1.0, 1.0)}
+    return AttributeColumns(by, (by,), z, shown, len(numbers), mean, sd, of_whom)
+
+
+def _columns_of_groups(
+    by: str,
+    labels: Sequence[NDArray[Any]],
+    known: NDArray[Any],
+    values: Sequence[str],
+    of_whom: tuple[Bools, ...],
+) -> AttributeColumns:
+    """A standardised column for belonging to each group but the first."""
     shares = np.array([np.mean(known == value) for value in values[1:]])
     spreads = np.sqrt(shares * (1 - shares))
 
@@ -148,8 +165,7 @@ def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
         return (member - shares) / spreads if cell else np.zeros(len(shares))
 
     z = tuple(
-        np.array([row(cell) for cell in column.tolist()]).reshape(len(column), -1)
-        for column in labels
+        np.array([row(cell) for cell in cells.tolist()]).reshape(len(cells), -1) for cells in labels
     )
     shown = {value: row(value) for value in values}
     return AttributeColumns(by, tuple(values[1:]), z, shown, len(known), known=of_whom)

@@ -11,9 +11,8 @@ import pytest
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.interval import exact_interval
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.families import find_family
-from lakatos.theories.group_difference import differences_between_groups
-from lakatos.theories.group_power import (
+from lakatos.theories.differences.group_difference import differences_between_groups
+from lakatos.theories.differences.group_power import (
     GroupPower,
     as_normal,
     power_by_parameter,
@@ -21,7 +20,8 @@ from lakatos.theories.group_power import (
     shifted,
     text_of_powers,
 )
-from lakatos.theories.groups import compare_groups
+from lakatos.theories.differences.groups import compare_groups
+from lakatos.theories.families import find_family
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.theory import Theory, read_program

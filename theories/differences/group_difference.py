@@ -1,9 +1,9 @@
 """Whether groups of people differ in a theory's numbers: by which parameter, by how much, and how sure that is.
 
-That numbers of a group's own predict its people better (`theories.groups`) is the stricter question: a person's own
+That numbers of a group's own predict its people better (`groups`) is the stricter question: a person's own
 answers soon tell more of the person than the group does, so that even groups whose medians lie far apart may gain
 nothing. Here the populations themselves are compared: whether they differ is decided by exchanging groups among people
-(`theories.exchanged_labels`), and how large a difference is comes from populations learned anew from people drawn again
+(`exchanged_labels`), and how large a difference is comes from populations learned anew from people drawn again
 with replacement.
 
 References:
@@ -20,7 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.exchanged_labels import LEVEL, group_columns, p_in_words, permuted_p
+from lakatos.theories.differences.exchanged_labels import (
+    LEVEL,
+    group_columns,
+    p_in_words,
+    permuted_p,
+)
 from lakatos.theories.fitting.normals import SMALLEST_SPREAD
 from lakatos.theories.fitting.on_draws import DrawnPeople
 from lakatos.theories.laboratory import Laboratory

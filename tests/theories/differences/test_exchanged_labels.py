@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lakatos.theories import exchanged_labels
-from lakatos.theories.exchanged_labels import group_columns, permuted_p
+from lakatos.theories.differences import exchanged_labels
+from lakatos.theories.differences.exchanged_labels import group_columns, permuted_p
 
 
 def a_study(

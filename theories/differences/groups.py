@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
+from lakatos.theories.differences.exchanged_labels import p_in_words
+from lakatos.theories.differences.group_difference import ParameterDifference
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.exchanged_labels import p_in_words
 from lakatos.theories.fitting.fit import score_left_out
-from lakatos.theories.group_difference import ParameterDifference
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.scoring.score import (

@@ -1,6 +1,6 @@
 """How often a comparison of two groups would show other numbers, before anybody is asked.
 
-The verdict decides whether groups differ in a number by exchanging groups among people (`theories.exchanged_labels`).
+The verdict decides whether groups differ in a number by exchanging groups among people (`exchanged_labels`).
 Here simulated people of both groups answer the planned trials, and the same rule is applied to them. Where the two
 groups have the same numbers, the share of studies that show a difference of any is the rate of false alarms.
 
@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.power import SimulatedStudies
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.exchanged_labels import (
+from lakatos.theories.differences.exchanged_labels import (
     LEVEL,
     N_PERMUTATIONS_PLANNED,
     group_columns,
     permuted_p,
 )
+from lakatos.theories.differences.group_difference import means_of_people
+from lakatos.theories.differences.groups import FEWEST
 from lakatos.theories.fitting.on_draws import DrawnPeople
-from lakatos.theories.group_difference import means_of_people
-from lakatos.theories.groups import FEWEST
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior, as_normal, draw_population
 from lakatos.theories.scoring.view import TheoryView
@@ -247,7 +247,7 @@ def _n_shown(
 
 
 def _p_values(groups: _SimulatedGroups, n_each: int, rng: np.random.Generator) -> Array:
-    """``(n_parameters,)`` of one study, as `theories.group_difference` has them of real people."""
+    """``(n_parameters,)`` of one study, as `theories.differences.group_difference` has them of real people."""
     first = rng.integers(groups.n_pool, size=n_each)
     second = groups.n_pool + rng.integers(groups.n_pool, size=n_each)
     log_p = groups.log_p[:, np.concatenate([first, second])]

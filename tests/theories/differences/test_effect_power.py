@@ -9,7 +9,11 @@ import pytest
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.effect_power import EffectPower, power_of_effects, text_of_effect_powers
+from lakatos.theories.differences.effect_power import (
+    EffectPower,
+    power_of_effects,
+    text_of_effect_powers,
+)
 from lakatos.theories.families import find_family
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import Theory, TheoryProgram, read_program

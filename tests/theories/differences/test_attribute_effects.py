@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom, norm, truncnorm
 
 from lakatos.experiments.errors import TrialsError
-from lakatos.theories.attribute_effects import (
+from lakatos.theories.differences.attribute_effects import (
     LearnedEffect,
     TheoryWithEffects,
     columns_of,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakatos.theories.group_difference import MedianPerson, ParameterDifference
+from lakatos.theories.differences.group_difference import MedianPerson, ParameterDifference
 
 
 def test_a_difference_is_told_with_medians_and_intervals() -> None:

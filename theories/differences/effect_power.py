@@ -2,8 +2,8 @@
 
 Simulated people, of whom one number depends on a normal attribute, answer the planned trials. Then the rule of the
 verdict is applied to each simulated study: the attribute is exchanged among its people, as in
-`theories.exchanged_labels`. As in `theories.group_power`, the theory is asked about many people once, and every study
-draws its people from these.
+`exchanged_labels`. As in `group_power`, the theory is asked about many people once, and every study draws its people
+from these.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from lakatos.experiments.power import SimulatedStudies
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.exchanged_labels import LEVEL, N_PERMUTATIONS_PLANNED, permuted_p
+from lakatos.theories.differences.exchanged_labels import LEVEL, N_PERMUTATIONS_PLANNED, permuted_p
 from lakatos.theories.fitting.effects import (
     CenterRegression,
     PeopleOnDraws,
