@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
-from tests.theories.differences.test_attribute_effects import found, studied  # noqa: E402
 
 import lakatos  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
@@ -45,6 +44,7 @@ from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import ScoreEstimate  # noqa: E402
 from lakatos.theories.theory import read_program  # noqa: E402
+from tests.theories.differences.test_attribute_effects import found, studied  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "ages.json"
 PUBLISHED = (
