@@ -19,8 +19,16 @@ from lakatos.experiments.adoption.chosen_rows import (
     with_items,
     without_copies,
 )
-from lakatos.experiments.adoption.layouts import DAYS, StimulusLayout, known_layout, layout_of
+from lakatos.experiments.adoption.conflict import conflict_answers, with_answer_code
+from lakatos.experiments.adoption.layouts import (
+    DAYS,
+    LAYOUTS,
+    StimulusLayout,
+    known_layout,
+    layout_of,
+)
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
+from lakatos.experiments.adoption.number_answers import RANGES, in_own_range, number_outcomes
 from lakatos.experiments.adoption.row_cells import (
     LeftOutRows,
     RowCells,
@@ -28,6 +36,7 @@ from lakatos.experiments.adoption.row_cells import (
     gone_people,
 )
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
@@ -36,7 +45,7 @@ from lakatos.experiments.task import Domain, Stimuli, Trials
 Array = NDArray[Any]
 ALL = "answers"
 """Name of the only experiment where no column tells experiments apart."""
-SETTINGS = {"delay_unit", "options"}
+SETTINGS = {"delay_unit", "options", "x_range", "y_range"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
 MOST_ANSWERS = 2_000_000
 """Single answers that a campaign takes; a search on a million of ten thousand people was tried."""
@@ -141,7 +150,11 @@ def _experiments(
     Raises:
         RowsWrongError: Some rows are not.
     """
-    _check_response(cells, columns)
+    scale = scale_of(domain)
+    if (
+        scale is None or scale.kind != "timed"
+    ):  # else a row without an answer tells what came before the next one
+        _check_response(cells, columns)
     columns = _with_code(cells, columns, domain, notes)
     frame, name_of = cells.frame, columns.experiment
     groups = cells.text(name_of) if name_of else np.full(len(frame), ALL)
@@ -165,7 +178,7 @@ def stimuli_of_table(
         TrialsError: A row shows no trial of the domain, or steps of a schedule, which are not made row by row.
     """
     _check_parts(columns, domain)
-    if domain.sequential:
+    if domain.sequential or layout_of(domain) is LAYOUTS["attention"]:
         raise TrialsError(
             f"trials of {domain.name!r} follow from the answers before them; give answers, not single rows."
         )
@@ -201,6 +214,16 @@ def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
         raise TrialsError(
             "participants.columns: name the columns 'participant' and 'response', or 'count' with "
             "'share', or 'counts', where the file holds no single answers."
+        )
+    scale = scale_of(domain)
+    if scale is not None and columns.is_pooled:
+        raise TrialsError(
+            f"answers of the domain {domain.name!r} are numbers or have times, which cannot be counted by option; name "
+            "the columns 'participant' and 'response'."
+        )
+    if scale is not None and scale.kind == "timed" and not columns.response_time:
+        raise TrialsError(
+            f"answers of the domain {domain.name!r} have their times: name their column ('response_time')."
         )
 
 
@@ -238,8 +261,19 @@ def _experiment(
     participant = participant[order]
     if domain.sequential:
         return _sequence(name, cells, columns, participant, domain)
-    stimuli, trial = _stimuli(cells, columns, domain)
-    response = _responses(cells, columns)
+    scale, told = scale_of(domain), list[str]()
+    if scale is not None and scale.kind == "timed":
+        stimuli, trial, response, kept = conflict_answers(cells, columns, participant, told)
+        participant = participant[kept]
+        domain.check(stimuli)
+    else:
+        stimuli, trial = _stimuli(cells, columns, domain)
+        response = (
+            _responses(cells, columns)
+            if scale is None
+            else number_outcomes(cells, columns, scale, told)
+        )
+    notes += [f"{name}: {line}" if columns.experiment else line for line in told]
     return Trials(
         experiment=name,
         stimuli=stimuli,
@@ -337,6 +371,8 @@ def _with_code(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
 ) -> AnswerColumns:
     """The mapping with the option that each cell of all experiments names; of a schedule numbers stay numbers."""
+    if scale := scale_of(domain):
+        return with_answer_code(cells, columns) if scale.kind == "timed" else columns
     is_numbered = domain.sequential and not isinstance(domain, HasOutcomes)
     if columns.responses or is_numbered or (columns.is_pooled and not columns.response):
         return columns
@@ -393,6 +429,10 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
         if unit not in DAYS:
             raise TrialsError(f"stimulus.delay_unit is {unit!r}; give one of {', '.join(DAYS)}.")
         parts["delays_days"] = parts["delays_days"] * DAYS[unit]
+    parts = {
+        name: in_own_range(part, columns.stimulus, RANGES.get(name, ""))
+        for name, part in parts.items()
+    }
     stimuli = _checked_trials(cells, layout, parts, domain, first, which)
     # Trials that are written differently may be the same, and keep the order in which they come in the file.
     place: dict[bytes, int] = {}

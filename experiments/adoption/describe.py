@@ -11,8 +11,15 @@ import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
-from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, layout_of, words_of
+from lakatos.experiments.adoption.conflict import (
+    folded,
+    guessed_correctness,
+    guessed_keys,
+    guessed_response,
+)
+from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, layout_of
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.tables import AnswerTable, counted
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
 from lakatos.experiments.domains import DOMAINS
@@ -41,6 +48,10 @@ MOST_SHOWN = 4
 FEWEST_ANSWERS = 10
 """Of a person whose answers are all the same, before that is odd."""
 FEW_VALUES = 12
+GUESSED_DOMAINS = (
+    "games", "risky", "intertemporal", "offers", "multiattribute", "attention", "estimation",
+)  # fmt: skip
+"""Whose trials may be told from columns, the most telling first."""
 FEWEST_NUMBERS = 6
 """Different values of a column whose numbers may be answers."""
 
@@ -120,13 +131,17 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
         ColumnSummary(**{**vars(item), "meaning": meanings.get(item.name, "")})
         for item in summaries
     )
-    chosen, stimulus = _guessed_stimulus(table.columns, domain)
+    chosen, stimulus = _guessed_stimulus(table.frame, domain)
     mapping = _mapping(table, meanings, chosen, stimulus)
-    if domain is not None and mapping.response == "?":
+    if domain is not None and scale_of(domain) is None and mapping.response == "?":
         named = _columns_of_labels(table, domain)
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
     if isinstance(domain, HasOutcomes):
         mapping = _with_outcomes(mapping, meanings, table.columns, domain)
+    task = domain or (DOMAINS[chosen] if chosen else None)
+    if task is not None and scale_of(task) is not None:
+        mapping = _with_numbers(mapping, table, columns, task)
+        columns = tuple(_with_meaning(item, mapping) for item in columns)
     return TableDescription(
         name=table.name,
         n_rows=len(table.frame),
@@ -139,7 +154,7 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
             *_odd(table, mapping, columns),
             *_always_the_same(table, mapping),
             *_heaped(table, columns),
-            *_beyond_the_grid(table, mapping, columns, domain),
+            *_beyond_the_grid(table, mapping, columns, task),
         ),
     )
 
@@ -191,15 +206,15 @@ def _can_be(item: ColumnSummary, meaning: str) -> bool:
     return item.n_distinct <= 200
 
 
-def _guessed_stimulus(names: Sequence[str], domain: Domain | None) -> tuple[str, dict[str, Any]]:
+def _guessed_stimulus(frame: pd.DataFrame, domain: Domain | None) -> tuple[str, dict[str, Any]]:
     """The domain, and the parts of its trials, that the columns' names suggest."""
     if domain is not None:
         layout = layout_of(domain)
         if layout is None:
             return domain.name, {}
-        return domain.name, layout.guess(names) or dict.fromkeys(layout.needed, "?")
-    for name in ("games", "risky", "intertemporal", "offers", "multiattribute"):
-        if found := LAYOUTS[name].guess(names):
+        return domain.name, layout.guessed(frame) or dict.fromkeys(layout.needed, "?")
+    for name in GUESSED_DOMAINS:
+        if found := LAYOUTS[name].guessed(frame):
             return name, found
     return "", {}
 
@@ -255,6 +270,46 @@ def _with_outcomes(
     if found["reward"] == "?":
         found["reward"] = by_meaning.get("reward", "?")
     return mapping.model_copy(update={"feedback": found})
+
+
+def _with_numbers(
+    mapping: AnswerColumns,
+    table: AnswerTable,
+    columns: Sequence[ColumnSummary],
+    domain: Domain,
+) -> AnswerColumns:
+    """The mapping with the column that holds numbers, or keys with their times."""
+    scale = scale_of(domain)
+    assert scale is not None  # see `describe_table`
+    used = {str(leaf) for value in mapping.stimulus.values() for leaf in _flat(value)}
+    if scale.kind != "timed":
+        named = [item.name for item in columns if _may_be_answers(item) and item.name not in used]
+        response = named[0] if named else "?"
+        return mapping.model_copy(update={"response": response, "responses": {}})
+    used |= {mapping.participant, mapping.response_time, mapping.order}
+    has_keys = "right_key" in mapping.stimulus
+    response = guessed_response(table.frame, used, mapping.response, has_keys=has_keys)
+    code = {}
+    if response in table.columns:
+        told = [response, mapping.stimulus["right_key"]] if has_keys else [response]
+        said = {cell for name in told for cell in folded(table.frame[name].unique())} - {""}
+        code = guessed_keys(said) if has_keys else guessed_correctness(said, response)
+    changes = {
+        "response": response,
+        "responses": code,
+        "response_time": mapping.response_time or "?",
+    }
+    return mapping.model_copy(update=changes)
+
+
+def _with_meaning(item: ColumnSummary, mapping: AnswerColumns) -> ColumnSummary:
+    """A column with what the mapping takes it for, where that is another meaning than its name alone suggests."""
+    parts = [part for part, value in mapping.stimulus.items() if item.name in _flat(value)]
+    if parts:
+        return replace(item, meaning=parts[0])
+    if item.name == mapping.response:
+        return replace(item, meaning="response")
+    return replace(item, meaning="") if item.meaning == "response" else item
 
 
 def _flat(value: Any) -> list[Any]:

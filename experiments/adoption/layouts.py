@@ -10,18 +10,21 @@ a number that holds for all rows, or a list of these, nested where there are opt
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption import conflict
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.domains.estimation import MOST_POINTS, asked
 from lakatos.experiments.domains.games import PLAYERS
 from lakatos.experiments.domains.offers import ATTRIBUTES, N_OFFERS
 from lakatos.experiments.domains.risky_space import pairs
-from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli
 
 Array = NDArray[np.float64]
@@ -44,6 +47,13 @@ class StimulusLayout:
     """Parts whose cells are words, which stand for their places among these."""
     ragged: tuple[str, ...] = ()
     """Parts of which a trial may have fewer than there are columns, so that cells may be empty."""
+    guess_cells: Callable[[pd.DataFrame], dict[str, Any]] | None = None
+    """Used in place of ``guess`` where cells tell more than names."""
+
+    def guessed(self, frame: pd.DataFrame) -> dict[str, Any]:
+        """Parts that a table's columns suggest; nothing where they suggest none."""
+        names = [str(name) for name in frame.columns]
+        return self.guess_cells(frame) if self.guess_cells else self.guess(names)
 
 
 @runtime_checkable
@@ -118,6 +128,8 @@ CHANCES = ["p", "prob", "probs", "probability", "chance", "pr", "likelihood"]
 DELAYS = ["t", "d", "delay", "delays", "days", "time", "wait", "weeks", "months"]
 NOW = ["now", "today", "immediate"]
 """Words for an option without a delay."""
+QUERIES = {"query", "asked", "at", "probe", "test"}
+"""Words for the place at which a function is asked for."""
 RATINGS = [
     "rating",
     "ratings",
@@ -132,12 +144,6 @@ RATINGS = [
     "attr",
     "attribute",
 ]
-
-
-def words_of(name: str) -> list[str]:
-    """Words and numbers of a name: ``Left_Expert2`` has ``left``, ``expert`` and ``2``."""
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
-    return [part.lower() for part in parts]
 
 
 def by_side(names: Sequence[str], kind: Sequence[str]) -> tuple[list[str], list[str]] | None:
@@ -227,6 +233,26 @@ def _of_cell(names: Sequence[str], player: str, cell: str) -> str:
     return next((name for name in names if {player, cell} <= set(words_of(name))), "")
 
 
+def _guess_points(names: Sequence[str]) -> dict[str, Any]:
+    """Columns such as ``x1, x2, ..., y1, y2, ...`` and the place asked for."""
+    found = {axis: _numbered(names, axis) for axis in ("x", "y")}
+    query = next((name for name in names if set(words_of(name)) & QUERIES), "")
+    if not query or len(found["x"]) < 2 or len(found["x"]) != len(found["y"]):
+        return {}
+    return {"points_x": found["x"], "points_y": found["y"], "query": query}
+
+
+def _numbered(names: Sequence[str], axis: str) -> list[str]:
+    """Columns whose names hold a word and a number, in the order of the numbers."""
+    numbers = {}
+    for name in names:
+        words = words_of(name)
+        own = [int(word) for word in words if word.isdigit()]
+        if axis in words and len(own) == 1:
+            numbers[name] = own[0]
+    return sorted(numbers, key=lambda name: numbers[name])
+
+
 def _guess_offers(names: Sequence[str]) -> dict[str, Any]:
     return _guess_attributes(ATTRIBUTES, N_OFFERS, names)
 
@@ -303,6 +329,30 @@ def _offers(parts: Mapping[str, Array]) -> Stimuli:
     return Stimuli({name: parts[name] for name in ATTRIBUTES})
 
 
+def _points(parts: Mapping[str, Array]) -> Stimuli:
+    """Points of a function; those whose cells are empty are not shown."""
+    x, y = _table(parts["points_x"]), _table(parts["points_y"])
+    if x.shape != y.shape or x.shape[1] > MOST_POINTS:
+        raise TrialsError(
+            f"points_x has {x.shape[1]} columns and points_y {y.shape[1]}; give as many of each, up to {MOST_POINTS}."
+        )
+    shown = ~np.isnan(x)
+    for row in np.flatnonzero((shown != ~np.isnan(y)).any(axis=1)):
+        raise StimuliError(f"trial {row} of the estimation domain: a point has one number of two.")
+    points = [
+        list(zip(own_x[there], own_y[there], strict=True))
+        for own_x, own_y, there in zip(x, y, shown, strict=True)
+    ]
+    for row in np.flatnonzero(~shown.any(axis=1)):
+        raise StimuliError(f"trial {row} of the estimation domain: no point is shown.")
+    return asked(points, parts["query"].tolist())
+
+
+def _conflict(parts: Mapping[str, Array]) -> Stimuli:
+    """Not made row by row; see `experiments.adoption.conflict`."""
+    raise TrialsError("trials of attention are made from the order of the answers.")
+
+
 def _steps(parts: Mapping[str, Array]) -> Stimuli:
     """Not made row by row; see `experiments.adoption.adopt`."""
     raise TrialsError("steps of a schedule are made from the order of the answers.")
@@ -357,6 +407,26 @@ LAYOUTS: dict[str, StimulusLayout] = {
         PLAYERS,
         _games,
         _guess_games,
+    ),
+    "attention": StimulusLayout(
+        conflict.PARTS,
+        ("congruence",),
+        _conflict,
+        _guess_steps,
+        guess_cells=conflict.guessed_parts,
+    ),
+    "estimation": StimulusLayout(
+        {
+            "points_x": f"places of the points that are seen, a list of 2 to {MOST_POINTS} columns; cells may be empty",
+            "points_y": "their heights, likewise",
+            "query": "column: the place asked for",
+            "x_range": "two numbers: what stands for -1 and 1 of places in the file",
+            "y_range": "likewise of heights and answers",
+        },
+        ("points_x", "points_y", "query"),
+        _points,
+        _guess_points,
+        ragged=("points_x", "points_y"),
     ),
     "learning": StimulusLayout(
         {

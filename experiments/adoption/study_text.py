@@ -9,6 +9,7 @@ from typing import Any
 
 from lakatos.experiments.adoption.layouts import layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
+from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.task import Domain
 
 NEEDED = ("participant", "response", "order", "experiment", "count", "share")
@@ -25,6 +26,12 @@ WORDS = {
     "share": "of them, for the second option",
     "attributes": "what is known of people; `lakatos theory groups FILE --by NAME` compares groups by it",
 }
+TIMED_WORDS = {
+    "response": "the key, or whether it was right",
+    "responses": "keys from the left, from 0; where response says right or wrong, right is 0",
+    "response_time": "part of the answer",
+}
+"""Likewise where an answer is a choice with its time."""
 
 
 def study_text(
@@ -61,6 +68,7 @@ def study_text(
     enough = "too few leave answers unused" if is_open else "enough for all answers by the end"
     stimulus, feedback, code = (value.pop(key, {}) for key in ("stimulus", "feedback", "responses"))
     where = value.pop("where", {})
+    words = WORDS | (TIMED_WORDS if (scale := scale_of(domain)) and scale.kind == "timed" else {})
     lines = [
         f"# Answers in {file}, as `lakatos new` found them. Look at every line that ends in a question mark.",
         f"name = {_toml(name)}",
@@ -86,10 +94,10 @@ def study_text(
         "",
         "[participants.columns]",
     ]
-    lines += [_line(key, item, WORDS.get(key, "")) for key, item in value.items()]
+    lines += [_line(key, item, words.get(key, "")) for key, item in value.items()]
     for title, table in (("responses", code), ("where", where), ("feedback", feedback)):
         if table:
-            lines += ["", f"[participants.columns.{title}]" + _comment(WORDS.get(title, ""))]
+            lines += ["", f"[participants.columns.{title}]" + _comment(words.get(title, ""))]
             lines += [_line(key, item) for key, item in table.items()]
     layout = layout_of(domain)
     parts = layout.parts if layout is not None else {}

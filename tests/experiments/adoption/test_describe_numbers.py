@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from typer.testing import CliRunner
 
-import lakatos
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.answer_scale import heaping_in_words
 from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.errors import TrialsError
-from lakatos.flows.commands.main import app
 
 RNG = np.random.default_rng(1)
 WHOLE = RNG.integers(0, 101, 500)
@@ -90,23 +84,3 @@ def test_times_that_are_no_outcome_are_counted_and_the_loss_of_the_grid_is_told(
     narrow = table_of(correct=RNG.integers(0, 2, 500), rt=np.round(2.05 + 0.9 * RNG.random(500), 3))
     odd = describe_table(narrow, DOMAINS["attention"]).odd
     assert any("the grid is too coarse for them" in text for text in odd)
-
-
-def test_a_file_of_timed_answers_is_refused_with_what_can_read_it() -> None:
-    table = table_of(correct=RNG.integers(0, 2, 500), rt=RNG.random(500))
-    with pytest.raises(TrialsError, match="cannot be brought in as a file"):
-        lakatos.adopt(table.frame, "attention")
-
-
-def test_no_study_is_promised_or_written_for_answers_that_no_file_can_hold(tmp_path: Path) -> None:
-    file, study = tmp_path / "answers.csv", tmp_path / "study.toml"
-    times = np.round(0.3 + RNG.random(500), 3)
-    table_of(correct=RNG.integers(0, 2, 500), rt=times).frame.to_csv(file, index=False)
-    said = CliRunner().invoke(app, ["data", "describe", str(file), "--domain", "attention"]).output
-    assert "no study can be written for them" in " ".join(said.split())
-    new = ["new", str(study), "--data", str(file), "--domain"]
-    for domain in ("attention", "estimation"):
-        refused = CliRunner().invoke(app, [*new, domain])
-        assert isinstance(refused.exception, TrialsError)
-        assert "cannot be brought in as a file" in str(refused.exception)
-    assert not study.exists()

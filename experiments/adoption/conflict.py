@@ -1,0 +1,386 @@
+"""Trials of `attention` from rows of a file: what was shown, which key was right, and what happened just before.
+
+A file says what each trial was, by a column of conditions or by a target and a distractor, and what was answered, by
+the key or by right and wrong. What happened before a trial is read off the person's row before it, which counts there
+even where it is no answer itself, because it came too early, too late or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
+from lakatos.experiments.domains.attention import SCALE, conflict_trials, timed_outcomes
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Stimuli
+
+Array = NDArray[Any]
+PARTS: Mapping[str, str] = {
+    "congruence": "column: congruent, incongruent or neutral (or 1, -1, 0); or two columns: what is asked for and what "
+    "distracts from it",
+    "right_key": "column: the key that is right, named as in response; left out where response says right or wrong",
+    "side": "column: where the right key is (left, middle, right, or -1, 0, 1), where response says right or wrong",
+    "level": "of figures made of small ones, 1: the large one is asked for, -1: the small ones; 0: no such figures",
+    "n_answers": "keys that there are, 2 or 3; counted where right_key names a column",
+    "block": "column: where it changes, the next trial is a first one",
+}
+"""Parts of a trial, for people to read."""
+CONGRUENCE = {
+    "congruent": 1.0, "compatible": 1.0, "consistent": 1.0, "con": 1.0, "cong": 1.0, "c": 1.0, "1": 1.0, "1.0": 1.0,
+    "incongruent": -1.0, "incompatible": -1.0, "inconsistent": -1.0, "inc": -1.0, "incon": -1.0, "incong": -1.0,
+    "i": -1.0, "-1": -1.0, "-1.0": -1.0,
+    "neutral": 0.0, "neut": 0.0, "none": 0.0, "n": 0.0, "0": 0.0, "0.0": 0.0,
+}  # fmt: skip
+"""What cells say of the distractor."""
+SIDES = {
+    "left": -1.0, "l": -1.0, "-1": -1.0, "middle": 0.0, "down": 0.0, "0": 0.0, "right": 1.0, "r": 1.0, "1": 1.0,
+}  # fmt: skip
+RIGHT = ("1", "1.0", "true", "correct", "right", "yes", "hit")
+WRONG = ("0", "0.0", "-1", "-1.0", "false", "incorrect", "wrong", "error", "no", "miss")
+"""Cells that say whether an answer was right."""
+KEY_ROWS = ("1234567890", "qwertyuiop", "asdfghjkl;", "zxcvbnm,./")
+"""Of a keyboard, from the left; keys of a row below lie a little further to the right."""
+KEY_PLACES = {
+    key: place + 0.3 * row for row, keys in enumerate(KEY_ROWS) for place, key in enumerate(keys)
+} | {"left": 0.0, "arrowleft": 0.0, "down": 1.0, "arrowdown": 1.0, "right": 2.0, "arrowright": 2.0}
+CONDITIONS = {"congruence", "congruency", "congruent", "compatibility", "compatible", "conflict"}
+TARGETS = {"target"}
+DISTRACTORS = {"distractor", "distractors", "flanker", "flankers", "distracter"}
+CORRECT = {"correct", "right", "expected", "solution"}
+KEYS = {"key", "response", "resp", "answer", "button"}
+ERRORS = {"error", "errors", "err", "wrong", "incorrect"}
+TIMES = {"rt", "latency", "reaction", "time"}
+"""Words of names of columns."""
+UNLIKELY_SHARE = 0.5
+"""Share of times that are no outcome, beyond which the unit must be wrong."""
+
+
+@dataclass(frozen=True)
+class ConflictRows:
+    """Rows of a file, in the order in which each person saw them; ``(n_rows,)`` each."""
+
+    participant: Array
+    block: Array
+    """Number of the block."""
+    congruence: Array
+    right: Array
+    """Place of the right key from the left, from 0; NaN where that is not known."""
+    pressed: Array
+    """Likewise of the key that was pressed."""
+    is_right: Array
+    """False where there was no answer."""
+    time_s: Array
+    """NaN where there was no answer."""
+    n_answers: int
+    level: float
+
+    def stimuli(self) -> Mapping[str, Array]:
+        """What each row shows and what came before it, by the numbers of the domain."""
+        later = np.zeros(len(self.participant), dtype=bool)
+        same_person = self.participant[1:] == self.participant[:-1]
+        later[1:] = same_person & (self.block[1:] == self.block[:-1])
+        before = np.maximum(np.arange(len(later)) - 1, 0)
+        middle = (self.n_answers - 1) / 2
+        side = np.where(np.isnan(self.right), 1.0, np.sign(self.right - middle))
+        return {
+            "congruence": self.congruence,
+            "level": np.full(len(later), self.level),
+            "n_answers": np.full(len(later), float(self.n_answers)),
+            "side": side,
+            "has_previous": 1.0 * later,
+            "previous_congruence": np.where(later, self.congruence[before], 0.0),
+            "previous_error": 1.0 * (later & ~self.is_right[before]),
+            "repeats": 1.0 * (later & (self.pressed[before] == self.right)),
+        }
+
+    @property
+    def can_be_answers(self) -> Array:
+        """``(n_rows,)`` whether the time is an outcome of the domain."""
+        low, high = SCALE.edges[0], SCALE.edges[-1]
+        return np.asarray((self.time_s >= low) & (self.time_s <= high))
+
+
+def conflict_answers(
+    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+) -> tuple[Stimuli, Array, Array, Array]:
+    """Answers with their times, from rows in the order in which each person saw them.
+
+    Returns:
+        Distinct trials; and of each answer whose time can be one, the trial, the outcome, and the place of its row.
+
+    Raises:
+        RowsWrongError: A cell cannot be read, or a person has no time that can be that of an answer.
+        TrialsError: Most times cannot, so that their unit must be another one.
+    """
+    rows = _rows(cells, columns, participant, notes)
+    fine = rows.can_be_answers
+    _check_times(rows.time_s, fine, cells.name, columns)
+    kept = np.flatnonzero(fine)
+    _refuse_people_without_answers(cells, participant, kept)
+    notes.extend(_times_in_words(rows.time_s, columns))
+    shown = {name: values[kept] for name, values in rows.stimuli().items()}
+    table = np.stack(list(shown.values()), axis=1)
+    _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    distinct = {name: values[first[order]] for name, values in shown.items()}
+    outcome = timed_outcomes(rows.is_right[kept], rows.time_s[kept])
+    return conflict_trials(distinct), place[which.ravel()], outcome, kept
+
+
+def _rows(
+    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+) -> ConflictRows:
+    """The cells of a file as what they mean."""
+    told, code = columns.stimulus, columns.responses
+    n_rows = len(participant)
+    time_s = cells.numbers(columns.response_time, empty=True)
+    time_s = time_s / 1000 if columns.response_time_unit == "ms" else time_s
+    said = folded(cells.text(columns.response))
+    answered = (said != "") & ~np.isnan(time_s)
+    if not answered.all():
+        missing = np.flatnonzero(~answered)
+        if columns.bad_rows == "refuse":
+            cells.refuse_empty(~answered, f"{columns.response} or {columns.response_time}")
+        notes.append(
+            f"{len(missing):,} rows without a key or a time are left out (first row {cells.row_numbers(missing[0])}); "
+            "for the trial after it each counts as an error"
+        )
+    cells.refuse(
+        (said != "") & ~np.isin(said, list(code)),
+        columns.response,
+        f"is no answer; answers are {', '.join(code)}",
+    )
+    chosen = np.array([code.get(cell, -1) for cell in said], dtype=np.float64)
+    if "right_key" in told:
+        right = _right_keys(cells, str(told["right_key"]), code)
+        is_right, pressed = answered & (chosen == right), np.where(answered, chosen, np.nan)
+        n_answers = len(set(code.values()))
+    else:
+        n_answers = _whole_number(told.get("n_answers", 2), "n_answers")
+        right = _sides(cells, told, n_answers, notes)
+        is_right = answered & (chosen == 0)
+        pressed = _pressed(right, is_right, answered, n_answers)
+    if n_answers not in (2, 3):
+        raise TrialsError(
+            f"{cells.name}: trials of attention have 2 or 3 keys, and these have {n_answers}."
+        )
+    block = np.zeros(n_rows, dtype=np.int64)
+    if "block" in told:
+        block = pd.factorize(pd.Series(cells.text(str(told["block"]))))[0].astype(np.int64)
+    return ConflictRows(
+        participant=participant,
+        block=block,
+        congruence=_congruence(cells, told["congruence"]),
+        right=right,
+        pressed=pressed,
+        is_right=is_right,
+        time_s=np.where(answered, time_s, np.nan),
+        n_answers=n_answers,
+        level=_whole_number(told.get("level", 0), "level"),
+    )
+
+
+def folded(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.str_]:
+    """Cells without the differences that mean nothing: those of case and of spaces around."""
+    return np.array([str(cell).strip().casefold() for cell in cells], dtype=str)
+
+
+def _whole_number(value: Any, name: str) -> int:
+    if not isinstance(value, int):
+        raise TrialsError(f"columns.stimulus.{name}: {value!r} is no whole number.")
+    return value
+
+
+def _congruence(cells: RowCells, told: Any) -> Array:
+    """What the distractor suggests: 1 the right answer, -1 another one, 0 none."""
+    if isinstance(told, str):
+        said = folded(cells.text(told))
+        cells.refuse_empty(said == "", told)
+        cells.refuse(
+            ~np.isin(said, list(CONGRUENCE)),
+            told,
+            "is none of congruent, incongruent and neutral (or 1, -1 and 0)",
+        )
+        return np.array([CONGRUENCE[cell] for cell in said])
+    if not isinstance(told, list | tuple) or len(told) != 2:
+        raise TrialsError(
+            "columns.stimulus.congruence: name one column, or two: what is asked for, and what distracts from it."
+        )
+    target, distractor = (folded(cells.text(str(column))) for column in told)
+    cells.refuse_empty(target == "", str(told[0]))
+    # A distractor that is never asked for suggests no answer.
+    suggests = np.isin(distractor, target)
+    if not (target == distractor).any():
+        raise TrialsError(
+            f"{cells.name}: {told[1]} is never the same as {told[0]}, so that no row tells what is congruent; "
+            "name a column that says it (columns.stimulus.congruence)."
+        )
+    return np.where(target == distractor, 1.0, np.where(suggests, -1.0, 0.0))
+
+
+def _right_keys(cells: RowCells, column: str, code: Mapping[str, int]) -> Array:
+    said = folded(cells.text(column))
+    cells.refuse_empty(said == "", column)
+    cells.refuse(~np.isin(said, list(code)), column, f"is no key; keys are {', '.join(code)}")
+    return np.array([code[cell] for cell in said], dtype=np.float64)
+
+
+def _sides(cells: RowCells, told: Mapping[str, Any], n_answers: int, notes: list[str]) -> Array:
+    """Places of right keys where the response says right or wrong; NaN where nothing tells them."""
+    if "side" not in told:
+        notes.append(
+            "which key was right is not known (neither right_key nor side names a column): no trial repeats the key "
+            "before, and all are said to have the right key on the right"
+        )
+        return np.full(len(cells.frame), np.nan)
+    column = str(told["side"])
+    said = folded(cells.text(column))
+    cells.refuse_empty(said == "", column)
+    places = {word: side for word, side in SIDES.items() if side or n_answers == 3}
+    cells.refuse(~np.isin(said, list(places)), column, f"is none of {', '.join(places)}")
+    side = np.array([places[cell] for cell in said])
+    return (side + 1) / 2 if n_answers == 2 else side + 1
+
+
+def _pressed(right: Array, is_right: Array, answered: Array, n_answers: int) -> Array:
+    """Keys that were pressed, as far as right and wrong tell: of three keys not which wrong one."""
+    other = 1 - right if n_answers == 2 else np.full(len(right), np.nan)
+    return np.where(answered, np.where(is_right, right, other), np.nan)
+
+
+def _check_times(time_s: Array, fine: Array, name: str, columns: AnswerColumns) -> None:
+    known = ~np.isnan(time_s)
+    if not known.any() or fine[known].mean() < UNLIKELY_SHARE:
+        middle = float(np.median(time_s[known])) if known.any() else np.nan
+        raise TrialsError(
+            f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read as "
+            f"{columns.response_time_unit}, and most are not from {SCALE.edges[0]:g} to {SCALE.edges[-1]:g} s. Say the "
+            'unit: response_time_unit = "s" or "ms" in participants.columns.'
+        )
+
+
+def _refuse_people_without_answers(cells: RowCells, participant: Array, kept: Array) -> None:
+    gone = ~np.isin(participant, participant[kept])
+    if gone.any():
+        reason = "no time of this person can be that of an answer"
+        raise RowsWrongError(
+            f"{cells.name}: row {cells.row_numbers(gone)[0]}: {reason}.",
+            cells.frame.index.to_numpy()[gone],
+            reason,
+            empty=True,
+        )
+
+
+def _times_in_words(time_s: Array, columns: AnswerColumns) -> list[str]:
+    """The unit, what is left out, and what bins of time hide."""
+    known = time_s[~np.isnan(time_s)]
+    unit = {"s": "seconds", "ms": "milliseconds"}[columns.response_time_unit]
+    fit = SCALE.fit_in_words(known.tolist()).rstrip(".")
+    return [
+        f"times in {columns.response_time} are {unit} (median {float(np.median(known)):.3g} s)",
+        f"{fit}. What is no outcome is left out, and counts as what happened before the next trial",
+    ]
+
+
+# What columns seem to mean -----------------------------------------------------------------------
+
+
+def guessed_parts(frame: pd.DataFrame) -> dict[str, Any]:
+    """Parts of trials that names and cells of columns suggest; none without conflict and a time."""
+    words = {str(name): set(words_of(str(name))) for name in frame.columns}
+    congruence = _guessed_congruence(frame, words)
+    if not congruence or not any(said & TIMES for said in words.values()):
+        return {}
+    found: dict[str, Any] = {"congruence": congruence}
+    used = {congruence} if isinstance(congruence, str) else set(congruence)
+    key = next((n for n, said in words.items() if n not in used and said & CORRECT and said & KEYS), "")  # fmt: skip
+    if key and guessed_keys(set(folded(frame[key])) - {""}):
+        found["right_key"] = key
+    return found
+
+
+def _guessed_congruence(frame: pd.DataFrame, words: Mapping[str, set[str]]) -> Any:
+    """The column whose name or cells tell of conflict, or those of target and distractor; empty if there are none."""
+    for name, said in words.items():
+        cells = set(folded(frame[name].unique())) - {""}
+        if len(cells) < 2 or not cells <= set(CONGRUENCE):
+            continue
+        if said & CONDITIONS or all(len(cell) > 3 and cell[0].isalpha() for cell in cells):
+            return name
+    target = next((name for name, said in words.items() if said & TARGETS and not said & KEYS), "")
+    other = next((name for name, said in words.items() if said & DISTRACTORS), "")
+    return [target, other] if target and other else ""
+
+
+def guessed_keys(said: set[str]) -> dict[str, int]:
+    """Keys from the left, as they lie on a keyboard; empty where some are not known."""
+    if not 2 <= len(said) <= 3 or not said <= set(KEY_PLACES) or said <= {"0", "1"}:
+        return {}
+    return {
+        str(key): place for place, key in enumerate(sorted(said, key=lambda key: KEY_PLACES[key]))
+    }
+
+
+def guessed_correctness(said: set[str], name: str) -> dict[str, int]:
+    """Cells that mean right (0) and wrong (1); empty where some mean neither.
+
+    Args:
+        said: The cells.
+        name: Of their column; where it speaks of errors, yes means wrong.
+    """
+    if not said or not said <= {*RIGHT, *WRONG}:
+        return {}
+    tells_errors = bool(ERRORS & set(words_of(name)))
+    plain = {*RIGHT, *WRONG} - {"correct", "right", "incorrect", "wrong", "error"}
+    return {cell: int((cell in WRONG) != (tells_errors and cell in plain)) for cell in sorted(said)}
+
+
+def with_answer_code(cells: RowCells, columns: AnswerColumns) -> AnswerColumns:
+    """The mapping with what each cell of the response means: a key from the left, or right (0) and wrong (1).
+
+    Raises:
+        TrialsError: It cannot be told, or is said wrongly.
+    """
+    said = set(folded(cells.text(columns.response))) - {""}
+    has_keys = "right_key" in columns.stimulus
+    if columns.responses:
+        code = {cell.strip().casefold(): place for cell, place in columns.responses.items()}
+    elif has_keys:
+        keys = said | set(folded(cells.text(str(columns.stimulus["right_key"])))) - {""}
+        code = guessed_keys(keys)
+    else:
+        code = guessed_correctness(said, columns.response)
+    places = sorted(set(code.values()))
+    if not code or places != list(range(len(places))) or (not has_keys and places[-1] > 1):
+        wanted = (
+            "keys from the left, from 0"
+            if has_keys
+            else "0 for a right answer and 1 for a wrong one"
+        )
+        raise TrialsError(
+            f"{cells.name}: {columns.response} says {', '.join(sorted(said)[:6])}; say in columns.responses what each "
+            f"means: {wanted}."
+        )
+    return columns.model_copy(update={"responses": code})
+
+
+def guessed_response(frame: pd.DataFrame, used: set[str], named: str, *, has_keys: bool) -> str:
+    """The column that holds the answers: keys where a column says which key is right, else right and wrong."""
+    told = KEYS if has_keys else {*CORRECT, *ERRORS, "accuracy", "acc", "response"}
+    fits = []
+    for name in map(str, frame.columns):
+        said = set(folded(frame[name].unique())) - {""}
+        code = guessed_keys(said) if has_keys else guessed_correctness(said, name)
+        if code and len(said) > 1 and name not in used and set(words_of(name)) & told:
+            fits.append(name)
+    return named if named in fits else next(iter(fits), "?")
