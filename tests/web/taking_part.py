@@ -84,10 +84,11 @@ def in_inbox(folder: Path) -> list[PersonAnswers]:
 
 
 @contextmanager
-def served(app: Any) -> Iterator[str]:
-    """Address of a server in a thread of its own."""
+def served(app: Any, port: int = 0) -> Iterator[str]:
+    """Address of a server in a thread of its own; on the port of an earlier one where it is told."""
     with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
         port = listener.getsockname()[1]
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

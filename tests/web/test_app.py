@@ -550,6 +550,31 @@ def test_an_invitation_holds_for_later_experiments_that_admit_their_people(clien
     store.shut()
 
 
+def test_a_session_s_name_in_the_browser_is_its_own_and_tells_nothing(client, tmp_path):
+    open_experiment(tmp_path, access="invited", checks=0)
+    store = SessionStore(tmp_path)
+    invitations = store.invite(2)
+    browsers = [Browser(client, who={"invitation": link}) for link in invitations]
+    names = []
+    for browser in browsers:
+        assert "session" not in browser.get("state").json()
+        begun = browser.begin(invitation=browser.who["invitation"])
+        later = browser.answer(0).json()["state"]
+        assert begun["session"] == later["session"] == browser.get("state").json()["session"]
+        names.append(begun["session"])
+    elsewhere = Browser(client, who={"invitation": invitations[0]})
+    assert elsewhere.consent().json()["session"] == names[0]  # the same person in another browser
+    assert names[0] != names[1]
+    for browser, name in zip(browsers, names, strict=True):
+        browser.finish(browser.get("state").json())
+        assert len(name) == 16
+        assert name not in browser.cookie["Cookie"]
+    people = [item.person for item in in_inbox(tmp_path)]
+    assert len(people) == 2
+    assert not any(name in person for name in names for person in people)
+    store.shut()
+
+
 def test_few_begin_from_one_address_where_the_link_is_open(tmp_path):
     open_experiment(tmp_path, n_participants=50, hourly_from_address=3)
     with asked(create_app(tmp_path, requests_per_second=1000)) as client:

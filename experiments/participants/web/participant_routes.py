@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Cookie, Depends, Header, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
+from lakatos.experiments.participants.answers import pseudonym
 from lakatos.experiments.participants.web.address_book import (
     COOKIE,
     TOKEN,
@@ -154,7 +155,12 @@ class PageSite:
     def state_in(self, session: PageSession) -> StateReply:
         """Where somebody is in the study."""
         more = {"next": True} if not self.preview and self.next_of(session) else {}
-        return StateReply(**state_of(session), **more)
+        return StateReply(**state_of(session), session=self.name_in_browser(session), **more)
+
+    def name_in_browser(self, session: PageSession) -> str:
+        """What a browser keeps unsent answers under: opens nothing, and only this server finds the session by it."""
+        parts = ("kept in a browser", session.person, session.experiment.key, str(session.number))
+        return pseudonym(self.store.key, *parts)[:16]
 
     def state_now(self, session: PageSession) -> StateReply:
         """With the time since the task began, from which a browser that begins or reloads counts on."""

@@ -9,7 +9,9 @@
   const TIMEOUT_MS = 15000;
   const LONGEST_WAIT_MS = 15000;
   const VISITOR = document.documentElement.dataset.visitor; // two people in one browser are told apart by their addresses
-  const QUEUE = `answers ${location.pathname} ${VISITOR}`;
+  const SHELF = "lakatos answer";
+  const MOST_KEPT = 20; // the server lets nobody be more than a few steps ahead
+  const KEPT_MS = 30 * 86400 * 1000; // as long as the cookie that opens a session
 
   const at = (id) => document.getElementById(id);
   const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -61,7 +63,7 @@
         request.headers["Content-Type"] = "application/json";
       }
       const response = await fetch(path, request);
-      if (response.status >= 500 || response.status === 429) return { again: response.status };
+      if (response.status >= 500 || [408, 429].includes(response.status)) return { again: response.status };
       return { status: response.status, value: await response.json() };
     } catch {
       return { again: 0 };
@@ -91,23 +93,53 @@
 
   // Answers that are not known to be saved yet ------------------------------------------------------------------------
 
+  /** Where they outlive this tab: each under the name of its session and its step, so that nobody else here sends it. */
+  const shelf = {
+    name: (item) => `${SHELF} ${state.session} ${item.position}`,
+    put(item) {
+      try {
+        if (localStorage.getItem(this.name(item)) !== null) return; // another tab's answer, which was the first one
+        localStorage.setItem(this.name(item), JSON.stringify({ kept: Date.now(), item }));
+      } catch { /* memory has it */ }
+    },
+    drop(item) {
+      try { localStorage.removeItem(this.name(item)); } catch { /* nothing is kept */ }
+    },
+    /** The answers of this session in order; what is too old or cannot be read is removed, whoever's it is. */
+    answers() {
+      const found = [];
+      try {
+        for (const name of Object.keys(localStorage).filter((key) => key.startsWith(`${SHELF} `))) {
+          const { kept, item } = this.read(name);
+          if (!(Math.abs(Date.now() - kept) < KEPT_MS)) localStorage.removeItem(name);
+          else if (name === this.name(item)) found.push(item);
+        }
+      } catch { /* nothing is kept */ }
+      return found.sort((one, other) => one.position - other.position);
+    },
+    read(name) {
+      try {
+        const { kept, item } = JSON.parse(localStorage.getItem(name));
+        if (Number.isInteger(item.position)) return { kept, item };
+      } catch { /* not ours */ }
+      return { kept: NaN };
+    },
+  };
+
   const queue = {
     items: [],
     sending: null,
     load() {
-      try { this.items = JSON.parse(sessionStorage.getItem(QUEUE) ?? "[]"); } catch { this.items = []; }
-    },
-    keep() {
-      try { sessionStorage.setItem(QUEUE, JSON.stringify(this.items)); } catch { /* memory has them */ }
+      this.items = shelf.answers();
+      for (const item of this.items.splice(MOST_KEPT)) shelf.drop(item);
     },
     add(item) {
       this.items.push(item);
-      this.keep();
+      shelf.put(item);
       return this.send();
     },
     clear() {
-      this.items = [];
-      this.keep();
+      for (const item of this.items.splice(0)) shelf.drop(item);
     },
     /** Send everything in order; resolves to what followed the last answer. */
     send() {
@@ -119,8 +151,7 @@
       while (this.items.length) {
         const { status, value } = await ask("api/answers", this.items[0]);
         if (status === 200) {
-          this.items.shift();
-          this.keep();
+          shelf.drop(this.items.shift());
           feedback = value.saved ? value.feedback : "";
           take(value.state);
         } else {
@@ -480,7 +511,7 @@
       if (status === 200) {
         await read(texts.language); // what is read from here on may depend on who reads it
         take(value);
-        page();
+        await goOn();
       } else if (status === 401) {
         fail(texts.page.cookies);
       } else {
@@ -705,6 +736,11 @@
       return;
     }
     take(value);
+    await goOn();
+  }
+
+  /** Send what an earlier tab could not, then show the first step that is not answered. */
+  async function goOn() {
     queue.load();
     if (state.phase !== "task") queue.clear();
     await queue.send();
