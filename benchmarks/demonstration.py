@@ -44,6 +44,8 @@ from lakatos.traces.step import Trace  # noqa: E402
 GROUPS = (Path("/sys/fs/cgroup/cpuacct"), Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 SAMPLES_A_SECOND = 20
 COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+COUNTED = ("n", "wall_s", "cpu_s", "peak_mib")
+"""What is told of each kind of step; a step that ends between two samples of memory has no peak (0)."""
 LEADER = re.compile(r"nats per choice")
 """A line above or in the standings: from here on it is told who leads."""
 
@@ -100,7 +102,7 @@ class CommandSamples:
         """Begin to look at a process, its group and its screen."""
         self.root, self.meter, self.screen = root, meter, screen
         self.used: list[tuple[float, float]] = []
-        self.peak_mib = 0.0
+        self.memory: list[tuple[float, float]] = []
         self.lines: list[tuple[float, str]] = []
         self._done = threading.Event()
         self._threads = [threading.Thread(target=work) for work in (self._count, self._read)]
@@ -119,7 +121,7 @@ class CommandSamples:
         while not self._done.wait(1 / SAMPLES_A_SECOND):
             self.used.append((time.time(), self.meter.seconds()))
             if number % 5 == 0:
-                self.peak_mib = max(self.peak_mib, memory_mib(self.root))
+                self.memory.append((time.time(), memory_mib(self.root)))
             number += 1
 
     def _read(self) -> None:
@@ -165,18 +167,19 @@ def measure(words: Sequence[str], folder: Path) -> dict[str, Any]:
         "wall_s": ended - begun,
         "processor_s": samples.used[-1][1],
         "first_leader_s": min(leads) - begun if leads else None,
-        "peak_mib": samples.peak_mib,
-        "steps": steps_of(run, samples.used),
+        "peak_mib": max(mib for _, mib in samples.memory),
+        "steps": steps_of(run, samples),
         "outcome": outcome_of(run),
     }
 
 
-def steps_of(run: Path, used: Sequence[tuple[float, float]]) -> dict[str, dict[str, float]]:
-    """For each kind of step its number, and its seconds on the clock and of processors."""
-    times, seconds = np.array(used).T
+def steps_of(run: Path, samples: CommandSamples) -> dict[str, dict[str, float]]:
+    """For each kind of step its number, its seconds on the clock and of processors, and its peak of memory."""
+    times, seconds = np.array(samples.used).T
+    looked, mib = np.array(samples.memory).T
     with Trace.open(run, RECORD_TYPES, read_only=True) as trace:
         events = list(trace.journal.events())
-    found: dict[str, dict[str, float]] = defaultdict(lambda: {"n": 0, "wall_s": 0.0, "cpu_s": 0.0})
+    found: dict[str, dict[str, float]] = defaultdict(lambda: dict.fromkeys(COUNTED, 0.0))
     begun: dict[str, float] = {}
     for event in events:
         at = datetime.fromisoformat(event.time_utc).timestamp()
@@ -188,6 +191,8 @@ def steps_of(run: Path, used: Sequence[tuple[float, float]]) -> dict[str, dict[s
             own["n"] += 1
             own["wall_s"] += at - begun[event.key]
             own["cpu_s"] += after - before
+            during = mib[(looked >= begun[event.key]) & (looked <= at)]
+            own["peak_mib"] = max(own["peak_mib"], during.max(initial=0.0))
     return dict(sorted(found.items(), key=lambda item: -item[1]["cpu_s"]))
 
 
@@ -246,7 +251,8 @@ def main() -> None:
     )
     for name, own in found["steps"].items():
         print(
-            f"  {name:18s} {own['n']:4.0f} steps {own['wall_s']:8.2f} s {own['cpu_s']:8.2f} processor s"
+            f"  {name:18s} {own['n']:4.0f} steps {own['wall_s']:8.2f} s {own['cpu_s']:8.2f} processor s "
+            f"{own['peak_mib']:7.0f} MiB"
         )
 
 

@@ -55,7 +55,7 @@ from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.scoring.arrangement import SharedProcess, TrialArrangement
 from lakatos.theories.scoring.distance import DuplicateTheory, find_duplicate
-from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores
+from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores, log_predictive
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
@@ -207,15 +207,19 @@ class Laboratory:
 
         return self._map(one, theories)
 
-    def evidence_or_error(
+    def predictives_or_error(
         self, theories: Sequence[Theory], trials: Trials, n_draws: int
-    ) -> list[ExperimentEvidence | TheoryError]:
-        """What each theory makes of one experiment; one that fails yields its error."""
+    ) -> list[UnitScores | TheoryError]:
+        """How well each theory, with the people it has, predicts one experiment; one that fails yields its error.
 
-        def one(theory: Theory) -> ExperimentEvidence:
+        Probabilities of one theory are let go before those of the next: of thousands of trials they take gigabytes.
+        """
+
+        def one(theory: Theory) -> UnitScores:
             with TheoryView(theory, self.domain, self._sandbox(), [trials.stimuli]) as view:
                 drawn = theory.population(n_draws)
-                return evidence_of_population(view, theory.priors, drawn, [trials])[0]
+                (evidence,) = evidence_of_population(view, theory.priors, drawn, [trials])
+            return log_predictive(evidence)
 
         return self._map(_or_error(one), theories)
 

@@ -73,14 +73,13 @@ def with_trials(
 def most_informative_first(
     question: DesignQuestion, offers: Sequence[StimulusOffer], rng: np.random.Generator
 ) -> list[StimulusOffer]:
-    """Offers in the order of what all their trials together would say."""
-    answers = question.rivals.answers([offer.stimuli for offer in offers])
+    """Offers in the order of what all their trials together would say; rivals answer one offer at a time."""
 
-    def worth(place: int) -> float:
-        own = [item[place] for item in answers]
+    def worth(offer: StimulusOffer) -> float:
+        own = [answers for (answers,) in question.rivals.answers([offer.stimuli])]
         return information_of_batch(own, question.log_prior, rng=rng, n_people=200).value
 
-    values = [worth(place) for place in range(len(offers))]
+    values = [worth(offer) for offer in offers]
     return [offers[place] for place in _best_first(values)]
 
 

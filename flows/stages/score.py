@@ -24,7 +24,7 @@ from lakatos.theories.record import (
     UnitLogPredictives,
 )
 from lakatos.theories.scoreboard import Scoreboard, advantage_on
-from lakatos.theories.scoring.score import UnitScores, log_predictive, proportion_error, telling
+from lakatos.theories.scoring.score import UnitScores, proportion_error, telling
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.step import Recorded, StepContext
@@ -226,8 +226,7 @@ def _scores_of_frozen(
         evidence.state.experiments.preregistrations[experiment].record.predictions
     )
     theories = [frozen_theory(evidence, name, frozen) for name in names]
-    found = evidence.laboratory.evidence_or_error(theories, evidence.trials(experiment), n_draws)
-    return [item if isinstance(item, TheoryError) else log_predictive(item) for item in found]
+    return evidence.laboratory.predictives_or_error(theories, evidence.trials(experiment), n_draws)
 
 
 async def _score_one(

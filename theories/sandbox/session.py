@@ -161,17 +161,17 @@ class TheorySession:
     def probabilities(self, parameters: Mapping[str, NDArray[Any]]) -> list[Array]:
         """Predictions for ``(n_draws,)`` values of each parameter; see `Sandbox.probabilities`."""
         values, n_draws = _draws(parameters)
+        sizes = [(n_draws, n_trials, self._n_options) for n_trials in self._n_trials]
         n_most = max(1, MOST_CELLS // max(sum(self._n_trials), 1))
         if n_draws > n_most:
             # What a theory computes of so many cells would not fit into its memory, and no cache.
-            parts = [
-                self.probabilities(
-                    {name: array[start : start + n_most] for name, array in values.items()}
-                )
-                for start in range(0, n_draws, n_most)
-            ]
-            return [np.concatenate(own) for own in zip(*parts, strict=True)]
-        sizes = [(n_draws, n_trials, self._n_options) for n_trials in self._n_trials]
+            answers = [np.empty(size) for size in sizes]
+            for start in range(0, n_draws, n_most):
+                rows = slice(start, start + n_most)
+                part = self.probabilities({name: array[rows] for name, array in values.items()})
+                for whole, own in zip(answers, part, strict=True):
+                    whole[rows] = own
+            return answers
         expected = 8 * sum(map(math.prod, sizes))
         if expected > self._limits.output_bytes:
             raise TheoryResourceError(

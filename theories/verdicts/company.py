@@ -37,7 +37,6 @@ from lakatos.theories.record import (
 from lakatos.theories.scoring.score import (
     ScoreEstimate,
     UnitScores,
-    log_predictive,
     over_data_sets,
     paired_difference,
 )
@@ -204,15 +203,13 @@ def _score_all(
             for item in found
         ]
     by_experiment = [
-        laboratory.evidence_or_error(theories, item, n_draws) for item in answers.unseen
+        laboratory.predictives_or_error(theories, item, n_draws) for item in answers.unseen
     ]
     scores: list[list[UnitScores] | TheoryError] = []
     for parts in zip(*by_experiment, strict=True):
         failed = [part for part in parts if isinstance(part, TheoryError)]
         scores.append(
-            failed[0]
-            if failed
-            else [log_predictive(part) for part in parts if not isinstance(part, TheoryError)]
+            failed[0] if failed else [part for part in parts if not isinstance(part, TheoryError)]
         )
     return scores
 
