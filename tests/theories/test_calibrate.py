@@ -7,13 +7,9 @@ import pytest
 from scipy.special import ndtr
 
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.fitting.calibrate import (
-    calibrate,
-    explained_near_of_pooled,
-    leave_groups_out,
-    leave_one_out,
-)
+from lakatos.theories.fitting.calibrate import calibrate, leave_groups_out
 from lakatos.theories.fitting.normals import SMALLEST_SPREAD, most_likely_normals
+from lakatos.theories.fitting.pooled import explained_near_of_pooled, leave_one_out
 from lakatos.theories.prior import Prior, parse_prior
 from lakatos.theories.scoring.score import ExperimentEvidence, log_predictive
 

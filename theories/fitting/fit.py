@@ -17,19 +17,14 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.data_sets import data_set_of
 from lakatos.experiments.task import Trials
-from lakatos.theories.fitting.calibrate import (
-    calibrate,
-    explained_near,
-    explained_near_of_pooled,
-    leave_groups_out,
-    leave_one_out,
-)
+from lakatos.theories.fitting.calibrate import calibrate, explained_near, leave_groups_out
 from lakatos.theories.fitting.known_people import (
     depends,
     learn_dependences,
     weights_by_person,
     weights_taught_by_others,
 )
+from lakatos.theories.fitting.pooled import explained_near_of_pooled, leave_one_out
 from lakatos.theories.prior import Prior
 from lakatos.theories.scoring.score import ExperimentEvidence, UnitScores, log_predictive
 from lakatos.theories.scoring.view import TheoryView

@@ -14,7 +14,8 @@ from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.families.risky import FAMILY, GRAMMAR, SEEDS
-from lakatos.theories.fitting.calibrate import calibrate, leave_one_out
+from lakatos.theories.fitting.calibrate import calibrate
+from lakatos.theories.fitting.pooled import leave_one_out
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
