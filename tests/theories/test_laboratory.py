@@ -1,3 +1,4 @@
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -286,3 +287,41 @@ def test_people_who_learn_are_the_same_whoever_wrote_the_theory():
         (as_submitted,) = view.probabilities(own.population(16))
     np.testing.assert_array_equal(told, as_submitted)
     np.testing.assert_array_equal(proportions, as_submitted.mean(axis=0))
+
+
+class TestPredictives:
+    """How theories, with the people they have, predict an experiment."""
+
+    @pytest.fixture
+    def asked(self):
+        domain, family = DOMAINS["intertemporal"], FAMILIES["intertemporal"]
+        theories = [read_program(family.program(name)) for name in list(family.seeds)[:4]]
+        stimuli = domain.candidates({}, np.random.default_rng(0), 400)
+        with Laboratory(domain, 1) as laboratory:
+            (people,) = laboratory.simulate(theories[:1], stimuli, 8, np.random.default_rng(1))
+            yield laboratory, theories, people
+
+    def test_they_are_those_of_the_evidence_to_the_last_bit(self, asked):
+        laboratory, theories, people = asked
+        found = laboratory.predictives_or_error(theories, people, 64)
+        for own, (evidence,) in zip(
+            found, laboratory.evidence_of(theories, [people], 64), strict=True
+        ):
+            wanted = log_predictive(evidence)
+            np.testing.assert_array_equal(own.log_predictive, wanted.log_predictive)
+            np.testing.assert_array_equal(own.n_choices, wanted.n_choices)
+
+    def test_probabilities_of_one_theory_are_let_go_before_those_of_the_next(self, asked):
+        laboratory, theories, people = asked
+
+        def peak(theories):
+            tracemalloc.start()
+            try:
+                laboratory.predictives_or_error(theories, people, 1024)
+                return tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+
+        alone = max(peak([theory]) for theory in theories)
+        assert alone > 8 * 1024 * 400 * 2
+        assert peak(theories) < 1.3 * alone

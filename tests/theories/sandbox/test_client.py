@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -441,6 +442,21 @@ def test_many_draws_on_many_trials_are_asked_in_parts_that_fit_into_memory(sandb
     monkeypatch.setattr(session, "MOST_CELLS", 10**9)
     with pytest.raises(TheoryError):
         sandbox.probabilities(source, draws, X, limits=limits)
+
+
+def test_answers_in_parts_are_equal_to_answers_at_once_and_are_held_once(sandbox, monkeypatch):
+    source = body("return parameters['w'] ** 1.7 * xp.linspace(0, 1, 5)")
+    draws = {"w": np.linspace(0, 1, 100_000)}
+    at_once = sandbox.probabilities(source, draws, X)[0]
+    monkeypatch.setattr(session, "MOST_CELLS", 35_000)
+    tracemalloc.start()
+    try:
+        (parts,) = sandbox.probabilities(source, draws, X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(parts, at_once, rtol=1e-15)
+    assert peak < 1.5 * parts.nbytes
 
 
 def test_a_theory_that_is_slow_or_overflows_in_a_corner_of_its_range_ends_alone(sandbox):
