@@ -303,9 +303,17 @@ def _with_numbers(
     changes = {
         "response": response,
         "responses": code,
+        "order": "" if _begins_anew(table.frame, mapping) else mapping.order,
         "response_time": mapping.response_time or "?",
     }
     return mapping.model_copy(update=changes)
+
+
+def _begins_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> bool:
+    """Whether numbers of trials occur twice for a person, as where they begin anew in each block."""
+    told = [mapping.participant, mapping.experiment, mapping.order]
+    named = [name for name in told if name in frame.columns]
+    return mapping.order in named and bool(frame.duplicated(named).any())
 
 
 def _with_meaning(item: ColumnSummary, mapping: AnswerColumns) -> ColumnSummary:
