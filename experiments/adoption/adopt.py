@@ -221,9 +221,10 @@ def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
             f"answers of the domain {domain.name!r} are numbers or have times, which cannot be counted by option; name "
             "the columns 'participant' and 'response'."
         )
-    if scale is not None and scale.kind == "timed" and not columns.response_time:
+    if scale is not None and scale.kind == "timed" and (columns.wide or not columns.response_time):
         raise TrialsError(
-            f"answers of the domain {domain.name!r} have their times: name their column ('response_time')."
+            f"answers of the domain {domain.name!r} have their times: give a row for each, and name the columns "
+            "'response' and 'response_time'."
         )
 
 

@@ -120,6 +120,7 @@ def conflict_answers(
         RowsWrongError: A cell cannot be read, or a person has no time that can be that of an answer.
         TrialsError: Most times cannot, so that their unit must be another one.
     """
+    _check_order(cells, columns, participant)
     rows = _rows(cells, columns, participant, notes)
     fine = rows.can_be_answers
     _check_times(rows.time_s, fine, cells.name, columns)
@@ -135,6 +136,19 @@ def conflict_answers(
     distinct = {name: values[first[order]] for name, values in shown.items()}
     outcome = timed_outcomes(rows.is_right[kept], rows.time_s[kept])
     return conflict_trials(distinct), place[which.ravel()], outcome, kept
+
+
+def _check_order(cells: RowCells, columns: AnswerColumns, participant: Array) -> None:
+    """Refuse numbers of trials that begin anew in each block: what came before a trial would be of another block."""
+    if not columns.order:
+        return
+    twice = pd.DataFrame({"who": participant, "when": cells.numbers(columns.order)}).duplicated()
+    if twice.any():
+        raise TrialsError(
+            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(twice)[0])}: {columns.order} says the same as in "
+            "another row of this person, so that nobody knows what came before. Name a column that counts through all "
+            "blocks, or leave order out where rows are in their order."
+        )
 
 
 def _rows(
@@ -260,8 +274,12 @@ def _pressed(right: Array, is_right: Array, answered: Array, n_answers: int) -> 
 
 def _check_times(time_s: Array, fine: Array, name: str, columns: AnswerColumns) -> None:
     known = ~np.isnan(time_s)
-    if not known.any() or fine[known].mean() < UNLIKELY_SHARE:
-        middle = float(np.median(time_s[known])) if known.any() else np.nan
+    if not known.any():
+        raise TrialsError(
+            f"{name}: no row has both {columns.response} and {columns.response_time}."
+        )
+    if fine[known].mean() < UNLIKELY_SHARE:
+        middle = float(np.median(time_s[known]))
         raise TrialsError(
             f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read as "
             f"{columns.response_time_unit}, and most are not from {SCALE.edges[0]:g} to {SCALE.edges[-1]:g} s. Say the "

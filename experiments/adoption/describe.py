@@ -96,9 +96,13 @@ class TableDescription:
     """People, repeated trials, response times, conditions."""
     odd: tuple[str, ...]
     """What somebody should look at."""
+    beyond_grid: tuple[str, ...] = ()
+    """Likewise: what the outcomes of the domain cannot show, as far as columns mean what they seem to mean."""
 
     def with_columns(self, columns: Mapping[str, Any]) -> TableDescription:
         """The same with meanings of columns that somebody says, in place of guessed ones.
+
+        Parts of the trials that are not said stay as they were guessed; one that is said to be "" is dropped.
 
         Raises:
             TrialsError: A key says nothing about columns.
@@ -106,9 +110,11 @@ class TableDescription:
         if not columns:
             return self
         try:
-            mapping = AnswerColumns.model_validate(
-                self.mapping.model_dump(exclude_defaults=True) | dict(columns)
-            )
+            guessed = self.mapping.model_dump(exclude_defaults=True)
+            said = AnswerColumns.model_validate(columns)
+            parts = self.mapping.stimulus | said.stimulus
+            kept = {part: value for part, value in parts.items() if value != ""}
+            mapping = AnswerColumns.model_validate(guessed | dict(columns) | {"stimulus": kept})
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(map(str, first["loc"])) or "columns"
@@ -154,8 +160,8 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
             *_odd(table, mapping, columns),
             *_always_the_same(table, mapping),
             *_heaped(table, columns),
-            *_beyond_the_grid(table, mapping, columns, task),
         ),
+        beyond_grid=tuple(_beyond_the_grid(table, mapping, columns, task)),
     )
 
 
@@ -297,9 +303,17 @@ def _with_numbers(
     changes = {
         "response": response,
         "responses": code,
+        "order": "" if _begins_anew(table.frame, mapping) else mapping.order,
         "response_time": mapping.response_time or "?",
     }
     return mapping.model_copy(update=changes)
+
+
+def _begins_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> bool:
+    """Whether numbers of trials occur twice for a person, as where they begin anew in each block."""
+    told = [mapping.participant, mapping.experiment, mapping.order]
+    named = [name for name in told if name in frame.columns]
+    return mapping.order in named and bool(frame.duplicated(named).any())
 
 
 def _with_meaning(item: ColumnSummary, mapping: AnswerColumns) -> ColumnSummary:
@@ -490,4 +504,12 @@ def _beyond_the_grid(
     numbers = pd.to_numeric(table.frame[column], errors="coerce").dropna()
     if scale.kind == "timed" and mapping.response_time_unit == "ms":
         numbers = numbers / 1000
-    return [f"{column}: {scale.fit_in_words(numbers.tolist())}"] if len(numbers) else []
+    if not len(numbers):
+        return []
+    said = f"{column}: {scale.fit_in_words(numbers.tolist())}"
+    layout = None if domain is None else layout_of(domain)
+    has_range = layout is not None and "y_range" in layout.parts
+    ends = (scale.edges or scale.places)[:: len(scale.edges or scale.places) - 1]
+    if has_range and not numbers.between(*ends).all():
+        said += " Where the file has another range, say it: x_range and y_range are what stands for -1 and 1."
+    return [said]

@@ -25,7 +25,7 @@ class AnswerColumns(BaseModel):
     participant: str = ""
     """Who answered. Left out where the file holds counts or shares of answers."""
     response: str = ""
-    """The option chosen."""
+    """The option chosen, or a number where answers are numbers."""
     responses: dict[str, int] = {}
     """What a cell of ``response`` says, and the place of that option from 0; by the domain's labels otherwise."""
     experiment: str = ""
@@ -33,7 +33,8 @@ class AnswerColumns(BaseModel):
     order: str = ""
     """Place of an answer among the person's answers; rows are in order otherwise."""
     response_time: str = ""
-    """How long the answer took. It is described and kept in the file; no theory sees it."""
+    """How long the answer took. In `attention` it is part of the answer; elsewhere it is described and kept in the
+    file, and no theory sees it."""
     response_time_unit: Literal["ms", "s"] = "ms"
     """Of ``response_time``."""
     counts: tuple[str, ...] = ()

@@ -45,7 +45,8 @@ def number_outcomes(
     Raises:
         RowsWrongError: Answers are no outcome; their rows are told.
     """
-    given = cells.numbers(columns.response)
+    column = columns.response or "response"
+    given = cells.numbers(column)
     values = in_own_range(given, columns.stimulus, ANSWER_RANGE)
     places = scale.edges or scale.places
     fine = (values >= places[0]) & (values <= places[-1])
@@ -56,14 +57,14 @@ def number_outcomes(
     low, high = (ends[0] + half * (place + 1) for place in (places[0], places[-1]))
     cells.refuse(
         ~fine,
-        columns.response,
+        column,
         f"is outside of the range of answers, {low:g} to {high:g}; columns.stimulus.{ANSWER_RANGE} says which "
         "numbers of the file stand for -1 and 1",
     )
     notes.append(
-        f"{columns.response}: outcomes hide {scale.share_lost(values.tolist()):.1%} of the variance of "
+        f"{column}: outcomes hide {scale.share_lost(values.tolist()):.1%} of the variance of "
         f"{len(values):,} answers"
     )
     if said := heaping_in_words(given.tolist()):
-        notes.append(f"{columns.response}: {said}")
+        notes.append(f"{column}: {said}")
     return scale.outcomes_of(values.tolist())

@@ -26,12 +26,16 @@ WORDS = {
     "share": "of them, for the second option",
     "attributes": "what is known of people; `lakatos theory groups FILE --by NAME` compares groups by it",
 }
-TIMED_WORDS = {
-    "response": "the key, or whether it was right",
-    "responses": "keys from the left, from 0; where response says right or wrong, right is 0",
-    "response_time": "part of the answer",
+SCALE_WORDS: dict[str, dict[str, str]] = {
+    "levels": {"response": "a number"},
+    "number": {"response": "a number"},
+    "timed": {
+        "response": "the key, or whether it was right",
+        "responses": "keys from the left, from 0; where response says right or wrong, right is 0",
+        "response_time": "part of the answer",
+    },
 }
-"""Likewise where an answer is a choice with its time."""
+"""Likewise where answers are numbers, or a choice with its time; by the kind of the scale."""
 
 
 def study_text(
@@ -68,7 +72,8 @@ def study_text(
     enough = "too few leave answers unused" if is_open else "enough for all answers by the end"
     stimulus, feedback, code = (value.pop(key, {}) for key in ("stimulus", "feedback", "responses"))
     where = value.pop("where", {})
-    words = WORDS | (TIMED_WORDS if (scale := scale_of(domain)) and scale.kind == "timed" else {})
+    scale = scale_of(domain)
+    words = WORDS | (SCALE_WORDS[scale.kind] if scale is not None else {})
     lines = [
         f"# Answers in {file}, as `lakatos new` found them. Look at every line that ends in a question mark.",
         f"name = {_toml(name)}",

@@ -47,9 +47,10 @@ def describe_command(file: AnswerFile, domain: DomainName = "") -> None:
             f"{item.n_missing:,}" if item.n_missing else "",
         )
     console.print(table)
-    if found.odd:
+    look_at = [*found.odd, *found.beyond_grid]
+    if look_at:
         console.print("Look at this:")
-    for line in found.odd:
+    for line in look_at:
         console.print(f"  {escape(line)}")
     console.print(_what_next(file, domain, found.domain))
 

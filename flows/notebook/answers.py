@@ -78,7 +78,8 @@ def describe(data: Any, domain: str = "") -> DataDescription:
         }
     )
     mapping = found.mapping.model_dump(exclude_defaults=True)
-    return DataDescription(found.domain, found.n_rows, columns, found.facts, found.odd, mapping)
+    odd = (*found.odd, *found.beyond_grid)
+    return DataDescription(found.domain, found.n_rows, columns, found.facts, odd, mapping)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from lakatos.experiments.adoption.adopt import adopt
+from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt, adopt_file
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
 from lakatos.experiments.adoption.layouts import LAYOUTS, known_layout
-from lakatos.experiments.adoption.mapping import OPEN_QUESTION
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.study_text import study_text
-from lakatos.experiments.adoption.tables import read_answers
+from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.domains import DOMAINS, open_domain
 from lakatos.experiments.domains.task_file import task_file_of
 from lakatos.experiments.task import Domain
@@ -90,7 +90,7 @@ def new_study(
         )
     task = chosen or DOMAINS[found.domain]
     open_questions = tuple(_open_questions(found, task))
-    adopted = None if open_questions else adopt(table, found.mapping, task)
+    adopted = None if open_questions else _adopted(data, table, found.mapping, task)
     numbers = [len(item.stimuli) for item in adopted.trials] if adopted else []
     can_seal = SEALED_SHARE * min(numbers, default=LEAST_SEALED / SEALED_SHARE) >= LEAST_SEALED
     per_cycle = max(ceil(len(numbers) / cycles), 1)
@@ -112,6 +112,13 @@ def new_study(
     write_whole(study, text.encode())
     told = adopted.notes if adopted else ()
     return NewStudy(study, tuple(dict.fromkeys([*_assumed(found), *told])), open_questions)
+
+
+def _adopted(
+    data: Path, table: AnswerTable, mapping: AnswerColumns, domain: Domain
+) -> AdoptedAnswers:
+    """The experiments of a file that was read, with the second file that its mapping may name."""
+    return adopt_file(data, mapping, domain) if mapping.items else adopt(table, mapping, domain)
 
 
 def new_study_place(runs: Path, data: Path) -> Path:

@@ -171,8 +171,10 @@ def test_a_distractor_that_is_never_asked_for_suggests_no_answer() -> None:
         ({"key": list("ffjffx")}, {"responses": {"f": 0, "j": 1}}, "row 7: key is 'x', which is no answer"),
         ({}, {"responses": {"f": 0, "j": 2}}, "keys from the left, from 0"),
         ({"key": list("abcdab"), "correct_key": list("abcdab")}, {"responses": FOUR}, "2 or 3 keys, and these have 4"),
-        ({}, {"response_time": ""}, "name their column"),
+        ({}, {"response_time": ""}, "name the columns"),
         ({}, {"participant": "", "count": "rt"}, "cannot be counted by option"),
+        ({"trial": [1, 2, 3] * 2}, {"order": "trial"}, "row 5: trial says the same as in another row"),
+        ({"key": ""}, {"responses": {"f": 0, "j": 1}}, "no row has both key and rt"),
         ({}, {"bad_rows": "refuse"}, "key or rt is empty"),
         (OTHERS, {"stimulus": {"congruence": TWO, "right_key": "correct_key"}}, "is never the same as target"),
         ({"rt": [0.01] * 6}, {}, "most are not from 0.2 to 3 s"),
@@ -206,3 +208,9 @@ def test_a_description_guesses_keys_as_they_lie_and_says_what_is_open() -> None:
         table_of_frame("t", rows().drop(columns="congruency")), DOMAINS["attention"]
     )
     assert nothing.mapping.stimulus == {"congruence": "?"}
+
+
+def test_numbers_of_trials_that_begin_anew_are_not_taken_for_the_order() -> None:
+    anew = describe_table(table_of_frame("t", rows(trial=[1, 2, 3] * 2)))
+    on = describe_table(table_of_frame("t", rows(trial=[1, 2, 3, 4, 5, 6])))
+    assert (anew.mapping.order, on.mapping.order) == ("", "trial")

@@ -29,10 +29,12 @@ def test_answers_that_are_all_round_are_told_to_hold_nothing_finer() -> None:
     assert heaping_in_words(tens.tolist()).startswith(
         "all 200 answers are multiples of 10, because"
     )
-    odd = describe_table(table_of(estimate=np.resize(tens, 500)), DOMAINS["estimation"]).odd
-    assert any(text.startswith("estimate: all 500 answers are multiples of 10") for text in odd)
-    # and against the grid of the domain, whatever the column is called
-    assert any("outcomes hide" in text for text in odd)
+    found = describe_table(table_of(estimate=np.resize(tens, 500)), DOMAINS["estimation"])
+    assert any(
+        text.startswith("estimate: all 500 answers are multiples of 10") for text in found.odd
+    )
+    # and against the grid of the domain, whose range is another one
+    assert any("outcomes hide" in text and "y_range" in text for text in found.beyond_grid)
 
 
 @pytest.mark.parametrize(
@@ -76,11 +78,11 @@ def test_times_that_are_no_outcome_are_counted_and_the_loss_of_the_grid_is_told(
     times = RNG.lognormal(-0.6, 0.3, 500)
     times[:3], times[3:5] = 0.0, 40.0
     table = table_of(correct=RNG.integers(0, 2, 500), rt=np.round(times, 3))
-    odd = describe_table(table, DOMAINS["attention"]).odd
+    odd = describe_table(table, DOMAINS["attention"]).beyond_grid
     (said,) = (text for text in odd if text.startswith("rt: of 500"))
     assert "3 are below 0.2 s and 2 above 3 s, which are no outcome; outcomes hide" in said
     assert "too coarse" not in said
     # times that all lie within one or two bins
     narrow = table_of(correct=RNG.integers(0, 2, 500), rt=np.round(2.05 + 0.9 * RNG.random(500), 3))
-    odd = describe_table(narrow, DOMAINS["attention"]).odd
+    odd = describe_table(narrow, DOMAINS["attention"]).beyond_grid
     assert any("the grid is too coarse for them" in text for text in odd)
