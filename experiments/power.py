@@ -403,36 +403,6 @@ def judge_design(
     return DesignVerdict(True, separable, closed, reason)
 
 
-class SimulatedStudies:
-    """Studies that were simulated with something to find, and as many without, and in how many it was shown."""
-
-    n_simulations: int
-    n_shown: int
-    """Of those with something to find."""
-    n_false: int
-    """Of those without."""
-
-    @property
-    def power(self) -> float:
-        """Probability that it would be shown."""
-        return self.n_shown / self.n_simulations
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95% interval of `power`, by the number of simulations."""
-        return wilson_interval(self.n_shown, self.n_simulations)
-
-    @property
-    def false_alarms(self) -> float:
-        """Probability that something would be shown where there is nothing."""
-        return self.n_false / self.n_simulations
-
-    @property
-    def false_alarm_interval(self) -> tuple[float, float]:
-        """95% interval of `false_alarms`, by the number of simulations."""
-        return wilson_interval(self.n_false, self.n_simulations)
-
-
 def _why_not(table: PowerTable, pair: Pair, names: Sequence[str], required: float) -> str:
     true, rival = table.weaker(pair)
     low, high = table.interval(true, rival)

@@ -43,13 +43,14 @@ from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
 from lakatos.theories.checks.complexity import code_length  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.theories.fitted_compositions import FittedCompositions  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.fitting.fit import FITTING_DRAWS  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402
 from lakatos.theories.grammar_search.proposal import AdvocateBrief, CompositionAttempt, SearchStart  # noqa: E402
 from lakatos.theories.grammar_search.prune import prune  # noqa: E402
-from lakatos.theories.laboratory import FittedCompositions, Laboratory  # noqa: E402
+from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import (  # noqa: E402
     UnitScores,
     log_predictive,

@@ -8,9 +8,10 @@ from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.fitted_compositions import FittedCompositions
 from lakatos.theories.fitting.evaluate import evaluate
 from lakatos.theories.grammar import Composition, composition_of
-from lakatos.theories.laboratory import FittedCompositions, Laboratory
+from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.running.alone import trials_of
 from lakatos.theories.sandbox.client import Sandbox

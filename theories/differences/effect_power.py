@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from lakatos.experiments.power import SimulatedStudies
+from lakatos.experiments.simulated_studies import SimulatedStudies
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.differences.exchanged_labels import LEVEL, N_PERMUTATIONS_PLANNED, permuted_p
 from lakatos.theories.fitting.effects import (

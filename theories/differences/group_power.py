@@ -18,7 +18,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.power import SimulatedStudies
+from lakatos.experiments.simulated_studies import SimulatedStudies
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.differences.exchanged_labels import (
     LEVEL,

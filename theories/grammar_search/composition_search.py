@@ -14,13 +14,14 @@ import numpy as np
 from lakatos.experiments.subset import some_people
 from lakatos.experiments.task import Trials
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.fitted_compositions import FittedCompositions
 from lakatos.theories.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.fitting.fit import FITTING_DRAWS
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.grammar_search.proposal import AdvocateBrief, Evaluate, SearchProposal
 from lakatos.theories.grammar_search.subset import some_trials
-from lakatos.theories.laboratory import FittedCompositions, Laboratory
+from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.digest import Digest
 
 MOST_TRIALS = (600, 1200)

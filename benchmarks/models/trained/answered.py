@@ -18,10 +18,11 @@ from benchmarks.models.trained.worlds import (
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Trials, with_random_sides
 from lakatos.theories.families import FAMILIES
+from lakatos.theories.fitted_compositions import FittedCompositions
 from lakatos.theories.grammar import Composition
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.grammar_search.proposal import CompositionAttempt
-from lakatos.theories.laboratory import FittedCompositions, Laboratory
+from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import TheoryProgram, read_program
 
 STARTS = {"multiattribute": ["take_the_best", "tallying"], "risky": ["expected_value", "minimax"]}
