@@ -169,8 +169,8 @@ class TheorySession:
             for start in range(0, n_draws, n_most):
                 rows = slice(start, start + n_most)
                 part = self.probabilities({name: array[rows] for name, array in values.items()})
-                for whole, answered in zip(answers, part, strict=True):
-                    whole[rows] = answered
+                for whole, of_part in zip(answers, part, strict=True):
+                    whole[rows] = of_part
             return answers
         expected = 8 * sum(map(math.prod, sizes))
         if expected > self._limits.output_bytes:
