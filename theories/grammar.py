@@ -22,6 +22,11 @@ from lakatos.theories.errors import GrammarError
 from lakatos.theories.prior import parse_prior
 from lakatos.theories.sandbox.lint import parse
 
+DECLARATIONS = frozenset(("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED", "PREDICTIONS"))
+"""Names that a source written by a grammar sets before its functions."""
+LITERAL = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
+"""What their values are made of."""
+
 
 @dataclass(frozen=True)
 class Mechanism:
@@ -400,18 +405,23 @@ def worded(
 
 
 def _functions_of(source: str) -> str:
-    """A source from its first function on; all of it, where something else than literals stands before that."""
+    """A source from its first function on; all of it, where something else than its declarations stands before that."""
     head, function, rest = source.partition("\ndef ")
     try:
-        declared = parse(head).body[1:]  # the docstring is the first
-    except SyntaxError:
+        docstring, *declared = parse(head).body
+    except (SyntaxError, ValueError):
         return source
-    plain = all(
-        isinstance(item, ast.Assign)
-        and not any(isinstance(node, ast.Call) for node in ast.walk(item))
-        for item in declared
+    is_told = isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
+    return function + rest if is_told and all(map(_is_declaration, declared)) else source
+
+
+def _is_declaration(node: ast.stmt) -> bool:
+    """Whether a statement gives a literal to one of the names that a theory declares, and so to none that it uses."""
+    return (
+        isinstance(node, ast.Assign)
+        and all(isinstance(name, ast.Name) and name.id in DECLARATIONS for name in node.targets)
+        and all(isinstance(part, LITERAL) for part in ast.walk(node.value))
     )
-    return function + rest if plain else source
 
 
 def composition_of(

@@ -452,6 +452,11 @@ def _explained(error: Any) -> str:
         return f"unknown key {place!r}; {words}"
     if error["type"] == "missing":
         return f"the key {place!r} is missing; `lakatos domain new` writes an example"
+    if place == "name" and error["type"] == "string_pattern_mismatch":
+        return (
+            f"name: {error['input']!r} is no name for a task; take 2 to 40 small letters, digits and underscores, "
+            "a letter first"
+        )
     message = str(error["msg"]).removeprefix("Value error, ")
     return f"{place}: {message}" if place else message
 

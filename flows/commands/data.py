@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from lakatos.flows.commands.options import DataFolder, RunNeeded, RunsFolder
 from lakatos.flows.run.places import find_run
@@ -37,7 +37,8 @@ def data_list(
     from lakatos.experiments.archives import ARCHIVES
     from lakatos.experiments.archives.fetch import data_folder
 
-    table = Table("name", "domain", "what", "licence", "here")
+    name = Column("name", no_wrap=True, min_width=max(map(len, ARCHIVES)))
+    table = Table(name, "domain", "what", "licence", "here")
     for reader in ARCHIVES.values():
         if reader.source is None:
             here = "built in"

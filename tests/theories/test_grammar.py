@@ -261,6 +261,10 @@ def test_a_grammar_knows_its_own_functions_under_any_name_and_no_others(domain):
         ("\n\n\ndef current", "\nBEFORE = print(1)\n\n\ndef current"),
         ("PARAMETERS = {", "import math\nPARAMETERS = {"),
         ("PARAMETERS = {", "PARAMETERS = {{"),
+        ("PARAMETERS = {", "dict = lambda state: {name: 0 for name in state}\nPARAMETERS = {"),
+        ("PARAMETERS = {", "PARAMETERS = dict = {"),
+        ("PARAMETERS = {", "POOLED = 10**10**9\nPARAMETERS = {"),
+        ('"""Learning', 'print("a", """Learning'),
     ],
 )
 def test_a_grammar_does_not_take_a_changed_source_for_its_own(old, new):

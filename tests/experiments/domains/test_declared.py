@@ -243,7 +243,7 @@ WORTH = 'kind = "amount"\nlabel = "Worth"\nunit = "€"\nlevels = [1, 2, 4, 8]\n
         (gifts(('"amount"', '"probability"')), "probabilities go from 0 to 1"),
         (gifts(('better = "more"', 'beter = "more"')), "unknown key 'attributes.worth.beter'; did"),
         (gifts(('question = "Which gift do you take?"', "")), "the key 'question' is missing"),
-        (gifts(('name = "gifts"', 'name = "My gifts"')), "name: String should match"),
+        (gifts(('name = "gifts"', 'name = "My gifts"')), "is no name for a task; take 2 to 40"),
         (gifts((WORTH, WORTH + '\nshow = "dot_size"')), "show one as 'dots'"),
         (gifts(("[1, 2, 4, 8]", "[1, 2.5]"), (WORTH[-15:], WORTH[-15:] + '\nshow = "dots"')), "whole"),
         (gifts(add='[space]\ntrials = 1000000\n'), "space.trials: Input should be less than"),
