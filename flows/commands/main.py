@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -401,7 +402,28 @@ def _carry(folder: Path, work: Any) -> None:
 def main() -> None:
     """Run what was typed; `lakatos.flows.commands.door` is the entry point of the command `lakatos`."""
     tether()
+    say_warnings_plainly()
     run_command(app)
+
+
+def say_warnings_plainly() -> None:
+    """Print warnings that a command's own call brings as a sentence, without the place in the code."""
+    as_usual, here = warnings.showwarning, Path(__file__).resolve().parent
+
+    def say(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if Path(filename).resolve().parent == here:
+            print(f"lakatos: {message}", file=file or sys.stderr)
+        else:
+            as_usual(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = say
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lakatos.flows.commands import main
 from lakatos.flows.commands.door import plain_status
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
@@ -283,3 +285,13 @@ def test_names_of_data_sets_are_whole_in_a_narrow_terminal(monkeypatch: pytest.M
     monkeypatch.setenv("COLUMNS", "80")
     printed = CliRunner().invoke(app, ["data", "list"]).output
     assert all(name in printed for name in ARCHIVES)
+
+
+def test_a_warning_of_a_command_is_a_sentence_and_others_stay_as_they_are(monkeypatch, capsys):
+    usual = []
+    monkeypatch.setattr(warnings, "showwarning", lambda *told: usual.append(told))
+    main.say_warnings_plainly()
+    warnings.showwarning("random is left out", UserWarning, main.__file__, 3)
+    assert capsys.readouterr().err == "lakatos: random is left out\n"
+    warnings.showwarning("elsewhere", UserWarning, __file__, 3)
+    assert len(usual) == 1
