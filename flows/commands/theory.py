@@ -245,7 +245,7 @@ def effects(
     console.print(_table_of_effects(found))
     console.print(
         "Effects are shares of a number's range, for a standard deviation; intervals are 95%; p allows for all numbers "
-        "of a theory and decides: it exchanges what is known among people. An interval is of one effect while all others "
+        "of a theory and decides: it exchanges what is known among people. An interval is of one effect while others "
         "may stand in for it, so that it can hold 0 where p is small. --csv prints the table for a program."
     )
 
