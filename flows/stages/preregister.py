@@ -169,9 +169,10 @@ GROUPS = (
 )
 """How answers decide between groups, where a study compares some."""
 EFFECTS = (
-    "Effects of what is known of people are learned at the end: one is shown if its 95% interval, corrected for the "
-    "number of effects, excludes 0 and if it alone predicts people, by others, better than one population for all, "
-    "by more than two standard errors."
+    "Effects of what is known of people are learned at the end: a parameter is said to change with it if so strong a "
+    "connection, of any parameter, has a probability of at most 0.05 when what is known is exchanged among people; of "
+    "several groups those are named whose own 95% interval, corrected for their number, excludes 0. Whether to know it "
+    "predicts other people better, by more than two standard errors, is said beside it."
 )
 """How answers decide on effects, where a study asks about some."""
 

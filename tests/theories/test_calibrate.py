@@ -230,6 +230,16 @@ def test_a_glance_at_pooled_answers_comes_near_a_fit_for_a_fraction_of_its_quest
     assert glanced == pytest.approx(fitted.mean, abs=1e-4)
 
 
+def test_a_glance_at_a_theory_without_parameters_is_its_score():
+    pooled = binomial_trials(np.array([[300, 150]]), 400, pooled=True)
+
+    def even(parameters):
+        return [np.full((len(next(iter(parameters.values()), [0])), 2, 2), 0.5)]
+
+    glanced = explained_near_of_pooled({}, {}, [pooled], even, n_draws=8, n_rounds=3)
+    assert glanced == pytest.approx(-math.log(2))
+
+
 def surprise(mean, variance, center, spread, low, high):
     """Nats by which draws with these moments are less likely under a truncated normal, up to a constant."""
     inside = ndtr((high - center) / spread) - ndtr((low - center) / spread)

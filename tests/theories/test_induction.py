@@ -811,7 +811,9 @@ def test_what_cannot_reach_what_the_search_has_is_left_out_and_the_rest_is_as_be
 def test_no_shared_rule_explains_more_than_each_trials_own_proportion():
     answers = read_answers(DOMAIN, [answer(spared_of_zeros, noise=0.2, n_trials=20)])
     everything = np.ones(len(answers.counts), dtype=bool)
-    forms = induction._forms(answers, sorted(answers.stimuli[0].arrays)[0], shared=True, past=False)
+    pace = InductionPace("steps", (1.0,) * induction.N_STEPS)
+    first = sorted(answers.stimuli[0].arrays)[0]
+    forms = induction._forms(answers, first, pace, shared=True, past=False)
     most = rule_fit.most_explained(answers)
     tried = 0
     for form in forms:

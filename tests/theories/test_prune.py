@@ -120,3 +120,10 @@ def test_what_changes_no_prediction_goes_before_anything_is_fitted():
     assert found.changes[0] == "drop y from extra"
     assert names_of(found) == {"x", "plain", "random"}
     assert [("y" in names) for names in asked] == [True, False]
+
+
+def test_small_losses_do_not_add_up_to_a_large_one():
+    """Each of three parts is worth 1.6 standard errors of its own, and all of them 2.8: not all may go."""
+    worth = {name: 1.6 * 0.4 / np.sqrt(200) for name in "xyz"}
+    found = prune(GRAMMAR, FULL, bench({"curved": 0.5, **worth}, noise=0.4), price=1e-3)
+    assert 0 < len(names_of(found) & set("xyz")) < 3

@@ -203,6 +203,8 @@ def explained_near_of_pooled(
         n_draws: People drawn to begin with, a power of two.
         n_rounds: Steps.
     """
+    if not priors:
+        return float(np.mean([item.mean for item in leave_one_out(priors, trials, predict)]))
     shared = SharedRegression(priors, trials, predict)
     drawn = shared.fractions(people_at(near, sobol_points(len(priors), n_draws, 1)[0]))
     known = np.array([not np.isnan(near[name].center) for name in priors])

@@ -82,6 +82,8 @@ def prune(
 
     What changes no prediction on these trials goes before anything is fitted.
 
+    No chain of small losses may lose what all of them together would not be forgiven.
+
     What could not be missed among more parts is tried again once nothing else can go, and parts two at once after
     that, since one may only make up for the other.
 
@@ -98,13 +100,21 @@ def prune(
         words, here = idle
         changes.append(words)
     (own,) = validate([here])
+    whole, n_whole = own, size_of(grammar, here)
+
+    def is_free(item: _TriedChange) -> bool:
+        """Whether it costs nothing beside what is there now, nor beside the whole: small losses add up."""
+        assert not isinstance(whole, TheoryError)
+        worth = price * (n_whole - size_of(grammar, item.composition))
+        return item.is_free and is_no_loss(paired_difference(whole, item.scores), worth)
+
     kept: dict[str, _TriedChange] = {}
     while len(changes) < n_rounds and not isinstance(own, TheoryError):
         free: list[_TriedChange] = []
         for options in _options(grammar, here, kept):
             tried = _tried(grammar, here, own, options, validate, price)
-            free = [item for item in tried if item.is_free]
-            kept |= {item.words: item for item in tried if not item.is_free}
+            free = [item for item in tried if is_free(item)]
+            kept |= {item.words: item for item in tried if item not in free}
             if free:
                 break
         if not free:
@@ -145,8 +155,13 @@ class _TriedChange:
     @property
     def is_free(self) -> bool:
         """Whether what is left out costs no more than its price, or no more than chance makes of nothing."""
-        chance = CLEAR * self.cost.standard_error
-        return self.cost.value <= max(self.worth, chance if np.isfinite(chance) else 0.0)
+        return is_no_loss(self.cost, self.worth)
+
+
+def is_no_loss(cost: ScoreEstimate, worth: float) -> bool:
+    """Whether a cost is at most what it is worth, or no more than chance makes of nothing."""
+    chance = CLEAR * cost.standard_error
+    return cost.value <= max(worth, chance if np.isfinite(chance) else 0.0)
 
 
 def _options(

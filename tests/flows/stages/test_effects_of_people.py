@@ -69,13 +69,13 @@ def test_design_preregistration_verdict_and_report_speak_of_the_effect(tmp_path:
     assert "by 1 standard deviations of people: power" in chosen.groups
     (frozen,) = [item.record for item in state.experiments.preregistrations.values()]
     assert chosen.groups in frozen.analysis
-    assert "one is shown if its 95% interval" in frozen.to_markdown()
+    assert "when what is known is exchanged among people" in frozen.to_markdown()
     # what was found
     assert state.theories.effects is not None
     found = state.theories.effects.record
     assert found.n_people == N_PEOPLE - 1
     assert in_new_names(state.theories, found.text) in concluded.text
-    assert "its numbers depend on age" in found.text
+    assert "discount_rate (share of value lost per day at the start) rises with age" in found.text
     hyperbolic = next(
         item
         for item in found.theories
