@@ -307,9 +307,11 @@ def _told(
     """What was learned, with intervals, and what it is worth for people who taught nothing."""
     taught = [name for name, prior in shared.items() if not prior.idle]
     errors = effect_errors(people, found, free, prior_sd)
-    without = predicted_without(people, found, prior_sd)
+    none = np.zeros_like(free)
+    for_all = learned_with(people, found, none, prior_sd)
+    without = predicted_by_others(people, for_all, none, prior_sd)
     known = attribute.is_known
-    means = people.moments(learned_for_all(people, found, prior_sd))[0][free.any(axis=1)]
+    means = people.moments(for_all)[0][free.any(axis=1)]
     rng = np.random.default_rng(int(form.digest[:16], 16))
     rows = permuted_p(means[:, known], people.z[known], attribute.experiment[known], rng)
     p_values = iter(rows.tolist())
@@ -320,7 +322,8 @@ def _told(
             continue
         p, is_at_end = next(p_values), bool(found.center[j] in (0.0, 1.0))
         alone = free & (np.arange(len(taught)) == j)[:, None]
-        gain = advantage(predicted_alone(people, found, alone, prior_sd) - without, n_choices)
+        own = learned_with(people, found, alone, prior_sd)
+        gain = advantage(predicted_by_others(people, own, alone, prior_sd) - without, n_choices)
         effects += [
             LearnedEffect(
                 name,
@@ -337,7 +340,7 @@ def _told(
     def at(row: Array) -> dict[str, Prior]:
         centers = found.centers_of(row[None])[:, 0]
         return dict(shared) | as_priors(
-            {name: shared[name] for name in taught}, centers, found.log_spread
+            {name: shared[name] for name in taught}, centers, np.exp(found.log_spread)
         )
 
     return TheoryWithEffects(
@@ -354,27 +357,12 @@ def _told(
     )
 
 
-def learned_for_all(
-    people: PeopleOnDraws, found: CenterRegression, prior_sd: float
-) -> CenterRegression:
-    """One population for all, learned without effects."""
-    none = np.zeros(found.effects.shape, dtype=bool)
-    begun = CenterRegression(found.center, np.zeros_like(found.effects), found.log_spread)
-    return learn_regression(people, begun, none, prior_sd)
-
-
-def predicted_without(people: PeopleOnDraws, found: CenterRegression, prior_sd: float) -> Array:
-    """`predicted_by_others` with one population for all, learned without effects."""
-    return predicted_alone(people, found, np.zeros(found.effects.shape, dtype=bool), prior_sd)
-
-
-def predicted_alone(
+def learned_with(
     people: PeopleOnDraws, found: CenterRegression, alone: Bools, prior_sd: float
-) -> Array:
-    """`predicted_by_others` with some effects of a regression, which is learned anew with these alone."""
+) -> CenterRegression:
+    """A regression learned anew with some of its effects alone; without any, one population for all."""
     begun = CenterRegression(found.center, np.where(alone, found.effects, 0.0), found.log_spread)
-    own = learn_regression(people, begun, alone, prior_sd)
-    return predicted_by_others(people, own, alone, prior_sd)
+    return learn_regression(people, begun, alone, prior_sd)
 
 
 def predicted_by_others(

@@ -23,8 +23,14 @@ from lakatos.theories.fitting.effects import (
     PeopleOnDraws,
     learn_regression,
 )
-from lakatos.theories.fitting.known_people import FEWEST_KNOWN, as_regression, over_everybody
+from lakatos.theories.fitting.known_people import (
+    FEWEST_KNOWN,
+    as_priors,
+    as_regression,
+    over_everybody,
+)
 from lakatos.theories.fitting.normals import log_density
+from lakatos.theories.fitting.points import latent_limits
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior, as_normal, draw_population
 from lakatos.theories.scoring.view import TheoryView
@@ -138,18 +144,9 @@ def _simulated(
     effects = size * np.exp(start.log_spread) * np.array([name == of for name in people])
     moved = CenterRegression(start.center, effects[:, None], start.log_spread)
     centers = moved.centers_of(places[:, None])
-    ends = {name: prior.latent(np.array([prior.low, prior.high])) for name, prior in people.items()}
-
-    def narrowed(name: str, center: float, spread: float) -> Prior:
-        low, high = (float(end) for end in ends[name])
-        return people[name].narrowed(low + (high - low) * center, (high - low) * spread)
-
     spreads = np.exp(start.log_spread)
     theories = [
-        form.with_people(
-            {name: narrowed(name, centers[j, at], spreads[j]) for j, name in enumerate(people)}
-        )
-        for at in range(N_PLACES)
+        form.with_people(as_priors(people, centers[:, at], spreads)) for at in range(N_PLACES)
     ]
     n_each = n_pool // N_PLACES
     # of a pool each, so that people of one place are no copies of those of another
@@ -158,18 +155,15 @@ def _simulated(
     )
     z = np.repeat(places, n_each)[:, None]
     center, spread = over_everybody(moved, z)
-    ahead = dict(form.priors) | {
-        name: narrowed(name, center[j], spread[j]) for j, name in enumerate(people)
-    }
-    drawn = draw_population(ahead, n_draws, rng)
+    drawn = draw_population(dict(form.priors) | as_priors(people, center, spread), n_draws, rng)
 
     def ask(view: TheoryView) -> Array:
         return view.log_likelihood(drawn, answered)
 
     log_p = laboratory.look(form, [item.stimuli for item in answered], ask)
-    latent = np.stack([
-        (people[name].latent(drawn[name]) - low) / (high - low) for name, (low, high) in ends.items()
-    ])  # fmt: skip
+    low, high = latent_limits(people)
+    latent = np.stack([prior.latent(drawn[name]) for name, prior in people.items()])
+    latent = (latent - low[:, None]) / (high - low)[:, None]
     limits = np.zeros(len(people)), np.ones(len(people))
     density = log_density(latent, center[None], spread[None], *limits)[0]
     on_draws = PeopleOnDraws(latent, density, log_p, z)

@@ -25,6 +25,7 @@ from lakatos.theories.fitting.effects import (
     learn_regression,
 )
 from lakatos.theories.fitting.normals import SMALLEST_SPREAD, log_density
+from lakatos.theories.fitting.points import latent_limits
 from lakatos.theories.prior import Prior, draw_population
 from lakatos.theories.scoring.view import TheoryView
 
@@ -59,8 +60,9 @@ def learn_on_draws(
         n_each: People drawn in a batch.
     """
     taught = [name for name, prior in shared.items() if not prior.idle]
-    low, high = _range_ends({name: shared[name] for name in taught})
-    found = as_regression({name: shared[name] for name in taught}, free.shape[1])
+    begun = {name: shared[name] for name in taught}
+    low, high = latent_limits(begun)
+    found = as_regression(begun, free.shape[1])
     rng = np.random.default_rng(int(view.theory.digest[:16], 16))
     latents: list[Array] = []
     log_p: list[Array] = []
@@ -68,13 +70,7 @@ def learn_on_draws(
     for _ in range(N_BATCHES):
         center, spread = over_everybody(found, z)
         drawn_from.append((center, spread))
-        ahead = dict(shared) | {
-            name: shared[name].narrowed(
-                low[j] + (high - low)[j] * center[j], (high - low)[j] * spread[j]
-            )
-            for j, name in enumerate(taught)
-        }
-        drawn = draw_population(ahead, n_each, rng)
+        drawn = draw_population(dict(shared) | as_priors(begun, center, spread), n_each, rng)
         log_p.append(view.log_likelihood(drawn, trials))
         latent = np.stack([shared[name].latent(drawn[name]) for name in taught])
         latents.append((latent - low[:, None]) / (high - low)[:, None])
@@ -87,17 +83,9 @@ def learn_on_draws(
     return people, found
 
 
-def _range_ends(priors: Mapping[str, Prior]) -> tuple[Array, Array]:
-    """``(n_parameters,)`` ends of the ranges, each on the scale of its prior."""
-    limits = np.array(
-        [prior.latent(np.array([prior.low, prior.high])) for prior in priors.values()]
-    )
-    return limits[:, 0], limits[:, 1]
-
-
 def as_regression(priors: Mapping[str, Prior], n_columns: int) -> CenterRegression:
     """Populations without effects, in widths of their ranges."""
-    low, high = _range_ends(priors)
+    low, high = latent_limits(priors)
     center = np.array([prior.center for prior in priors.values()])
     spread = np.array([prior.spread for prior in priors.values()])
     # a prior that is uniform is as wide as a normal within its limits can be
@@ -116,13 +104,13 @@ def over_everybody(found: CenterRegression, z: Array, wider: float = WIDER) -> t
     return centers.mean(axis=1), np.clip(wider * spread, SMALLEST_SPREAD, 1.0)
 
 
-def as_priors(priors: Mapping[str, Prior], centers: Array, log_spreads: Array) -> dict[str, Prior]:
+def as_priors(priors: Mapping[str, Prior], centers: Array, spreads: Array) -> dict[str, Prior]:
     """Populations with these centers and spreads, given in widths of their ranges."""
-    low, high = _range_ends(priors)
+    low, high = latent_limits(priors)
     return {
         name: prior.narrowed(
             float(low[j] + (high[j] - low[j]) * centers[j]),
-            float((high[j] - low[j]) * np.exp(log_spreads[j])),
+            float((high[j] - low[j]) * spreads[j]),
         )
         for j, (name, prior) in enumerate(priors.items())
     }
@@ -194,7 +182,7 @@ def learn_dependences(
     people, found = learn_on_draws(view, trials, shared, design.z, design.free, 1.0, n_each)
     errors = effect_errors(people, found, design.free, 1.0)
     center, spread = over_everybody(found, design.z, 1.0)
-    everybody = as_priors(design.taught, center, np.log(spread))
+    everybody = as_priors(design.taught, center, spread)
     learned: dict[str, Prior] = {}
     for j, (name, prior) in enumerate(everybody.items()):
         columns = design.columns_of(name)
@@ -225,7 +213,7 @@ def weights_by_person(
     moved = {name: prior for name, prior in people.items() if prior.own is not None}
     if not moved or any(item.pooled for item in trials):
         return None
-    low, high = _range_ends(moved)
+    low, high = latent_limits(moved)
     found = as_regression(moved, 0)
     latent = np.stack([prior.latent(population[name]) for name, prior in moved.items()])
     place = (latent - low[:, None]) / (high - low)[:, None]
@@ -261,7 +249,7 @@ def weights_taught_by_others(
         weights.
     """
     design = _RegressionDesign.of(people, trials)
-    low, high = _range_ends(design.taught)
+    low, high = latent_limits(design.taught)
     begun = as_regression(design.taught, design.z.shape[1])
     latent = np.stack([prior.latent(population[name]) for name, prior in design.taught.items()])
     place = (latent - low[:, None]) / (high - low)[:, None]
