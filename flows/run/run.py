@@ -17,7 +17,7 @@ from lakatos.flows.errors import FlowError, RunMissingError
 from lakatos.flows.run.cluster import laboratory_of
 from lakatos.flows.run.evidence import RunEvidence, terms_of
 from lakatos.flows.run.now import KeptProgress
-from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress
+from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress, clean
 from lakatos.flows.run.records import (
     ACTS,
     RECORD_TYPES,
@@ -378,7 +378,7 @@ def code_changes_in_words(
     return [
         f"Other code computed a part of this: code {change.record.before[:8]} "
         f"{_cycles_ended_before(trace, change, cycles)}, code {change.record.science[:8]} from there on, "
-        f"because: {change.record.because.rstrip('.')}."
+        f"because: {clean(change.record.because).rstrip('.')}."
         for change in changes
     ]
 
@@ -425,14 +425,15 @@ def accept_code(folder: Path, digest: str, because: str) -> CodeAccepted:
             raise FlowError(
                 f"this code is {now.science[:8]}, not {digest!r}; look at what changed, then name this one."
             )
-        if not because.strip():
+        reason = clean(because)
+        if not reason:
             raise FlowError(
                 'say why the results still hold: --because "...". It stands in the report.'
             )
         number = sum(1 for _ in trace.records(CodeAccepted))
         item = trace.record(
             CodeAccepted(
-                before=computed_by, science=now.science, because=because.strip()[:2000],
+                before=computed_by, science=now.science, because=reason,
                 versions=now.versions,
             ),
             name="accept code", inputs=[before.digest], position={"number": number},

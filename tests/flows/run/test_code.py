@@ -144,13 +144,14 @@ def test_other_code_goes_on_only_where_somebody_says_so_and_why(
         with pytest.raises(FlowError, match=said):
             accept_code(copy, digest, because)
     assert (copy / JOURNAL_FILE).read_bytes() == journal
-    accept_code(copy, "12345678", "a typo was mended")
+    said = accept_code(copy, "12345678", "a typo was\x1b[2J mended\n\u202e")
+    assert said.because == "a typo was\ufffd[2J mended \ufffd"
     with pytest.raises(FlowError, match="goes on with this code as it is"):
         accept_code(copy, "12345678", "again")
     assert resume_run(copy).leader
     found = audit(copy, n_workers=1)
     assert found.outcome == "passes", found
-    assert "because: a typo was mended" in write_report(copy).read_text()
+    assert f"because: {said.because}" in write_report(copy).read_text()
 
 
 @pytest.mark.slow
