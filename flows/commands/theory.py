@@ -92,7 +92,10 @@ def bring_in(
 
 
 AnswerFile = Annotated[
-    Path, typer.Argument(help="Answers: CSV, Parquet, JSON, SPSS, R, a folder, or a published set.")
+    Path,
+    typer.Argument(
+        help="Answers: CSV, Parquet, JSON, SPSS, R, a folder, a published set, or a run by its path."
+    ),
 ]
 GuessedDomain = Annotated[
     str,
@@ -106,7 +109,9 @@ def score(
     answers: AnswerFile,
     theories: Annotated[
         list[str] | None,
-        typer.Argument(help="Names of published theories, or files; all published by default."),
+        typer.Argument(
+            help="Names of published theories, or files; all published by default, the leader of a run."
+        ),
     ] = None,
     domain: GuessedDomain = "",
     column: ColumnsSaid = None,
@@ -116,17 +121,18 @@ def score(
 
     In Python: `lakatos.score(answers, theories)`.
     """
+    from lakatos.flows.notebook.study import what_is_asked
     from lakatos.flows.notebook.theory import score as score_theories
 
-    _show(
-        score_theories(str(answers), theories or None, domain=domain, columns=columns_said(column)),
-        out,
-    )
+    data, rivals = what_is_asked(answers, theories or ())
+    _show(score_theories(data, rivals, domain=domain, columns=columns_said(column)), out)
 
 
 @app.command()
 def fit(
-    theory: Annotated[str, typer.Argument(help="Name of a published theory, or its file.")],
+    theory: Annotated[
+        str, typer.Argument(help="Name of a published theory, its file, or its name in a run.")
+    ],
     answers: AnswerFile,
     domain: GuessedDomain = "",
     column: ColumnsSaid = None,
@@ -136,9 +142,12 @@ def fit(
 
     In Python: `lakatos.fit(answers, theory)`.
     """
+    from lakatos.flows.notebook.study import what_is_asked
     from lakatos.flows.notebook.theory import fit as fit_theory
 
-    fitted = fit_theory(str(answers), theory, domain=domain, columns=columns_said(column))
+    data, wanted = what_is_asked(answers, [theory])
+    assert wanted is not None
+    fitted = fit_theory(data, wanted[0], domain=domain, columns=columns_said(column))
     Console(stderr=True, soft_wrap=True).print(f"{escape(fitted.name)}: {escape(fitted.claim)}")
     _show(fitted.people, out)
 
@@ -149,7 +158,9 @@ def groups(
     by: Annotated[str, typer.Option(help="Column that divides people, such as group or age.")],
     theories: Annotated[
         list[str] | None,
-        typer.Argument(help="Names of published theories, or files; all published by default."),
+        typer.Argument(
+            help="Names of published theories, or files; all published by default, the leader of a run."
+        ),
     ] = None,
     cuts: Annotated[
         list[float] | None,
@@ -164,15 +175,17 @@ def groups(
 ) -> None:
     """Ask whether theories hold for several groups of people, with other numbers or with the same ones.
 
-    ANSWERS may be a study file, whose answers and meanings of columns are taken.
+    ANSWERS may be a study file, whose answers and meanings of columns are taken, or a run, whose leader is then asked about.
 
     In Python: `lakatos.by_group(answers, theories, by=by)`.
     """
     from lakatos.flows.notebook.groups import by_group
+    from lakatos.flows.notebook.study import what_is_asked
 
+    data, rivals = what_is_asked(answers, theories or ())
     found = by_group(
-        str(answers),
-        theories or None,
+        data,
+        rivals,
         by=by,
         cuts=cuts or (),
         domain=domain,
@@ -199,7 +212,9 @@ def effects(
     ],
     theories: Annotated[
         list[str] | None,
-        typer.Argument(help="Names of published theories, or files; all published by default."),
+        typer.Argument(
+            help="Names of published theories, or files; all published by default, the leader of a run."
+        ),
     ] = None,
     parameters: Annotated[
         list[str] | None,
@@ -225,10 +240,12 @@ def effects(
     In Python: `lakatos.effects_of(answers, theories, by=by)`.
     """
     from lakatos.flows.notebook.effects import effects_of
+    from lakatos.flows.notebook.study import what_is_asked
 
+    data, rivals = what_is_asked(answers, theories or ())
     found = effects_of(
-        str(answers),
-        theories or None,
+        data,
+        rivals,
         by=by,
         parameters=parameters or (),
         prior_sd=prior_sd,
@@ -310,7 +327,9 @@ def each(
     answers: AnswerFile,
     theories: Annotated[
         list[str] | None,
-        typer.Argument(help="Names of published theories, or files; all published by default."),
+        typer.Argument(
+            help="Names of published theories, or files; all published by default, the leader of a run."
+        ),
     ] = None,
     halves: Annotated[
         bool, typer.Option(help="Fit the first half of everybody's answers, and score the second.")
@@ -324,11 +343,13 @@ def each(
     In Python: `lakatos.fit_each(answers, theories)`.
     """
     from lakatos.flows.notebook.each import fit_each
+    from lakatos.flows.notebook.study import what_is_asked
 
+    data, rivals = what_is_asked(answers, theories or ())
     _show(
         fit_each(
-            str(answers),
-            theories or None,
+            data,
+            rivals,
             halves=halves,
             domain=domain,
             columns=columns_said(column),

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.adopt import stimuli_of_table
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.domains import open_domain
+from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.errors import TransferError
 from lakatos.flows.notebook.answers import PeoplesAnswers, adopt, table_of
@@ -348,8 +349,17 @@ def shapes_of(domain: Domain) -> dict[str, tuple[int, ...]]:
 
 
 def adopted(answers: PeoplesAnswers | Any, **adopting: Any) -> PeoplesAnswers:
-    """Answers as `adopt` returns them, whether it was called or not."""
-    return answers if isinstance(answers, PeoplesAnswers) else adopt(answers, **adopting)
+    """Answers as `adopt` returns them, whether it was called or not.
+
+    Raises:
+        TrialsError: It was called, or they are those of a run, and arguments say how to read them.
+    """
+    if not isinstance(answers, PeoplesAnswers):
+        return adopt(answers, **adopting)
+    said = sorted(name for name, value in adopting.items() if value)
+    if said:
+        raise TrialsError(f"these answers have been read; leave out {' and '.join(said)}.")
+    return answers
 
 
 def _domain_of(domain: str | Domain) -> Domain:

@@ -1,0 +1,71 @@
+"""The commands that ask about people's answers take a run in their place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+import lakatos
+from lakatos.flows.commands.theory import app
+from tests.flows.notebook.conftest import people as people_of_one_group
+
+people = people_of_one_group
+
+
+@pytest.fixture(scope="module")
+def outcome(people: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> lakatos.StudyOutcome:
+    """A run on answers of people of two groups."""
+    folder = tmp_path_factory.mktemp("asked")
+    twins = people.assign(subject=people["subject"] + "b")
+    everybody = pd.concat([people.assign(group="young"), twins.assign(group="old")])
+    everybody.to_csv(folder / "answers.csv", index=False)
+    return lakatos.explain(
+        folder / "answers.csv",
+        columns={"attributes": ["group"]},
+        cycles=1,
+        change={"theories": {"candidates": 2}, "validation": {"company": False}},
+        runs=folder / "runs",
+        n_workers=1,
+    )
+
+
+def ask(*arguments: str | Path) -> Result:
+    """What a command prints."""
+    return CliRunner().invoke(app, [str(item) for item in arguments], env={"COLUMNS": "200"})
+
+
+@pytest.mark.slow
+def test_groups_and_effects_of_a_run_are_asked_of_its_leader(outcome: lakatos.StudyOutcome) -> None:
+    leader = outcome.theory()
+    for command in ("groups", "effects"):
+        found = ask(command, outcome.folder, "--by", "group")
+        assert found.exit_code == 0, found.output
+        assert leader.name in found.output
+        others = [name for name in outcome.leaderboard["theory"] if name != leader.name]
+        assert not any(f"{name} " in found.output for name in others)
+
+
+@pytest.mark.slow
+def test_theories_of_a_run_and_published_ones_are_scored_on_its_answers(
+    outcome: lakatos.StudyOutcome,
+) -> None:
+    digest = outcome.leaderboard["digest"][1]
+    found = ask("score", outcome.folder, digest, "random")
+    assert found.exit_code == 0, found.output
+    assert outcome.theory(digest).name in found.output
+    assert "random" in found.output
+
+
+@pytest.mark.slow
+def test_what_a_run_cannot_be_asked_is_refused(outcome: lakatos.StudyOutcome) -> None:
+    for arguments, said in (
+        (("score", outcome.folder, "no_such_theory"), "no_such_theory"),
+        (("groups", outcome.folder, "--by", "height"), "height"),
+        (("groups", outcome.folder, "--by", "group", "--domain", "learning"), "leave out domain"),
+    ):
+        found = ask(*arguments)
+        assert found.exit_code != 0
+        assert said in str(found.exception)
