@@ -175,7 +175,8 @@ def groups(
 ) -> None:
     """Ask whether theories hold for several groups of people, with other numbers or with the same ones.
 
-    ANSWERS may be a study file, whose answers and meanings of columns are taken, or a run, whose leader is then asked about.
+    ANSWERS may be a study file, whose answers and meanings of columns are taken, or a run, whose leader
+    is then asked about.
 
     In Python: `lakatos.by_group(answers, theories, by=by)`.
     """
