@@ -31,8 +31,16 @@ weighed = weigh(points)[:, 0, 0]
 weights = weighed.take(point_of[0], axis=1) - weighed.take(point_of[1], axis=1)
 """
 PHRASES = (
-    ("xp.abs(outcomes) ** curvature", AMOUNTS, "(sizes ** curvature)[:, 0, 0].take(size_of, axis=1)"),
-    ("xp.log1p(xp.abs(outcomes) / unit)", AMOUNTS, "xp.log1p(sizes / unit)[:, 0, 0].take(size_of, axis=1)"),
+    (
+        "xp.abs(outcomes) ** curvature",
+        AMOUNTS,
+        "(sizes ** curvature)[:, 0, 0].take(size_of, axis=1)",
+    ),
+    (
+        "xp.log1p(xp.abs(outcomes) / unit)",
+        AMOUNTS,
+        "xp.log1p(sizes / unit)[:, 0, 0].take(size_of, axis=1)",
+    ),
     ("probabilities**curve", PROBABILITIES, "(points**curve)[:, 0, 0].take(point_of, axis=1)"),
     (BY_ITSELF, PROBABILITIES, "weights = weigh(points)[:, 0, 0].take(point_of, axis=1)"),
     (CUMULATIVE, "", CHANCES.format(reached="xp.where(outcomes < 0, from_worst, from_best)")),
