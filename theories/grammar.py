@@ -19,8 +19,10 @@ import numpy as np
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.account import ClauseWording, account_of
 from lakatos.theories.errors import GrammarError
+from lakatos.theories.prepared_writing import write_prepared
 from lakatos.theories.prior import parse_prior
 from lakatos.theories.sandbox.lint import parse
+from lakatos.theories.theory import Theory, TheoryProgram
 
 DECLARATIONS = frozenset(("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED", "PREDICTIONS"))
 """Names that a source written by a grammar sets before its functions."""
@@ -114,8 +116,7 @@ class QuickerWriting:
 
     def of(self, grammar: Grammar, used: Sequence[Mechanism]) -> Grammar | None:
         """A grammar with the quicker texts; None if one of the used mechanisms is not known here."""
-        known = [plain for plain, _ in self.mechanisms]
-        if any(item not in known for item in used):
+        if self.texts(used) is None:
             return None
         return replace(
             grammar,
@@ -125,6 +126,18 @@ class QuickerWriting:
             before_learn=self.before_learn,
             quicker=None,
         )
+
+    def texts(self, used: Sequence[Mechanism]) -> list[Mechanism] | None:
+        """The used mechanisms as they are written here; None if one of them is not known."""
+        found = [self._known.get((item.slot, item.name)) for item in used]
+        pairs = zip(used, found, strict=True)
+        if any(pair is None or pair[0] != item for item, pair in pairs):
+            return None
+        return [pair[1] for pair in found if pair is not None]
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], tuple[Mechanism, Mechanism]]:
+        return {(plain.slot, plain.name): (plain, quick) for plain, quick in self.mechanisms}
 
 
 @dataclass(frozen=True)
@@ -182,6 +195,13 @@ class Grammar:
             raise GrammarError(
                 f"the {self.domain} grammar has no slot {', '.join(sorted(unknown))}."
             )
+        found = self._used.get(composition.key)
+        if found is None:
+            found = self._used[composition.key] = self._in_order(composition)
+        return list(found)
+
+    def _in_order(self, composition: Composition) -> list[Mechanism]:
+        """The mechanisms of known slots, as `used` gives them."""
         ordered = []
         for slot in self.slots:
             names = composition.slots.get(slot.name, ())
@@ -192,6 +212,11 @@ class Grammar:
             chosen = [self.mechanism(slot.name, name) for name in names]
             ordered += sorted(chosen, key=lambda item: self._places[item.slot, item.name])
         return ordered
+
+    @cached_property
+    def _used(self) -> dict[object, list[Mechanism]]:
+        """The mechanisms of compositions that were asked for, by the composition's key."""
+        return {}
 
     def parameters(self, composition: Composition) -> dict[str, dict[str, Any]]:
         """Declared priors, with the composition's replacements."""
@@ -300,15 +325,39 @@ class Grammar:
             + body
         )
 
-    def write_for(self, composition: Composition, stimuli: Sequence[Stimuli]) -> str:
+    def write_for(
+        self, composition: Composition, stimuli: Sequence[Stimuli], *, walks: bool = True
+    ) -> str:
         """Source with the same answers to these trials as that of `write`, and less work where the grammar knows how.
 
         Only processes of the laboratory are given it: what `write` gives is submitted, checked and scored.
+
+        Args:
+            composition: Form; priors are not written.
+            stimuli: All trials that it will be asked about.
+            walks: Whether trials come one after another, each once; else the same come again and again, and what
+                depends on them alone is worked out once.
         """
-        if self.quicker is None or not all(map(self.quicker.answers, stimuli)):
-            return self.write_untold(composition)
-        quick = self.quicker.of(self, self.used(composition))
-        return (quick or self).write_untold(composition)
+        quicker = self.quicker
+        if quicker is not None and not all(map(quicker.answers, stimuli)):
+            quicker = None
+        used = self.used(composition)
+        if walks or any(item.learn for item in used):
+            quick = quicker.of(self, used) if quicker else None
+            return (quick or self).write_untold(composition)
+        texts = quicker.texts(used) if quicker else None
+        before, helpers = self.before, self.helpers
+        if quicker and texts is not None:
+            before, helpers = quicker.before, quicker.helpers
+        parts = (before, *(item.code for item in texts or used), self.after)
+        return write_prepared(helpers, parts) or self.write_untold(composition)
+
+    def form(self, composition: Composition, source: str) -> Theory:
+        """What `read_program` makes of a source of `write_untold` or `write_for`, without reading it."""
+        declared = self.parameters(composition)
+        priors = {name: parse_prior(name, prior) for name, prior in declared.items()}
+        learns = any(item.learn for item in self.used(composition))
+        return Theory(TheoryProgram(source, "grammar"), "A form", "", priors, None, learns)
 
     def wrote(self, source: str, slots: Mapping[str, Sequence[str]]) -> bool:
         """Whether the functions of a source are, letter by letter, those that this grammar writes for a composition.

@@ -215,12 +215,31 @@ class Laboratory:
         """
 
         def one(theory: Theory) -> UnitScores:
-            with TheoryView(theory, self.domain, self._sandbox(), [trials.stimuli]) as view:
-                drawn = theory.population(n_draws)
-                (evidence,) = evidence_of_population(view, theory.priors, drawn, [trials])
-            return log_predictive(evidence)
+            return log_predictive(self._evidence_of_one(theory, trials, n_draws))
 
         return self._map(_or_error(one), theories)
+
+    def tell_evidence(
+        self,
+        theory: Theory,
+        trials: Sequence[Trials],
+        n_draws: int,
+        told: Callable[[ExperimentEvidence], T],
+    ) -> list[T]:
+        """What a function tells of the evidence on each experiment, which is let go before that on the next."""
+        check_unmixed(trials)
+
+        def one(item: Trials) -> T:
+            return told(self._evidence_of_one(theory, item, n_draws))
+
+        return [self._pool.submit(one, item).result() for item in trials]
+
+    def _evidence_of_one(self, theory: Theory, trials: Trials, n_draws: int) -> ExperimentEvidence:
+        """What every draw of a theory's people makes of the answers to one experiment; for threads of the pool."""
+        drawn = theory.population(n_draws)
+        with TheoryView(theory, self.domain, self._sandbox(), [trials.stimuli]) as view:
+            (evidence,) = evidence_of_population(view, theory.priors, drawn, [trials])
+        return evidence
 
     def look(
         self, theory: Theory, stimuli: Sequence[Stimuli], question: Callable[[TheoryView], T]

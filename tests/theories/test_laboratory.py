@@ -326,3 +326,47 @@ class TestPredictives:
         alone = max(peak([theory]) for theory in theories)
         assert alone > 8 * 1024 * 400 * 2
         assert peak(theories) < 1.3 * alone
+
+
+class TestToldEvidence:
+    """What is told of one theory's evidence on several experiments."""
+
+    @pytest.fixture
+    def asked(self):
+        domain, family = DOMAINS["intertemporal"], FAMILIES["intertemporal"]
+        theory = read_program(family.program("hyperbolic"))
+        with Laboratory(domain, 1) as laboratory:
+            experiments = [
+                laboratory.simulate(
+                    [theory],
+                    domain.candidates({}, np.random.default_rng(seed), 400),
+                    8,
+                    np.random.default_rng(seed),
+                )[0]
+                for seed in range(4)
+            ]
+            yield laboratory, theory, experiments
+
+    def test_it_is_told_of_the_same_evidence_as_that_of_all_experiments_together(self, asked):
+        laboratory, theory, experiments = asked
+        found = laboratory.tell_evidence(theory, experiments, 64, log_predictive)
+        together = laboratory.evidence(theory, experiments, 64)
+        for own, evidence in zip(found, together, strict=True):
+            wanted = log_predictive(evidence)
+            np.testing.assert_array_equal(own.log_predictive, wanted.log_predictive)
+            assert own.chance == wanted.chance
+
+    def test_probabilities_of_one_experiment_are_let_go_before_those_of_the_next(self, asked):
+        laboratory, theory, experiments = asked
+
+        def peak(experiments):
+            tracemalloc.start()
+            try:
+                laboratory.tell_evidence(theory, experiments, 1024, log_predictive)
+                return tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+
+        alone = max(peak([item]) for item in experiments)
+        assert alone > 8 * 1024 * 400 * 2
+        assert peak(experiments) < 1.3 * alone

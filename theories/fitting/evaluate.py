@@ -78,7 +78,8 @@ def evaluate(
     )
     n_mechanisms = sum(not item.is_null for item in grammar.used(composition))
     stimuli = [item.stimuli for item in trials]
-    source = grammar.write_for(Composition(composition.slots), stimuli) if shared else ""
+    form = Composition(composition.slots)
+    source = grammar.write_for(form, stimuli, walks=domain.sequential) if shared else ""
     with TheoryView(wide, domain, sandbox, stimuli, shared, source) as view:
         return _fitted(view, composition, n_mechanisms, trials, n_draws, n_iterations)
 
@@ -100,11 +101,14 @@ def glance_at(
     Raises:
         TheoryError: The source cannot be run.
     """
-    form = Composition(composition.slots)
-    wide = read_program(TheoryProgram(grammar.write_untold(form), "grammar"))
-    stimuli = [item.stimuli for item in trials]
-    source = grammar.write_for(form, stimuli) if shared else ""
-    with TheoryView(wide, domain, sandbox, stimuli, shared, source) as view:
+    form, stimuli = Composition(composition.slots), [item.stimuli for item in trials]
+    source = (
+        grammar.write_for(form, stimuli, walks=domain.sequential)
+        if shared
+        else grammar.write_untold(form)
+    )
+    theory = grammar.form(form, source)
+    with TheoryView(theory, domain, sandbox, stimuli, shared, source) as view:
         return glance(view, near.theory.priors if near else {}, trials)
 
 

@@ -7,6 +7,7 @@ scoring, and leaving out a trial, or an experiment, is one more step.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,9 @@ class SharedRegression:
         self.counts = np.concatenate([item.totals for item in trials])
         """``(n_trials of all experiments, n_options)``."""
         self.totals = self.counts.sum(axis=1, keepdims=True)
+        self._is_log = np.array([prior.is_log for prior in priors.values()], dtype=bool)
+        ends = [(prior.low, prior.high) for prior in priors.values()]
+        self._declared = np.reshape(ends, (len(ends), 2)).T
 
     def fractions(self, values: Mapping[str, Array]) -> Array:
         """``(n_draws, n_parameters)`` points in the unit box, from parameter values."""
@@ -56,18 +60,22 @@ class SharedRegression:
     def probabilities(self, points: Array) -> Array:
         """``(n_points, n_trials of all experiments, n_options)``, kept away from 0."""
         latent = self.low + (self.high - self.low) * points
-        values = {}
-        for column, (name, prior) in enumerate(self.priors.items()):
-            value = np.exp(latent[:, column]) if prior.is_log else latent[:, column]
-            values[name] = np.clip(value, prior.low, prior.high)
+        latent[:, self._is_log] = np.exp(latent[:, self._is_log])
+        inside = np.clip(latent, *self._declared)
+        values = dict(zip(self.priors, inside.T, strict=True))
         return np.asarray(np.maximum(np.concatenate(list(self.predict(values)), axis=1), TINY))
 
     def deviance(self, probabilities: Array) -> Array:
         """``(n_points,)`` nats lost against the proportions themselves."""
+        lost = self.counts * (self._log_shares - np.log(probabilities))
+        return lost.sum(axis=(1, 2))  # type: ignore[no-any-return]
+
+    @cached_property
+    def _log_shares(self) -> Array:
+        """``(n_trials, n_options)`` logarithms of the proportions; 0 where nobody chose."""
         shares = self.counts / np.maximum(self.totals, 1)
         with np.errstate(divide="ignore"):
-            best = np.where(self.counts > 0, np.log(shares), 0.0)
-        return (self.counts * (best - np.log(probabilities))).sum(axis=(1, 2))  # type: ignore[no-any-return]
+            return np.where(self.counts > 0, np.log(shares), 0.0)
 
     def slopes(self, points: Array) -> tuple[Array, Array]:
         """Probabilities at the points, and ``(n_points, n_parameters, n_trials, n_options)`` slopes."""
@@ -84,10 +92,10 @@ class SharedRegression:
         p = np.maximum(probabilities, 1e-3)
         surplus = (self.counts - self.totals * probabilities) / p
         gradient = np.einsum("...pto,...to->...pt", slopes, surplus)
-        information = np.einsum(
-            "...pto,...qto,...to->...pqt", slopes, slopes, self.totals / p, optimize=True
-        )
-        return gradient, information
+        # Of each trial the sum over options of slope times slope, weighted by answers over probability.
+        weighted = slopes * (self.totals / p)[..., None, :, :]
+        information = np.moveaxis(weighted, -3, -2) @ np.moveaxis(slopes, -3, -1)
+        return gradient, np.moveaxis(information, -3, -1)
 
     def fit(self, points: Array, *, n_starts: int = 3, n_rounds: int = 24) -> Array:
         """``(n_parameters,)`` the likeliest point, by damped Fisher scoring from the best of some points.

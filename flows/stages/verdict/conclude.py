@@ -17,7 +17,7 @@ from lakatos.flows.stages.verdict.company import measure_completeness
 from lakatos.flows.stages.verdict.compare import compare_truth, map_theories
 from lakatos.flows.stages.verdict.tell import tell_theories
 from lakatos.theories.record import SealedScored, UnitLogPredictives
-from lakatos.theories.scoring.score import log_predictive, squared_errors
+from lakatos.theories.scoring.score import ExperimentEvidence, log_predictive, squared_errors
 from lakatos.theories.verdicts.conclude import conclude_from, in_new_names
 from lakatos.theories.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
@@ -60,17 +60,18 @@ async def score_sealed(run: Run) -> None:
     trials = [run.trials_of(digest) for digest in opened.record.trials]
     n_draws = run.config.theories.draws
 
+    def tell(evidence: ExperimentEvidence) -> tuple[UnitLogPredictives, tuple[float, ...]]:
+        squared = squared_errors(evidence.probabilities.mean(axis=0), evidence.trials)
+        return UnitLogPredictives.of(log_predictive(evidence)), tuple(squared.tolist())
+
     def score(name: Digest, context: StepContext) -> SealedScored:
-        evidence = run.laboratory.evidence(run.theory(name), trials, n_draws)
-        squared = [
-            squared_errors(item.probabilities.mean(axis=0), item.trials) for item in evidence
-        ]
+        told = run.laboratory.tell_evidence(run.theory(name), trials, n_draws, tell)
         return SealedScored(
             theory=name,
             experiments=opened.record.experiments,
             n_draws=n_draws,
-            scores=tuple(UnitLogPredictives.of(log_predictive(item)) for item in evidence),
-            squared=tuple(tuple(item.tolist()) for item in squared),
+            scores=tuple(scores for scores, _ in told),
+            squared=tuple(squared for _, squared in told),
         )
 
     for name in run.state.theories.pool:

@@ -9,6 +9,7 @@ import pytest
 
 from lakatos.experiments.archives import allais
 from lakatos.experiments.archives.risky_cpc18 import FILE, READER
+from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.risky import RiskyDomain
 from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.task import Stimuli, Trials
@@ -19,6 +20,7 @@ from lakatos.theories.fitting.pooled import leave_one_out
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
+from lakatos.theories.sandbox.evaluator import NamedArrays, TheoryEvaluator, load
 from lakatos.theories.scoring.score import log_likelihood
 from lakatos.theories.theory import TheoryProgram, read_program
 
@@ -745,3 +747,42 @@ def test_composed_theories_predict_unseen_problems_better_than_published_ones(co
     found = cross_validated_error(FOUND, competition)
     published = cross_validated_error(SEEDS["cumulative_prospect_theory"][1], competition)
     assert 0.115 < found < 0.8 < 1.6 < published < 2.42
+
+
+class TestQuickerWriting:
+    """Powers of each different amount and probability once."""
+
+    def test_every_mechanism_answers_alike(self):
+        rng = np.random.default_rng(4)
+        stimuli = max(DOMAINS["risky"].probes(rng), key=len)
+        stimuli = stimuli.take(rng.permutation(len(stimuli))[:60])
+        plain_slots = dict(FAMILY.seeds["cumulative_prospect_theory"][1].slots)
+        for item in GRAMMAR.mechanisms:
+            if item.learn:
+                continue
+            composition = Composition(plain_slots | {item.slot: (item.name,)})
+            plain = GRAMMAR.write_untold(composition)
+            quick = GRAMMAR.write_for(composition, [stimuli], walks=False)
+            assert "unique" in quick
+            population = read_program(TheoryProgram(plain, "grammar")).population(8)
+            found = [
+                TheoryEvaluator(
+                    load(source).choose, NamedArrays(stimuli.arrays), 2, True
+                ).probabilities(population)
+                for source in (plain, quick)
+            ]
+            np.testing.assert_allclose(*found, rtol=1e-10, atol=1e-13, err_msg=item.name)
+
+    def test_curves_that_differ_between_gains_and_losses_stay_as_they_are(self):
+        pairs = {plain.name: quick for plain, quick in GRAMMAR.quicker.mechanisms}
+        apart = "cumulative Tversky-Kahneman, losses apart"
+        assert "unique" not in pairs[apart].code
+        assert "unique" in pairs["cumulative Tversky-Kahneman"].code
+
+    def test_who_has_a_memory_is_written_as_always(self):
+        stimuli = max(DOMAINS["risky"].probes(np.random.default_rng(0)), key=len)
+        history = next(item for item in GRAMMAR.mechanisms if item.learn)
+        slots = dict(FAMILY.seeds["expected_value"][1].slots) | {history.slot: (history.name,)}
+        composition = Composition(slots)
+        source = GRAMMAR.write_for(composition, [stimuli], walks=False)
+        assert source == GRAMMAR.write_untold(composition)

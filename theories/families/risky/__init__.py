@@ -17,6 +17,7 @@ from lakatos.theories.families.family import Family
 from lakatos.theories.families.risky.attention import ATTENTION
 from lakatos.theories.families.risky.comparison import COMPARISON, SCALE
 from lakatos.theories.families.risky.history import HISTORY
+from lakatos.theories.families.risky.quicker import of_different_numbers
 from lakatos.theories.families.risky.response import CHOICE, LAPSE, MIXTURE, SIDE, TWIST
 from lakatos.theories.families.risky.utility import UTILITY
 from lakatos.theories.families.risky.weighting import WEIGHTING
@@ -52,6 +53,38 @@ def regrets(outcomes, probabilities, correlation, at_stake, xp):
     return (joint(probabilities, correlation, xp) * gap * xp.abs(gap)).sum(axis=(1, 2))
 """
 
+MECHANISMS = worded(
+    (
+        *UTILITY,
+        *WEIGHTING,
+        *COMPARISON,
+        *SCALE,
+        *ATTENTION,
+        *TWIST,
+        *SIDE,
+        *HISTORY,
+        *CHOICE,
+        *MIXTURE,
+        *LAPSE,
+    ),
+    WORDS,
+)
+
+BEFORE = """
+        # amounts ascend; unused places repeat the best amount with probability 0, and are cut where nobody uses them
+        width = (trials["probabilities"] > 0).sum(axis=-1).max(initial=1)
+        outcomes, probabilities = trials["outcomes"][..., :width], trials["probabilities"][..., :width]
+        shown = probabilities > 0
+        worst, best = outcomes.min(axis=-1), outcomes.max(axis=-1)
+        at_stake = xp.maximum(best.max(axis=-1) - worst.min(axis=-1), 1e-9)
+        likeliest = xp.take_along_axis(outcomes, probabilities.argmax(axis=-1)[..., None], axis=-1)[..., 0]
+        p_worst = probabilities[..., 0]
+        p_best = xp.take_along_axis(probabilities, shown.sum(axis=-1)[..., None] - 1, axis=-1)[..., 0]
+        from_worst = probabilities.cumsum(axis=-1)
+        from_best = probabilities[..., ::-1].cumsum(axis=-1)[..., ::-1]
+        utility, weights = outcomes, probabilities
+        """
+
 GRAMMAR = Grammar(
     domain="risky",
     slots=(
@@ -67,38 +100,10 @@ GRAMMAR = Grammar(
         SkeletonSlot("mixture", least=0, most=2),
         SkeletonSlot("lapse", least=0),
     ),
-    mechanisms=worded(
-        (
-            *UTILITY,
-            *WEIGHTING,
-            *COMPARISON,
-            *SCALE,
-            *ATTENTION,
-            *TWIST,
-            *SIDE,
-            *HISTORY,
-            *CHOICE,
-            *MIXTURE,
-            *LAPSE,
-        ),
-        WORDS,
-    ),
+    mechanisms=MECHANISMS,
     heads=HEADS,
     sentences=SENTENCES,
-    before="""
-        # amounts ascend; unused places repeat the best amount with probability 0, and are cut where nobody uses them
-        width = (trials["probabilities"] > 0).sum(axis=-1).max(initial=1)
-        outcomes, probabilities = trials["outcomes"][..., :width], trials["probabilities"][..., :width]
-        shown = probabilities > 0
-        worst, best = outcomes.min(axis=-1), outcomes.max(axis=-1)
-        at_stake = xp.maximum(best.max(axis=-1) - worst.min(axis=-1), 1e-9)
-        likeliest = xp.take_along_axis(outcomes, probabilities.argmax(axis=-1)[..., None], axis=-1)[..., 0]
-        p_worst = probabilities[..., 0]
-        p_best = xp.take_along_axis(probabilities, shown.sum(axis=-1)[..., None] - 1, axis=-1)[..., 0]
-        from_worst = probabilities.cumsum(axis=-1)
-        from_best = probabilities[..., ::-1].cumsum(axis=-1)[..., ::-1]
-        utility, weights = outcomes, probabilities
-        """,
+    before=BEFORE,
     after="return p_b",
     helpers=HELPERS,
     predictions=(
@@ -111,6 +116,7 @@ GRAMMAR = Grammar(
         {"property": "reverses", "in": "reflection"},
         {"property": "ignores", "in": "ambiguity"},
     ),
+    quicker=of_different_numbers(MECHANISMS, BEFORE, HELPERS),
 )
 
 
