@@ -45,6 +45,7 @@ from lakatos.theories.fitting.fit import (
     fitting_draws,
     learn_people,
     score_experiments,
+    score_with_people,
 )
 from lakatos.theories.fitting.screen import SCREEN_DRAWS, score_before_fit
 from lakatos.theories.grammar import Composition, Grammar, composition_of
@@ -291,27 +292,44 @@ class Laboratory:
         """
 
         def one(theory: Theory) -> list[Scored]:
-            elsewhere = self._people_elsewhere(theory, trials)
+            elsewhere = self._scores_by_other_data_sets(theory, trials, n_draws)
             with TheoryView(
                 theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
             ) as view:
-                return score_experiments(view, theory.priors, trials, n_draws, elsewhere=elsewhere)
+                return score_experiments(
+                    view, theory.priors, trials, n_draws, by_other_data_sets=elsewhere
+                )
 
         return self._map(_or_error(one), theories)
 
-    def _people_elsewhere(
-        self, theory: Theory, trials: Sequence[Trials]
-    ) -> dict[str, dict[str, Prior]]:
-        """By data set, the population that the others teach from nothing; none where there are not several."""
-        form, found = read_program(theory.program), {}
+    def _scores_by_other_data_sets(
+        self, theory: Theory, trials: Sequence[Trials], n_draws: int
+    ) -> list[UnitScores]:
+        """Each experiment, predicted with the population that the other data sets teach from nothing.
+
+        Returns:
+            One per experiment; none where there are not several data sets.
+        """
+        form = read_program(theory.program)
+        found: dict[int, UnitScores] = {}
         for data_set in data_sets_of(item.experiment for item in trials):
-            others = [item for item in trials if data_set_of(item.experiment) != data_set]
+            own = {
+                place: item
+                for place, item in enumerate(trials)
+                if data_set_of(item.experiment) == data_set
+            }
+            others = [item for place, item in enumerate(trials) if place not in own]
             with TheoryView(
                 form, self.domain, self._sandbox(), [item.stimuli for item in others]
             ) as view:
-                n_draws = fitting_draws(form, others)
-                found[data_set] = learn_people(view, others, n_draws=n_draws)
-        return found
+                people = learn_people(view, others, n_draws=fitting_draws(form, others))
+            left_out = list(own.values())
+            with TheoryView(
+                theory, self.domain, self._sandbox(), [item.stimuli for item in left_out]
+            ) as view:
+                scores = score_with_people(view, people, left_out, n_draws)
+            found |= zip(own, scores, strict=True)
+        return [found[place] for place in sorted(found)]
 
     def proportions(
         self, theory: Theory, stimuli: Stimuli, n_draws: int, *, lapse: bool = True

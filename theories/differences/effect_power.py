@@ -141,10 +141,12 @@ def _simulated(
     places = ndtri((np.arange(N_PLACES) + 0.5) / N_PLACES)
     places /= places.std()
     start = as_regression(people, 1)
-    effects = size * np.exp(start.log_spread) * np.array([name == of for name in people])
-    moved = CenterRegression(start.center, effects[:, None], start.log_spread)
+    low, high = latent_limits(people)
+    # people may differ by less than a regression learns
+    spreads = np.array([prior.spread for prior in people.values()]) / (high - low)
+    effects = size * spreads * np.array([name == of for name in people])
+    moved = CenterRegression(start.center, effects[:, None], np.log(spreads))
     centers = moved.centers_of(places[:, None])
-    spreads = np.exp(start.log_spread)
     theories = [
         form.with_people(as_priors(people, centers[:, at], spreads)) for at in range(N_PLACES)
     ]
@@ -161,7 +163,6 @@ def _simulated(
         return view.log_likelihood(drawn, answered)
 
     log_p = laboratory.look(form, [item.stimuli for item in answered], ask)
-    low, high = latent_limits(people)
     latent = np.stack([prior.latent(drawn[name]) for name, prior in people.items()])
     latent = (latent - low[:, None]) / (high - low)[:, None]
     limits = np.zeros(len(people)), np.ones(len(people))

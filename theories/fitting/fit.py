@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.data_sets import data_set_of
 from lakatos.experiments.task import Trials
 from lakatos.theories.fitting.calibrate import calibrate, explained_near, leave_groups_out
 from lakatos.theories.fitting.known_people import (
@@ -182,7 +180,7 @@ def score_experiments(
     trials: Sequence[Trials],
     n_draws: int,
     *,
-    elsewhere: Mapping[str, Mapping[str, Prior]] = MappingProxyType({}),
+    by_other_data_sets: Sequence[UnitScores] = (),
 ) -> list[Scored]:
     """How well a theory predicts every experiment from the others.
 
@@ -191,14 +189,14 @@ def score_experiments(
         people: The population that all of them taught, as `learn_people` returned it.
         trials: All experiments.
         n_draws: Of the population.
-        elsewhere: By data set, where there are several, the population that the others taught.
+        by_other_data_sets: Where there are several data sets, each experiment predicted with the people that the other
+            data sets taught; see `score_with_people`.
     """
     population = view.theory.with_people(people).population(n_draws)
     evidence = view.evidence(population, trials)
     means = [item.probabilities.mean(axis=0) for item in evidence]
-    if elsewhere:
-        scores = _score_data_sets(view, elsewhere, trials, n_draws)
-        return [Scored(own, mean) for own, mean in zip(scores, means, strict=True)]
+    if by_other_data_sets:
+        return [Scored(own, mean) for own, mean in zip(by_other_data_sets, means, strict=True)]
     if all(item.pooled for item in trials):
         scores = leave_one_out(
             people, trials, lambda parameters: _predict(view, parameters), by_experiment=True
@@ -234,24 +232,20 @@ def evidence_of_population(
     return [replace(item, known=part) for item, part in zip(evidence, own, strict=True)]
 
 
-def _score_data_sets(
-    view: TheoryView,
-    elsewhere: Mapping[str, Mapping[str, Prior]],
-    trials: Sequence[Trials],
-    n_draws: int,
+def score_with_people(
+    view: TheoryView, people: Mapping[str, Prior], trials: Sequence[Trials], n_draws: int
 ) -> list[UnitScores]:
-    """Answers of each data set, predicted with the population that the others taught."""
-    populations = {
-        name: view.theory.with_people(people).population(n_draws)
-        for name, people in elsewhere.items()
-    }
-    evidence = {
-        name: evidence_of_population(view, elsewhere[name], own, trials)
-        for name, own in populations.items()
-    }
+    """Answers predicted with a population that others taught.
+
+    Args:
+        view: Of the theory, on the stimuli of ``trials``.
+        people: Whom the others' answers taught.
+        trials: Experiments whose people had no part in that.
+        n_draws: Of the population.
+    """
+    population = view.theory.with_people(people).population(n_draws)
     return [
-        log_predictive(evidence[data_set_of(item.experiment)][place])
-        for place, item in enumerate(trials)
+        log_predictive(item) for item in evidence_of_population(view, people, population, trials)
     ]
 
 

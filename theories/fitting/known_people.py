@@ -18,13 +18,14 @@ from scipy.special import logsumexp
 from lakatos.experiments.task import Trials
 from lakatos.theories.dependence import OwnCenter
 from lakatos.theories.fitting.effects import (
+    LEAST_SPREAD,
     Bools,
     CenterRegression,
     PeopleOnDraws,
     effect_errors,
     learn_regression,
 )
-from lakatos.theories.fitting.normals import SMALLEST_SPREAD, log_density
+from lakatos.theories.fitting.normals import log_density
 from lakatos.theories.fitting.points import latent_limits
 from lakatos.theories.prior import Prior, draw_population
 from lakatos.theories.scoring.view import TheoryView
@@ -84,14 +85,14 @@ def learn_on_draws(
 
 
 def as_regression(priors: Mapping[str, Prior], n_columns: int) -> CenterRegression:
-    """Populations without effects, in widths of their ranges."""
+    """Populations without effects, in widths of their ranges; none narrower than a regression learns."""
     low, high = latent_limits(priors)
     center = np.array([prior.center for prior in priors.values()])
     spread = np.array([prior.spread for prior in priors.values()])
     # a prior that is uniform is as wide as a normal within its limits can be
     center = np.where(np.isnan(center), 0.5, (center - low) / (high - low))
     spread = np.where(np.isnan(spread), 1.0, spread / (high - low))
-    log_spread = np.log(np.clip(spread, SMALLEST_SPREAD, 1.0))
+    log_spread = np.log(np.clip(spread, LEAST_SPREAD, 1.0))
     return CenterRegression(
         np.clip(center, 0.0, 1.0), np.zeros((len(center), n_columns)), log_spread
     )
@@ -101,7 +102,7 @@ def over_everybody(found: CenterRegression, z: Array, wider: float = WIDER) -> t
     """Center and spread of a normal that is as wide as all people together, times ``wider``."""
     centers = found.centers_of(z)
     spread = np.sqrt(np.exp(2 * found.log_spread) + centers.var(axis=1))
-    return centers.mean(axis=1), np.clip(wider * spread, SMALLEST_SPREAD, 1.0)
+    return centers.mean(axis=1), np.clip(wider * spread, LEAST_SPREAD, 1.0)
 
 
 def as_priors(priors: Mapping[str, Prior], centers: Array, spreads: Array) -> dict[str, Prior]:
