@@ -30,8 +30,12 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.memory_use import memory_mib  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.flows.run.engine import execute, flow, task  # noqa: E402
-from lakatos.flows.run.engine_name import EngineName  # noqa: E402
+from lakatos.flows.run.engine import execute  # noqa: E402
+from lakatos.flows.run.parts import (  # noqa: E402
+    EngineName,
+    flow,
+    task,
+)
 from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
 from lakatos.traces.fold import canonical_digest  # noqa: E402
 from lakatos.traces.journal import INTENT, step_key  # noqa: E402

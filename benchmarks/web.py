@@ -34,8 +34,8 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.experiments.participants.web.settings import PageSettings  # noqa: E402
 from lakatos.experiments.participants.web.source import WebParticipants  # noqa: E402
-from lakatos.experiments.participants.web.study import PageSettings  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for  # noqa: E402
 from lakatos.experiments.task import Design  # noqa: E402
 from lakatos.experiments.testing import KEY, preregister  # noqa: E402

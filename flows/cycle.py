@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from lakatos.flows.roles.remember import look_at_library
-from lakatos.flows.run.engine import flow
+from lakatos.flows.run.parts import flow
 from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.arbitrate import arbitrate
 from lakatos.flows.stages.asked import AnswersAwaited, AskedPeople
 from lakatos.flows.stages.close import close_cycle
 from lakatos.flows.stages.collect import collect, recruit, standing
-from lakatos.flows.stages.consolidate import consolidate, reflect
 from lakatos.flows.stages.design import design
-from lakatos.flows.stages.exactness import weigh_exactness
-from lakatos.flows.stages.inquire import examine_leader, sound_out
-from lakatos.flows.stages.judging.judge import judge
+from lakatos.flows.stages.later import (
+    arbitrate,
+    consolidate,
+    examine_leader,
+    judge,
+    look_at_library,
+    propose,
+    propose_trials,
+    reflect,
+    revise,
+    sound_out,
+    weigh_exactness,
+)
 from lakatos.flows.stages.preregister import preregister
-from lakatos.flows.stages.propose import propose
-from lakatos.flows.stages.propose_trials import propose_trials
-from lakatos.flows.stages.revise import revise
 from lakatos.flows.stages.score import score, settle
 from lakatos.traces.step import Recorded
 
@@ -32,7 +36,8 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwai
     Every stage is made of steps: what the trace holds already is returned, so that a cycle that was cut short goes on
     where it stopped. Where people have not answered yet, the pass ends here and the next one goes on.
     """
-    await look_at_library(run, cycle)
+    if run.state.memory.taken is not None:
+        await look_at_library(run, cycle)
     stop = ""
     for number in range(1, run.config.design.per_cycle + 1):
         if not run.source.offers(np.random.default_rng(0), 1):
@@ -51,7 +56,8 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwai
         await reflect(run, cycle)
         return await close_cycle(run, cycle, stop)
     settled = await settle(run, cycle)
-    await consolidate(run, cycle, settled)
+    if settled:
+        await consolidate(run, cycle, settled)
     diagnosis = await arbitrate(run, cycle)
     weighed = await weigh_exactness(run, cycle)
     if weighed is not None and weighed.record.exact:

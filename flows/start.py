@@ -7,8 +7,8 @@ from pathlib import Path
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
 from lakatos.flows.run.engine import cool_down, execute, warm_up
-from lakatos.flows.run.engine_name import EngineName
 from lakatos.flows.run.next_pass import look, mark_pass
+from lakatos.flows.run.parts import EngineName
 from lakatos.flows.run.progress import CampaignProgress, SilentProgress
 from lakatos.flows.run.run import Run, create_run, open_run, read_state
 from lakatos.flows.run.state import RunState

@@ -12,19 +12,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lakatos.judges.errors import AnchorError, VaultError
 from lakatos.judges.judge import JudgeSubmission
-from lakatos.traces.digest import Digest, Fingerprint, digest_of
-from lakatos.traces.record import Record
+from lakatos.judges.record import SHARES, LabelsExposed, Part, Purpose
+from lakatos.traces.digest import Digest, digest_of
 
-Part = Literal["dev", "confirm", "vault"]
-Purpose = Literal["breed", "gate", "report"]
-SHARES: Mapping[Part, float] = {"dev": 0.3, "confirm": 0.5, "vault": 0.2}
 MAY: Mapping[Part, tuple[Purpose, ...]] = {
     "dev": ("breed", "gate", "report"),
     "confirm": ("gate",),
@@ -179,20 +176,6 @@ class AnchorSet:
             )
         *own, hard_cases = [tuple(map(AnchorItem.from_json, items)) for items in lists]
         return cls(dict(zip(names, own, strict=True)), hard_cases)
-
-
-class LabelsExposed(Record):
-    """Labels of a part of the anchor set were read."""
-
-    kind: Literal["anchor_exposed"] = "anchor_exposed"
-    version: Literal[1] = 1
-    anchor: Fingerprint
-    """Version of the part."""
-    part: Part
-    purpose: Purpose
-    judges: tuple[Fingerprint, ...]
-    """Versions of the judges that were held against the labels."""
-    n_items: int
 
 
 @dataclass(frozen=True)

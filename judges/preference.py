@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,6 @@ from scipy.special import expit
 from lakatos.judges.anchor import AnchorItem
 from lakatos.judges.feature import table
 from lakatos.judges.judge import JudgeSubmission
-from lakatos.traces.digest import Digest
-from lakatos.traces.record import Record
 
 Array = NDArray[np.float64]
 SCALES: Mapping[str, float] = {
@@ -41,20 +38,6 @@ N_STEPS = 4
 """Of Newton's method, from the weights of one comparison less."""
 BOLDEST = 0.9
 """Probability that is bet on at most, so that one surprise does not ruin a gambler who has learned."""
-
-
-class PairPreferred(Record):
-    """A person said which of two theories is more plausible, without being told which leads or who wrote it."""
-
-    kind: Literal["pair_preferred"] = "pair_preferred"
-    version: Literal[1] = 1
-    run: str
-    candidate: Digest
-    incumbent: Digest
-    item: Digest
-    """Artifact with the anchor item; its label is whether the candidate was preferred."""
-    first: Literal["candidate", "incumbent"]
-    """Which of the two was shown first; decided by lot."""
 
 
 @dataclass(frozen=True)

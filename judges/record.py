@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
+
+Part = Literal["dev", "confirm", "vault"]
+Purpose = Literal["breed", "gate", "report"]
+SHARES: Mapping[Part, float] = {"dev": 0.3, "confirm": 0.5, "vault": 0.2}
+"""How an anchor set is divided."""
 
 
 class AnchorTaken(Record):
@@ -73,3 +79,51 @@ class StrategyChosen(Record):
     """Expected success of every strategy that there was to choose from, by version."""
     n_outcomes: int
     """Outcomes behind them."""
+
+
+class PairRead(Record):
+    """A language model compared a candidate with the incumbent."""
+
+    kind: Literal["pair_read"] = "pair_read"
+    version: Literal[1] = 1
+    candidate: Digest
+    incumbent: Digest
+    cycle: int
+    levels: dict[str, int]
+    """By dimension, from all readings; 0 where they contradict each other."""
+    evidence: dict[str, str]
+    """Words of a reading that has this level."""
+    contradicted: tuple[str, ...]
+    """Dimensions on which the order decided, or the repeats had no majority."""
+    n_readings: int
+    """That could be read, of both orders."""
+    wording: Fingerprint | None = None
+    """Only in records of earlier versions, which had other rubrics than the laboratory's."""
+
+
+class PairPreferred(Record):
+    """A person said which of two theories is more plausible, without being told which leads or who wrote it."""
+
+    kind: Literal["pair_preferred"] = "pair_preferred"
+    version: Literal[1] = 1
+    run: str
+    candidate: Digest
+    incumbent: Digest
+    item: Digest
+    """Artifact with the anchor item; its label is whether the candidate was preferred."""
+    first: Literal["candidate", "incumbent"]
+    """Which of the two was shown first; decided by lot."""
+
+
+class LabelsExposed(Record):
+    """Labels of a part of the anchor set were read."""
+
+    kind: Literal["anchor_exposed"] = "anchor_exposed"
+    version: Literal[1] = 1
+    anchor: Fingerprint
+    """Version of the part."""
+    part: Part
+    purpose: Purpose
+    judges: tuple[Fingerprint, ...]
+    """Versions of the judges that were held against the labels."""
+    n_items: int

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from lakatos.judges.anchor import LabelsExposed
 from lakatos.judges.erasure import JudgeMeasured
-from lakatos.judges.gate import GateDecided
+from lakatos.judges.gate_record import GateDecided
 from lakatos.judges.ledger import LevelDrawn
-from lakatos.judges.record import AnchorTaken, JudgeBred
+from lakatos.judges.record import AnchorTaken, JudgeBred, LabelsExposed
 from lakatos.judges.transition import (
     Epoch,
     EpochCommitted,

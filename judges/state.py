@@ -9,8 +9,7 @@ from typing import Final
 from lakatos.judges.decision import CandidateDecided
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.judge import Verdict, VerdictResolved
-from lakatos.judges.record import PairDescribed, StrategyChosen
-from lakatos.judges.rubrics.language_model import PairRead
+from lakatos.judges.record import PairDescribed, PairRead, StrategyChosen
 from lakatos.judges.transition import EpochCommitted
 from lakatos.traces.digest import Digest
 from lakatos.traces.state_rule import StateRules, keep_all, keep_by, keep_by_digest

@@ -14,7 +14,7 @@ from functools import reduce
 from typing import Literal
 
 from lakatos.judges.errors import EpochMismatchError, EpochStateError
-from lakatos.judges.gate import GateDecided
+from lakatos.judges.gate_record import GateDecided
 from lakatos.traces.digest import Digest, Fingerprint, digest_of
 from lakatos.traces.record import Record
 

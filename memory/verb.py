@@ -17,7 +17,7 @@ from lakatos.language_models.errors import ToolError
 from lakatos.language_models.pins import Effect
 from lakatos.language_models.tool import as_json
 from lakatos.memory.errors import MemoryLibraryError
-from lakatos.theories.bench import NamedKind
+from lakatos.theories.argument_kind import NamedKind
 from lakatos.theories.errors import BenchError, SandboxUnavailableError, TheoryError
 from lakatos.traces.digest import Digest, digest_of
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from lakatos.experiments.task import (
     check_unmixed,
     with_random_sides,
 )
+from lakatos.theories.argument_kind import DesignName, ExperimentName, TheoryName
 from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures
 from lakatos.theories.diagnosis.case_file import TheoryExamination, examine
 from lakatos.theories.diagnosis.rule import words
@@ -49,21 +50,6 @@ from lakatos.traces.errors import ArtifactError
 Array = NDArray[np.float64]
 MOST_SHOWN = 12
 """Rows of a result that can have many."""
-
-
-@dataclass(frozen=True)
-class NamedKind:
-    """Marks an argument or a result with what it names, beyond its Python type."""
-
-    name: str
-
-
-TheoryName = Annotated[str, NamedKind("theory")]
-"""Digest of a theory, the beginning of one, or a name that only one theory has."""
-ExperimentName = Annotated[str, NamedKind("experiment")]
-"""An experiment of the campaign, or the digest of simulated answers."""
-DesignName = Annotated[str, NamedKind("design")]
-"""An experiment of the campaign, whose trials are taken, or the digest of a design."""
 
 
 class ArtifactShelf(Protocol):

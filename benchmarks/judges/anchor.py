@@ -35,7 +35,7 @@ from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, check_disj
 from lakatos.judges.answer import ask  # noqa: E402
 from lakatos.judges.bias import bias_report  # noqa: E402
 from lakatos.judges.feature import FEATURES  # noqa: E402
-from lakatos.judges.gate import GATES  # noqa: E402
+from lakatos.judges.gate_record import GATES  # noqa: E402
 from lakatos.judges.items.ground_truth import archived_items, simulated_items  # noqa: E402
 from lakatos.judges.judge import Judge  # noqa: E402
 from lakatos.judges.program import (  # noqa: E402

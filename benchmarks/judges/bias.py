@@ -40,7 +40,7 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, split  # noqa: E402
 from lakatos.judges.bias import bias_report  # noqa: E402
-from lakatos.judges.gate import GATES  # noqa: E402
+from lakatos.judges.gate_record import GATES  # noqa: E402
 from lakatos.judges.judge import JudgeSubmission  # noqa: E402
 from lakatos.judges.program import (  # noqa: E402
     JudgeProgram,

@@ -33,7 +33,7 @@ import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements  # noqa: E402
-from lakatos.judges.gate import GateDecided  # noqa: E402
+from lakatos.judges.gate_record import GateDecided  # noqa: E402
 from lakatos.judges.transition import (  # noqa: E402
     Epoch,
     EpochCommitted,

@@ -47,7 +47,8 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, version_of  # noqa: E402
 from lakatos.judges.answer import JudgeAnswers  # noqa: E402
-from lakatos.judges.gate import GATES, GateQuestion, GateSettings, JudgePair, Test, evidence_of  # noqa: E402
+from lakatos.judges.gate import GateQuestion, JudgePair, evidence_of  # noqa: E402
+from lakatos.judges.gate_record import GATES, GateSettings, Test  # noqa: E402
 from lakatos.judges.judge import JudgeSubmission  # noqa: E402
 from lakatos.judges.ledger import level_of  # noqa: E402
 from lakatos.traces.digest import Digest, digest_of  # noqa: E402

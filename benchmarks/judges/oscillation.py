@@ -35,7 +35,7 @@ from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.judges.replacement import Gatekeeper, JudgeSlot, published_rule  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, split  # noqa: E402
-from lakatos.judges.gate import GATES  # noqa: E402
+from lakatos.judges.gate_record import GATES  # noqa: E402
 from lakatos.judges.judge import JudgeSubmission  # noqa: E402
 from lakatos.judges.program import JudgeProgram, ProgramFactor, ProgramTerm, log_odds  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402

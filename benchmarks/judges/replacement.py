@@ -12,16 +12,8 @@ from scipy.stats import beta
 from lakatos.flows.stages.judging.challenge import question_of
 from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess
 from lakatos.judges.answer import ask
-from lakatos.judges.gate import (
-    GateDecided,
-    GateQuestion,
-    GateRegistered,
-    GateSettings,
-    JudgePair,
-    decide,
-    refusal_of,
-    register,
-)
+from lakatos.judges.gate import GateQuestion, JudgePair, decide, refusal_of, register
+from lakatos.judges.gate_record import GateDecided, GateRegistered, GateSettings
 from lakatos.judges.hard_case import trap
 from lakatos.judges.judge import Judge
 from lakatos.judges.ledger import LevelDrawn, draw_level

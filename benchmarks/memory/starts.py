@@ -47,8 +47,8 @@ from benchmarks.memory.winners import SPACES, drawn, laboratory_of, tells_apart 
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.memory.winner import (  # noqa: E402
-    TheoryWon,
+from lakatos.memory.winner import TheoryWon  # noqa: E402
+from lakatos.memory.winner_start import (  # noqa: E402
     rank_winners,
     shared_mechanisms,
     starts_of_winners,

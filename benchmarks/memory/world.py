@@ -6,13 +6,8 @@ from pydantic import Field
 
 from lakatos.memory.plan import Called, Plan, make_plan
 from lakatos.memory.verb import LaboratoryVerb
-from lakatos.theories.bench import (
-    BenchArguments,
-    BenchResult,
-    DesignName,
-    ExperimentName,
-    TheoryName,
-)
+from lakatos.theories.argument_kind import DesignName, ExperimentName, TheoryName
+from lakatos.theories.bench import BenchArguments, BenchResult
 from lakatos.theories.errors import BenchError
 from lakatos.traces.digest import digest_of
 

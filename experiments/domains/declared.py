@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations, permutations, product
 from math import comb, perm, prod
 from typing import Any
@@ -28,6 +28,7 @@ from lakatos.experiments.domains.declared_task import (
     as_shown,
     read_task,
 )
+from lakatos.experiments.domains.task_file import TaskFile
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, joined, varied
@@ -150,6 +151,11 @@ class DeclaredDomain(OneShot):
 
     def __hash__(self) -> int:
         return hash(self.text)
+
+    @cached_property
+    def task_file(self) -> TaskFile:
+        """The declaration, as a study keeps it."""
+        return TaskFile(file=f"{self.name}.toml", text=self.text)
 
     @property
     def texts(self) -> dict[str, dict[str, Any]]:

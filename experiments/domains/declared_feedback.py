@@ -11,6 +11,7 @@ What follows a choice is ``reward``, the outcome of the chosen option, and where
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -22,6 +23,7 @@ from lakatos.experiments.domains.declared import DeclaredDomain, DeclaredSpace
 from lakatos.experiments.domains.declared_task import read_task, with_unit
 from lakatos.experiments.domains.learning import HIDDEN, SHOWN, LearningDomain, steps
 from lakatos.experiments.domains.task_feedback import TaskFeedback
+from lakatos.experiments.domains.task_file import TaskFile
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli
 
@@ -61,6 +63,11 @@ class FeedbackDomain:
 
     def __hash__(self) -> int:
         return hash(self.text)
+
+    @cached_property
+    def task_file(self) -> TaskFile:
+        """The declaration, as a study keeps it."""
+        return TaskFile(file=f"{self.name}.toml", text=self.text)
 
     def attribute_labels(self) -> dict[str, str]:
         """What each attribute is, for people to read."""

@@ -1,4 +1,4 @@
-"""Images of a declared task: small files beside the declaration, which become part of its text.
+"""Files that declare a task, and its images: small files beside the declaration, which become part of its text.
 
 A declaration names them by a pattern, ``images = "faces/{level}.png"``. When it is read, each file is put behind the
 text, so that the study, its digest and every page hold the very images that people see, wherever the run is.
@@ -11,8 +11,11 @@ import json
 from pathlib import Path
 from typing import Final
 
+from lakatos.experiments.domains.declared_feedback import declared_domain
 from lakatos.experiments.domains.declared_task import read_task
+from lakatos.experiments.domains.task_file import TaskFile, TaskFileKind, kept_text
 from lakatos.experiments.errors import TaskFileError
+from lakatos.experiments.task import Domain
 
 BEGINNINGS: Final = {
     b"\x89PNG\r\n\x1a\n": "png",
@@ -78,3 +81,26 @@ def _address(data: bytes) -> str:
     """The image as an address that holds it whole."""
     kind = next(kind for beginning, kind in BEGINNINGS.items() if data.startswith(beginning))
     return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+
+
+class DeclarationFile(TaskFileKind):
+    """Declarations, with their images behind them."""
+
+    def text_of(self, path: Path) -> str:
+        """The text of a file and its images."""
+        return with_images(kept_text(path), path)
+
+    def is_changed(self, file: TaskFile) -> bool:
+        """Whether the file or one of its images holds something else by now."""
+        path = Path(file.file)
+        declared = file.text.split(EMBEDDED)[0]
+        if path.read_bytes() != declared.encode():
+            return True
+        return declared != file.text and with_images(declared, path) != file.text
+
+    def domain(self, file: TaskFile) -> Domain:
+        """The domain that the text declares."""
+        return declared_domain(file.text)
+
+
+DECLARATION: Final = DeclarationFile()

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers, Status
+from lakatos.experiments.participants.model_words import PAGE_KEYS
 from lakatos.experiments.participants.source import (
     Recruitment,
     StudySettings,
@@ -31,9 +32,9 @@ from lakatos.experiments.participants.source import (
     rng_of,
 )
 from lakatos.experiments.participants.timed_answer import timed_task
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.study import (
     PageExperiment,
-    PageSettings,
     PageStep,
     available,
     follows,
@@ -66,16 +67,6 @@ FRAME: Final = (
 )
 """All that a model is told beside the page's own texts."""
 PERSONA: Final = "You are this person: {persona}"
-MISSING: Final = (
-    "Answers that the language model refuses, or that cannot be read in two tries, are missing: they are recorded with "
-    "the reason, left out, and not imputed."
-)
-"""What becomes of them, for the preregistration."""
-MISSING_IN_SCHEDULE: Final = (
-    "A session ends at its first missing answer, as later steps depend on it."
-)
-PAGE_KEYS: Final = frozenset({"language", "checks", "most_attempts", "texts"})
-"""Settings of the page that mean something to a model."""
 _RETRY_TOKENS: Final = 300
 _SEEDS: Final = 2**31 - 1
 

@@ -198,3 +198,9 @@ def clock_agreement(
         largest_ms=float(np.abs(difference).max()),
         share_same_bin=float((bins[0] == bins[1]).mean()),
     )
+
+
+def n_choices(domain: Domain, stimuli: Stimuli) -> int:
+    """Among how many options people choose: keys, where answers are keys with their times."""
+    task = timed_task(domain)
+    return domain.n_options(stimuli) if task is None else task.n_keys(stimuli)

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import lakatos
 from lakatos import IMPORT_ROOT
-from lakatos.experiments.participants.prolific.plan import LEDGER_FILE
+from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.web.collection import COLLECTION_FILE
 from lakatos.flows.run.code import ROOT
 from lakatos.flows.run.records import RECORD_TYPES

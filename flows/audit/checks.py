@@ -28,7 +28,8 @@ from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.judging.anchor import ledger_of
 from lakatos.judges.errors import JudgeError
-from lakatos.judges.gate import GateDecided, GateRegistered, refusal_of
+from lakatos.judges.gate import refusal_of
+from lakatos.judges.gate_record import GateDecided, GateRegistered
 from lakatos.judges.ledger import LevelDrawn, level_of
 from lakatos.language_models.client import ModelRequest
 from lakatos.language_models.ledger import AMOUNTS, BudgetSpending, spend

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from lakatos.flows.commands.options import DataFolder, RunsFolder
-from lakatos.flows.run.engine_name import EngineName
+from lakatos.flows.run.parts import EngineName
 
 ATLAS = Path("studies/atlas")
 Studies = Annotated[

@@ -205,7 +205,7 @@ def data_expire(
 
     In Python: `lakatos.flows.operations.people.expire(folder)`.
     """
-    from lakatos.experiments.participants.prolific.plan import LEDGER_FILE
+    from lakatos.experiments.participants.prolific.books import LEDGER_FILE
     from lakatos.flows.operations.people import expire, holdings
 
     folder = find_run(run_name, runs)

@@ -46,7 +46,7 @@ from lakatos.flows.commands.transfer import transfer  # noqa: E402
 from lakatos.flows.commands.view import view_command  # noqa: E402
 from lakatos.flows.operations.carry import tether  # noqa: E402
 from lakatos.flows.operations.first_design import design_command  # noqa: E402
-from lakatos.flows.run.engine_name import EngineName  # noqa: E402
+from lakatos.flows.run.parts import EngineName  # noqa: E402
 from lakatos.flows.run.places import find_run  # noqa: E402
 
 app = typer.Typer(

@@ -290,8 +290,8 @@ def check_page(folder: Path, planned: RecruitmentPlan) -> None:
 @contextmanager
 def _books(run_name: str, runs: Path) -> Iterator[tuple[Path, PaymentLedger]]:
     """The run's folder and its books, which nobody else writes meanwhile."""
+    from lakatos.experiments.participants.prolific.books import LEDGER_FILE
     from lakatos.experiments.participants.prolific.ledger import PaymentLedger
-    from lakatos.experiments.participants.prolific.plan import LEDGER_FILE
     from lakatos.flows.run.places import check_collects
     from lakatos.traces.stores.sqlite import WriterLock
 

@@ -25,7 +25,7 @@ from lakatos.flows.operations.schedule import (
     load_schedules,
     make_schedule,
 )
-from lakatos.flows.run.engine_name import EngineName
+from lakatos.flows.run.parts import EngineName
 from lakatos.flows.run.places import find_run
 
 Workers = Annotated[

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from lakatos.flows.commands.options import DataFolder, RunsFolder
 from lakatos.flows.errors import FlowError
-from lakatos.flows.run.engine_name import EngineName
+from lakatos.flows.run.parts import EngineName
 
 if TYPE_CHECKING:
     from lakatos.flows.operations.sweep import CellOutcome

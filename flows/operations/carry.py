@@ -27,7 +27,7 @@ from lakatos.traces.errors import LockedError
 from lakatos.traces.owner import for_owner
 
 if TYPE_CHECKING:
-    from lakatos.flows.run.engine_name import EngineName
+    from lakatos.flows.run.parts import EngineName
     from lakatos.flows.run.progress import CampaignProgress
     from lakatos.flows.run.study import CampaignConfig
 

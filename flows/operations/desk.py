@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.prolific.ledger import PaymentLedger
-from lakatos.experiments.participants.prolific.plan import LEDGER_FILE
 from lakatos.experiments.participants.web.overview import DeskSettings
 from lakatos.flows.run.next_pass import runs_in
 from lakatos.flows.run.places import check_collects

@@ -92,8 +92,8 @@ def preview_design(
     from lakatos.flows.run.engine import execute
     from lakatos.flows.run.run import begin, create_run
     from lakatos.flows.run.study import load_study
+    from lakatos.flows.stages.check import seed_pool
     from lakatos.flows.stages.design import design
-    from lakatos.flows.stages.revise import seed_pool
 
     config = load_study(study) if isinstance(study, Path) else study
     with (

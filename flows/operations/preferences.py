@@ -24,7 +24,8 @@ from lakatos.flows.stages.judging.measures import scored_from
 from lakatos.judges.anchor import AnchorItem
 from lakatos.judges.description import describe
 from lakatos.judges.judge import JudgeSubmission
-from lakatos.judges.preference import PairPreferred, PersonalTaste, learn_taste
+from lakatos.judges.preference import PersonalTaste, learn_taste
+from lakatos.judges.record import PairPreferred
 from lakatos.theories.roles.overview import predicted_shares
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_bytes, digest_of

@@ -23,9 +23,9 @@ from typing import Any, Literal
 from lakatos.flows.errors import ChangedStudyError, StudyError
 from lakatos.flows.operations.carry import command_of, start_process
 from lakatos.flows.report.templating import TEMPLATES
-from lakatos.flows.run.engine import TaskLabel, execute, flow, task
-from lakatos.flows.run.engine_name import EngineName
+from lakatos.flows.run.engine import execute
 from lakatos.flows.run.next_pass import look
+from lakatos.flows.run.parts import EngineName, TaskLabel, flow, task
 from lakatos.flows.run.study import CampaignConfig, parse_study
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json, digest_of

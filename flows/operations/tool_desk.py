@@ -33,7 +33,8 @@ from lakatos.memory.tool import (
     run_tool,
     with_arguments,
 )
-from lakatos.memory.tools import TOOLS, caller_on
+from lakatos.memory.tools import TOOLS
+from lakatos.memory.tools.laboratory import caller_on
 from lakatos.theories.bench import ArtifactShelf, TheoryBench
 from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.artifact import ArtifactStore

@@ -16,7 +16,8 @@ from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.reader import open_reading
 from lakatos.flows.stages.judging.challenge import answers_of, question_of
 from lakatos.judges.anchor import AnchorItem, AnchorSet, split
-from lakatos.judges.gate import GateDecided, GateRegistered, refusal_of, replay
+from lakatos.judges.gate import refusal_of, replay
+from lakatos.judges.gate_record import GateDecided, GateRegistered
 from lakatos.judges.items.ground_truth import archived_items, simulated_items
 from lakatos.judges.items.searched import searched_items
 from lakatos.judges.record import AnchorTaken

@@ -23,7 +23,7 @@ from lakatos.judges.calibration import JudgeCalibration, calibration
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.errors import GateError
-from lakatos.judges.gate import GateDecided
+from lakatos.judges.gate_record import GateDecided
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, why_ended
 from lakatos.traces.digest import Digest

@@ -10,7 +10,7 @@ from typing import Any
 
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
-from lakatos.judges.rubrics.language_model import PairRead
+from lakatos.judges.record import PairRead
 from lakatos.language_models.ledger import spending_of
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.record import TheoryAdmitted

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.participants.language_model import (
-    MISSING,
-    MISSING_IN_SCHEDULE,
     ROLE,
     AskingSettings,
     LanguageModelParticipants,
@@ -22,11 +20,9 @@ from lakatos.experiments.participants.language_model import (
 from lakatos.experiments.participants.source import Recruitment
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import ModelTakesPart, PeopleRecruited, SessionHeld
-from lakatos.experiments.task import Domain
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.run import Run
-from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.call import RecordedCall, served_version
 from lakatos.language_models.client import ModelRequest, TokenSampling
 from lakatos.language_models.errors import BudgetExhaustedError, LanguageModelError
@@ -49,17 +45,6 @@ async def check_participant(run: Run) -> None:
     except LanguageModelError as error:
         again = f"Then `lakatos resume {run.folder}`."
         raise FlowError(f"the run has not gone on: {error} {again}") from error
-
-
-def words_of_missing_answers(config: CampaignConfig, domain: Domain) -> tuple[str, ...]:
-    """What becomes of answers that a language model does not give, for the preregistration; nothing for people."""
-    if not config.participants.model:
-        return ()
-    who = (
-        f"The language model {config.participants.model!r} answers in place of people, in a session of its own for "
-        "each participant; its answers are never scored together with people's."
-    )
-    return (who, MISSING, *([MISSING_IN_SCHEDULE] if domain.sequential else []))
 
 
 async def interview(

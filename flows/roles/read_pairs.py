@@ -10,11 +10,11 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.judges.answer import swap
 from lakatos.judges.judge import JudgeSubmission
+from lakatos.judges.record import PairRead
 from lakatos.judges.rubric import RubricJudge
 from lakatos.judges.rubrics.language_model import (
     FOLDER,
     PROMPT,
-    PairRead,
     PairReading,
     combined,
     exhibits,

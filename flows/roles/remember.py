@@ -40,7 +40,8 @@ from lakatos.memory.record import (
 )
 from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
-from lakatos.memory.winner import TheoryWon, rank_winners, shared_mechanisms, starts_of_winners
+from lakatos.memory.winner import TheoryWon
+from lakatos.memory.winner_start import rank_winners, shared_mechanisms, starts_of_winners
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.grammar_search.proposal import SearchStart
 from lakatos.theories.record import Diagnosis
@@ -171,15 +172,13 @@ def recorded_calls(runs: Path, plans: Sequence[Plan]) -> dict[Digest, tuple[str,
 async def take_library(run: Run) -> None:
     """Take what the other runs of the folder have learned, once: all of it where the study shares, else winners."""
     settings = run.config.memory
-    if not settings.takes_library:
-        return
 
     def work(context: StepContext) -> LibraryTaken:
         # The file is as old as the last campaign that ended, and anybody may have written it: the traces count.
         library = rebuild_library(run.folder.parent)
         if not settings.shared:
             library = library.of_kind(TheoryWon)
-        seen = found_on_these_answers(run, library)
+        seen = found_on_these_answers(run.evidence, run.folder, run.data, library)
         found_in = {item.study for digest, item in library.all(TheoryWon) if digest in seen}
         library = library.without(seen, ())
         studies = {item.study for _, item in library.all(Plan)}
@@ -201,19 +200,23 @@ async def take_library(run: Run) -> None:
         )
 
 
-def found_on_these_answers(run: Run, library: Library) -> frozenset[Digest]:
+def found_on_these_answers(
+    evidence: RunEvidence, folder: Path, data: Path | None, library: Library
+) -> frozenset[Digest]:
     """Winners that were found on answers of this campaign, which can be no test of them.
 
     Answers are known again as `experiments.same_answers` does it, in whatever file or part they stand. Where the
     answers that a winner was found on can be read no more, it is taken for one that saw these.
     """
-    people = run.config.participants
+    people = evidence.config.participants
     there = {
-        digest: item for digest, item in library.all(TheoryWon) if item.domain == run.config.domain
+        digest: item
+        for digest, item in library.all(TheoryWon)
+        if item.domain == evidence.config.domain
     }
     if people.source != "archival" or not there:
         return frozenset()
-    own = archive_trials(run.config, run.data, run.trace.artifacts)
+    own = archive_trials(evidence.config, data, evidence.artifacts)
     unread = {digest for digest, item in there.items() if item.answers}
     own_names = answers_of(people)
     seen = {
@@ -221,13 +224,13 @@ def found_on_these_answers(run: Run, library: Library) -> frozenset[Digest]:
         for digest, item in there.items()
         if item.answers and share_answers(item.answers, own_names)
     }
-    for folder, events in traces_in(run.folder.parent):
+    for other_folder, events in traces_in(folder.parent):
         left = there.keys() & {event.record_digest for event in events} - seen
         if not left:
             continue
-        other = _answers_seen(folder, run.data)
+        other = _answers_seen(other_folder, data)
         unread -= left if other else set()
-        seen |= left if other and are_same_answers(own, other, run.domain) else set()
+        seen |= left if other and are_same_answers(own, other, evidence.domain) else set()
     return frozenset(seen | unread)
 
 

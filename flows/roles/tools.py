@@ -11,7 +11,7 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.state import RunState
 from lakatos.language_models.tool import Toolbox
 from lakatos.memory.signature import canonical_form
-from lakatos.memory.tools import caller_on, tools_on
+from lakatos.memory.tools.laboratory import caller_on, tools_on
 from lakatos.memory.use import LearnedTool
 from lakatos.theories.bench import TheoryBench
 from lakatos.theories.roles.exhibit import Exhibit

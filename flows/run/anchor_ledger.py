@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, LabelsExposed
+from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess
 from lakatos.judges.errors import LedgerError, VaultError
 from lakatos.judges.ledger import LevelDrawn, VaultReported, draw_level
+from lakatos.judges.record import LabelsExposed
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import JournalError, LockedError

@@ -1,6 +1,6 @@
 """What carries a campaign: Prefect, or plain asyncio. Prefect is imported only when asked for.
 
-Stages are plain asynchronous functions with our own decorators::
+Stages are plain asynchronous functions with the decorators of `flows.run.parts`::
 
     @flow(name="cycle")
     async def run_cycle(run: Run, cycle: int) -> ...: ...
@@ -33,15 +33,23 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import ContextVar
 from pathlib import Path
+from pkgutil import resolve_name
 from types import FrameType
-from typing import Any, Literal, ParamSpec, Self, TypeVar, cast
+from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from lakatos.flows.errors import EngineError, TerminatedError
-from lakatos.flows.run.engine_name import EngineName
+from lakatos.flows.run.parts import (
+    DECLARED,
+    ENGINE,
+    LATE,
+    TAKE_SIGNALS,
+    TITLE,
+    EngineName,
+    prefect_object,
+)
 from lakatos.flows.run.prefect_server import (
     PRIVATE,
     QUIET,
@@ -57,115 +65,6 @@ R = TypeVar("R")
 STARTUP_TIMEOUT_S = 180.0
 """Longest wait for Prefect's own server; slow disks and busy machines need a minute."""
 _STOP_S = 2.0
-
-_declared: list[tuple[Literal["flow", "task"], str]] = []
-"""Every flow and task there is, by name."""
-_engine: ContextVar[EngineName] = ContextVar("engine", default="none")
-_call: ContextVar[_EngineCall] = ContextVar("call")
-_title: ContextVar[str] = ContextVar("title", default="")
-
-
-class TaskLabel(str):
-    """An argument that Prefect may show in the name of a flow run or task run, as whole numbers are."""
-
-
-class _EngineCall:
-    """One call of a decorated function on its way through Prefect, which sees neither arguments nor result."""
-
-    def __init__(self, run: Callable[[], Awaitable[Any]], label: str) -> None:
-        self.run, self.label = run, label
-        self.result: Any = None
-        self.error: BaseException | None = None
-
-
-def flow(
-    *, name: str
-) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
-    """Make an asynchronous function a flow: a whole that consists of tasks."""
-    return _decorator("flow", name)
-
-
-def task(
-    *, name: str
-) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
-    """Make an asynchronous function a task: a part of a flow."""
-    return _decorator("task", name)
-
-
-def _decorator(
-    kind: Literal["flow", "task"], name: str
-) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
-    _declared.append((kind, name))
-
-    def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:
-        @functools.wraps(function)
-        async def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            if _engine.get() == "none":
-                return await function(*args, **kwargs)
-            words = [
-                str(value) for value in (*args, *kwargs.values()) if type(value) in (int, TaskLabel)
-            ]
-            if _call.get(None) is None and _title.get():
-                words.append(_title.get())
-            pending = _EngineCall(
-                functools.partial(function, *args, **kwargs), " ".join([name, *words])
-            )
-            token = _call.set(pending)
-            try:
-                await _prefect_object(kind, name)()
-            except Exception as error:
-                # Prefect may wrap what a stage raised; its caller must see the very same exception.
-                if pending.error is not None:
-                    raise pending.error from pending.error.__cause__
-                raise EngineError(
-                    f"Prefect could not run the {kind} {name!r}: {error}. Try `--engine none`."
-                ) from error
-            finally:
-                _call.reset(token)
-            result: R = pending.result
-            return result
-
-        return call
-
-    return decorate
-
-
-@functools.cache
-def _prefect_object(kind: Literal["flow", "task"], name: str) -> Callable[[], Awaitable[None]]:
-    import prefect
-    from prefect.cache_policies import NO_CACHE
-
-    def label() -> str:
-        return _call.get().label
-
-    async def body() -> None:
-        call = _call.get()
-        if kind == "flow":
-            _interrupts.get().install()
-        try:
-            call.result = await call.run()
-        except Exception as error:
-            call.error = error
-            # Prefect pickles what a flow raises, with everything that hangs on it; words are enough.
-            raise RuntimeError(f"{type(error).__name__}: {error}") from None
-
-    if kind == "flow":
-        return prefect.flow(
-            name=name,
-            flow_run_name=label,
-            retries=0,
-            persist_result=False,
-            validate_parameters=False,
-            log_prints=False,
-        )(body)
-    return prefect.task(
-        name=name,
-        task_run_name=label,
-        retries=0,
-        persist_result=False,
-        cache_policy=NO_CACHE,
-        log_prints=False,
-    )(body)
 
 
 def warm_up(engine: EngineName = "prefect") -> None:
@@ -239,12 +138,12 @@ def _titled(title: str) -> Iterator[None]:
         return
     from prefect import tags
 
-    token = _title.set(title)
+    token = TITLE.set(title)
     try:
         with tags("lakatos", title):
             yield
     finally:
-        _title.reset(token)
+        TITLE.reset(token)
 
 
 # -- running ---------------------------------------------------------------------------------------------------------
@@ -296,9 +195,6 @@ class _InterruptSignals:
             signal.signal(number, signal.SIG_DFL if previous is None else previous)
 
 
-_interrupts: ContextVar[_InterruptSignals] = ContextVar("interrupts")
-
-
 class _DaemonThreads(ThreadPoolExecutor):
     """Runs every call in a daemon thread, so that a long computation holds up neither Ctrl-C nor the end."""
 
@@ -338,7 +234,7 @@ def _run(
         finally:
             signals.attach(None)
 
-    tokens = _engine.set(engine), _interrupts.set(signals)
+    tokens = ENGINE.set(engine), TAKE_SIGNALS.set(signals.install)
     try:
         return asyncio.run(main())
     except BaseException:
@@ -346,8 +242,8 @@ def _run(
             raise interrupted from None
         raise
     finally:
-        _engine.reset(tokens[0])
-        _interrupts.reset(tokens[1])
+        ENGINE.reset(tokens[0])
+        TAKE_SIGNALS.reset(tokens[1])
 
 
 _LOCAL = {
@@ -478,13 +374,11 @@ class _PrefectSession:
             changed[settings.PREFECT_HOME] = self._home
             changed[settings.PREFECT_LOCAL_STORAGE_PATH] = self._home / "storage"
         with settings.temporary_settings(changed), self._quiet():
-            for (
-                kind,
-                name,
-            ) in (
-                _declared
-            ):  # here, because Prefect parses sources and CPython 3.11 does so in one thread only
-                _prefect_object(kind, name)
+            # Here, because Prefect parses sources and CPython 3.11 does so in one thread only.
+            for place in LATE:
+                resolve_name(place)
+            for kind, name in DECLARED:
+                prefect_object(kind, name)
             yield
 
     @contextlib.contextmanager

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from lakatos.judges.anchor import SHARES
 from lakatos.judges.decision import COST
-from lakatos.judges.gate import GATES, GateSettings, Test
+from lakatos.judges.gate_record import GATES, GateSettings, Test
 from lakatos.judges.ledger import level_of
 from lakatos.judges.paired import fewest_units
+from lakatos.judges.record import SHARES
 from lakatos.judges.transition import FIRST_CHECKPOINT, RATIO, RESCORE_SHARE
 from lakatos.language_models.client import FrozenPart
 

@@ -21,16 +21,21 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
-from lakatos.judges.anchor import LabelsExposed
 from lakatos.judges.decision import CandidateDecided, CriticAnswered
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
-from lakatos.judges.gate import GateDecided, GateRegistered
+from lakatos.judges.gate_record import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.ledger import LevelDrawn
-from lakatos.judges.preference import PairPreferred
-from lakatos.judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
-from lakatos.judges.rubrics.language_model import PairRead
+from lakatos.judges.record import (
+    AnchorTaken,
+    JudgeBred,
+    LabelsExposed,
+    PairDescribed,
+    PairPreferred,
+    PairRead,
+    StrategyChosen,
+)
 from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, JudgeSeated
 from lakatos.language_models.record import RECORDS as CALL_RECORDS
 from lakatos.language_models.tool_record import RECORDS as TOOL_RECORDS

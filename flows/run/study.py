@@ -29,9 +29,9 @@ from lakatos.experiments.domains.task_file import TaskFile
 from lakatos.experiments.errors import DesignError, ExperimentError, SourceError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
-from lakatos.experiments.participants.language_model import PAGE_KEYS
-from lakatos.experiments.participants.timed_answer import timed_task
-from lakatos.experiments.participants.web.study import PageSettings, n_choices
+from lakatos.experiments.participants.model_words import PAGE_KEYS
+from lakatos.experiments.participants.timed_answer import n_choices, timed_task
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.timed import check_timed_trials
 from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.diagnosis import diagnose
 from lakatos.theories.diagnosis.case_predictions import features_of_trials, predictions_of
@@ -14,7 +13,6 @@ OTHERS = 2
 """Theories beside the leader that a share of the people might follow."""
 
 
-@task(name="arbitrate")
 async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
     """Diagnose the best theory that lost to the leader; every claim cites the scores and the answers behind it."""
     board = run.state.board()

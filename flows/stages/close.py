@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lakatos.flows.errors import FlowError
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.records import CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState

@@ -14,7 +14,6 @@ from lakatos.flows.roles.remember import (
     study_of,
     validity_in,
 )
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
@@ -45,7 +44,6 @@ FAILED = re.compile(r"([\w-]+): failed: .*?the tool [\w-]+ failed \((\w+)\)", re
 """How a conversation tells of a learned tool that failed; see `memory.use.LearnedTool`."""
 
 
-@task(name="consolidate")
 async def consolidate(
     run: Run, cycle: int, settled: list[Recorded[VerdictResolved]]
 ) -> list[Recorded[Pitfall]]:
@@ -99,7 +97,6 @@ async def consolidate(
     return learned
 
 
-@task(name="reflect")
 async def reflect(run: Run, cycle: int) -> None:
     """What a cycle leaves behind: plans that were followed, designs that were refused, checks that failed."""
     domain, state = run.config.domain, run.state
@@ -293,7 +290,6 @@ MOST_DRAFTS = 2
 """In a campaign."""
 
 
-@task(name="crystallise")
 async def crystallise(run: Run) -> None:
     """At the end of a campaign: keep what it learned, and have plans that recur often enough become tools."""
     assert run.state.campaign.concluded is not None

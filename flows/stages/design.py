@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +24,25 @@ from lakatos.experiments.planning.trials import asked_whole, choose_from
 from lakatos.experiments.planning.weigh import DesignProposal, weigh_proposals
 from lakatos.experiments.record import DesignChosen, ProposalWeighed
 from lakatos.experiments.task import Design, Stimuli, StimulusOffer
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.theories.differences.effect_power import power_of_effects, text_of_effect_powers
-from lakatos.theories.differences.group_power import power_by_parameter, text_of_powers
 from lakatos.theories.rivals import design_question, leading_rivals
 from lakatos.traces.digest import Digest
+from lakatos.traces.plugin_table import PluginTable
 from lakatos.traces.step import Recorded, StepContext
 
 Array = NDArray[Any]
+TellsPower = Callable[[RunEvidence, Digest, Design, np.random.Generator], str]
+COMPARISONS: Final[PluginTable[TellsPower]] = PluginTable(
+    {
+        "groups": "lakatos.flows.stages.comparison_power:power_for_groups",
+        "effects": "lakatos.flows.stages.comparison_power:power_for_effects",
+    }
+)
+"""Says how often a design would show the differences between people that a study asks about, by its setting."""
 
 
 @task(name="design")
@@ -81,54 +88,10 @@ def search_design(
     )
     groups = ""
     if not best.offer.pooled:
-        parts = (power_for_groups, power_for_effects)
-        told = [part(evidence, names[0], best.design, context.rng) for part in parts]
+        asked = [name for name in COMPARISONS if getattr(evidence.config.validation, name)]
+        told = [COMPARISONS[name](evidence, names[0], best.design, context.rng) for name in asked]
         groups = " ".join(text for text in told if text)
     return _chosen(evidence.config, context, best, weighed, (cycle, number), names, groups)
-
-
-def power_for_groups(
-    evidence: RunEvidence, name: Digest, plan: Design, rng: np.random.Generator
-) -> str:
-    """How often the comparison of groups that a study asks for would show a difference; empty if it asks none.
-
-    Two groups are taken to be of the same size, and all to be followed by the leading theory with the people so far.
-    """
-    by, theory = evidence.config.validation.groups, evidence.theory(name)
-    if not by:
-        return ""
-    powers = power_by_parameter(
-        theory,
-        plan.stimuli,
-        plan.n_participants // 2,
-        evidence.laboratory,
-        rng,
-        shift=evidence.config.validation.group_shift,
-        repetitions=plan.repetitions,
-    )
-    return text_of_powers(by, powers)
-
-
-def power_for_effects(
-    evidence: RunEvidence, name: Digest, plan: Design, rng: np.random.Generator
-) -> str:
-    """How often the effects that a study asks about would be shown; empty if it asks about none.
-
-    All people are taken to follow the leading theory, with the people so far as those of the mean attribute.
-    """
-    settings = evidence.config.validation
-    if not settings.effects:
-        return ""
-    powers = power_of_effects(
-        evidence.theory(name),
-        plan.stimuli,
-        plan.n_participants,
-        evidence.laboratory,
-        rng,
-        size=settings.effect_size,
-        repetitions=plan.repetitions,
-    )
-    return text_of_effect_powers(settings.effects, powers, settings.effect_sd)
 
 
 def _planned(

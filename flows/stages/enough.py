@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lakatos.experiments.participants.prolific.plan import LEDGER_FILE
+from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.table import get_answers, trials_of_people
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import (

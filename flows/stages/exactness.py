@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.rivals import holds
 from lakatos.theories.verdicts import exactness
@@ -11,16 +10,15 @@ from lakatos.theories.verdicts.record import ExactnessWeighed
 from lakatos.traces.step import Recorded, StepContext
 
 
-@task(name="weigh")
 async def weigh_exactness(run: Run, cycle: int) -> Recorded[ExactnessWeighed] | None:
     """Hold the leader's frozen predictions, and its simulated people, against the answers that came after them.
 
     Returns:
-        What was found; None where the study does not ask, nothing was frozen, or a rival was not beaten yet.
+        What was found; None where nothing was frozen, or a rival was not beaten yet.
     """
     board, allowed = run.state.board(), run.config.stop.exact
     leader = board.leader.theory
-    error = error_of_all_frozen(run.evidence, leader) if allowed else None
+    error = error_of_all_frozen(run.evidence, leader)
     if error is None or not holds(run.evidence, board):
         return None
 

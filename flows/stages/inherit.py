@@ -12,18 +12,12 @@ from lakatos.flows.roles.remember import (
     validity_in,
     winners_in,
 )
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.revise import check_program
+from lakatos.flows.stages.check import check_program
 from lakatos.memory.record import WinnersTaken
-from lakatos.memory.winner import (
-    TheoryTried,
-    TheoryWon,
-    author_from_library,
-    form_of_winner,
-    has_its_source,
-)
+from lakatos.memory.winner import TheoryTried, TheoryWon, author_from_library, has_its_source
+from lakatos.memory.winner_start import form_of_winner
 from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.record import TheoryAdmitted
 from lakatos.theories.scoring.score import (
@@ -44,11 +38,10 @@ MOST_LEFT = 3
 SEALED = "sealed answers"
 
 
-@task(name="admit winners")
 async def admit_winners(run: Run) -> None:
     """Check the best theories of earlier campaigns like any stranger's; those that pass compete from the beginning."""
     taken = run.state.memory.taken
-    if taken is None or not run.config.memory.takes_winners:
+    if taken is None:
         return
     everything = library_in(run.evidence).winners(run.config.domain, validity_in(run.state))
     ranked, answers = winners_in(run.evidence), answers_of(run.config.participants)

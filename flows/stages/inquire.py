@@ -14,7 +14,6 @@ from typing import Any
 from lakatos.experiments.task import Stimuli, with_random_sides
 from lakatos.flows.roles.remember import library_in, offers_in, recall_in, study_of, validity_in
 from lakatos.flows.roles.tools import bench_of
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
@@ -27,7 +26,8 @@ from lakatos.memory.plan import Plan, PlanStep, StepArgument, fill
 from lakatos.memory.record import InquiryMade
 from lakatos.memory.signature import PlanForm, canonical_form
 from lakatos.memory.tool import ToolDraft, run_tool
-from lakatos.memory.tools import TOOLS, caller_on
+from lakatos.memory.tools import TOOLS
+from lakatos.memory.tools.laboratory import caller_on
 from lakatos.theories.record import Diagnosis
 from lakatos.theories.rivals import leading_rivals
 from lakatos.theories.roles.record import TrialsProposed
@@ -102,11 +102,10 @@ def examining(evidence: RunEvidence, leader: Digest) -> list[PlanStep]:
     ]
 
 
-@task(name="sound out")
 async def sound_out(run: Run, cycle: int, number: int) -> None:
     """Propose trials for the experiment, where simulation bears them out; see `lakatos.flows.stages.propose_trials`."""
     archival = run.config.participants.source == "archival"
-    if not run.config.memory.inquiries or run.domain.sequential or archival:
+    if run.domain.sequential or archival:
         return
     names = leading_rivals(run.evidence)
     if any(run.theory(name).learns for name in names):
@@ -161,13 +160,10 @@ async def _propose(
     )
 
 
-@task(name="examine")
 async def examine_leader(
     run: Run, cycle: int, diagnosis: Recorded[Diagnosis]
 ) -> Recorded[InquiryMade] | None:
     """Mechanisms that answer what the leader gets wrong, though its own simulated people do not show it."""
-    if not run.config.memory.inquiries:
-        return None
     run.progress.stage(cycle, "examine", run.state.theories.name(diagnosis.record.leader))
     inputs = [diagnosis.digest, *(item.digest for item in run.state.experiments.collected.values())]
     found = await inquire(

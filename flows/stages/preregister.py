@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.design import design_from_json
+from lakatos.experiments.participants.model_words import words_of_missing_answers
 from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.timed import grid_words
 from lakatos.experiments.preregistration import Preregistration, summarise_design
 from lakatos.experiments.record import DesignChosen
 from lakatos.experiments.task import Design, Domain
-from lakatos.flows.roles.interview import words_of_missing_answers
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.dependence import OwnCenter
@@ -85,7 +85,9 @@ def freeze_predictions(
         predictions=context.artifacts.put_arrays(arrays),
         n_draws=n_draws,
         n_participants=plan.n_participants,
-        exclusion_rules=words_of_missing_answers(evidence.config, evidence.domain)
+        exclusion_rules=words_of_missing_answers(
+            evidence.config.participants.model, sequential=evidence.domain.sequential
+        )
         + (evidence.config.exclusions.words if evidence.config.by_person else ())
         + _words_of_times(evidence.config, evidence.domain),
         powers=chosen.powers,

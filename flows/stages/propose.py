@@ -18,7 +18,6 @@ from lakatos.flows.roles.brief import (
 )
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.remember import recall_about
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.draft import write_drafts
@@ -62,18 +61,15 @@ MOST_FINDINGS = 6
 """Of what the leader gets wrong."""
 
 
-@task(name="propose")
 async def propose(
     run: Run, cycle: int, diagnosis: Recorded[Diagnosis]
-) -> Recorded[SuccessorsProposed] | None:
+) -> Recorded[SuccessorsProposed]:
     """Arbiter and rival's advocate, then revisers under their lenses, one repair each, and the claims' audit.
 
     Returns:
-        What is submitted; None where the study gives these roles to nobody.
+        What is submitted.
     """
     roles = run.config.roles
-    if not (roles.arbiter or roles.reviser):
-        return None
     run.progress.stage(
         cycle, "propose", f"{len(roles.lenses)} lenses" if roles.reviser else "the arbiter reads"
     )

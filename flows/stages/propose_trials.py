@@ -14,7 +14,6 @@ from lakatos.experiments.planning.plan import PEOPLE
 from lakatos.experiments.power import PowerTable, power_of_people, recovery_power
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.roles.ask import RoleReply, ask_stage
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
@@ -60,11 +59,8 @@ class AdvocateTurn:
     """What it has had a repair for."""
 
 
-@task(name="propose trials")
 async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[TrialsProposed]]:
     """The advocates of the two leading rivals propose an experiment each, and mend it where it fails."""
-    if not run.config.roles.advocate:
-        return []
     names = leading_rivals(run.evidence)
     first, second = names[:2]
     run.progress.stage(

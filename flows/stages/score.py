@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 from lakatos.experiments.task import check_unmixed
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.preregister import frozen_theory

@@ -17,9 +17,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from lakatos.judges.judge import JudgeSubmission
+from lakatos.judges.record import PairRead
 from lakatos.judges.rubric import Rubric, RubricDimension, RubricJudge, RubricReading
-from lakatos.traces.digest import Digest, Fingerprint, digest_of
-from lakatos.traces.record import Record
+from lakatos.traces.digest import Digest, digest_of
 
 PROMPT = "language_model"
 """Name of the prompt, in the folder of this file."""
@@ -52,26 +52,6 @@ RUBRIC = Rubric(
         )
     )
 )
-
-
-class PairRead(Record):
-    """A language model compared a candidate with the incumbent."""
-
-    kind: Literal["pair_read"] = "pair_read"
-    version: Literal[1] = 1
-    candidate: Digest
-    incumbent: Digest
-    cycle: int
-    levels: dict[str, int]
-    """By dimension, from all readings; 0 where they contradict each other."""
-    evidence: dict[str, str]
-    """Words of a reading that has this level."""
-    contradicted: tuple[str, ...]
-    """Dimensions on which the order decided, or the repeats had no majority."""
-    n_readings: int
-    """That could be read, of both orders."""
-    wording: Fingerprint | None = None
-    """Only in records of earlier versions, which had other rubrics than the laboratory's."""
 
 
 class _Level(BaseModel):

@@ -329,7 +329,7 @@ def test_a_theory_that_raises_is_refused_with_its_line_and_the_campaign_goes_on(
     import asyncio
 
     from lakatos.flows.run.run import started
-    from lakatos.flows.stages.revise import check_program, seed_pool
+    from lakatos.flows.stages.check import check_program, seed_pool
 
     source = '"""Broken: people divide by nothing."""\nPARAMETERS = {}\n\n'
     source += "def choose(parameters, trials, xp):\n    return 1 / 0\n"

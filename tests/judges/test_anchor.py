@@ -5,7 +5,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakatos.judges.anchor import (
-    SHARES,
     AnchorItem,
     AnchorSet,
     LabelAccess,
@@ -17,6 +16,7 @@ from lakatos.judges.anchor import (
 from lakatos.judges.answer import ask
 from lakatos.judges.errors import AnchorError, VaultError
 from lakatos.judges.hard_case import collect, matched, trap
+from lakatos.judges.record import SHARES
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of, parse_record
 from tests.judges.support import Scripted, answers, item

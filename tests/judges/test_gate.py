@@ -11,10 +11,7 @@ from benchmarks.judges.replacement import Gatekeeper
 from lakatos.judges.anchor import LabelAccess, components, split, version_of
 from lakatos.judges.errors import GateError, ReplayError
 from lakatos.judges.gate import (
-    GATES,
-    GateDecided,
     GateQuestion,
-    GateRegistered,
     JudgePair,
     brier_gains,
     decide,
@@ -22,6 +19,7 @@ from lakatos.judges.gate import (
     register,
     replay,
 )
+from lakatos.judges.gate_record import GATES, GateDecided, GateRegistered
 from lakatos.judges.ledger import level_of
 from lakatos.judges.paired import (
     betting_e_value,

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from lakatos.judges.judge import JudgeSubmission
+from lakatos.judges.record import PairRead
 from lakatos.judges.rubrics.language_model import (
     RUBRIC,
     WEIGHT,
-    PairRead,
     PairReading,
     combined,
     make_judge,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakatos.judges.errors import EpochMismatchError, EpochStateError
-from lakatos.judges.gate import GateDecided
+from lakatos.judges.gate_record import GateDecided
 from lakatos.judges.transition import (
     Epoch,
     EpochCommitted,

@@ -19,7 +19,8 @@ from lakatos.memory.library import RECORDS, Library
 from lakatos.memory.recall import RecallNothing
 from lakatos.memory.signature import canonical_form
 from lakatos.memory.tool import draft_tool, validate_tool
-from lakatos.memory.tools import TOOLS, caller_on, tools_on
+from lakatos.memory.tools import TOOLS
+from lakatos.memory.tools.laboratory import caller_on, tools_on
 from lakatos.theories.bench import TheoryBench
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory

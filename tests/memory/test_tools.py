@@ -10,7 +10,8 @@ from lakatos.language_models.client import ToolCall
 from lakatos.language_models.errors import ToolError
 from lakatos.language_models.tool import PreparedCall, Toolbox
 from lakatos.memory.recall import RecallNothing
-from lakatos.memory.tools import TOOLS, tools_on
+from lakatos.memory.tools import TOOLS
+from lakatos.memory.tools.laboratory import tools_on
 from lakatos.theories.bench import TheoryBench
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory

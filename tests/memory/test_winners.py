@@ -4,11 +4,9 @@ import pytest
 
 from lakatos.memory.library import Library, weight_of
 from lakatos.memory.recall import LexicalRecall, RecallSituation
-from lakatos.memory.winner import (
-    TheoryTried,
-    TheoryWon,
+from lakatos.memory.winner import TheoryTried, TheoryWon, has_its_source
+from lakatos.memory.winner_start import (
     form_of_winner,
-    has_its_source,
     rank_winners,
     shared_mechanisms,
     starts_of_winners,

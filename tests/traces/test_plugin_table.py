@@ -8,7 +8,7 @@ import pytest
 from lakatos.experiments.archives import ARCHIVES
 from lakatos.experiments.archives.archive import ArchiveReader
 from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.task_file import NEEDED
+from lakatos.experiments.domains.task_program import NEEDED
 from lakatos.experiments.participants import SOURCES
 from lakatos.language_models.clients import CLIENTS
 from lakatos.theories.families import FAMILIES

@@ -16,8 +16,8 @@ from fastapi.testclient import TestClient
 
 from lakatos.experiments.domains import open_domain
 from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.source import WebParticipants
-from lakatos.experiments.participants.web.study import PageSettings
 from lakatos.experiments.task import Design
 from lakatos.experiments.testing import preregister
 from lakatos.traces.digest import digest_of

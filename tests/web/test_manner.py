@@ -27,8 +27,9 @@ from lakatos.experiments.participants.table import check_answers
 from lakatos.experiments.participants.web.app import create_app
 from lakatos.experiments.participants.web.manner import PageCondition, PracticeTrials
 from lakatos.experiments.participants.web.session import NotAskedError, StepTimes
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.store import SessionStore
-from lakatos.experiments.participants.web.study import PageSettings, plan_of
+from lakatos.experiments.participants.web.study import plan_of
 from lakatos.experiments.participants.web.texts import consent_lines, packaged, texts_for
 from lakatos.experiments.participants.web.view import public_texts, state_of, steps_of
 from lakatos.experiments.participants.web.visit import visit_facts

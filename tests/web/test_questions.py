@@ -19,8 +19,8 @@ from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.web.app import create_app
 from lakatos.experiments.participants.web.questions import PageQuestion, check_questions
 from lakatos.experiments.participants.web.session import NotAskedError
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.store import SessionStore
-from lakatos.experiments.participants.web.study import PageSettings
 from lakatos.experiments.participants.web.texts import consent_digest
 from lakatos.experiments.participants.web.view import consent_of
 from lakatos.flows.operations.people_export import _cell

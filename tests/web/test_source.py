@@ -5,9 +5,10 @@ import pytest
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.source import WebParticipants
 from lakatos.experiments.participants.web.store import SessionStore
-from lakatos.experiments.participants.web.study import PageSettings, plan_of
+from lakatos.experiments.participants.web.study import plan_of
 from lakatos.experiments.task import Trials
 from lakatos.experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
 from lakatos.traces.inbox import Inbox

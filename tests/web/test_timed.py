@@ -14,9 +14,10 @@ from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.table import check_answers
 from lakatos.experiments.participants.web.app import create_app
 from lakatos.experiments.participants.web.collection import COLLECTION_FILE
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.source import WebParticipants
 from lakatos.experiments.participants.web.store import SessionStore
-from lakatos.experiments.participants.web.study import PageSettings, plan_of
+from lakatos.experiments.participants.web.study import plan_of
 from lakatos.experiments.participants.web.view import answer_words, public_texts, state_of
 from lakatos.experiments.task import Design
 from lakatos.experiments.testing import preregister

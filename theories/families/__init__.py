@@ -1,8 +1,9 @@
 """Published theories of each domain, and the grammars built of their mechanisms."""
 
-from lakatos.experiments.domains.declared import DeclaredDomain
-from lakatos.experiments.domains.declared_feedback import FeedbackDomain
-from lakatos.experiments.domains.task_file import module_in, task_file_of
+from collections.abc import Callable
+from typing import Any, Final
+
+from lakatos.experiments.domains.task_file import task_file_of
 from lakatos.experiments.task import Domain
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.families.family import Family
@@ -21,6 +22,13 @@ FAMILIES: PluginTable[Family] = PluginTable(
         "attention": "lakatos.theories.families.attention:FAMILY",
     }
 )
+DECLARED: Final[PluginTable[Callable[[Any], Family]]] = PluginTable(
+    {
+        "trials alone": "lakatos.theories.families.declared:declared_family",
+        "with feedback": "lakatos.theories.families.declared_learning:feedback_family",
+    }
+)
+"""Writes the theories about a declared domain; what serves any declaration is long, and most studies do without it."""
 
 
 def find_family(domain: Domain) -> Family:
@@ -43,18 +51,11 @@ def find_family(domain: Domain) -> Family:
 def family_of(domain: Domain) -> Family | None:
     """The theories about a domain, if somebody wrote any."""
     file = task_file_of(domain)
-    found: object = None
+    found: object
     if file is None:
         found = FAMILIES.get(domain.name)
     elif file.is_python:
-        found = getattr(module_in(file), "FAMILY", None)
-    elif isinstance(domain, DeclaredDomain):
-        # Written for any declaration, it is long; studies of the package's own tasks do without it.
-        from lakatos.theories.families.declared import declared_family
-
-        found = declared_family(domain)
-    elif isinstance(domain, FeedbackDomain):
-        from lakatos.theories.families.declared_learning import feedback_family
-
-        found = feedback_family(domain)
+        found = file.kind.value_of(file, "FAMILY")
+    else:
+        found = DECLARED["with feedback" if domain.sequential else "trials alone"](domain)
     return found if isinstance(found, Family) else None

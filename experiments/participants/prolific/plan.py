@@ -17,8 +17,6 @@ from lakatos.experiments.participants.prolific.money import Money, ServiceFee
 CodeType: TypeAlias = Literal[
     "COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "FAILED_ATTENTION_CHECK", "INCOMPATIBLE_DEVICE"
 ]
-LEDGER_FILE: Final = "prolific.sqlite"
-"""The books of recruiting, in the run's folder."""
 COMPLETION_URL: Final = "https://app.prolific.com/submissions/complete?cc={code}"
 """Where the page sends people back to; ``{code}`` stands for the completion code."""
 PLACEHOLDERS: Final = {

@@ -12,6 +12,7 @@ from typing import Final, TypeVar, cast
 
 import httpx
 
+from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.prolific.clerk import PageAnswers, ProlificClerk
 from lakatos.experiments.participants.prolific.client import ProlificClient
 from lakatos.experiments.participants.prolific.errors import OutcomeUnknownError, UnreachableError
@@ -23,7 +24,6 @@ from lakatos.experiments.participants.prolific.ledger import (
 )
 from lakatos.experiments.participants.prolific.money import Money
 from lakatos.experiments.participants.prolific.plan import (
-    LEDGER_FILE,
     RecruitmentPlan,
     RecruitmentSettings,
     confirm,

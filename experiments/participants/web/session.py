@@ -12,9 +12,9 @@ from lakatos.experiments.errors import ExperimentError
 from lakatos.experiments.participants.answers import PersonAnswers, Status
 from lakatos.experiments.participants.timed_answer import TimedPress, timed_columns, timed_task
 from lakatos.experiments.participants.web.questions import QuestionBlock
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.study import (
     PageExperiment,
-    PageSettings,
     PageStep,
     available,
     is_timed,

@@ -15,8 +15,9 @@ from lakatos.experiments.participants.source import (
     check_new_people,
     offers_to_new_people,
 )
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.store import SessionStore
-from lakatos.experiments.participants.web.study import PageExperiment, PageSettings
+from lakatos.experiments.participants.web.study import PageExperiment
 from lakatos.experiments.participants.web.texts import Texts, merged, texts_for_domain
 from lakatos.experiments.participants.web.view import consent_of
 from lakatos.experiments.preregistration import Preregistration

@@ -6,7 +6,7 @@ Nothing of a step that a person has not reached yet leaves the server where some
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -18,24 +18,12 @@ from lakatos.experiments.domains import find_domain
 from lakatos.experiments.domains.task_file import TaskFile, task_file_of
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.source import rng_of
-from lakatos.experiments.participants.timed_answer import timed_task
+from lakatos.experiments.participants.timed_answer import n_choices, timed_task
 from lakatos.experiments.participants.web.manner import (
-    LONGEST_FIXATION_MS,
-    PageCondition,
-    PracticeTrials,
-    VisitFact,
-    check_for_task,
-    check_manner,
     practice_stimuli,
 )
-from lakatos.experiments.participants.web.questions import (
-    PageQuestion,
-    QuestionBlock,
-    check_questions,
-)
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.timed import (
-    TimedAnswers,
-    check_timed,
     check_timed_trials,
     figures_of,
 )
@@ -45,157 +33,6 @@ from lakatos.traces.digest import Digest
 Array = NDArray[Any]
 MINUTES_BEFORE_TASK = 3
 SECONDS_PER_STEP = 7
-
-
-@dataclass(frozen=True)
-class PageSettings:
-    """How the page treats people."""
-
-    language: str = "en"
-    """Shown first; people may choose another one that there is."""
-    checks: int = 2
-    """Attention checks, strewn among the trials."""
-    most_attempts: int = 3
-    """At the comprehension check; then the study ends for this person."""
-    idle_minutes: float = 30.0
-    """Without an answer, after which a person counts as having stopped and the place is given to another."""
-    limit_minutes: float = 120.0
-    """From consent to the end."""
-    minutes: int = 0
-    """What the consent page says it takes; 0 for an estimate by the number of trials."""
-    contact: str = ""
-    """Whom people can ask: a name and an address."""
-    completion_code: str = ""
-    """Shown at the end, the same for all, as recruitment services want it; by default each person gets one."""
-    completion_url: str = ""
-    """Where people return to; ``{code}`` stands for the completion code."""
-    returning: Literal["refuse", "admit"] = "refuse"
-    """Whether people of an earlier experiment of the run are admitted to this one."""
-    access: Literal["invited", "open"] = "invited"
-    """Whether people come by invitation or through a recruitment service, or whoever has the link comes in."""
-    hourly_from_address: int = 10
-    """Open link: people who may begin within an hour from one internet address; 0 for any number."""
-    questions: tuple[PageQuestion, ...] = ()
-    """About the person, before or after the task."""
-    practice: PracticeTrials = field(default_factory=PracticeTrials)
-    """Decisions before the first one that counts."""
-    break_every: int = 0
-    """Decisions after which people may rest as long as they like; 0 for no breaks."""
-    timeout_ms: float = 0.0
-    """For a decision; one that is not made in time is noted as missed and never as a choice. 0 for no limit."""
-    fixation_ms: float = 0.0
-    """A cross is shown for so long before each decision; 0 for none."""
-    keys: tuple[str, ...] = ()
-    """On the keyboard, one for each option in their order; by default 1, 2, ..., and for two options the arrows."""
-    slider: bool = False
-    """Whether answers that are numbers are given on a slider, not by a button for each."""
-    record: tuple[VisitFact, ...] = ()
-    """What is noted of a visit beside answers and times; people read of it before they agree."""
-    conditions: Mapping[str, PageCondition] = field(default_factory=dict)
-    """By which people are divided by lot, as many in each."""
-    timed: TimedAnswers = field(default_factory=TimedAnswers)
-    """How trials are given whose answers are keys with their times."""
-
-    def __post_init__(self) -> None:
-        limits = {
-            "checks": (0, 100),
-            "most_attempts": (1, 100),
-            "idle_minutes": (0.01, 1e6),
-            "limit_minutes": (0.01, 1e6),
-            "minutes": (0, 1000),
-            "hourly_from_address": (0, 1_000_000),
-            "break_every": (0, 10_000),
-            "timeout_ms": (0, 1e6),
-            "fixation_ms": (0, LONGEST_FIXATION_MS),
-        }
-        for name, (least, most) in limits.items():
-            if not least <= getattr(self, name) <= most:
-                raise SourceError(
-                    f"page setting {name} is {getattr(self, name)}; give {least:g} to {most:g}."
-                )
-        if self.completion_url and not self.completion_url.startswith(("https://", "http://")):
-            raise SourceError(
-                f"page setting completion_url is {self.completion_url!r}; give an address with https://."
-            )
-        try:
-            check_questions(self.questions, [self.language])
-        except ValueError as error:
-            raise SourceError(f"page setting questions: {error}.") from None
-        try:
-            check_manner(
-                keys=self.keys,
-                timeout_ms=self.timeout_ms,
-                conditions=self.conditions,
-                language=self.language,
-            )
-        except ValueError as error:
-            raise SourceError(f"{error}.") from None
-
-    def check_for(self, domain: Domain, n_options: int) -> None:
-        """Raise `ValueError` where a task cannot be given so."""
-        own = [condition.timeout_ms or 0.0 for condition in self.conditions.values()]
-        fixations = [self.under(name).fixation_ms for name in ("", *self.conditions)]
-        check_timed(
-            domain,
-            timed=self.timed,
-            checks=self.checks,
-            fixation_ms=min(fixations),
-            timeouts_ms=[self.timeout_ms, *own],
-        )
-        check_for_task(
-            domain,
-            n_options,
-            keys=self.keys,
-            timeouts_ms=[self.timeout_ms, *own],
-            practice=self.practice,
-            slider=self.slider,
-        )
-
-    def under(self, condition: str) -> PageSettings:
-        """The settings that people of a condition meet."""
-        known = self.conditions.get(condition)
-        if known is None:
-            return self
-        timeout_ms, fixation_ms = known.timeout_ms, known.fixation_ms
-        return replace(
-            self,
-            timeout_ms=self.timeout_ms if timeout_ms is None else timeout_ms,
-            fixation_ms=self.fixation_ms if fixation_ms is None else fixation_ms,
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, for the store."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        asked = [question.model_dump(mode="json") for question in self.questions]
-        divided = {name: item.model_dump(mode="json") for name, item in self.conditions.items()}
-        parts = {
-            name: getattr(self, name).model_dump(mode="json") for name in ("practice", "timed")
-        }
-        return plain | {"questions": asked, "conditions": divided} | parts
-
-    @classmethod
-    def of_study(cls, page: Mapping[str, Any]) -> PageSettings:
-        """The settings in the section ``page`` of a study."""
-        return cls.from_json({key: page[key] for key in page if key in cls.__dataclass_fields__})
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> PageSettings:
-        """Read the settings that `to_json` wrote; as they were before there were invitations, where older."""
-        divided = value.get("conditions", {})
-        parts: dict[str, Any] = {
-            "questions": tuple(map(PageQuestion.model_validate, value.get("questions", ()))),
-            "practice": PracticeTrials.model_validate(value.get("practice", {})),
-            "timed": TimedAnswers.model_validate(value.get("timed", {})),
-            "conditions": {
-                name: PageCondition.model_validate(item) for name, item in divided.items()
-            },
-            **{name: tuple(value.get(name, ())) for name in ("keys", "record")},
-        }
-        return cls(**{"access": "open", **value, **parts})
-
-    def asked(self, block: QuestionBlock) -> tuple[PageQuestion, ...]:
-        """The questions before the task, or after it."""
-        return tuple(question for question in self.questions if question.when == block)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,12 +155,6 @@ class PageExperiment:
         if "practice" in value:
             given["practice"] = Stimuli.from_json(value["practice"])
         return cls(**{**value, **given})
-
-
-def n_choices(domain: Domain, stimuli: Stimuli) -> int:
-    """Among how many options people choose: keys, where answers are keys with their times."""
-    task = timed_task(domain)
-    return domain.n_options(stimuli) if task is None else task.n_keys(stimuli)
 
 
 @dataclass(frozen=True)

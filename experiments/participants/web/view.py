@@ -13,9 +13,9 @@ from lakatos.experiments.participants.answers import LOOK_AHEAD
 from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.questions import QuestionBlock
 from lakatos.experiments.participants.web.session import ACTIVE, PageSession
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.study import (
     PageExperiment,
-    PageSettings,
     PageStep,
     available,
     plan_of,

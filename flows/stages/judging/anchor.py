@@ -17,11 +17,9 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.source import whole_archive
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.judges.anchor import (
-    SHARES,
     AnchorItem,
     AnchorSet,
     LabelAccess,
-    Part,
     check_disjoint,
     components,
     split,
@@ -32,7 +30,7 @@ from lakatos.judges.feature import FEATURES, features_of
 from lakatos.judges.items.ground_truth import simulated_items
 from lakatos.judges.ledger import level_of
 from lakatos.judges.paired import fewest_units
-from lakatos.judges.record import AnchorTaken
+from lakatos.judges.record import SHARES, AnchorTaken, Part
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import digest_bytes
 from lakatos.traces.step import Recorded, StepContext

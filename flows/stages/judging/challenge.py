@@ -10,16 +10,8 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.judging.anchor import anchor_of, ledger_of
 from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, components
 from lakatos.judges.answer import JudgeAnswers, ask
-from lakatos.judges.gate import (
-    GateDecided,
-    GateQuestion,
-    GateRegistered,
-    GateSettings,
-    JudgePair,
-    decide,
-    refusal_of,
-    register,
-)
+from lakatos.judges.gate import GateQuestion, JudgePair, decide, refusal_of, register
+from lakatos.judges.gate_record import GateDecided, GateRegistered, GateSettings
 from lakatos.judges.judge import Judge
 from lakatos.judges.ledger import LevelDrawn, draw_level
 from lakatos.judges.record import AnchorTaken

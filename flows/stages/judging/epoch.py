@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.flows.run.engine import task
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.judging.anchor import (
@@ -26,11 +26,11 @@ from lakatos.flows.stages.judging.seats import (
     made_judge,
     take_seat,
 )
-from lakatos.judges.anchor import AnchorItem, LabelsExposed, components
+from lakatos.judges.anchor import AnchorItem, components
 from lakatos.judges.answer import ask
 from lakatos.judges.bias import anchor_accuracy
 from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements
-from lakatos.judges.gate import GateDecided, GateRegistered
+from lakatos.judges.gate_record import GateDecided, GateRegistered
 from lakatos.judges.hard_case import trap
 from lakatos.judges.judge import Judge
 from lakatos.judges.ledger import LevelDrawn
@@ -40,7 +40,7 @@ from lakatos.judges.program import (
     gain_of_breeding,
     labelled,
 )
-from lakatos.judges.record import AnchorTaken, JudgeBred
+from lakatos.judges.record import AnchorTaken, JudgeBred, LabelsExposed
 from lakatos.judges.transition import (
     EpochCommitted,
     EpochFrozen,

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lakatos.flows.roles.read_pairs import read_pairs
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.stages.check import check_program
 from lakatos.flows.stages.judging.epoch import rescore, turn_epoch
 from lakatos.flows.stages.judging.measures import lasting, measure, submission_of
 from lakatos.flows.stages.judging.seats import epoch_of, open_epoch
-from lakatos.flows.stages.revise import check_program
 from lakatos.flows.stages.score import score
 from lakatos.judges.decision import VERIFY, decide
 from lakatos.judges.epoch import rank
@@ -34,7 +33,6 @@ COMPARED = 400
 """Trials of the space on which possible duplicates are compared."""
 
 
-@task(name="judge")
 async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Recorded[Verdict]]:
     """Check, score and judge the successors; admit those about which it is worth asking people."""
     run.progress.stage(cycle, "judge", f"{len(found.record.submissions)} successors")

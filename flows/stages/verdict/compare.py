@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakatos.flows.run.engine import task
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.verdicts import truth
 from lakatos.theories.verdicts.record import TheoriesMapped, TruthCompared

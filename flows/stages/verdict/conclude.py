@@ -8,7 +8,7 @@ from functools import partial
 from lakatos.experiments.data_sets import data_set_of
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
-from lakatos.flows.run.engine import task
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.records import CodeAccepted
 from lakatos.flows.run.run import Run, code_changes_in_words
 from lakatos.flows.run.study import CampaignConfig
@@ -24,7 +24,6 @@ from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
 
-@task(name="open_sealed")
 async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
     """Open the sealed answers of an archive, once the loop has ended."""
     source = run.source
@@ -83,7 +82,6 @@ async def score_sealed(run: Run) -> None:
         await run.step("score_sealed", partial(score, name), returns=SealedScored, inputs=inputs)
 
 
-@task(name="conclude")
 async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     """Say which theory leads, on what evidence, and by how much."""
     run.progress.stage(len(run.state.campaign.cycles), "verdict", "")

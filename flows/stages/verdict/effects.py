@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from lakatos.experiments.errors import TrialsError
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.verdict.groups import MOST_THEORIES, labels_of
@@ -27,12 +26,9 @@ from lakatos.traces.step import Recorded, StepContext
 HALF = np.array([0.5])
 
 
-@task(name="learn_effects")
-async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
+async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned]:
     """Learn how the leading theories' numbers depend on what the study names, and predict people by others."""
     by, prior_sd = run.config.validation.effects, run.config.validation.effect_sd
-    if not by:
-        return None
     names = [line.theory for line in run.state.board().standings][:MOST_THEORIES]
     inputs = [item.digest for item in run.state.experiments.collected.values()]
     inputs += [run.state.theories.checked[name].digest for name in names]

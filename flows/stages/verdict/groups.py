@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.table import attributes_of
-from lakatos.flows.run.engine import task
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.theories.differences.group_difference import (
@@ -35,12 +34,9 @@ QUANTILES = np.array([0.1, 0.5, 0.9])
 """Of people, for each parameter."""
 
 
-@task(name="compare_groups")
-async def compare_by_group(run: Run) -> Recorded[GroupsCompared] | None:
+async def compare_by_group(run: Run) -> Recorded[GroupsCompared]:
     """Fit the leading theories to each group of people that the study names, and predict people by others."""
     by = run.config.validation.groups
-    if not by:
-        return None
     names = [line.theory for line in run.state.board().standings][:MOST_THEORIES]
     inputs = [item.digest for item in run.state.experiments.collected.values()]
     inputs += [run.state.theories.checked[name].digest for name in names]

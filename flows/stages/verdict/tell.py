@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakatos.flows.run.engine import task
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.record import TheoriesTold
 from lakatos.theories.verdicts.tell import tell_of

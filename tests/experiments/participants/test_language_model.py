@@ -25,7 +25,8 @@ from lakatos.experiments.participants.language_model import (
     words_in_order,
 )
 from lakatos.experiments.participants.table import check_answers, trials_of_people
-from lakatos.experiments.participants.web.study import PageExperiment, PageSettings, plan_of
+from lakatos.experiments.participants.web.settings import PageSettings
+from lakatos.experiments.participants.web.study import PageExperiment, plan_of
 from lakatos.experiments.participants.web.texts import option_labels, texts_for, translated
 from lakatos.experiments.quality import IncompleteAnswers, MissingAnswers, exclude, for_design
 from lakatos.experiments.task import Design, check_unmixed

@@ -9,15 +9,17 @@ from typer.testing import CliRunner
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.participants.answers import PersonAnswers, pseudonym
+from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError
 from lakatos.experiments.participants.prolific.money import Money
-from lakatos.experiments.participants.prolific.plan import LEDGER_FILE, make_plan, parse_settings
+from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
 from lakatos.experiments.participants.prolific.stand_in import serve
 from lakatos.experiments.participants.prolific.stand_in_world import TOKEN, ProlificWorld
 from lakatos.experiments.participants.web.session import ServiceIdentifiers
+from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.source import WebParticipants
 from lakatos.experiments.participants.web.store import SessionStore
-from lakatos.experiments.participants.web.study import PageSettings, plan_of
+from lakatos.experiments.participants.web.study import plan_of
 from lakatos.experiments.task import Design
 from lakatos.experiments.testing import preregister
 from lakatos.flows.commands.prolific import app

@@ -5,17 +5,13 @@ from contextlib import suppress
 import httpx
 import pytest
 
+from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.prolific.clerk import ProlificClerk
 from lakatos.experiments.participants.prolific.client import ProlificClient
 from lakatos.experiments.participants.prolific.errors import BudgetError, LedgerError
 from lakatos.experiments.participants.prolific.ledger import PaymentLedger
 from lakatos.experiments.participants.prolific.money import Money, ServiceFee
-from lakatos.experiments.participants.prolific.plan import (
-    LEDGER_FILE,
-    RecruitmentSettings,
-    confirm,
-    make_plan,
-)
+from lakatos.experiments.participants.prolific.plan import RecruitmentSettings, confirm, make_plan
 from lakatos.experiments.participants.prolific.recruiter import Approve
 from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, WorldPage, rehearse, unpaid
 from lakatos.experiments.participants.prolific.stand_in import serve

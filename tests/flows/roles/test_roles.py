@@ -23,7 +23,8 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import has_run, read_state
 from lakatos.flows.run.study import load_study
 from lakatos.flows.start import resume_run, run_study
-from lakatos.judges.rubrics.language_model import NAME, PairRead
+from lakatos.judges.record import PairRead
+from lakatos.judges.rubrics.language_model import NAME
 from lakatos.language_models.ledger import Budget, spending_of
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.rehearsal.app import RehearsalSettings

@@ -20,7 +20,8 @@ import pytest
 
 from lakatos.flows.errors import EngineError, TerminatedError
 from lakatos.flows.run import prefect_server
-from lakatos.flows.run.engine import execute, flow, task
+from lakatos.flows.run.engine import execute
+from lakatos.flows.run.parts import flow, task
 from lakatos.flows.run.prefect_server import configured_server
 
 ROOT = Path(__file__).resolve().parents[3]

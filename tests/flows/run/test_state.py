@@ -24,16 +24,21 @@ from lakatos.experiments.record import (
 from lakatos.flows.run.records import RECORD_TYPES, CampaignStarted, CodeAccepted, CycleClosed
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import parse_study
-from lakatos.judges.anchor import LabelsExposed
 from lakatos.judges.decision import CandidateDecided, CriticAnswered
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
-from lakatos.judges.gate import GateDecided, GateRegistered
+from lakatos.judges.gate_record import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.ledger import LevelDrawn
-from lakatos.judges.preference import PairPreferred
-from lakatos.judges.record import AnchorTaken, JudgeBred, PairDescribed, StrategyChosen
-from lakatos.judges.rubrics.language_model import PairRead
+from lakatos.judges.record import (
+    AnchorTaken,
+    JudgeBred,
+    LabelsExposed,
+    PairDescribed,
+    PairPreferred,
+    PairRead,
+    StrategyChosen,
+)
 from lakatos.judges.transition import (
     EpochCommitted,
     EpochFrozen,

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "experiments" / "domains"))
 from feedback_tasks import BANDIT
 from tasks import gifts
 
-from lakatos.experiments.domains import find_domain, open_domain, task_file, task_watch
+from lakatos.experiments.domains import find_domain, open_domain, task_program, task_watch
 from lakatos.experiments.domains.declared import DeclaredDomain
 from lakatos.experiments.domains.task_file import TaskFile, task_file_of
 from lakatos.experiments.errors import TaskFileError
@@ -214,7 +214,7 @@ def test_a_program_that_loops_is_given_up(
             f"{PROGRAM}\ndef loop(*trial):\n    while True:\n        pass\nDOMAIN.{where} = loop\n"
         )
     if where == "loading":
-        monkeypatch.setattr(task_file, "LONGEST_START_S", 4)
+        monkeypatch.setattr(task_program, "LONGEST_START_S", 4)
     monkeypatch.setattr(task_watch, "LONGEST_CALL_S", 0.5)
     (tmp_path / "gifts.py").write_text(loop)
     words = "not there after 4 s" if where == "loading" else f"{where} had not ended after 0.5 s"

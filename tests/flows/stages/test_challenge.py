@@ -24,7 +24,7 @@ from lakatos.flows.stages.judging.seats import PROGRAM, judge_from, make_judge, 
 from lakatos.judges.anchor import split
 from lakatos.judges.errors import AnchorError, LedgerError, VaultError
 from lakatos.judges.feature import FEATURES
-from lakatos.judges.gate import GateDecided
+from lakatos.judges.gate_record import GateDecided
 from lakatos.judges.program import (
     JudgeProgram,
     ProgramFactor,

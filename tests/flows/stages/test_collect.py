@@ -21,9 +21,10 @@ from lakatos.experiments.design import design_from_json
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import PersonAnswers, pseudonym
+from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.prolific.client import StudySeen
 from lakatos.experiments.participants.prolific.ledger import PaymentLedger
-from lakatos.experiments.participants.prolific.plan import LEDGER_FILE, make_plan, parse_settings
+from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
 from lakatos.experiments.participants.table import put_answers
 from lakatos.experiments.participants.web.collection import KEY_FILE, collection_key
 from lakatos.experiments.participants.web.session import (

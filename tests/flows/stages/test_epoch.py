@@ -29,13 +29,14 @@ from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.stages.judging.anchor import foreign, read_anchor, readable, split_items
 from lakatos.flows.stages.judging.seats import PROGRAM
 from lakatos.flows.start import resume_run, run_study
-from lakatos.judges.anchor import LabelsExposed, check_disjoint, split
+from lakatos.judges.anchor import check_disjoint, split
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.errors import AnchorError
 from lakatos.judges.feature import FEATURES
-from lakatos.judges.gate import GateDecided, GateRegistered
+from lakatos.judges.gate_record import GateDecided, GateRegistered
 from lakatos.judges.judge import Verdict
+from lakatos.judges.record import LabelsExposed
 from lakatos.judges.rubrics.rule import RULES
 from lakatos.judges.strategy import SearchStrategy
 from lakatos.judges.transition import EpochCommitted, JudgeSeated

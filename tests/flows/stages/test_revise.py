@@ -13,7 +13,7 @@ import pytest
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import create_run, started
-from lakatos.flows.stages.revise import seed_pool
+from lakatos.flows.stages.check import seed_pool
 from lakatos.theories.families import FAMILIES
 from lakatos.traces.step import Trace
 

@@ -1,0 +1,153 @@
+"""A domain written in Python: run from its file only, and only while this holds the very text that the study keeps."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import traceback
+from functools import lru_cache
+from importlib.abc import ExecutionLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from lakatos.experiments.domains import task_watch
+from lakatos.experiments.domains.task_file import TaskFile, TaskFileKind, kept_text
+from lakatos.experiments.errors import TaskFileError
+from lakatos.experiments.task import Domain
+
+LONGEST_START_S = 60
+"""Until a domain written in Python must be there when it is looked at for the first time."""
+NEEDED = (
+    "name", "options", "sequential", "n_options", "shown", "feedback", "candidates", "space", "check", "admits",
+    "probes", "features", "swap_sides", "picture", "describe",
+)  # fmt: skip
+"""What `experiments.task.Domain` asks for."""
+OFFERED = ("sizes", "moves", "variations", "attribute_labels", "attribute_words", "landmarks")
+"""What a domain may have besides."""
+
+
+class ProgramFile(TaskFileKind):
+    """Programs whose ``DOMAIN`` is the domain."""
+
+    def text_of(self, path: Path) -> str:
+        """The text of a file, after its program was run once in a process of its own."""
+        text = kept_text(path)
+        _refuse_loops(path)
+        return text
+
+    def is_changed(self, file: TaskFile) -> bool:
+        """Whether the file holds something else by now."""
+        return Path(file.file).read_bytes() != file.text.encode()
+
+    def domain(self, file: TaskFile) -> Domain:
+        """The domain that a program calls ``DOMAIN``, with a limit on how long each of its calls may take."""
+        domain: Domain | None = getattr(module_in(file), "DOMAIN", None)
+        missing = [name for name in NEEDED if not hasattr(domain, name)]
+        if domain is None or missing:
+            what = f"its DOMAIN lacks {', '.join(missing)}" if domain else "it has no DOMAIN"
+            raise TaskFileError(
+                f"the domain {file.file}: {what}. `lakatos.experiments.task.Domain` says what a domain has; "
+                "inherit `OneShot` where trials may come in any order."
+            )
+        for name in (*NEEDED, *OFFERED):
+            function = getattr(domain, name, None)
+            if inspect.isroutine(function):
+                object.__setattr__(domain, name, task_watch.bounded(function, name, file.file))
+        object.__setattr__(domain, "task_file", file)
+        return domain
+
+    def value_of(self, file: TaskFile, name: str) -> object:
+        """What a program calls ``name``; None where there is nothing."""
+        return getattr(module_in(file), name, None)
+
+
+PROGRAM: Final = ProgramFile()
+
+
+class KeptProgram(ExecutionLoader):
+    """Imports the program of a domain from its text as the study keeps it, and writes nothing beside its file."""
+
+    def __init__(self, file: TaskFile) -> None:
+        self.file = file
+
+    def get_filename(self, fullname: str) -> str:
+        """The file, for whoever reads a traceback."""
+        return self.file.file
+
+    def get_source(self, fullname: str) -> str:
+        """The text that was read and checked; the file may have changed since."""
+        return self.file.text
+
+
+@lru_cache(maxsize=64)
+def module_in(file: TaskFile) -> ModuleType:
+    """The program of a domain, which is run once.
+
+    Raises:
+        TaskFileError: The file is gone or was changed, or the program fails.
+    """
+    path = Path(file.file)
+    if not path.is_file() or file.is_changed():
+        raise TaskFileError(
+            f"the domain {path} is {'not here' if not path.exists() else 'not what it was'} "
+            f"(SHA-256 {file.digest[:12]}...). A program is run from the file only, and only as the study read it: "
+            "put it back; the run keeps its text as an artifact of that digest."
+        )
+    loader = KeptProgram(file)
+    spec = spec_from_loader(f"lakatos_domain_{file.digest[:16]}", loader, origin=str(path))
+    assert spec is not None
+    module = module_from_spec(spec)
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+    try:
+        loader.exec_module(module)
+    except Exception as error:
+        lines = [
+            item.lineno
+            for item in traceback.extract_tb(error.__traceback__)
+            if item.filename == str(path)
+        ]
+        line = getattr(error, "lineno", None) or (lines[-1] if lines else None)
+        del sys.modules[module.__name__]
+        raise TaskFileError(
+            f"the domain {path}{f', line {line}' if line else ''}: {type(error).__name__}: {error}."
+        ) from error
+    return module
+
+
+LOOK = """
+import sys
+from pathlib import Path
+import numpy as np
+from lakatos.experiments.domains import task_watch
+from lakatos.experiments.domains.task_file import TaskFile, domain_in
+
+path, task_watch.LONGEST_CALL_S = Path(sys.argv[1]), float(sys.argv[2])
+found = domain_in(TaskFile(file=str(path), text=path.read_bytes().decode()))
+for some in found.probes(np.random.default_rng(0)):
+    found.check(some), found.features(some), found.swap_sides(some)
+    found.describe(some, 0), found.picture(some, 0)
+"""
+"""Looks at a domain once; each of its calls is given up in time (see `experiments.domains.task_watch`)."""
+
+
+def _refuse_loops(path: Path) -> None:
+    """Run a program in a process of its own, and refuse it if it does not end soon or shows no trials."""
+    longest_call = min(task_watch.LONGEST_CALL_S, 0.5 * LONGEST_START_S)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", LOOK, str(path.resolve()), str(longest_call)],
+            capture_output=True, text=True, timeout=LONGEST_START_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise TaskFileError(
+            f"the domain {path} was not there after {LONGEST_START_S} s: it loops, or works when it is loaded. "
+            "Load nothing large at the top, and make probes, check, features, describe and picture short."
+        ) from None
+    if ended.returncode:
+        last = (ended.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+        raise TaskFileError(
+            f"the domain {path} cannot be loaded: {last.split('TaskFileError: ')[-1]}"
+        )

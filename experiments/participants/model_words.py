@@ -1,0 +1,32 @@
+"""What is said of a language model that answers in place of people, and which settings of the page concern it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MISSING: Final = (
+    "Answers that the language model refuses, or that cannot be read in two tries, are missing: they are recorded with "
+    "the reason, left out, and not imputed."
+)
+"""What becomes of them, for the preregistration."""
+MISSING_IN_SCHEDULE: Final = (
+    "A session ends at its first missing answer, as later steps depend on it."
+)
+PAGE_KEYS: Final = frozenset({"language", "checks", "most_attempts", "texts"})
+"""Settings of the page that mean something to a model."""
+
+
+def words_of_missing_answers(model: str, *, sequential: bool) -> tuple[str, ...]:
+    """What becomes of answers that a language model does not give, for the preregistration.
+
+    Args:
+        model: Name in the study; empty where people answer, of whom nothing is said.
+        sequential: Whether something follows each answer.
+    """
+    if not model:
+        return ()
+    who = (
+        f"The language model {model!r} answers in place of people, in a session of its own for "
+        "each participant; its answers are never scored together with people's."
+    )
+    return (who, MISSING, *([MISSING_IN_SCHEDULE] if sequential else []))
