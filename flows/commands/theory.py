@@ -453,7 +453,10 @@ def posterior(
     tune: Annotated[
         int, typer.Option(min=10, help="Draws of each chain that are thrown away first.")
     ] = 500,
-    chains: Annotated[int, typer.Option(min=2)] = 4,
+    chains: Annotated[
+        int | None,
+        typer.Option(min=2, help="Chains; by default 4, or 16 where theories are sampled without gradients."),
+    ] = None,
     seed: int = 0,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the posteriors, as files that ArviZ opens.")
@@ -528,7 +531,9 @@ def _print_posterior(
     )
     told = found.diagnostics
     console.print(
-        f"  R-hat {told.r_hat:.3f}, effective draws {told.ess_bulk:.0f}, {told.n_divergences} divergences"
+        f"  {told.n_chains} chains of {told.n_draws} draws: R-hat {told.r_hat:.3f}, effective draws "
+        f"{min(told.ess_bulk, told.ess_tail):.0f}, {told.n_divergences} divergences",
+        soft_wrap=True,
     )
     for problem in told.problems:
         console.print(f"  [yellow]{escape(problem)}[/yellow]")

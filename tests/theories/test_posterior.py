@@ -23,7 +23,7 @@ from lakatos.theories.fitting.posterior_check import (
     simulation_based_calibration,
     uniformity,
 )
-from lakatos.theories.fitting.posterior_result import load_posterior
+from lakatos.theories.fitting.posterior_result import ChainDiagnostics, load_posterior
 from lakatos.theories.prior import parse_prior
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.layers import NO_EXECUTABLE_MEMORY
@@ -276,6 +276,34 @@ def test_leave_one_out_prefers_the_theory_that_made_the_answers(sandbox):
         compare({"lean": lean, "other": other})
 
 
+def test_posteriors_say_plainly_when_chains_were_too_short():
+    fine = {"r_hat": 1.005, "ess_bulk": 900.0, "ess_tail": 800.0, "n_divergences": 0}
+    assert ChainDiagnostics(**fine, n_chains=4, n_draws=500).problems == ()
+    few = ChainDiagnostics(**fine | {"ess_tail": 90.0}, n_chains=4, n_draws=500)
+    assert "effective sample size is 90, below 400" in few.problems[0]
+    # Sixteen chains of 25 independent draws each differ more by chance than four chains of 100.
+    apart = fine | {"r_hat": 1.03}
+    assert ChainDiagnostics(**apart, n_chains=16, n_draws=500).problems == ()
+    assert (
+        "R-hat is 1.030, above 1.01"
+        in ChainDiagnostics(**apart, n_chains=4, n_draws=500).problems[0]
+    )
+
+
+@pytest.mark.slow
+def test_calibration_tells_chains_that_were_too_short_for_its_ranks(sandbox):
+    asked = [answers(np.zeros((3, 8), dtype=int), 3)]
+
+    def too_short(draws, tune, sweeps):
+        return simulation_based_calibration(
+            LEAN, asked, sandbox, gradient_free=True, n_simulations=3, n_ranks=20,
+            draws=draws, tune=tune, chains=2, sweeps=sweeps,
+        ).n_too_short  # fmt: skip
+
+    assert too_short(10, 10, 1) == 3
+    assert too_short(200, 100, 5) == 0
+
+
 def test_uniform_ranks_pass_and_a_posterior_that_is_too_narrow_or_shifted_fails():
     rng = np.random.default_rng(10)
     p_values = [uniformity(rng.integers(32, size=100), 32).distribution for _ in range(12)]
@@ -406,6 +434,22 @@ def test_what_has_no_useful_gradient_goes_gradient_free_and_says_why(sandbox, tr
             pytest.fail(f"{body}: {error}")
         assert found.method == "adaptive Metropolis", body
         assert reason in found.reason, (body, found.reason)
+
+
+@pytest.mark.long
+def test_a_theory_that_takes_too_long_to_trace_is_sampled_without_gradients(sandbox):
+    hangs = """
+    while not hasattr(parameters["caution"], "flags"):  # it is no array of numbers, so it is traced
+        pass
+    return xp.where(trials["x"] > parameters["caution"], 0.9, 0.1)
+    """
+    slow = theory(STEP, hangs)
+    few_seconds = SandboxLimits(wall_seconds=300, cpu_seconds=3, memory_bytes=LIMITS.memory_bytes)
+    data = [answers(np.full((3, 10), 2), 4)]
+    with TracerSandbox(limits=few_seconds) as tracer:
+        found = fit(slow, data, sandbox, tracer=tracer, draws=20, tune=20, sweeps=1)
+    assert found.method == "adaptive Metropolis"
+    assert "could not be traced: the theory used more than 3 s" in found.reason
 
 
 ESCAPES = {

@@ -29,8 +29,11 @@ LogLikelihood = Callable[[Array], Array]
 """Latent values ``(n_chains, n_units, n_parameters)`` to log-likelihoods ``(n_chains, n_units)`` in nats."""
 ACCEPTANCE = 0.3
 """Share of accepted moves aimed at; between the optima of one dimension (0.44) and of many (0.234)."""
-FROM_POPULATION = 0.1
-"""Share of sweeps that propose from the population."""
+FROM_POPULATION = 0.3
+"""Share of sweeps that propose from the population: people with few answers move by these most."""
+N_CHAINS = 16
+"""Chains where nobody says how many. A call of a theory costs nearly as much for four: 16 chains of timed answers gave
+two to four times as many independent draws for the same processor time."""
 WINDOWS = (0.1, 0.25, 0.5, 0.75)
 """Parts of the tuning after which proposals are shaped anew."""
 SPREAD_MOVES = 4

@@ -44,6 +44,7 @@ from lakatos.theories.errors import (
     SandboxUnavailableError,
     TheoryRaisedError,
     TheoryResourceError,
+    TheoryTimeoutError,
 )
 from lakatos.theories.fitting import metropolis
 from lakatos.theories.fitting.posterior_data import check_trials, dataset
@@ -72,6 +73,9 @@ BATCH_BYTES = 2**26
 """Probabilities asked of a theory at once."""
 LIMITS = SandboxLimits(wall_seconds=600.0, cpu_seconds=120.0)
 """Of one call of the theory's NumPy code."""
+N_NUTS_CHAINS = 4
+SWEEPS = 4
+"""Of the gradient-free sampler, for each draw."""
 
 
 def fit(
@@ -83,10 +87,10 @@ def fit(
     domain: Domain | None = None,
     draws: int = 1000,
     tune: int = 1000,
-    chains: int = 4,
+    chains: int | None = None,
     seed: int = 0,
     gradient_free: bool = False,
-    sweeps: int = 10,
+    sweeps: int = SWEEPS,
 ) -> Posterior:
     """The posterior of a theory's parameters given the answers of one or several experiments.
 
@@ -96,14 +100,15 @@ def fit(
         sandbox: Runs the NumPy code.
         tracer: Runs PyMC. One is started where none is given, which takes as long as a small posterior; keep one.
         domain: Of the experiments; needed by a theory that learns.
-        draws, tune, chains: Draws of each chain, those thrown away before, and chains.
+        draws, tune, chains: Draws of each chain, those thrown away before, and chains; by default 4 chains with
+            gradients and 16 without.
         seed: Decides the draws: the same seed gives the same posterior by the same method, versions and machine.
         gradient_free: Do not try to trace.
         sweeps: Of the gradient-free sampler, for each draw; NUTS does not need it.
 
     Raises:
         PosteriorError: The answers or settings cannot be used.
-        TheoryError: The theory fails, in NumPy or by hanging while it is traced.
+        TheoryError: The theory fails in NumPy.
     """
     with PosteriorInference(
         theory, trials, sandbox, tracer=tracer, domain=domain, gradient_free=gradient_free
@@ -206,7 +211,7 @@ class PosteriorInference:
                 tiny=TINY,
             )
             opened.callback(compiled.close)
-        except (SandboxUnavailableError, TheoryResourceError) as error:
+        except (SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError) as error:
             self.reason = f"it could not be traced: {error}"
             return
         self.seconds = time.perf_counter() - begun
@@ -341,9 +346,9 @@ class PosteriorInference:
         *,
         draws: int,
         tune: int,
-        chains: int,
+        chains: int | None = None,
         seed: int,
-        sweeps: int = 10,
+        sweeps: int = SWEEPS,
     ) -> LatentDraws:
         """Draws given answers to this inference's stimuli; falls back to the gradient-free sampler for good if need be.
 
@@ -351,20 +356,26 @@ class PosteriorInference:
             TheoryError: As `fit`.
         """
         if not self.names:
-            nothing = np.zeros((chains, draws, 0))
-            return LatentDraws(np.zeros((chains, draws, len(self.shared), 0)), nothing, nothing, {})
+            shape = (chains or N_NUTS_CHAINS, draws)
+            nothing = np.zeros((*shape, 0))
+            return LatentDraws(np.zeros((*shape, len(self.shared), 0)), nothing, nothing, {})
         if self._compiled is not None and self.method == "NUTS":
             try:
                 sampled = self._compiled.sample(
                     [item.counts for item in trials],
                     draws=draws,
                     tune=tune,
-                    chains=chains,
+                    chains=chains or N_NUTS_CHAINS,
                     cores=2,
                     seed=seed,
                 )
                 return self._believed(sampled, trials)
-            except (TheoryRaisedError, TheoryResourceError, PosteriorError) as error:
+            except (
+                TheoryRaisedError,
+                TheoryResourceError,
+                TheoryTimeoutError,
+                PosteriorError,
+            ) as error:
                 self.method, self.reason = (
                     "adaptive Metropolis",
                     f"sampling with gradients failed: {error}",
@@ -375,7 +386,7 @@ class PosteriorInference:
             len(self.names),
             draws=draws,
             tune=tune,
-            chains=chains,
+            chains=chains or metropolis.N_CHAINS,
             sweeps=sweeps,
             rng=np.random.default_rng(seed),
         )
@@ -412,12 +423,18 @@ class PosteriorInference:
         return LatentDraws(z, sampled.center, sampled.spread, sampled.statistics)
 
     def posterior(
-        self, *, draws: int, tune: int, chains: int, seed: int, sweeps: int = 10
+        self,
+        *,
+        draws: int,
+        tune: int,
+        chains: int | None = None,
+        seed: int,
+        sweeps: int = SWEEPS,
     ) -> Posterior:
         """The posterior of the answers that this inference was made with; arguments as in `fit`."""
-        if min(draws, chains) < 2 or tune < 0:
+        if draws < 2 or tune < 0 or (chains is not None and chains < 2):
             raise PosteriorError(
-                f"{chains} chains of {draws} draws after {tune} are too few; use 4 of 1000 after 1000."
+                f"{chains or 'usual'} chains of {draws} draws after {tune} are too few; use 1000 draws after 1000."
             )
         begun = time.perf_counter()
         latent = self.sample(
@@ -456,7 +473,7 @@ class PosteriorInference:
         values = self.parameters(latent.z)
         coordinates = {"unit": self.units(), "parameter": self.names or ["none"]}
         posterior = dataset(self._variables(latent, values), n_chains, n_draws, coordinates)
-        diagnostics = _diagnose(posterior, latent.statistics)
+        diagnostics = diagnose(posterior, latent.statistics)
         # The log-likelihood of every cell takes much room, so draws are thinned where they are many.
         answered = [np.nonzero(item.counts.sum(axis=-1)) for item in self.trials]
         n_cells = sum(len(unit) for unit, _ in answered)
@@ -532,7 +549,7 @@ class PosteriorInference:
         self.close()
 
 
-def _diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> ChainDiagnostics:
+def diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> ChainDiagnostics:
     """Worst values over all quantities; those that never change are left out."""
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
 

@@ -23,7 +23,13 @@ from scipy.stats import binom, chi2
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.errors import PosteriorError
-from lakatos.theories.fitting.posterior import LatentDraws, PosteriorInference
+from lakatos.theories.fitting.posterior import (
+    N_NUTS_CHAINS,
+    SWEEPS,
+    LatentDraws,
+    PosteriorInference,
+    diagnose,
+)
 from lakatos.theories.fitting.posterior_result import PARETO_K, Method, Posterior, az, digest_of
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.tracer import TracerSandbox
@@ -232,6 +238,16 @@ class CalibrationCheck:
     n_ranks: int
     tests: Mapping[str, RankUniformity]
     n_divergences: int
+    n_effective: Array
+    """``(n_simulations,)`` least effective draws of any quantity. Ranks among fewer than ``n_ranks - 1`` are no test of
+    a posterior: the truth is then outside of draws that depend on one another more often than outside of the posterior."""
+    r_hat: Array
+    """``(n_simulations,)`` largest of any quantity."""
+
+    @property
+    def n_too_short(self) -> int:
+        """Data sets whose chains gave fewer independent draws than there are ranks."""
+        return int((self.n_effective < self.n_ranks - 1).sum())
 
     @property
     def p_value(self) -> float:
@@ -250,10 +266,10 @@ def simulation_based_calibration(
     n_ranks: int = 64,
     draws: int = 250,
     tune: int = 500,
-    chains: int = 2,
+    chains: int | None = None,
     seed: int = 0,
     gradient_free: bool = False,
-    sweeps: int = 10,
+    sweeps: int = SWEEPS,
 ) -> CalibrationCheck:
     """Simulate parameters and answers from the model, infer the parameters, and see where the truth lies.
 
@@ -269,12 +285,12 @@ def simulation_based_calibration(
         n_ranks: Possible ranks.
         seed: Decides everything that is simulated.
     """
-    if draws * chains < n_ranks - 1:
+    if draws * (chains or N_NUTS_CHAINS) < n_ranks - 1:
         raise PosteriorError(
-            f"{chains} chains of {draws} draws cannot give {n_ranks} ranks; draw more."
+            f"{chains or 'the usual'} chains of {draws} draws cannot give {n_ranks} ranks; draw more."
         )
     found: dict[str, list[int]] = {}
-    divergences = 0
+    divergences, diagnosed = 0, []
     with PosteriorInference(
         theory, trials, sandbox, tracer=tracer, domain=domain, gradient_free=gradient_free
     ) as inference:
@@ -286,6 +302,16 @@ def simulation_based_calibration(
                 answers, draws=draws, tune=tune, chains=chains, seed=number, sweeps=sweeps
             )
             divergences += int(np.sum(latent.statistics.get("diverging", np.zeros(1)) != 0))
+            drawn_of_all = {
+                name: (("chain", "draw", *axes), table)
+                for name, table, axes in (
+                    ("z", latent.z, ("unit", "own")),
+                    ("center", latent.center, ("of",)),
+                    ("spread", latent.spread, ("of",)),
+                )
+                if table.size
+            }
+            diagnosed.append(diagnose(xr.Dataset(drawn_of_all), {}))
             for name, own, drawn in truth.beside(inference, latent, answers, n_ranks - 1):
                 # A rule of steps has many ties; they count by chance, not as below.
                 ties = int((drawn == own).sum())
@@ -294,7 +320,17 @@ def simulation_based_calibration(
         method, reason = inference.method, inference.reason
     ranks = {name: np.array(own) for name, own in found.items()}
     tests = {name: uniformity(own, n_ranks) for name, own in ranks.items()}
-    return CalibrationCheck(theory.name, method, reason, ranks, n_ranks, tests, divergences)
+    return CalibrationCheck(
+        theory.name,
+        method,
+        reason,
+        ranks,
+        n_ranks,
+        tests,
+        divergences,
+        n_effective=np.array([min(item.ess_bulk, item.ess_tail) for item in diagnosed]),
+        r_hat=np.array([item.r_hat for item in diagnosed]),
+    )
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,9 @@ RESERVED = frozenset(
     )
 )
 """Names that a parameter cannot have in an InferenceData; it gets an underscore."""
-R_HAT, ESS_PER_CHAIN, PARETO_K = 1.01, 100, 0.7
-"""Beyond these a posterior, or a leave-one-out estimate, is not to be trusted."""
+R_HAT, LEAST_ESS, PARETO_K = 1.01, 400, 0.7
+"""Beyond these a posterior, or a leave-one-out estimate, is not to be trusted. R-hat is for four chains: chains that
+agree and hold so many independent draws between them have about 1 + n_chains / 800, and twice that is allowed."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +59,16 @@ class ChainDiagnostics:
     def problems(self) -> tuple[str, ...]:
         """What is wrong, a sentence each; empty when nothing was found."""
         found = []
-        if self.r_hat > R_HAT:
+        r_hat_allowed = max(R_HAT, 1 + self.n_chains / LEAST_ESS)
+        if self.r_hat > r_hat_allowed:
             found.append(
-                f"chains disagree: R-hat is {self.r_hat:.3f}, above {R_HAT}; draw and tune more."
+                f"chains disagree: R-hat is {self.r_hat:.3f}, above {r_hat_allowed:g}; intervals are not to be trusted, "
+                "draw and tune more."
             )
-        if min(self.ess_bulk, self.ess_tail) < ESS_PER_CHAIN * self.n_chains:
+        if min(self.ess_bulk, self.ess_tail) < LEAST_ESS:
             found.append(
-                f"effective sample size is {min(self.ess_bulk, self.ess_tail):.0f}, below {ESS_PER_CHAIN} a chain; "
-                "draw more."
+                f"effective sample size is {min(self.ess_bulk, self.ess_tail):.0f}, below {LEAST_ESS}; intervals may be "
+                "too narrow, draw more."
             )
         if self.n_divergences:
             found.append(

@@ -55,7 +55,8 @@ class ChildProcess:
         shared: SharedPieces | None = None,
     ) -> None:
         self._zygote, self._pid, self._requests, self._answers = zygote, pid, requests, answers
-        self._limits, self._shared = limits, shared
+        self.limits, self._shared = limits, shared
+        # of the next call; may be replaced between two
         self._came = memoryview(b"")
         self._closed = False
         self._deadline = math.inf
@@ -73,7 +74,7 @@ class ChildProcess:
             raise TheoryResourceError(
                 "this session has ended, because of an earlier failure or `close`; open another."
             )
-        self._deadline = time.monotonic() + self._limits.wall_seconds
+        self._deadline = time.monotonic() + self.limits.wall_seconds
         self._processor_deadline = None
         if self._came or ready(self._answers, select.POLLIN, 0.0):
             self._died("it wrote to the pipe before it was asked, or ended")
@@ -165,7 +166,7 @@ class ChildProcess:
         while not ready(
             descriptor, event, min(self._deadline - time.monotonic(), PROCESSOR_CHECK_SECONDS)
         ):
-            limits = self._limits
+            limits = self.limits
             if time.monotonic() >= self._deadline:
                 self.close()
                 raise TheoryTimeoutError(
@@ -200,7 +201,7 @@ class ChildProcess:
             detail = f"its process ended with exit code {os.WEXITSTATUS(status)}"
         raise TheoryResourceError(
             f"the theory gave no answer: {how}, and {detail}. Return the probabilities, use less memory "
-            f"(`Limits.memory_bytes` is {self._limits.memory_bytes}), and leave the process alone."
+            f"(`Limits.memory_bytes` is {self.limits.memory_bytes}), and leave the process alone."
         )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,10 @@ Array = NDArray[np.float64]
 LIMITS = SandboxLimits(
     wall_seconds=3600.0, cpu_seconds=900.0, memory_bytes=4 * 2**30, output_bytes=2**30
 )
-"""For tracing and compiling, and again for every sampling."""
+"""For every sampling; tracing and compiling may use less processor time, `COMPILING_SECONDS`."""
+COMPILING_SECONDS = 120.0
+"""Most processor time for tracing and compiling. Theories of choices take 17 to 37 s; a walk through 35 steps of time
+(a diffusion with its times) had not ended after 260 s, and is sampled without gradients in less."""
 START_SECONDS = 600.0
 """PyMC is loaded and a small model compiled: some 15 s of processor time."""
 SCRATCH_BYTES = 16 * 2**20
@@ -93,8 +96,9 @@ class TracerSandbox(Sandbox):
         limits = limits or self.limits
         if lint:
             check_source(source, limits.source_bytes)
+        compiling = replace(limits, cpu_seconds=min(limits.cpu_seconds, COMPILING_SECONDS))
         with self._lock:
-            child = self._fork(limits)
+            child = self._fork(compiling)
         header = {
             "source": source,
             "priors": [_literal(name, prior) for name, prior in priors.items()],
@@ -102,9 +106,11 @@ class TracerSandbox(Sandbox):
             "tiny": tiny,
             "stimuli": [wire.describe(arrays) for arrays in stimuli],
         }
-        return CompiledSession(
+        session = CompiledSession(
             child, header, b"".join(map(wire.payload_of, stimuli)), counts, values, limits
         )
+        child.limits = limits
+        return session
 
     def _start(self) -> tuple[ZygoteProcess, ProtectionLevel]:
         outer: tuple[str, ...] = ()
