@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -21,12 +22,16 @@ ARGUMENTS = {"trials": "trials", "xp": "xp", "parameters": None}
 """Names that a rule begins with: by what they are known of trials alone; None where parameters decide."""
 COMPUTED = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript)
 """Expressions that are worth being worked out once."""
-WHOLE = (
+SCOPES = (
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda),
-    *(ast.IfExp, ast.BoolOp),
+    ast.FunctionDef,
 )
+"""Code with names of its own."""
+WHOLE = (*SCOPES, ast.IfExp, ast.BoolOp)
 """Expressions with names of their own, or of which not every part is computed: where parameters decide a part of them,
 they stay as they are."""
+KNOWN = re.compile(r"known_[0-9a-f]{12}")
+"""What is worked out once is named by its expression."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class DividedStatements:
     """Statements of one part of a rule."""
 
     of_trials: tuple[tuple[str, str], ...]
-    """Name and expression of what is worked out once, in the order in which they need one another."""
+    """Name and expression of what is worked out once, each after those that it needs."""
     each_time: str
     """Statements for every question."""
     named: tuple[tuple[str, str | None], ...]
@@ -67,15 +72,23 @@ def prepared(parts: Sequence[str]) -> tuple[str, str] | None:
             named.update(divided.named)
     except (UndividedError, SyntaxError):
         return None
-    needed = [name for name in of_trials if any(name in text for text in each_time)]
+    looked_up = set().union(*map(known_in, each_time))
+    needed = [name for name in of_trials if name in looked_up]
     if not needed:
         return None
-    kept = f"({', '.join(needed)},)"
-    lines = [f"return {kept}"]
+    kept, lines = f"({', '.join(needed)},)", []
     for name, text in reversed(of_trials.items()):
-        if any(name in line for line in lines):  # what nothing needs is not worked out
-            lines.insert(0, f"{name} = {text}")
-    return "\n".join(lines), "\n".join([f"{kept} = known", *each_time])
+        if name in looked_up:  # what nothing needs is not worked out
+            lines.append(f"{name} = {text}")
+            looked_up |= known_in(text)
+    once = "\n".join([*reversed(lines), f"return {kept}"])
+    return once, "\n".join([f"{kept} = known", *each_time])
+
+
+@lru_cache(maxsize=8192)
+def known_in(text: str) -> frozenset[str]:
+    """Names of what was worked out that occur in a text."""
+    return frozenset(KNOWN.findall(text))
 
 
 def write_prepared(helpers: str, parts: Sequence[str]) -> str | None:
@@ -221,13 +234,8 @@ class _Division:
 
     def _define(self, name: str, function: ast.FunctionDef) -> None:
         """A function within the rule is made anew each time; what it reads of trials is looked up."""
-        own = {argument.arg for argument in function.args.args}
-        own |= {
-            node.id
-            for node in ast.walk(function)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
-        self._closed_over |= set(_read(function)) - own
+        own = _bound(function)
+        self._closed_over |= _read(function)
         self.given.add(name)
         self.named[name] = None
         self.each_time.append(ast.unparse(_Renamed(self.named, own).visit(function)))
@@ -271,34 +279,34 @@ class _Division:
         return name
 
 
-def _read(node: ast.AST) -> Iterator[str]:
-    """Names that are read in a piece of code and not bound by an expression in it."""
-    bound = {
-        target.id
+def _read(node: ast.AST) -> frozenset[str]:
+    """Names that a piece of code reads from outside it; kept with the piece."""
+    known: frozenset[str] | None = getattr(node, "names_read", None)
+    if known is not None:
+        return known
+    if isinstance(node, ast.Name):
+        found = frozenset([node.id] if isinstance(node.ctx, ast.Load) else [])
+    else:
+        found = frozenset().union(*map(_read, ast.iter_child_nodes(node)))
+    if isinstance(node, SCOPES):
+        found -= _bound(node)
+    node.names_read = found  # type: ignore[attr-defined]
+    return found
+
+
+def _bound(node: ast.AST) -> set[str]:
+    """Names that a function, or an expression with names of its own, binds."""
+    return {
+        inner.arg if isinstance(inner, ast.arg) else inner.id
         for inner in ast.walk(node)
-        if isinstance(inner, ast.comprehension)
-        for target in ast.walk(inner.target)
-        if isinstance(target, ast.Name)
+        if isinstance(inner, ast.arg)
+        or (isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store))
     }
-    bound |= {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
-    for inner in ast.walk(node):
-        if (
-            isinstance(inner, ast.Name)
-            and isinstance(inner.ctx, ast.Load)
-            and inner.id not in bound
-        ):
-            yield inner.id
 
 
 def _renamed(node: ast.expr, named: Mapping[str, str | None]) -> ast.expr:
     """An expression with what its names are known as."""
-    bound = {
-        inner.id
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-    }
-    bound |= {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
-    found = _Renamed(named, bound).visit(node)
+    found = _Renamed(named, _bound(node)).visit(node)
     assert isinstance(found, ast.expr)
     return found
 

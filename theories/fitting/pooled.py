@@ -94,8 +94,11 @@ class SharedRegression:
         gradient = np.einsum("...pto,...to->...pt", slopes, surplus)
         # Of each trial the sum over options of slope times slope, weighted by answers over probability.
         weighted = slopes * (self.totals / p)[..., None, :, :]
-        information = np.moveaxis(weighted, -3, -2) @ np.moveaxis(slopes, -3, -1)
-        return gradient, np.moveaxis(information, -3, -1)
+        # As matrices of each trial, ``(..., n_trials, p, options)`` and ``(..., n_trials, options, p)``.
+        left = weighted.swapaxes(-3, -2)
+        right = slopes.swapaxes(-3, -2).swapaxes(-2, -1)
+        information = left @ right
+        return gradient, information.swapaxes(-3, -2).swapaxes(-2, -1)
 
     def fit(self, points: Array, *, n_starts: int = 3, n_rounds: int = 24) -> Array:
         """``(n_parameters,)`` the likeliest point, by damped Fisher scoring from the best of some points.

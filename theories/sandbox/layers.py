@@ -6,6 +6,7 @@ A layer that the kernel or the machine refuses is left out and reported; whoever
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
@@ -321,6 +322,12 @@ def filter_program(compiling: bool = False) -> bytes:
         program += [(EQUAL, 0, 1, number), (ANSWER, 0, 0, ALLOW)]
     program.append((ANSWER, 0, 0, REFUSE))
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def prepare_filter(compiling: bool) -> None:
+    """Write the filter once, before there are children that would each write it anew."""
+    with contextlib.suppress(KeyError, ValueError):  # of other systems and processors
+        filter_program(compiling)
 
 
 def _if_argument(

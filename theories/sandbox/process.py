@@ -148,8 +148,12 @@ class ChildProcess:
                     self._died("it stopped before it answered")
             view = view[got:]
 
-    def close(self) -> int | None:
-        """Kill the child; its wait status, or None if that is not known."""
+    def close(self) -> None:
+        """Kill the child; what it leaves behind is cleared away while the laboratory goes on."""
+        self._end(b"drop")
+
+    def _end(self, command: bytes) -> int | None:
+        """Kill the child by a command to the zygote; its answer, or None if that is not known."""
         if self._closed:
             return None
         self._closed = True
@@ -157,7 +161,7 @@ class ChildProcess:
         os.close(self._answers)
         self._shared = None
         try:
-            return self._zygote.ask(b"reap", self._pid)
+            return self._zygote.ask(command, self._pid)
         except SandboxUnavailableError:
             return None
 
@@ -191,7 +195,7 @@ class ChildProcess:
             return 0.0
 
     def _died(self, how: str) -> NoReturn:
-        status = self.close()
+        status = self._end(b"reap")
         if status is None or status < 0:
             detail = "the process it ran in is gone"
         elif os.WIFSIGNALED(status):

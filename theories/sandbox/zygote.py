@@ -1,8 +1,8 @@
 """The process that theories are forked from: NumPy is loaded, nothing of the laboratory is in its memory.
 
 It is started fresh by `theories.sandbox.client`, never forked from the laboratory, and does three things: fork a child
-on a pair of pipes, tell a child's processor time, and kill and reap a child. Standard input is the control socket;
-when that closes, everything ends.
+on a pair of pipes, tell a child's processor time, and kill a child and clear it away. Standard input is the control
+socket; when that closes, everything ends.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ def command(
     control = socket.socket(fileno=os.dup(0))
     diverted = not compiling and layers.divert_clocks()
     give_up = functools.partial(layers.give_up_rights, compiling=compiling, diverted=diverted)
+    layers.prepare_filter(compiling)
     expected = probe(address_space, give_up)
     hello = json.dumps({
         "layers": [*namespaces, *expected],
@@ -78,8 +79,10 @@ def command(
     }).encode()  # fmt: skip
     control.sendall(struct.pack("<I", len(hello)) + hello)
     children: set[int] = set()
+    dropped: set[int] = set()
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, wire.COMMAND.size, 4)
+        dropped = {pid for pid in dropped if os.waitpid(pid, os.WNOHANG)[0] == 0}
         if len(data) < wire.COMMAND.size:
             for pid in children:
                 kill(pid)
@@ -98,7 +101,11 @@ def command(
         else:
             kill(argument)
             children.discard(argument)
-            answer = os.waitpid(argument, 0)[1]
+            if name == b"drop":  # the kernel takes its time over a process's memory
+                dropped.add(argument)
+                answer = 0
+            else:
+                answer = os.waitpid(argument, 0)[1]
         for descriptor in descriptors:
             os.close(descriptor)
         control.sendall(wire.REPLY.pack(answer))

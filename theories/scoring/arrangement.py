@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -46,14 +47,19 @@ class TrialArrangement:
 
     def restore(self, answers: Sequence[Array]) -> list[Array]:
         """``(n_draws, n_trials, n_options)`` for each given set, from those for each part."""
-        together = np.concatenate(answers, axis=1)
-        found = np.empty_like(together)
-        found[:, self.order] = together
-        return np.split(found, self._ends, axis=1)
+        together = np.concatenate(answers, axis=1).take(self._places, axis=1)
+        return [together[:, rows] for rows in self._rows]
 
     @cached_property
-    def _ends(self) -> NDArray[np.intp]:
-        return np.cumsum([len(item) for item in self.stimuli])[:-1]
+    def _places(self) -> NDArray[np.intp]:
+        """``(n_trials,)`` place among the parts' of each trial as it was given."""
+        return np.argsort(self.order)
+
+    @cached_property
+    def _rows(self) -> list[slice]:
+        """Of each given set, its trials among all."""
+        ends = np.cumsum([0, *map(len, self.stimuli)]).tolist()
+        return [slice(start, end) for start, end in pairwise(ends)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import os
 import select
 import shutil
@@ -471,3 +472,30 @@ def test_a_theory_that_is_slow_or_overflows_in_a_corner_of_its_range_ends_alone(
             with pytest.raises(error):
                 session.probabilities({"w": np.array([0.5, 1.0])})
     assert sandbox.probabilities(body("return 0.0 * parameters['w'] + xp.zeros(5)"), DRAWS, X)
+
+
+def test_processes_of_closed_sessions_are_cleared_away(sandbox, honest):
+    for _ in range(3):
+        honest(sandbox)
+    zygote = sandbox._zygote
+    for _ in range(100):
+        zygote.ask(b"time", -1)  # any command clears away what has ended by then
+        if not dead_below(zygote._process.pid):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"still there: {dead_below(zygote._process.pid)}")
+
+
+def dead_below(pid: int) -> list[str]:
+    """Processes below one that have ended and that nobody has asked about."""
+    found, waiting = [], [str(pid)]
+    while waiting:
+        parent = waiting.pop()
+        for thread in os.listdir(f"/proc/{parent}/task"):
+            with open(f"/proc/{parent}/task/{thread}/children") as file:
+                children = file.read().split()
+            for child in children:
+                with contextlib.suppress(FileNotFoundError), open(f"/proc/{child}/stat") as file:
+                    found += [child] if file.read().rpartition(")")[2].split()[0] == "Z" else []
+            waiting += children
+    return found
