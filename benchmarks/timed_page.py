@@ -271,21 +271,41 @@ def main() -> None:
         default=99,
         help="people who take part in this call",
     )
+    parser.add_argument("--people", type=int, default=PLACES, help="places of the study")
     parser.add_argument("--shots", type=Path, help="folder for a picture of the page")
     parser.add_argument("--out", type=Path, default=RESULT)
     given = parser.parse_args()
     folder = given.runs / NAME
     if not folder.exists():
-        lakatos("run", str(STUDY), "--runs", str(given.runs), "--engine", "none")
+        lakatos(
+            "run",
+            str(study_of(given.runs, given.people)),
+            "--runs",
+            str(given.runs),
+            "--engine",
+            "none",
+        )
     if people(folder, given):
         finish(folder, given)
 
 
 PLACES = 8
-"""Of the study, before anybody is excluded."""
+"""Of the study as it is kept, before anybody is excluded."""
 FIRST = ("one key", "too early", "made up")
 """How the first people take part; all later ones do as their theory says, until all places are taken by people who
 are not excluded."""
+
+
+def study_of(folder: Path, n_people: int) -> Path:
+    """The study file for so many people; another number than its own makes a copy of it."""
+    if n_people == PLACES:
+        return STUDY
+    folder.mkdir(parents=True, exist_ok=True)
+    copy = folder / STUDY.name
+    copy.write_text(
+        STUDY.read_text().replace(f"participants = {PLACES}", f"participants = {n_people}")
+    )
+    return copy
 
 
 def has_place(folder: Path) -> bool:
@@ -303,7 +323,7 @@ def people(folder: Path, given: argparse.Namespace) -> bool:
     known = json.loads(note.read_text()) if note.exists() else []
     from playwright.sync_api import sync_playwright
 
-    keys, times = presses_of(PLACES + len(FIRST), 40, given.seed)
+    keys, times = presses_of(given.people + len(FIRST), 40, given.seed)
     if given.shots:
         given.shots.mkdir(parents=True, exist_ok=True)
     with collected(given.runs) as address, sync_playwright() as playwright:

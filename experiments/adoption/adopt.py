@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from lakatos.experiments.adoption.chosen_rows import (
     without_copies,
 )
 from lakatos.experiments.adoption.conflict import conflict_answers, with_answer_code
+from lakatos.experiments.adoption.group_game import gift_answers
 from lakatos.experiments.adoption.layouts import (
     DAYS,
     LAYOUTS,
@@ -45,6 +46,8 @@ from lakatos.experiments.task import Domain, Stimuli, Trials
 Array = NDArray[Any]
 ALL = "answers"
 """Name of the only experiment where no column tells experiments apart."""
+FROM_ORDER: Mapping[str, Callable[..., tuple[Stimuli, Array, Array, Array]]] = {"attention": conflict_answers, "public_goods": gift_answers}
+"""Of domains whose trials tell what was answered before, what makes trials and answers from all rows."""
 SETTINGS = {"delay_unit", "options", "x_range", "y_range"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
 MOST_ANSWERS = 2_000_000
@@ -178,11 +181,17 @@ def stimuli_of_table(
         TrialsError: A row shows no trial of the domain, or steps of a schedule, which are not made row by row.
     """
     _check_parts(columns, domain)
-    if domain.sequential or layout_of(domain) is LAYOUTS["attention"]:
+    if domain.sequential or _makes_from_order(domain):
         raise TrialsError(
             f"trials of {domain.name!r} follow from the answers before them; give answers, not single rows."
         )
     return _stimuli(RowCells(table.frame, table.name), columns, domain)
+
+
+def _makes_from_order(domain: Domain) -> Callable[..., tuple[Stimuli, Array, Array, Array]] | None:
+    """What makes a domain's trials from all rows of a file; None where each row tells its own trial."""
+    is_own = layout_of(domain) is LAYOUTS.get(domain.name)
+    return FROM_ORDER.get(domain.name) if is_own else None
 
 
 def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
@@ -263,10 +272,14 @@ def _experiment(
     if domain.sequential:
         return _sequence(name, cells, columns, participant, domain)
     scale, told = scale_of(domain), list[str]()
-    if scale is not None and scale.kind == "timed":
-        stimuli, trial, response, kept = conflict_answers(cells, columns, participant, told)
+    if make := _makes_from_order(domain):
+        stimuli, trial, response, kept = make(cells, columns, participant, told)
         participant = participant[kept]
-        domain.check(stimuli)
+        try:
+            domain.check(stimuli)
+        except StimuliError as error:
+            rows = cells.row_numbers(kept[np.unique(trial, return_index=True)[1]])
+            raise TrialsError(_with_row(str(error), cells.name, rows)) from None
     else:
         stimuli, trial = _stimuli(cells, columns, domain)
         response = (

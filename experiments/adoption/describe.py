@@ -49,7 +49,7 @@ FEWEST_ANSWERS = 10
 """Of a person whose answers are all the same, before that is odd."""
 FEW_VALUES = 12
 GUESSED_DOMAINS = (
-    "games", "risky", "intertemporal", "offers", "multiattribute", "attention", "estimation",
+    "games", "risky", "intertemporal", "offers", "multiattribute", "attention", "estimation", "public_goods",
 )  # fmt: skip
 """Whose trials may be told from columns, the most telling first."""
 FEWEST_NUMBERS = 6

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption import conflict
+from lakatos.experiments.adoption import conflict, group_game
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.domains.estimation import MOST_POINTS, asked
 from lakatos.experiments.domains.games import PLAYERS
@@ -353,6 +353,11 @@ def _conflict(parts: Mapping[str, Array]) -> Stimuli:
     raise TrialsError("trials of attention are made from the order of the answers.")
 
 
+def _gifts(parts: Mapping[str, Array]) -> Stimuli:
+    """Not made row by row; see `experiments.adoption.group_game`."""
+    raise TrialsError("trials of public goods games are made from the gifts of whole groups.")
+
+
 def _steps(parts: Mapping[str, Array]) -> Stimuli:
     """Not made row by row; see `experiments.adoption.adopt`."""
     raise TrialsError("steps of a schedule are made from the order of the answers.")
@@ -427,6 +432,9 @@ LAYOUTS: dict[str, StimulusLayout] = {
         _points,
         _guess_points,
         ragged=("points_x", "points_y"),
+    ),
+    "public_goods": StimulusLayout(
+        group_game.PARTS, group_game.NEEDED, _gifts, group_game.guessed_parts
     ),
     "learning": StimulusLayout(
         {

@@ -1,0 +1,259 @@
+"""Trials of `public_goods` from rows of a file: what each member of a group gave, and what all knew before.
+
+A row is one person's gift in one round. What a person knew before it is read off the group's rows of the round before:
+so all rows of a group must be in the file, and in each game a person's rounds begin with 1 and leave none out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.domains.public_goods import ENDOWMENT, SANCTIONS, SCALE, situations
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Stimuli
+
+Array = NDArray[Any]
+PARTS: Mapping[str, str] = {
+    "group": "column: who plays together; another game of the same people is another group",
+    "round": "column: number of the round, from 1",
+    "group_size": "people in a group when its game begins: a number, or a column",
+    "multiplier": "by which the fund is multiplied before it is shared: a number, or a column",
+    "endowment": f"coins that everybody has in each round, {ENDOWMENT} if left out: a number",
+    "n_rounds": "rounds of a game, where people are told: a number, or a column",
+    "all_or_nothing": "1 where only all coins or none may be given: a number, or a column",
+    "starts_in_fund": "1 where the coins lie in the public fund to begin with: a number, or a column",
+    "talk": "1 where people can talk to one another: a number, or a column",
+    "deduction_cost": "coins that a deduction costs: a number, or a column",
+    "deduction_effect": "coins that a deduction takes away: a number, or a column",
+    "reward_cost": "coins that a reward costs: a number, or a column",
+    "reward_effect": "coins that a reward brings: a number, or a column",
+    "deducted": "column: coins that others took away from this person after this round's gifts",
+    "rewarded": "column: likewise coins that others' rewards brought",
+    "gain": "column: coins that this person gained or lost in this round in all; computed from gifts if left out",
+}
+"""Parts of a trial, for people to read."""
+NEEDED = ("group", "round", "group_size", "multiplier")
+RULES = ("multiplier", "starts_in_fund", "talk", *SANCTIONS)
+"""Parts that are numbers of a trial as they stand."""
+GROUPS, ROUNDS = {"group", "team", "groupid"}, {"round", "period", "roundid"}
+GIFTS = {"contribution", "contributed", "gift", "contrib", "given"}
+"""Words of names of columns."""
+
+
+@dataclass(frozen=True)
+class GiftRows:
+    """Rows of a file, ``(n_rows,)`` each; money in endowments."""
+
+    participant: Array
+    group: Array
+    """Number of the group."""
+    round: Array
+    gift: Array
+    gain: Array
+    """Of the person in the round."""
+    deducted: Array
+    rewarded: Array
+
+    def known(self) -> tuple[dict[str, Array], Array]:
+        """What each person knew of the rounds before, by the numbers of the domain; and who is left in the group.
+
+        Returns:
+            The numbers that tell of the past, and ``(n_rows,)`` members who gave in the round before (in the first
+            round: who give now).
+        """
+        rows_of: dict[tuple[int, int], list[int]] = {}
+        row_of: dict[tuple[int, int, int], int] = {}
+        for row, key in enumerate(
+            zip(self.group.tolist(), self.round.tolist(), self.participant.tolist(), strict=True)
+        ):
+            rows_of.setdefault(key[:2], []).append(row)
+            row_of[key] = row
+        names = (
+            "own", "own_average", "others", "others_lowest", "others_highest", "deducted", "rewarded", "ahead",
+        )  # fmt: skip
+        known = {name: np.zeros(len(self.gift)) for name in names}
+        n_members = np.array([len(rows_of[key]) for key in zip(self.group.tolist(), self.round.tolist(), strict=True)])
+        given = np.zeros(len(self.gift))
+        # Rows by round, so that what was given until the round before is known when a row is looked at.
+        for row in np.argsort(self.round, kind="stable").tolist():
+            group, number, person = int(self.group[row]), int(self.round[row]), int(self.participant[row])
+            given[row] = self.gift[row]
+            if number == 1:
+                continue
+            last = row_of[group, number - 1, person]
+            others = [item for item in rows_of[group, number - 1] if item != last]
+            given[row] += given[last]
+            n_members[row] = 1 + len(others)
+            known["own"][row] = self.gift[last]
+            known["own_average"][row] = round(given[last] / (number - 1), 6)
+            known["deducted"][row], known["rewarded"][row] = self.deducted[last], self.rewarded[last]
+            if others:
+                theirs = self.gift[others]
+                known["others"][row] = round(float(theirs.mean()), 6)
+                known["others_lowest"][row], known["others_highest"][row] = theirs.min(), theirs.max()
+                known["ahead"][row] = round(float(self.gain[last] - self.gain[others].mean()), 4)
+        return known, n_members
+
+
+def gift_answers(
+    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+) -> tuple[Stimuli, Array, Array, Array]:
+    """Gifts with what was known before them.
+
+    Returns:
+        Distinct trials; and of each gift the trial, the outcome, and the place of its row. Gifts of people whose group
+        has left them alone are left out.
+
+    Raises:
+        RowsWrongError: A cell cannot be read, or a gift is more than there is.
+        TrialsError: Rows of a group are missing, so that nobody knows what its members knew.
+    """
+    told = columns.stimulus
+    numbers = {name: _numbers(cells, told[name]) for name in told if name not in ("group", "endowment")}
+    coins = _endowment(told)
+    gift = _gifts(cells, columns, coins, numbers.get("all_or_nothing"), notes)
+    group = pd.factorize(pd.Series(cells.text(str(told["group"]))))[0].astype(np.int64)
+    cells.refuse_empty(cells.text(str(told["group"])) == "", str(told["group"]))
+    number = numbers["round"]
+    _check_whole_games(cells, columns, participant, group, numbers)
+    nothing = np.zeros(len(gift))
+    rows = GiftRows(
+        participant, group, number.astype(np.int64), gift,
+        gain=_gains(numbers, coins, group, number, gift),
+        deducted=numbers.get("deducted", nothing) / coins,
+        rewarded=numbers.get("rewarded", nothing) / coins,
+    )  # fmt: skip
+    known, n_members = rows.known()
+    n_rounds = numbers.get("n_rounds", nothing)
+    shown = {
+        **{name: numbers.get(name, nothing) for name in RULES},
+        **known,
+        "round": number,
+        "end_known": 1.0 * (n_rounds > 0),
+        "rounds_left": np.maximum(n_rounds - number, 0) * (n_rounds > 0),
+        "group_size": np.where(number == 1, numbers["group_size"], n_members),
+        "all_or_nothing": 1.0 * (numbers.get("all_or_nothing", nothing) == 1),
+    }
+    kept = np.flatnonzero(n_members > 1)
+    if alone := len(gift) - len(kept):
+        notes.append(f"{alone:,} gifts of people whose group had left them alone are left out")
+    if not len(kept):
+        raise TrialsError(f"{cells.name}: nobody was in a group with others.")
+    table = np.stack([values[kept] for values in shown.values()], axis=1)
+    _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    distinct = {name: values[kept][first[order]] for name, values in shown.items()}
+    stimuli = situations(distinct, distinct["all_or_nothing"] == 1)
+    return stimuli, place[which.ravel()], SCALE.outcomes_of(np.rint(ENDOWMENT * gift[kept]).tolist()), kept
+
+
+def _numbers(cells: RowCells, told: Any) -> Array:
+    """A number for each row: from a column, or the same for all."""
+    if isinstance(told, str):
+        return cells.numbers(told)
+    if not isinstance(told, int | float):
+        raise TrialsError(f"columns.stimulus: {told!r} is neither a column nor a number.")
+    return np.full(len(cells.frame), float(told))
+
+
+def _endowment(told: Mapping[str, Any]) -> float:
+    coins = told.get("endowment", ENDOWMENT)
+    if isinstance(coins, bool) or not isinstance(coins, int | float) or coins <= 0:
+        raise TrialsError(f"columns.stimulus.endowment is {coins!r}; give the number of coins that everybody has.")
+    return float(coins)
+
+
+def _gifts(
+    cells: RowCells, columns: AnswerColumns, coins: float, all_or_nothing: Array | None, notes: list[str]
+) -> Array:
+    """``(n_rows,)`` shares of the endowment that were given, rounded to one of the domain's outcomes."""
+    given = cells.numbers(columns.response)
+    cells.refuse(
+        (given < 0) | (given > coins), columns.response,
+        f"is not from 0 to {coins:g}; columns.stimulus.endowment says how many coins everybody has",
+    )  # fmt: skip
+    if all_or_nothing is not None:
+        partly = (all_or_nothing == 1) & (given != 0) & (given != coins)
+        cells.refuse(partly, columns.response, "is neither all coins nor none, which all_or_nothing says")
+    exact = ENDOWMENT * given / coins
+    rounded = np.rint(exact)
+    if moved := int((np.abs(rounded - exact) > 1e-9).sum()):
+        notes.append(
+            f"{columns.response}: {moved:,} of {len(given):,} gifts are rounded to one of {ENDOWMENT} parts of "
+            f"{coins:g} coins, by {np.abs(rounded - exact).max() / ENDOWMENT * coins:.3g} coins at most"
+        )
+    return np.asarray(rounded / ENDOWMENT)
+
+
+def _check_whole_games(
+    cells: RowCells, columns: AnswerColumns, participant: Array, group: Array, numbers: Mapping[str, Array]
+) -> None:
+    """Refuse games of which rows are missing: what somebody knew would be told wrongly."""
+    told, number = columns.stimulus, numbers["round"]
+    cells.refuse((number < 1) | (number != np.round(number)), str(told["round"]), "is no whole number from 1")
+    lonely = numbers["group_size"] < 2
+    if lonely.any():
+        raise TrialsError(
+            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(lonely)[0])}: group_size is below 2; a group has "
+            "others in it."
+        )
+    keys = pd.DataFrame({"who": participant, "group": group, "round": number})
+    twice = keys.duplicated().to_numpy()
+    if twice.any():
+        raise TrialsError(
+            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(twice)[0])}: this person has given in this round of "
+            f"this group before. Where people play several games, {told['group']} must name another group in each."
+        )
+    games = keys.groupby(["who", "group"])["round"]
+    holes = (games.transform("max") != games.transform("count")).to_numpy()
+    if holes.any():
+        raise TrialsError(
+            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(holes)[0])}: of this person's rounds some are missing "
+            "between the first and the last (or are left out, as they cannot be read), so that nobody knows what the "
+            "group knew. Give all rows of a game, or leave the whole group out."
+        )
+    first = number == 1
+    size = pd.Series(group[first]).groupby(group[first]).transform("count").to_numpy()
+    wrong = np.flatnonzero(size != numbers["group_size"][first])
+    if len(wrong):
+        row = np.flatnonzero(first)[wrong[0]]
+        raise TrialsError(
+            f"{cells.name}: row {cells.row_numbers(row)}: {size[wrong[0]]} people of this group have a first round, and "
+            f"group_size says {numbers['group_size'][row]:g}. Give all rows of a group, or leave the whole group out."
+        )
+
+
+def _gains(numbers: Mapping[str, Array], coins: float, group: Array, number: Array, gift: Array) -> Array:
+    """``(n_rows,)`` what each person gained in the round, in endowments: as told, else as gifts and sanctions make it."""
+    if "gain" in numbers:
+        return np.asarray(numbers["gain"] / coins)
+    share = pd.Series(gift).groupby([group, number]).transform("mean").to_numpy()
+    gain = 1 - gift + numbers["multiplier"] * share
+    gain = gain - numbers.get("deducted", np.zeros(1)) / coins + numbers.get("rewarded", np.zeros(1)) / coins
+    return np.asarray(gain)
+
+
+def guessed_parts(names: Sequence[str]) -> dict[str, Any]:
+    """Parts that names of columns suggest; none without a group, a round and a gift."""
+    words = {name: set(words_of(name)) for name in names}
+
+    def named(kind: set[str]) -> str:
+        return next((name for name, said in words.items() if said & kind and "size" not in said), "")
+
+    group, number = named(GROUPS), named(ROUNDS)
+    if not (group and number and named(GIFTS)):
+        return {}
+    size = next((name for name, said in words.items() if "size" in said and said & GROUPS), "?")
+    multiplier = next((name for name, said in words.items() if "multiplier" in said), "?")
+    return {"group": group, "round": number, "group_size": size, "multiplier": multiplier}
