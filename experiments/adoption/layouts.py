@@ -49,6 +49,8 @@ class StimulusLayout:
     """Parts of which a trial may have fewer than there are columns, so that cells may be empty."""
     guess_cells: Callable[[pd.DataFrame], dict[str, Any]] | None = None
     """Used in place of ``guess`` where cells tell more than names."""
+    by_order: bool = False
+    """Whether trials are made from the order of the answers, not each from its row."""
 
     def guessed(self, frame: pd.DataFrame) -> dict[str, Any]:
         """Parts that a table's columns suggest; nothing where they suggest none."""
@@ -414,6 +416,7 @@ LAYOUTS: dict[str, StimulusLayout] = {
         _conflict,
         _guess_steps,
         guess_cells=conflict.guessed_parts,
+        by_order=True,
     ),
     "estimation": StimulusLayout(
         {
