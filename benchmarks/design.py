@@ -40,7 +40,7 @@ from scipy.special import entr  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.design import choose_trials  # noqa: E402
-from lakatos.experiments.information import information_about_people, information_of_batch  # noqa: E402
+from lakatos.experiments.information import BLOCK, information_of_batch, p_log_p, with_last  # noqa: E402
 
 Array = NDArray[Any]
 RESULT = ROOT / "benchmarks" / "results" / "design.json"
@@ -64,6 +64,30 @@ GRIDS = {"documented": (11, 11, 11), "large": (31, 31, 21)}
 """Values of risk attitude, ambiguity attitude and inverse temperature."""
 N_ADAPTIVE = 20
 """Trials of each adaptive run."""
+
+
+def information_about_people(outcomes: NDArray[np.float32], weights: Array) -> Array:
+    """Mutual information between the draws of one theory and the answer to each trial: what it says about a person.
+
+    For choosing one person's next trial in the course of an experiment, with the weights that the answers so far give.
+
+    Args:
+        outcomes: ``(n_outcomes - 1, n_draws, n_trials)`` probabilities of all answers but the last.
+        weights: ``(n_draws,)`` summing to 1.
+
+    Returns:
+        ``(n_trials,)`` nats, in single precision.
+    """
+    n_draws, n_trials = outcomes.shape[1:]
+    own = np.asarray(weights, dtype=np.float32)
+    marginal = np.stack(with_last([own @ part for part in outcomes]))
+    value = np.asarray(entr(marginal.astype(np.float64)).sum(axis=0))
+    n_rows = max(1, BLOCK * 256 // n_trials)
+    for start in range(0, n_draws, n_rows):
+        rows = slice(start, start + n_rows)
+        for part in with_last(list(outcomes[:, rows])):
+            value += own[rows] @ p_log_p(part)
+    return value
 
 
 def probabilities(n_rivals: int, n_draws: int, n_candidates: int) -> tuple[list[Array], float]:

@@ -36,9 +36,10 @@ sys.path.insert(0, str(ROOT))
 import httpx  # noqa: E402
 import numpy as np  # noqa: E402
 
+from benchmarks.clocks import clock_agreement  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.experiments.domains.attention import EDGES, AttentionDomain, conflict_trials  # noqa: E402
-from lakatos.experiments.participants.timed_answer import clock_agreement, draw_presses  # noqa: E402
+from lakatos.experiments.participants.timed_answer import draw_presses  # noqa: E402
 from lakatos.experiments.participants.web.store import SessionStore  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for_domain  # noqa: E402
 from lakatos.flows.commands.collect import invite  # noqa: E402

@@ -32,29 +32,6 @@ class ShapeError(DesignError):
     """Arrays disagree about what they are arrays of."""
 
 
-def expected_information_gain(log_predictive: Array, log_prior: Array) -> Array:
-    """Mutual information between theory and response, for each candidate design.
-
-    Args:
-        log_predictive: ``(n_theories, n_designs, n_outcomes)`` log p(y | theory, d), normalised over outcomes.
-        log_prior: ``(n_theories,)`` log p(theory), normalised.
-
-    Returns:
-        ``(n_designs,)`` gain in nats, between 0 and the entropy of the prior.
-
-    Raises:
-        ShapeError: The two arrays disagree on ``n_theories``.
-
-    References:
-        Cavagnaro, Myung, Pitt & Kujala (2010), Neural Computation 22(4), 887-905.
-    """
-    check_first_axes("n_theories", log_predictive=log_predictive, log_prior=log_prior)
-    prior, predictive = np.exp(log_prior), np.exp(log_predictive)
-    marginal = np.einsum("t,tdy->dy", prior, predictive)
-    mean_entropy = np.einsum("t,tdy->d", prior, entr(predictive))
-    return entr(marginal).sum(axis=-1) - mean_entropy  # type: ignore[no-any-return]
-
-
 def check_first_axes(axis: str, **arrays: Sequence[Any] | Array | None) -> None:
     """Raise `ShapeError` unless all ``arrays`` that are given have first axes of one length."""
     lengths = {name: len(array) for name, array in arrays.items() if array is not None}
@@ -154,30 +131,6 @@ def information_of_people(log_predictive: Array, log_prior: Array) -> DesignInfo
     prior = np.exp(log_prior)
     variance = prior**2 @ divergence.var(axis=1, ddof=1) / divergence.shape[1]
     return DesignInformation(float(prior @ divergence.mean(axis=1)), float(np.sqrt(variance)))
-
-
-def information_about_people(outcomes: NDArray[np.float32], weights: Array) -> Array:
-    """Mutual information between the draws of one theory and the answer to each trial: what it says about a person.
-
-    For choosing one person's next trial in the course of an experiment, with the weights that the answers so far give.
-
-    Args:
-        outcomes: ``(n_outcomes - 1, n_draws, n_trials)`` probabilities of all answers but the last.
-        weights: ``(n_draws,)`` summing to 1.
-
-    Returns:
-        ``(n_trials,)`` nats, in single precision.
-    """
-    n_draws, n_trials = outcomes.shape[1:]
-    own = np.asarray(weights, dtype=np.float32)
-    marginal = np.stack(with_last([own @ part for part in outcomes]))
-    value = np.asarray(entr(marginal.astype(np.float64)).sum(axis=0))
-    n_rows = max(1, BLOCK * 256 // n_trials)
-    for start in range(0, n_draws, n_rows):
-        rows = slice(start, start + n_rows)
-        for part in with_last(list(outcomes[:, rows])):
-            value += own[rows] @ p_log_p(part)
-    return value
 
 
 def _divergence(log_predictive: Array, log_prior: Array) -> Array:

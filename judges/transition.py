@@ -8,9 +8,8 @@ everything. REFILL opens the next epoch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Literal
 
 from lakatos.judges.errors import EpochMismatchError, EpochStateError
@@ -147,11 +146,6 @@ def advance(state: Epoch, record: Record) -> Epoch:
             queue=record.queue,
         )
     return state
-
-
-def fold_epochs(records: Iterable[Record], begin: Epoch) -> Epoch:
-    """The state after all records."""
-    return reduce(advance, records, begin)
 
 
 def freeze_epoch(state: Epoch, anchor: Digest, n_evaluations: int) -> EpochFrozen:

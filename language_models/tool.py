@@ -325,26 +325,3 @@ class ToolRecorder(Protocol):
             prepared: The call.
             work: Makes it, or finds that a rule forbids it; awaited at most once.
         """
-
-
-class KeptResults:
-    """A recorder in memory, for tests and for roles outside a campaign."""
-
-    def __init__(self) -> None:
-        self.results: dict[str, ToolResult] = {}
-
-    async def __call__(
-        self, position: int, prepared: PreparedCall, work: Callable[[], Awaitable[ToolResult]]
-    ) -> tuple[str, ToolResult]:
-        """Keep it under the digest of call, position and result."""
-        result = await work()
-        digest = digest_of(
-            {
-                "position": position,
-                "tool": prepared.tool.name,
-                "arguments": prepared.values,
-                "result": result.model_dump(mode="json"),
-            }
-        )
-        self.results[digest] = result
-        return digest, result

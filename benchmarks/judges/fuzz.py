@@ -23,6 +23,7 @@ import json
 import sys
 import time
 from collections import Counter
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,6 @@ from lakatos.judges.transition import (  # noqa: E402
     JudgeSeated,
     advance,
     commit,
-    fold_epochs,
     freeze_epoch,
     refill,
 )
@@ -172,8 +172,8 @@ def boundary(run: Run, rng: np.random.Generator, crash: float, n: Counter[str]) 
             run.write(decision(slot, run.state, str(rng.choice(others)), verdict))
         assert run.means() == before
         record = commit(run.state, run.seats)
-        turned = fold_epochs(
-            reversed(run.state.decided), advance(as_opened(run.state), run.state.snapshot)
+        turned = reduce(
+            advance, reversed(run.state.decided), advance(as_opened(run.state), run.state.snapshot)
         )  # type: ignore[arg-type]
         assert commit(turned, run.seats) == record
         if rng.random() < crash:

@@ -34,6 +34,11 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
+from benchmarks.models.stand_ins import (  # noqa: E402
+    HeadTail,
+    KeptResults,
+    TailCompactor,
+)
 from lakatos.experiments.interval import exact_interval  # noqa: E402
 from lakatos.language_models.client import (  # noqa: E402
     ChatMessage,
@@ -43,7 +48,7 @@ from lakatos.language_models.client import (  # noqa: E402
     ModelRequest,
     ToolCall,
 )
-from lakatos.language_models.compaction import ExtractiveCompactor, HeadTail, TailCompactor  # noqa: E402
+from lakatos.language_models.compaction import ExtractiveCompactor  # noqa: E402
 from lakatos.language_models.context import (  # noqa: E402
     ContextEntry,
     RoleContext,
@@ -72,7 +77,7 @@ from lakatos.language_models.pins import (  # noqa: E402
     render,
     sign,
 )
-from lakatos.language_models.tool import KeptResults, Toolbox, call_digest  # noqa: E402
+from lakatos.language_models.tool import Toolbox, call_digest  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 
 ARMS = ("unpinned", "repeated", "pinned", "guarded", "pinned hostile", "guarded hostile")

@@ -28,17 +28,19 @@ from lakatos.experiments.adoption.layouts import (
     known_layout,
     layout_of,
 )
-from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.number_answers import RANGES, in_own_range, number_outcomes
 from lakatos.experiments.adoption.row_cells import (
     LeftOutRows,
     RowCells,
     RowsWrongError,
     gone_people,
+    read_part,
+    whole_numbers,
 )
+from lakatos.experiments.adoption.step_answers import sequence_of_steps
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.answer_scale import scale_of
-from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -46,7 +48,10 @@ from lakatos.experiments.task import Domain, Stimuli, Trials
 Array = NDArray[Any]
 ALL = "answers"
 """Name of the only experiment where no column tells experiments apart."""
-FROM_ORDER: Mapping[str, Callable[..., tuple[Stimuli, Array, Array, Array]]] = {"attention": conflict_answers, "public_goods": gift_answers}
+FROM_ORDER: Mapping[str, Callable[..., tuple[Stimuli, Array, Array, Array]]] = {
+    "attention": conflict_answers,
+    "public_goods": gift_answers,
+}
 """Of domains whose trials tell what was answered before, what makes trials and answers from all rows."""
 SETTINGS = {"delay_unit", "options", "x_range", "y_range"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
@@ -215,7 +220,7 @@ def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
 def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
     """Refuse a mapping that leaves something open."""
     _check_parts(columns, domain)
-    if OPEN_QUESTION in _leaves(columns.model_dump()):
+    if OPEN_QUESTION in leaves_of(columns.model_dump()):
         raise TrialsError(
             f"participants.columns still holds {OPEN_QUESTION!r}: say there which column it is, or which number."
         )
@@ -235,15 +240,6 @@ def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
             f"answers of the domain {domain.name!r} have their times: give a row for each, and name the columns "
             "'response' and 'response_time'."
         )
-
-
-def _leaves(value: Any) -> list[Any]:
-    """All texts and numbers in nested tables and lists."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        return [leaf for item in value for leaf in _leaves(item)]
-    return [value]
 
 
 def _check_response(cells: RowCells, columns: AnswerColumns) -> None:
@@ -270,7 +266,7 @@ def _experiment(
     cells = cells.of(cells.frame.iloc[order])
     participant = participant[order]
     if domain.sequential:
-        return _sequence(name, cells, columns, participant, domain)
+        return sequence_of_steps(name, cells, columns, participant, domain)
     scale, told = scale_of(domain), list[str]()
     if make := _makes_from_order(domain):
         stimuli, trial, response, kept = make(cells, columns, participant, told)
@@ -355,9 +351,9 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
             raise TrialsError(
                 f"columns.counts names {len(columns.counts)} columns; the trials have {n_options} options."
             )
-        counts = np.stack([_whole(cells, column) for column in columns.counts], axis=1)
+        counts = np.stack([whole_numbers(cells, column) for column in columns.counts], axis=1)
         return counts
-    totals = _whole(cells, columns.count)
+    totals = whole_numbers(cells, columns.count)
     table = np.zeros((len(totals), n_options), dtype=np.int64)
     if not columns.share:
         chosen = _responses(cells, columns)
@@ -372,13 +368,6 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
     table[:, 1] = np.rint(share * totals)
     table[:, 0] = totals - table[:, 1]
     return table
-
-
-def _whole(cells: RowCells, column: str) -> Array:
-    """A column of whole numbers from 0."""
-    values = cells.numbers(column)
-    cells.refuse((values < 0) | (values != np.round(values)), column, "is no whole number from 0")
-    return values.astype(np.int64)
 
 
 def _with_code(
@@ -429,7 +418,9 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
     layout = layout_of(domain)
     assert layout is not None  # see `_check_answered`
     parts = {
-        name: _part(cells, value, name, layout.words.get(name, ()), ragged=name in layout.ragged)
+        name: read_part(
+            cells, value, name, layout.words.get(name, ()), ragged=name in layout.ragged
+        )
         for name, value in columns.stimulus.items()
         if name not in SETTINGS
     }
@@ -508,139 +499,6 @@ def _with_row(words: str, name: str, rows: NDArray[Any]) -> str:
         words = words.removeprefix(f"trial {place}").lstrip(": ")
         return f"{name}: row {rows[place]} shows no such trial: {words}"
     return f"{name}: {words}"
-
-
-def _part(
-    cells: RowCells, value: Any, name: str, words: Sequence[str] = (), *, ragged: bool = False
-) -> Array:
-    """``(n_rows, ...)`` a part of the trials: columns and numbers, nested as the study file nests them.
-
-    Where its cells are words, each stands for its place among these. Where the part is ``ragged``, cells may be empty.
-    """
-    if isinstance(value, list | tuple):
-        if not value:
-            raise TrialsError(f"columns.stimulus.{name} is an empty list; name its columns.")
-        parts = [_part(cells, item, name, words, ragged=ragged) for item in value]
-        if len({part.shape for part in parts}) > 1:
-            raise TrialsError(f"columns.stimulus.{name}: its lists have different lengths.")
-        return np.stack(parts, axis=1)
-    if isinstance(value, str) and words:
-        said = cells.text(value)
-        cells.refuse_empty(said == "", value)
-        unknown = ~np.isin(said, list(words))
-        cells.refuse(unknown, value, f"is none of {', '.join(words)}")
-        return np.array([float(words.index(word)) for word in said])
-    if isinstance(value, str):
-        return cells.numbers(value, empty=ragged)
-    if isinstance(value, int | float):
-        return np.full(len(cells.frame), float(value))
-    raise TrialsError(f"columns.stimulus.{name}: {value!r} is no column and no number.")
-
-
-def _sequence(
-    name: str, cells: RowCells, columns: AnswerColumns, participant: Array, domain: Domain
-) -> Trials:
-    """Answers of people who learn: everybody's steps are numbered in their order."""
-    n_options, needed = _told_options(columns, domain), _outcomes_of(domain)
-    for key in needed:
-        if key not in columns.feedback:
-            what = "people received" if key == "reward" else "an option would have paid"
-            raise TrialsError(f"columns.feedback.{key}: say which column holds what {what}.")
-    lengths = np.bincount(participant)
-    n_steps = int(lengths.max())
-    step = np.concatenate([np.arange(length) for length in lengths])
-    order = np.argsort(participant, kind="stable")
-    step[order] = step.copy()
-    schedule = {
-        part: _same_for_all(cells, str(columns.stimulus[part]), step, n_steps)
-        for part in ("stage", "block_start")
-        if part in columns.stimulus
-    }
-    stimuli = Stimuli(
-        dict(steps(n_steps, n_options, **schedule).arrays)
-        | _step_attributes(cells, columns, domain, step, n_steps)
-    )
-    domain.check(stimuli)
-    chosen = _chosen_options(cells, columns, n_options)
-    feedback = {"next_state": np.zeros(len(step))}
-    feedback |= {key: cells.numbers(column) for key, column in columns.feedback.items()}
-    return Trials(
-        experiment=name,
-        stimuli=stimuli,
-        participant=participant,
-        trial=step,
-        response=chosen,
-        count=np.ones(len(step), dtype=np.int64),
-        n_options=n_options,
-        n_people=len(lengths),
-        feedback=feedback,
-    )
-
-
-def _told_options(columns: AnswerColumns, domain: Domain) -> int:
-    """How many options each step has: as declared, or as the mapping says."""
-    if isinstance(domain, HasOutcomes):
-        return len(domain.options)
-    told = columns.stimulus.get("options")
-    if not isinstance(told, int) or told < 2:
-        raise TrialsError("columns.stimulus.options: say how many options each step has, from 2.")
-    return told
-
-
-def _outcomes_of(domain: Domain) -> tuple[str, ...]:
-    """What follows a choice, by the names of the domain."""
-    return domain.outcome_names if isinstance(domain, HasOutcomes) else ("reward",)
-
-
-def _step_attributes(
-    cells: RowCells, columns: AnswerColumns, domain: Domain, step: Array, n_steps: int
-) -> dict[str, Array]:
-    """``(n_steps, n_options)`` of each attribute of a declared task, the same for everybody."""
-    if not isinstance(domain, HasOutcomes):
-        return {}
-    words, found = domain.attribute_words(), {}
-    for name in domain.attribute_labels():
-        given = columns.stimulus[name]
-        values = _part(cells, given, name, words.get(name, ()))
-        kept = np.zeros((n_steps, len(domain.options)))
-        kept[step[::-1]] = values[::-1]
-        cells.refuse(
-            (values != kept[step]).any(axis=1),
-            str(_leaves(given)[0]),
-            "differs between people at one step; bring them in as experiments apart",
-        )
-        found[name] = kept
-    return found
-
-
-def _chosen_options(cells: RowCells, columns: AnswerColumns, n_options: int) -> NDArray[np.int64]:
-    """The options chosen at steps of a schedule, numbered from 0."""
-    if columns.responses:
-        said = np.array([str(cell).strip() for cell in cells.text(columns.response)], dtype=object)
-        cells.refuse(
-            ~np.isin(said.astype(str), list(columns.responses)), columns.response, "is no option"
-        )
-        values = np.array([columns.responses[cell] for cell in said], dtype=np.int64)
-    else:
-        values = _whole(cells, columns.response)
-        values = values - int(values.min() == 1 and values.max() == n_options)
-    cells.refuse(
-        (values < 0) | (values >= n_options), columns.response, f"is none of {n_options} options"
-    )
-    return values
-
-
-def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Array:
-    """``(n_steps,)`` what a column says of each step, which must be the same for everybody."""
-    values = cells.numbers(column)
-    found = np.zeros(n_steps)
-    found[step[::-1]] = values[::-1]
-    cells.refuse(
-        values != found[step],
-        column,
-        "differs between people at one step; bring them in as experiments apart",
-    )
-    return found
 
 
 def check_adopted(found: AdoptedAnswers) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import (
@@ -96,3 +97,12 @@ class AnswerColumns(BaseModel):
     def is_pooled(self) -> bool:
         """Whether rows are counts, so that people cannot be told apart."""
         return bool(self.counts or self.count or self.share)
+
+
+def leaves_of(value: Any) -> list[Any]:
+    """All texts and numbers in nested tables and lists."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in leaves_of(item)]
+    return [value]

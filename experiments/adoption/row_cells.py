@@ -167,3 +167,37 @@ def rows_in_words(reason: str, rows: Sequence[Any]) -> str:
         f"{len(rows):,} {what}{' ' if len(rows) == 1 else ''}{are} left out: {reason} "
         f"(row{'s' * (len(different) > 1)} {named}{more})"
     )
+
+
+def whole_numbers(cells: RowCells, column: str) -> NDArray[Any]:
+    """A column of whole numbers from 0."""
+    values = cells.numbers(column)
+    cells.refuse((values < 0) | (values != np.round(values)), column, "is no whole number from 0")
+    return values.astype(np.int64)
+
+
+def read_part(
+    cells: RowCells, value: Any, name: str, words: Sequence[str] = (), *, ragged: bool = False
+) -> NDArray[Any]:
+    """``(n_rows, ...)`` a part of the trials: columns and numbers, nested as the study file nests them.
+
+    Where its cells are words, each stands for its place among these. Where the part is ``ragged``, cells may be empty.
+    """
+    if isinstance(value, list | tuple):
+        if not value:
+            raise TrialsError(f"columns.stimulus.{name} is an empty list; name its columns.")
+        parts = [read_part(cells, item, name, words, ragged=ragged) for item in value]
+        if len({part.shape for part in parts}) > 1:
+            raise TrialsError(f"columns.stimulus.{name}: its lists have different lengths.")
+        return np.stack(parts, axis=1)
+    if isinstance(value, str) and words:
+        said = cells.text(value)
+        cells.refuse_empty(said == "", value)
+        unknown = ~np.isin(said, list(words))
+        cells.refuse(unknown, value, f"is none of {', '.join(words)}")
+        return np.array([float(words.index(word)) for word in said])
+    if isinstance(value, str):
+        return cells.numbers(value, empty=ragged)
+    if isinstance(value, int | float):
+        return np.full(len(cells.frame), float(value))
+    raise TrialsError(f"columns.stimulus.{name}: {value!r} is no column and no number.")

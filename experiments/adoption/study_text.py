@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lakatos.experiments.adoption.layouts import layout_of
-from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.task import Domain
 
@@ -68,7 +68,7 @@ def study_text(
         domain_file: What declares the domain, relative to the study file; empty for one of the package.
     """
     value = columns.model_dump(exclude_defaults=True)
-    is_open = OPEN_QUESTION in _leaves(value)
+    is_open = OPEN_QUESTION in leaves_of(value)
     enough = "too few leave answers unused" if is_open else "enough for all answers by the end"
     stimulus, feedback, code = (value.pop(key, {}) for key in ("stimulus", "feedback", "responses"))
     where = value.pop("where", {})
@@ -126,7 +126,7 @@ def study_text(
 
 def _line(key: str, value: Any, words: str = "") -> str:
     """A key and its value; an open question asks."""
-    open_question = "?" in _leaves(value)
+    open_question = "?" in leaves_of(value)
     return f"{_key(key)} = {_toml(value)}" + _comment(
         words + ("   <- which?" if open_question else "")
     )
@@ -134,16 +134,6 @@ def _line(key: str, value: Any, words: str = "") -> str:
 
 def _comment(words: str) -> str:
     return f"   # {words}" if words.strip() else ""
-
-
-def _leaves(value: Any) -> list[Any]:
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    return (
-        [leaf for item in value for leaf in _leaves(item)]
-        if isinstance(value, list | tuple)
-        else [value]
-    )
 
 
 def _key(key: str) -> str:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import entr
 from scipy.stats import binom
 
+from benchmarks.design import information_about_people
 from lakatos.experiments import design
 from lakatos.experiments.design import (
     _keep,
@@ -18,8 +19,7 @@ from lakatos.experiments.design import (
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import (
     ShapeError,
-    expected_information_gain,
-    information_about_people,
+    check_first_axes,
     information_of_batch,
     log_predictive_of,
     outcome_probabilities,
@@ -29,6 +29,29 @@ from lakatos.experiments.information import (
 from lakatos.experiments.refinement import refine_trials
 from lakatos.experiments.task import Design, Stimuli
 from lakatos.traces.digest import canonical_json
+
+
+def expected_information_gain(log_predictive, log_prior):
+    """Mutual information between theory and response, for each candidate design.
+
+    Args:
+        log_predictive: ``(n_theories, n_designs, n_outcomes)`` log p(y | theory, d), normalised over outcomes.
+        log_prior: ``(n_theories,)`` log p(theory), normalised.
+
+    Returns:
+        ``(n_designs,)`` gain in nats, between 0 and the entropy of the prior.
+
+    Raises:
+        ShapeError: The two arrays disagree on ``n_theories``.
+
+    References:
+        Cavagnaro, Myung, Pitt & Kujala (2010), Neural Computation 22(4), 887-905.
+    """
+    check_first_axes("n_theories", log_predictive=log_predictive, log_prior=log_prior)
+    prior, predictive = np.exp(log_prior), np.exp(log_predictive)
+    marginal = np.einsum("t,tdy->dy", prior, predictive)
+    mean_entropy = np.einsum("t,tdy->d", prior, entr(predictive))
+    return entr(marginal).sum(axis=-1) - mean_entropy
 
 
 def two_options(p):

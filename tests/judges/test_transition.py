@@ -1,5 +1,6 @@
 """Epochs of judges: the order of records, one atomic commit, and that decisions on a snapshot have no order."""
 
+from functools import reduce
 from itertools import permutations
 
 import pytest
@@ -16,7 +17,6 @@ from lakatos.judges.transition import (
     JudgeSeated,
     advance,
     commit,
-    fold_epochs,
     freeze_epoch,
     may_rescore,
     next_checkpoint,
@@ -69,7 +69,9 @@ def test_an_epoch_goes_through_all_its_phases():
 def test_the_order_of_decisions_does_not_matter():
     frozen = advance(BEGIN, freeze_epoch(BEGIN, digest_of("anchor"), 8))
     decisions = [decision("program", A, C), decision("rubric", B, D, "keep")]
-    first, second = (commit(fold_epochs(order, frozen), SEATS) for order in permutations(decisions))
+    first, second = (
+        commit(reduce(advance, order, frozen), SEATS) for order in permutations(decisions)
+    )
     assert first == second
 
 
@@ -103,7 +105,7 @@ def test_a_decision_on_another_incumbent_than_the_snapshots_is_refused():
     with pytest.raises(EpochStateError, match=f"compares with {D[:8]}, which does not sit there"):
         advance(frozen, decision("program", D, C))
     with pytest.raises(EpochStateError, match="was decided already"):
-        fold_epochs([decision("program", A, C), decision("program", A, D)], frozen)
+        reduce(advance, [decision("program", A, C), decision("program", A, D)], frozen)
 
 
 def test_a_commit_that_is_not_what_was_decided_is_refused():

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.models.stand_ins import HeadTail, TailCompactor
 from lakatos.language_models.client import ChatMessage, ModelRequest, ToolCall
-from lakatos.language_models.compaction import ExtractiveCompactor, HeadTail, TailCompactor
+from lakatos.language_models.compaction import ExtractiveCompactor
 from lakatos.language_models.context import (
     ContextEntry,
     RoleContext,

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from benchmarks.models.stand_ins import KeptResults
 from lakatos.language_models.client import FrozenPart, ModelCompletion, TokenSampling, ToolCall
 from lakatos.language_models.compaction import ExtractiveCompactor
 from lakatos.language_models.context import ContextEntry, RoleContext, append
@@ -24,7 +25,7 @@ from lakatos.language_models.pins import (
     TotalLimited,
     render,
 )
-from lakatos.language_models.tool import KeptResults, Toolbox, ToolResult, call_digest, mention
+from lakatos.language_models.tool import Toolbox, ToolResult, call_digest, mention
 
 RULES = (
     PinnedRule(

@@ -37,20 +37,6 @@ def packaged() -> Mapping[str, Texts]:
     }
 
 
-def read_texts(path: Path) -> Texts:
-    """A language, or a study's own sentences, from a file.
-
-    Raises:
-        SourceError: It cannot be read or is not TOML.
-    """
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SourceError(
-            f"cannot read the texts {path}: {error}. Give a TOML file in UTF-8."
-        ) from None
-
-
 def texts_for_domain(
     domain: Domain, own: Mapping[str, Texts] | None = None
 ) -> dict[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.clocks import clock_agreement
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.domains.attention import EDGES, conflict_trials
 from lakatos.experiments.errors import TrialsError
@@ -10,7 +11,6 @@ from lakatos.experiments.participants.answers import LeftOutPress, PersonAnswers
 from lakatos.experiments.participants.simulated import SimulatedParticipants, independent
 from lakatos.experiments.participants.timed_answer import (
     TimedPress,
-    clock_agreement,
     draw_presses,
     outcome_of,
     timed_columns,

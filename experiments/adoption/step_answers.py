@@ -1,0 +1,123 @@
+"""Answers of people who learn from step to step, from a table with a row for each step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
+from lakatos.experiments.adoption.row_cells import RowCells, read_part, whole_numbers
+from lakatos.experiments.domains.learning import steps
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.outcomes import HasOutcomes
+from lakatos.experiments.task import Domain, Stimuli, Trials
+
+Array = NDArray[Any]
+
+
+def sequence_of_steps(
+    name: str, cells: RowCells, columns: AnswerColumns, participant: Array, domain: Domain
+) -> Trials:
+    """Answers of people who learn: everybody's steps are numbered in their order."""
+    n_options, needed = _told_options(columns, domain), _outcomes_of(domain)
+    for key in needed:
+        if key not in columns.feedback:
+            what = "people received" if key == "reward" else "an option would have paid"
+            raise TrialsError(f"columns.feedback.{key}: say which column holds what {what}.")
+    lengths = np.bincount(participant)
+    n_steps = int(lengths.max())
+    step = np.concatenate([np.arange(length) for length in lengths])
+    order = np.argsort(participant, kind="stable")
+    step[order] = step.copy()
+    schedule = {
+        part: _same_for_all(cells, str(columns.stimulus[part]), step, n_steps)
+        for part in ("stage", "block_start")
+        if part in columns.stimulus
+    }
+    stimuli = Stimuli(
+        dict(steps(n_steps, n_options, **schedule).arrays)
+        | _step_attributes(cells, columns, domain, step, n_steps)
+    )
+    domain.check(stimuli)
+    chosen = _chosen_options(cells, columns, n_options)
+    feedback = {"next_state": np.zeros(len(step))}
+    feedback |= {key: cells.numbers(column) for key, column in columns.feedback.items()}
+    return Trials(
+        experiment=name,
+        stimuli=stimuli,
+        participant=participant,
+        trial=step,
+        response=chosen,
+        count=np.ones(len(step), dtype=np.int64),
+        n_options=n_options,
+        n_people=len(lengths),
+        feedback=feedback,
+    )
+
+
+def _told_options(columns: AnswerColumns, domain: Domain) -> int:
+    """How many options each step has: as declared, or as the mapping says."""
+    if isinstance(domain, HasOutcomes):
+        return len(domain.options)
+    told = columns.stimulus.get("options")
+    if not isinstance(told, int) or told < 2:
+        raise TrialsError("columns.stimulus.options: say how many options each step has, from 2.")
+    return told
+
+
+def _outcomes_of(domain: Domain) -> tuple[str, ...]:
+    """What follows a choice, by the names of the domain."""
+    return domain.outcome_names if isinstance(domain, HasOutcomes) else ("reward",)
+
+
+def _step_attributes(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, step: Array, n_steps: int
+) -> dict[str, Array]:
+    """``(n_steps, n_options)`` of each attribute of a declared task, the same for everybody."""
+    if not isinstance(domain, HasOutcomes):
+        return {}
+    words, found = domain.attribute_words(), {}
+    for name in domain.attribute_labels():
+        given = columns.stimulus[name]
+        values = read_part(cells, given, name, words.get(name, ()))
+        kept = np.zeros((n_steps, len(domain.options)))
+        kept[step[::-1]] = values[::-1]
+        cells.refuse(
+            (values != kept[step]).any(axis=1),
+            str(leaves_of(given)[0]),
+            "differs between people at one step; bring them in as experiments apart",
+        )
+        found[name] = kept
+    return found
+
+
+def _chosen_options(cells: RowCells, columns: AnswerColumns, n_options: int) -> NDArray[np.int64]:
+    """The options chosen at steps of a schedule, numbered from 0."""
+    if columns.responses:
+        said = np.array([str(cell).strip() for cell in cells.text(columns.response)], dtype=object)
+        cells.refuse(
+            ~np.isin(said.astype(str), list(columns.responses)), columns.response, "is no option"
+        )
+        values = np.array([columns.responses[cell] for cell in said], dtype=np.int64)
+    else:
+        values = whole_numbers(cells, columns.response)
+        values = values - int(values.min() == 1 and values.max() == n_options)
+    cells.refuse(
+        (values < 0) | (values >= n_options), columns.response, f"is none of {n_options} options"
+    )
+    return values
+
+
+def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Array:
+    """``(n_steps,)`` what a column says of each step, which must be the same for everybody."""
+    values = cells.numbers(column)
+    found = np.zeros(n_steps)
+    found[step[::-1]] = values[::-1]
+    cells.refuse(
+        values != found[step],
+        column,
+        "differs between people at one step; bring them in as experiments apart",
+    )
+    return found
