@@ -113,6 +113,8 @@ class QuickerWriting:
     before: str
     helpers: str
     before_learn: str
+    walks: bool = True
+    """Whether they are for people who are walked through trials one by one, or for those who answer all at once."""
 
     def of(self, grammar: Grammar, used: Sequence[Mechanism]) -> Grammar | None:
         """A grammar with the quicker texts; None if one of the used mechanisms is not known here."""
@@ -335,14 +337,15 @@ class Grammar:
         Args:
             composition: Form; priors are not written.
             stimuli: All trials that it will be asked about.
-            walks: Whether trials come one after another, each once; else the same come again and again, and what
-                depends on them alone is worked out once.
+            walks: Whether trials come one after another, each once, as they do for all who learn; else the same come
+                again and again, and what depends on them alone is worked out once.
         """
-        quicker = self.quicker
-        if quicker is not None and not all(map(quicker.answers, stimuli)):
-            quicker = None
         used = self.used(composition)
-        if walks or any(item.learn for item in used):
+        walks = walks or any(item.learn for item in used)
+        quicker = self.quicker
+        if quicker and (quicker.walks != walks or not all(map(quicker.answers, stimuli))):
+            quicker = None
+        if walks:
             quick = quicker.of(self, used) if quicker else None
             return (quick or self).write_untold(composition)
         texts = quicker.texts(used) if quicker else None

@@ -764,6 +764,7 @@ class TestQuickerWriting:
             plain = GRAMMAR.write_untold(composition)
             quick = GRAMMAR.write_for(composition, [stimuli], walks=False)
             assert "unique" in quick
+            assert "einsum" in quick or item.slot == "comparison"
             population = read_program(TheoryProgram(plain, "grammar")).population(8)
             found = [
                 TheoryEvaluator(

@@ -1,8 +1,9 @@
-"""The grammar of risky choice, written to bend each different amount and probability once.
+"""The grammar of risky choice, written to do the same with less work.
 
 A few hundred gambles have a few dozen different amounts and chances, and most places of wide arrays hold none. Powers
-take most of the time that a theory takes. Here each is taken of different numbers only, and put in all places where
-these occur: the same numbers, so the same answers. Only the laboratory's own processes are given these texts.
+take most of the time that a theory takes: here each is taken of different numbers only, and put in all places where
+these occur. Sums and extremes over the few outcomes of a gamble come next: arrays are long in another direction, for
+which NumPy is not made. Answers are the same up to rounding. Only the laboratory's own processes are given these texts.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import dedent
 
+from lakatos.theories.families.risky.comparison import VALUE_RANGE
 from lakatos.theories.families.risky.weighting import BY_ITSELF, BY_RANK, CUMULATIVE
 from lakatos.theories.grammar import Mechanism, QuickerWriting
 
@@ -47,6 +49,36 @@ PHRASES = (
     (BY_RANK, "", CHANCES.format(reached="from_best")),
 )
 """Phrases of the general texts, what comes before them, and what they are where different numbers are bent once."""
+OVER_OUTCOMES = "xp.einsum('...w,...w->...', {}, {})"
+"""The sum over a gamble's outcomes of two numbers' product."""
+HIGHEST = "xp.maximum(utility[..., 0, -1], utility[..., 1, -1])"
+LOWEST = "xp.minimum(utility[..., 0, 0], utility[..., 1, 0])"
+FROM_WORST_TO_BEST = f"({HIGHEST} - {LOWEST})"
+"""Amounts ascend, and so do utilities."""
+SHORTER = (
+    ("(weights * utility).sum(axis=-1)", OVER_OUTCOMES.format("weights", "utility")),
+    (
+        "(weights * (utility - value[..., None]) ** 2).sum(axis=-1)",
+        OVER_OUTCOMES.format("weights", "(utility - value[..., None]) ** 2"),
+    ),
+    (
+        "(weights * xp.maximum(value[..., None] - utility, 0.0)).sum(axis=-1)",
+        OVER_OUTCOMES.format("weights", "xp.maximum(value[..., None] - utility, 0.0)"),
+    ),
+    (
+        "(probabilities * utility).sum(axis=-1, keepdims=True)",
+        OVER_OUTCOMES.format("probabilities", "utility") + "[..., None]",
+    ),
+    (
+        "(probabilities * (utility - center) ** 2).sum(axis=(-2, -1))",
+        "xp.einsum('...aw,...aw->...', probabilities, (utility - center) ** 2)",
+    ),
+    ("(probabilities * above).sum(axis=-1)", OVER_OUTCOMES.format("probabilities", "above")),
+    (VALUE_RANGE, f"xp.maximum({FROM_WORST_TO_BEST}, 1e-9)"),
+    ("utility.max(axis=(-2, -1)) - utility.min(axis=(-2, -1))", FROM_WORST_TO_BEST),
+    ("strength**3", "strength * strength * strength"),
+)
+"""Phrases of the general texts, and what they are where arrays are gone through the long way."""
 BY_SIGN = "xp.where(outcomes < 0, parameters"
 """In texts of curves that differ between places with equal numbers, which stay as they are."""
 
@@ -61,16 +93,20 @@ def of_different_numbers(
         before=before,
         helpers=helpers,
         before_learn="",
+        walks=False,
     )
 
 
 def _quicker(item: Mechanism) -> Mechanism:
-    """One mechanism; every text has one such phrase at most."""
+    """One mechanism; every text has one phrase at most that something comes before."""
     code = dedent(item.code)
     for phrase, before, quick in PHRASES:
         if phrase in code and BY_SIGN not in code:
-            return replace(item, code=_with_before(code, phrase, before, quick))
-    return item
+            code = _with_before(code, phrase, before, quick)
+            break
+    for phrase, quick in SHORTER:
+        code = code.replace(phrase, quick)
+    return item if code == dedent(item.code) else replace(item, code=code)
 
 
 def _with_before(code: str, phrase: str, before: str, quick: str) -> str:
