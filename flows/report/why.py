@@ -223,7 +223,7 @@ class _ReasonTree:
 def _lines(reason: RecordReason, first: str, rest: str, depth: int) -> Iterator[str]:
     more = "  (as above)" if reason.again and reason.kind not in RESPONSES else ""
     words = reason.words if not first else shortened(reason.words, WIDTH)
-    yield f"{first}{words}  [{reason.kind} {reason.seq}, #{reason.digest[:8]}]{more}"
+    yield f"{first}{words}  [record {reason.seq}, #{reason.digest[:8]}]{more}"
     if depth <= 1 and reason.because:
         below = list(_below(reason))
         responses = dict.fromkeys(item.words for item in below if item.kind in RESPONSES)
