@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from lakatos.experiments.adoption.names import told_experiment
 from lakatos.theories.scoring.score import UNKNOWN, ScoreEstimate
 
 
@@ -66,6 +67,7 @@ def moment(time: str) -> str:
 FILTERS: dict[str, Callable[..., str]] = {
     "fixed": fixed,
     "signed": signed,
+    "experiment": told_experiment,
     "interval": interval,
     "listed": listed,
     "plural": plural,
