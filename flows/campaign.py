@@ -84,6 +84,7 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     for fold in range(settings.validation.folds):
         await run_fold(run, fold)
     concluded = await conclude(run)
+    run.show_leaderboard()  # by the names that the verdict uses
     await crystallise(run)
     run.sign()
     run.progress.finish(concluded.record.text)

@@ -65,6 +65,11 @@ class TheoriesState:
         named = self.told.record.names if self.told else {}
         return named.get(theory) or self.checked[theory].record.name
 
+    def both_names(self, theory: Digest) -> str:
+        """A theory's name; at the verdict, which names all anew, with the one that it had in the cycles."""
+        name, before = self.name(theory), self.checked[theory].record.name
+        return name if name.startswith(before) else f"{name} (in the cycles: {before})"
+
     def fit_records(self, names: Iterable[Digest]) -> list[Digest]:
         """Records of the newest fits of theories, as inputs of what uses their people."""
         return [self.fits[name].digest for name in names if name in self.fits]

@@ -29,6 +29,7 @@ from lakatos.experiments.adoption.layouts import (
     layout_of,
 )
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
+from lakatos.experiments.adoption.names import ALL
 from lakatos.experiments.adoption.number_answers import RANGES, in_own_range, number_outcomes
 from lakatos.experiments.adoption.row_cells import (
     LeftOutRows,
@@ -46,8 +47,6 @@ from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
-ALL = "answers"
-"""Name of the only experiment where no column tells experiments apart."""
 FROM_ORDER: Mapping[str, Callable[..., tuple[Stimuli, Array, Array, Array]]] = {
     "attention": conflict_answers,
     "public_goods": gift_answers,

@@ -67,13 +67,8 @@ def study_text(
         per_cycle: Experiments of a cycle.
         domain_file: What declares the domain, relative to the study file; empty for one of the package.
     """
-    value = columns.model_dump(exclude_defaults=True)
-    is_open = OPEN_QUESTION in leaves_of(value)
+    is_open = OPEN_QUESTION in leaves_of(columns.model_dump(exclude_defaults=True))
     enough = "too few leave answers unused" if is_open else "enough for all answers by the end"
-    stimulus, feedback, code = (value.pop(key, {}) for key in ("stimulus", "feedback", "responses"))
-    where = value.pop("where", {})
-    scale = scale_of(domain)
-    words = WORDS | (SCALE_WORDS[scale.kind] if scale is not None else {})
     lines = [
         f"# Answers in {file}, as `lakatos new` found them. Look at every line that ends in a question mark.",
         f"name = {_toml(name)}",
@@ -96,22 +91,7 @@ def study_text(
         "[participants]",
         'source = "archival"',
         f"file = {_toml(file)}",
-        "",
-        "[participants.columns]",
-    ]
-    lines += [_line(key, item, words.get(key, "")) for key, item in value.items()]
-    for title, table in (("responses", code), ("where", where), ("feedback", feedback)):
-        if table:
-            lines += ["", f"[participants.columns.{title}]" + _comment(words.get(title, ""))]
-            lines += [_line(key, item) for key, item in table.items()]
-    layout = layout_of(domain)
-    parts = layout.parts if layout is not None else {}
-    if stimulus:
-        lines += ["", "[participants.columns.stimulus]"]
-        lines += [_line(key, item, parts.get(key, "")) for key, item in stimulus.items()]
-        unused = [key for key in parts if key not in stimulus]
-        lines += [f"# {key}: {parts[key]}" for key in unused]
-    lines += [
+        *_column_lines(columns, domain),
         "",
         "[stop]",
         f"cycles = {cycles}",
@@ -122,6 +102,27 @@ def study_text(
         f"sealed_share = {sealed_share:g}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _column_lines(columns: AnswerColumns, domain: Domain) -> list[str]:
+    """What the columns mean, as sections of a study file; parts of trials that no column holds are comments."""
+    value = columns.model_dump(exclude_defaults=True)
+    stimulus = value.pop("stimulus", {})
+    tables = {key: value.pop(key, {}) for key in ("responses", "where", "feedback")}
+    scale, layout = scale_of(domain), layout_of(domain)
+    words = WORDS | (SCALE_WORDS[scale.kind] if scale is not None else {})
+    parts = layout.parts if layout is not None else {}
+    lines = ["", "[participants.columns]"]
+    lines += [_line(key, item, words.get(key, "")) for key, item in value.items()]
+    for title, table in tables.items():
+        if table:
+            lines += ["", f"[participants.columns.{title}]" + _comment(words.get(title, ""))]
+            lines += [_line(key, item) for key, item in table.items()]
+    if stimulus:
+        lines += ["", "[participants.columns.stimulus]"]
+        lines += [_line(key, item, parts.get(key, "")) for key, item in stimulus.items()]
+        lines += [f"# {key}: {told}" for key, told in parts.items() if key not in stimulus]
+    return lines
 
 
 def _line(key: str, value: Any, words: str = "") -> str:

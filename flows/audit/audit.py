@@ -146,26 +146,15 @@ def audit(
     if not report.ok:
         first = min((check.seq for check in report.failures if check.seq is not None), default=None)
         return RunAudit(folder, (*findings, _trustworthy(folder, first)))
+    walking = _Walking(how, n_sampled, data, n_workers)
     try:
         with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
             head = trace.journal.head
-            events = [event for event in trace.journal.events() if event.kind != INTENT]
-            records = [trace.read(event) for event in events]
-            validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
-            findings += _answers(trace, events, records, validity, report.covered)
-            origin = origin_of(trace.journal.meta)
-            if how == "none" or origin is not None:
-                findings.append(_not_computed(origin))
-            else:
-                wanted = _wanted(events, validity, how, n_sampled)
-                walked = walk_again(trace, wanted=wanted, data=data, n_workers=n_workers)
-                findings += _recomputed(walked, events, validity, how)
-            folds = [item.record for item in records if isinstance(item.record, FoldFinished)]
+            findings += _of_run(trace, report.covered, walking)
+            folds = [item.record for item in trace.records(FoldFinished)]
     except (TraceError, ValueError) as error:
-        return RunAudit(
-            folder,
-            (*findings, AuditFinding("reading", False, f"a record cannot be understood: {error}")),
-        )
+        unread = AuditFinding("reading", False, f"a record cannot be understood: {error}")
+        return RunAudit(folder, (*findings, unread))
     for fold in folds:
         below = audit(
             folder / fold.run,
@@ -177,6 +166,31 @@ def audit(
         )
         findings += _of_fold(fold, below)
     return RunAudit(folder, tuple(findings), head)
+
+
+@dataclass(frozen=True)
+class _Walking:
+    """How much of a run is computed again, and with what."""
+
+    how: HowMuch
+    n_sampled: int
+    data: Path | None
+    n_workers: int
+
+
+def _of_run(trace: Trace, covered: int, walking: _Walking) -> Iterator[AuditFinding]:
+    """What is found in a run whose chain holds, one after another."""
+    events = [event for event in trace.journal.events() if event.kind != INTENT]
+    records = [trace.read(event) for event in events]
+    validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
+    yield from _answers(trace, events, records, validity, covered)
+    origin = origin_of(trace.journal.meta)
+    if walking.how == "none" or origin is not None:
+        yield _not_computed(origin)
+    else:
+        wanted = _wanted(events, validity, walking.how, walking.n_sampled)
+        walked = walk_again(trace, wanted=wanted, data=walking.data, n_workers=walking.n_workers)
+        yield from _recomputed(walked, events, validity, walking.how)
 
 
 def _answers(

@@ -217,6 +217,7 @@ def why(
 
     In Python: `lakatos.flows.report.why.why(folder, claim)`.
     """
+    from lakatos.experiments.adoption.names import told_experiment
     from lakatos.flows.report.why import why as why_run
 
     console = Console(soft_wrap=True, highlight=False)
@@ -238,8 +239,9 @@ def why(
             "nats",
         )
         for item in found.carried:
+            name, share = told_experiment(item.experiment), f"{item.share:.2f}"
             table.add_row(
-                item.experiment, str(item.trial), escape(item.shown), str(item.n_answers), f"{item.share:.2f}",
+                name, str(item.trial), escape(item.shown), str(item.n_answers), share,
                 f"{item.leader:.2f}", f"{item.rival:.2f}", f"{item.nats:+.1f}",
             )  # fmt: skip
         console.print("answers that speak most for the leader, against the best first theory:")

@@ -189,11 +189,11 @@ def resume(
         bool, typer.Option("--enough", help="Wait for no more people than have answered.")
     ] = False,
     accept_code: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Go on although the code has changed: the beginning of its fingerprint, as the refusal said it."
         ),
-    ] = "",
+    ] = None,
     because: Annotated[
         str, typer.Option(help="With --accept-code: why the results still hold.")
     ] = "",
@@ -205,12 +205,12 @@ def resume(
     from lakatos.flows.run.next_pass import look
 
     folder = find_run(run_name, runs)
-    if accept_code:
+    if accept_code is not None:
         from lakatos.flows.run.run import accept_code as accept
 
         accept(folder, accept_code, because)
     found = look(folder)
-    if not (found.due or enough or accept_code):
+    if not (found.due or enough or accept_code is not None):
         Console().print(f"{escape(found.reason)}\nrun: {escape(str(folder))}", soft_wrap=True)
         raise typer.Exit(WAITING if found.ended == "waiting" else 0)
 

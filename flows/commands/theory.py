@@ -428,11 +428,14 @@ def export(
 
 def _show(table: Any, out: Path | None) -> None:
     """Write a data frame as CSV, or print it."""
+    from lakatos.flows.report.spreadsheet import csv_of
+
+    text = csv_of(table)
     if out is None:
-        print(table.to_csv(index=False), end="")
+        print(text, end="")
         return
     out.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(out, index=False)
+    out.write_text(text, encoding="utf-8")
     Console(soft_wrap=True).print(f"written: {escape(str(out))}")
 
 

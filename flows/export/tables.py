@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lakatos.flows.notebook.study import StudyOutcome
+from lakatos.flows.report.spreadsheet import csv_of
 from lakatos.traces.artifact import write_whole
 
 
@@ -18,10 +19,10 @@ def write_tables(folder: Path, out: Path) -> list[Path]:
     outcome, leader = StudyOutcome(folder), StudyOutcome(folder).theory()
     texts = {
         "verdict.txt": f"{outcome.verdict}\n",
-        "leaderboard.csv": outcome.leaderboard.to_csv(index=False),
-        "leader.csv": leader.people.to_csv(index=False),
+        "leaderboard.csv": csv_of(outcome.leaderboard),
+        "leader.csv": csv_of(leader.people),
         "leader.py": leader.source,
-        "answers.csv": outcome.answers.frame.to_csv(index=False),
+        "answers.csv": csv_of(outcome.answers.frame),
     }
     out.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():

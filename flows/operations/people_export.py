@@ -29,6 +29,7 @@ from lakatos.flows.operations.codebook import (
     psych_ds_name,
     readme,
 )
+from lakatos.flows.report.spreadsheet import safe_cell
 from lakatos.flows.run.evidence import trials_in
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
@@ -327,7 +328,10 @@ def _n_left_out(answers: PersonAnswers) -> Row:
 def _chosen(domain: Domain, response: int) -> Row:
     """The place of an option, and its name where it has one."""
     named = response < len(domain.options)
-    return {"response": response, "option": _cell(domain.options[response]) if named else response}
+    return {
+        "response": response,
+        "option": safe_cell(domain.options[response]) if named else response,
+    }
 
 
 def _condition(answers: PersonAnswers) -> Row:
@@ -343,21 +347,12 @@ def _standing(state: RunState, person: ExportedPerson) -> Row:
 
 def _replies(answers: PersonAnswers, config: CampaignConfig) -> Row:
     """What somebody answered about themselves, in numbers as the page has them, and in words where there are labels."""
-    row: Row = {name: _cell(value) for name, value in answers.replies.items()}
+    row: Row = {name: safe_cell(value) for name, value in answers.replies.items()}
     for question in config.page.questions:
         if question.kind in ("choice", "choices") and question.name in answers.replies:
             said = question.said(answers.replies[question.name], config.page.language)
-            row[f"{question.name}{LABEL}"] = _cell(said)
+            row[f"{question.name}{LABEL}"] = safe_cell(said)
     return row
-
-
-def _cell(value: Any) -> Any:
-    """A reply as a spreadsheet shows it: what would begin a formula there does not."""
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return (
-        f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
-    )
 
 
 def _answered_by(state: RunState) -> dict[str, str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 
+from lakatos.experiments.adoption.names import told_experiment
 from lakatos.theories.scoring.score import UNKNOWN, ScoreEstimate
 
 
@@ -51,15 +54,22 @@ def percent_more(nats: float) -> str:
     return f"{abs(change):.1f} % {'more' if change >= 0 else 'less'}"
 
 
+def listed(sentences: Iterable[str]) -> str:
+    """Sentences as parts of one, without their full stops."""
+    return "; ".join(sentence.rstrip(".") for sentence in sentences)
+
+
 def moment(time: str) -> str:
     """A time of the journal to the second; a dash where there is none."""
     return time.replace("T", " ")[:19] if time else "–"
 
 
-FILTERS = {
+FILTERS: dict[str, Callable[..., str]] = {
     "fixed": fixed,
     "signed": signed,
+    "experiment": told_experiment,
     "interval": interval,
+    "listed": listed,
     "plural": plural,
     "thousands": thousands,
     "moment": moment,

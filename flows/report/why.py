@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lakatos.experiments.adoption.names import told_experiment
 from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.reader import RunReading, open_reading, shortened
@@ -223,7 +224,7 @@ class _ReasonTree:
 def _lines(reason: RecordReason, first: str, rest: str, depth: int) -> Iterator[str]:
     more = "  (as above)" if reason.again and reason.kind not in RESPONSES else ""
     words = reason.words if not first else shortened(reason.words, WIDTH)
-    yield f"{first}{words}  [{reason.kind} {reason.seq}, #{reason.digest[:8]}]{more}"
+    yield f"{first}{words}  [record {reason.seq}, #{reason.digest[:8]}]{more}"
     if depth <= 1 and reason.because:
         below = list(_below(reason))
         responses = dict.fromkeys(item.words for item in below if item.kind in RESPONSES)
@@ -279,13 +280,14 @@ def _in_brief(
     if known:
         name = max(known, key=lambda item: known[item].value)
         yield (
-            f"Experiment {name} (of {len(known)}) speaks for it most: {known[name].value:+.4f} nats per choice "
-            f"({known[name].interval_in_words()})."
+            f"Experiment {told_experiment(name)} (of {len(known)}) speaks for it most: "
+            f"{known[name].value:+.4f} nats per choice ({known[name].interval_in_words()})."
         )
     if carried:
         most = carried[0]
         yield (
-            f"The trial that speaks for it most is {most.trial} of {most.experiment} ({shortened(most.shown, 60)}): "
+            f"The trial that speaks for it most is {most.trial} of {told_experiment(most.experiment)} "
+            f"({shortened(most.shown, 60)}): "
             f"{most.share:.0%} of {most.n_answers} answers chose the last option; it had said {most.leader:.0%}, the "
             f"rival {most.rival:.0%}."
         )

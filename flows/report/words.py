@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from lakatos.experiments.adoption.names import told_experiment
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.flows.report.formats import fixed
 from lakatos.flows.report.reader import RunReading, shortened
@@ -169,18 +170,16 @@ def _scored(body: Body, words: RecordWords) -> str:
     mean = sum(units["log_predictive"]) / sum(units["n_choices"])
     how = "with predictions frozen before" if body.get("frozen") else "with its declared population"
     return (
-        f"{words.theory(body)} predicted the answers to experiment {body['experiment']} at "
+        f"{words.theory(body)} predicted the answers to experiment {told_experiment(body['experiment'])} at "
         f"{fixed(mean)} nats per choice, {how}"
     )
 
 
 def _designed(body: Body, words: RecordWords) -> str:
     if not body["accepted"]:
-        return f"experiment {body['experiment']} was refused: {body['reason']}"
+        return f"experiment {told_experiment(body['experiment'])} was refused: {body['reason']}"
     people = f"{body['n_participants']} people"
-    return (
-        f"experiment {body['experiment']} with {body['n_trials']} trials for {people} was designed"
-    )
+    return f"experiment {told_experiment(body['experiment'])} with {body['n_trials']} trials for {people} was designed"
 
 
 def _collected(body: Body, words: RecordWords) -> str:
@@ -188,7 +187,7 @@ def _collected(body: Body, words: RecordWords) -> str:
     if body.get("language_model"):
         who = f"sessions of the language model {body['language_model']}"
     responses = f"{body['n_responses']} responses of {body['n_participants']} {who}"
-    return f"{responses} to experiment {body['experiment']}"
+    return f"{responses} to experiment {told_experiment(body['experiment'])}"
 
 
 def _arrived(body: Body, words: RecordWords) -> str:
@@ -196,7 +195,7 @@ def _arrived(body: Body, words: RecordWords) -> str:
     if body.get("source") == LANGUAGE_MODEL:
         who = "a language model's session"
     status = body["status"].replace("_", " ")
-    return f"{body['n_answers']} responses of {who} to experiment {body['experiment']} ({status})"
+    return f"{body['n_answers']} responses of {who} to experiment {told_experiment(body['experiment'])} ({status})"
 
 
 def _lost(body: Body, words: RecordWords) -> str:
@@ -217,7 +216,7 @@ def _judged(body: Body, words: RecordWords) -> str:
 
 def _settled(body: Body, words: RecordWords) -> str:
     side = "for" if body["favoured"] else "against"
-    return f"experiment {body['experiment']} spoke {side} the candidate"
+    return f"experiment {told_experiment(body['experiment'])} spoke {side} the candidate"
 
 
 def _closed(body: Body, words: RecordWords) -> str:
@@ -260,10 +259,11 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
     "theory_scored": _scored,
     "design_chosen": _designed,
     "preregistration": lambda body, words: (
-        f"experiment {body['experiment']}: predictions of {len(body['rivals'])} theories frozen"
+        f"experiment {told_experiment(body['experiment'])}: predictions of {len(body['rivals'])} theories frozen"
     ),
     "recruited": lambda body, words: (
-        f"{body['n_participants']} people were asked for experiment {body['experiment']} ({body['source']})"
+        f"{body['n_participants']} people were asked for experiment "
+        f"{told_experiment(body['experiment'])} ({body['source']})"
     ),
     "trials_collected": _collected,
     "sealed_opened": lambda body, words: (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
@@ -22,8 +22,11 @@ from lakatos.theories.roles.record import (
     SuccessorTried,
     TrialsProposed,
 )
+from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.step import Trace
+
+T = TypeVar("T", bound=Record)
 
 
 def answers_in(folder: Path) -> dict[str, Any]:
@@ -35,49 +38,72 @@ def answers_in(folder: Path) -> dict[str, Any]:
     check_run(folder)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
 
-        def all_of(kind: type[Record]) -> list[Any]:
+        def all_of(kind: type[T]) -> list[T]:
             return [item.record for item in trace.records(kind)]
 
         admitted = {item.theory for item in all_of(TheoryAdmitted)}
-        tried, answered = all_of(SuccessorTried), all_of(RoleAnswered)
-        statements = [item for read in all_of(CaseRead) for item in read.statements]
-        proposed, audited, read = all_of(TrialsProposed), all_of(ClaimAudited), all_of(PairRead)
-        spent = spending_of(trace.journal.events()).total
-        calls = all_of(LanguageModelCalled)
         return {
-            "calls": {
-                "n": len(calls),
-                "outcomes": _counted(item.outcome for item in calls),
-                "prompt_tokens": sum(item.n_prompt_tokens for item in calls),
-                "completion_tokens": sum(item.n_completion_tokens for item in calls),
-            },
-            "spent": spent.model_dump(),
-            "answers": {
-                task: _counted(item.outcome for item in answered if item.task == task)
-                for task in dict.fromkeys(item.task for item in answered)
-            },
+            "calls": _calls(all_of(LanguageModelCalled)),
+            "spent": spending_of(trace.journal.events()).total.model_dump(),
+            "answers": _answers(all_of(RoleAnswered)),
             "stages_not_asked": sum(not item.asked for item in all_of(ModelsChosen)),
-            "statements": _counted(item.outcome for item in statements),
-            "theories": _counted(
-                f"{item.outcome}: {_class_of(item.reason)}" if item.reason else item.outcome
-                for item in tried
+            "statements": _counted(
+                item.outcome for read in all_of(CaseRead) for item in read.statements
             ),
-            "theories_admitted": sum(item.fitted in admitted for item in tried if item.fitted),
-            "claims": {
-                "held": sum(len(item.held) for item in audited),
-                "contradicted": sum(len(item.contradicted) for item in audited),
-                "not tried": sum(len(item.not_tried) for item in audited),
-            },
-            "trials": _counted(
-                "asked about" if item.passed else f"refused: {_class_of(item.reason)}"
-                for item in proposed
-            ),
-            "pairs": {
-                "read": len(read),
-                "dimensions": sum(len(item.levels) for item in read),
-                "contradicted by order or repeats": sum(len(item.contradicted) for item in read),
-            },
+            **_theories(all_of(SuccessorTried), admitted),
+            "claims": _claims(all_of(ClaimAudited)),
+            "trials": _trials(all_of(TrialsProposed)),
+            "pairs": _pairs(all_of(PairRead)),
         }
+
+
+def _calls(calls: Sequence[LanguageModelCalled]) -> dict[str, Any]:
+    return {
+        "n": len(calls),
+        "outcomes": _counted(item.outcome for item in calls),
+        "prompt_tokens": sum(item.n_prompt_tokens for item in calls),
+        "completion_tokens": sum(item.n_completion_tokens for item in calls),
+    }
+
+
+def _answers(answered: Sequence[RoleAnswered]) -> dict[str, dict[str, int]]:
+    tasks = dict.fromkeys(item.task for item in answered)
+    return {
+        task: _counted(item.outcome for item in answered if item.task == task) for task in tasks
+    }
+
+
+def _theories(tried: Sequence[SuccessorTried], admitted: Collection[Digest]) -> dict[str, Any]:
+    outcomes = (
+        f"{item.outcome}: {_class_of(item.reason)}" if item.reason else item.outcome
+        for item in tried
+    )
+    return {
+        "theories": _counted(outcomes),
+        "theories_admitted": sum(item.fitted in admitted for item in tried if item.fitted),
+    }
+
+
+def _claims(audited: Sequence[ClaimAudited]) -> dict[str, int]:
+    return {
+        "held": sum(len(item.held) for item in audited),
+        "contradicted": sum(len(item.contradicted) for item in audited),
+        "not tried": sum(len(item.not_tried) for item in audited),
+    }
+
+
+def _trials(proposed: Sequence[TrialsProposed]) -> dict[str, int]:
+    return _counted(
+        "asked about" if item.passed else f"refused: {_class_of(item.reason)}" for item in proposed
+    )
+
+
+def _pairs(read: Sequence[PairRead]) -> dict[str, int]:
+    return {
+        "read": len(read),
+        "dimensions": sum(len(item.levels) for item in read),
+        "contradicted by order or repeats": sum(len(item.contradicted) for item in read),
+    }
 
 
 def _counted(values: Iterable[str]) -> dict[str, int]:

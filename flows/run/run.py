@@ -179,7 +179,7 @@ class Run:
         """Tell the progress display how the rivals stand."""
         rows = [
             LeaderRow(
-                name=self.state.theories.name(line.theory),
+                name=self.state.theories.both_names(line.theory),
                 nats=line.score.value,
                 error=line.error,
                 tied=line.tied,

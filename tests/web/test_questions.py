@@ -23,7 +23,6 @@ from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.texts import consent_digest
 from lakatos.experiments.participants.web.view import consent_of
-from lakatos.flows.operations.people_export import _cell
 from lakatos.traces.inbox import Inbox
 
 AGE = PageQuestion(
@@ -148,12 +147,6 @@ def test_batches_without_replies_are_as_they_were(store, tmp_path):
     store.deliver(Inbox(tmp_path / "inbox.sqlite"))
     (answers,) = in_inbox(tmp_path)
     assert "replies" not in answers.to_json()
-
-
-def test_a_text_is_no_formula_in_a_spreadsheet():
-    assert [_cell(value) for value in ("=1+1", "@x", "fine", [0, 2], 3, None)] == [
-        "'=1+1", "'@x", "fine", "0 2", 3, None,
-    ]  # fmt: skip
 
 
 @pytest.mark.slow

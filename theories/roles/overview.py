@@ -61,56 +61,87 @@ def _table_part(
 ) -> Exhibit:
     """Some rows of the table, and what each of their numbers is a number of."""
     number, n_parts = part
-    counts = trials.totals.sum(axis=1)
-    people = _people_by_trial(trials)
-    predicted = {theory: predicted_shares(score) for theory, score in scores.items()}
     names = option_names(trials.n_options)
     shown, always = _without_common([domain.describe(trials.stimuli, row) for row in rows])
-    lines: list[str] = []
-    facts: list[ClaimFact] = []
-    for theory, score in scores.items():
-        mean, error = score.left_out.scores.mean, score.error
-        told = f"score {rounded(mean)} nats per choice, squared_error {rounded(error)}"
-        lines.append(f"{theory}: {told}")
-        facts.append(ClaimFact("score", mean, theory, experiment=name))
-        facts.append(ClaimFact("squared_error", error, theory, experiment=name))
-    if trials.pooled and number == 1:
-        lines.append(f"answers are counts over {trials.n_people} people, who cannot be told apart")
+
+    # How well each theory does on all of the trials.
+    scored = [_theory_scored(theory, score, name) for theory, score in scores.items()]
+    lines = [line for line, _ in scored]
+    facts = [fact for _, told in scored for fact in told]
+
+    # What holds for all rows.
     if number == 1:
-        best = rounded(_best_of_shares(trials))
-        lines.append(f"who knew these shares, and nothing of single people, would score {best}")
+        lines += _said_once(trials)
     if n_parts > 1:
-        lines.append(f"{len(rows)} of {len(counts)} trials; part 1 holds those missed most")
-    lines += [f"in every trial: {always}"] if always else []
+        lines.append(f"{len(rows)} of {len(trials.stimuli)} trials; part 1 holds those missed most")
+    if always:
+        lines.append(f"in every trial: {always}")
     lines.append(f"share of {' / '.join(names[-1:] if len(names) == 2 else names)}:")
+
+    # The rows.
+    n_answers, n_people = trials.totals.sum(axis=1), _people_by_trial(trials)
+    predicted = {theory: predicted_shares(score) for theory, score in scores.items()}
     for row, words in zip(rows, shown, strict=True):
         cells = {PEOPLE: trials.proportions[row]}
         cells |= {theory: shares[row] for theory, shares in predicted.items()}
+        given = f"{int(n_answers[row])} answers"
+        if 0 < n_people[row] < n_answers[row]:
+            given += f" of {n_people[row]} people"
         told = ", ".join(f"{of} {_told(shares)}" for of, shares in cells.items())
-        given = f"{int(counts[row])} answers"
-        if 0 < people[row] < counts[row]:
-            given += f" of {people[row]} people"
         lines.append(f"trial {row + 1}: {words}; {given}; {told}")
-        n_answers = float(counts[row])
-        facts.append(ClaimFact("answers", n_answers, PEOPLE, experiment=name, trial=row + 1))
-        for of, shares in cells.items():
-            facts += [
-                ClaimFact("share", float(share), of, experiment=name, trial=row + 1, option=option)
-                for option, share in zip(names, shares, strict=True)
-                if np.isfinite(share)
-            ]
+        facts += _facts_of_row(name, row, float(n_answers[row]), cells, names)
+
     title = f"experiment {name}"
     if n_parts > 1:
         title += f", part {number} of {n_parts}"
     return Exhibit(title, lines, digest, tuple(facts))
 
 
+def _theory_scored(theory: str, score: TheoryScored, name: str) -> tuple[str, list[ClaimFact]]:
+    """How well a theory predicts an experiment, as a line and as facts."""
+    mean, error = score.left_out.scores.mean, score.error
+    line = f"{theory}: score {rounded(mean)} nats per choice, squared_error {rounded(error)}"
+    return line, [
+        ClaimFact("score", mean, theory, experiment=name),
+        ClaimFact("squared_error", error, theory, experiment=name),
+    ]
+
+
+def _said_once(trials: Trials) -> list[str]:
+    """What the first part says of an experiment's answers as a whole."""
+    best = rounded(_best_of_shares(trials))
+    lines = [f"who knew these shares, and nothing of single people, would score {best}"]
+    if trials.pooled:
+        counted = f"answers are counts over {trials.n_people} people, who cannot be told apart"
+        lines.insert(0, counted)
+    return lines
+
+
+def _facts_of_row(
+    name: str,
+    row: int,
+    n_answers: float,
+    cells: Mapping[str, NDArray[np.float64]],
+    names: Sequence[str],
+) -> list[ClaimFact]:
+    """Of what each number in a row of the table is a number."""
+    facts = [ClaimFact("answers", n_answers, PEOPLE, experiment=name, trial=row + 1)]
+    for of, shares in cells.items():
+        facts += [
+            ClaimFact("share", float(share), of, experiment=name, trial=row + 1, option=option)
+            for option, share in zip(names, shares, strict=True)
+            if np.isfinite(share)
+        ]
+    return facts
+
+
 def _best_of_shares(trials: Trials) -> float:
     """Nats per choice of people's own shares: what nothing that says the same of everybody can exceed."""
     totals = trials.totals
-    return float(
-        -entr(totals / totals.sum(axis=1, keepdims=True).clip(1)).sum(axis=1) @ totals.sum(axis=1)
-    ) / float(totals.sum())
+    n_answers = totals.sum(axis=1)
+    shares = totals / totals.sum(axis=1, keepdims=True).clip(1)
+    log_likelihood = float(-entr(shares).sum(axis=1) @ n_answers)
+    return log_likelihood / float(totals.sum())
 
 
 def _people_by_trial(trials: Trials) -> NDArray[np.intp]:

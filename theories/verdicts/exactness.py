@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lakatos.experiments.adoption.names import told_experiment
 from lakatos.theories.diagnosis.case_file import examine
 from lakatos.theories.diagnosis.case_predictions import features_of_trials, predictions_of
 from lakatos.theories.diagnosis.rule import words
@@ -120,7 +121,7 @@ def _in_words(
         else f"{leader} may still be improved"
     )
     return (
-        f"{text}; the squared error of what it predicted before {', '.join(experiments)} is "
+        f"{text}; the squared error of what it predicted before {', '.join(map(told_experiment, experiments))} is "
         f"{error.value:.4f} beyond chance (95% interval {low:.4f} to {high:.4f}, up to {allowed:g} allowed), and "
         f"{found}"
     )

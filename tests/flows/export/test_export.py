@@ -23,6 +23,7 @@ from lakatos.flows.export.markdown import as_markdown
 from lakatos.flows.export.spans import send_spans
 from lakatos.flows.export.training import _credited, is_recovery, write_training
 from lakatos.flows.report.why import why
+from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.theories.verdicts.record import CampaignConcluded
 
@@ -88,6 +89,8 @@ def test_a_verdict_is_followed_down_to_all_responses() -> None:
     assert (found.n_responses, found.n_people, found.by_machine) == (192, 16, True)
     lines = list(found.lines())
     assert "responses of 8 simulated people to experiment 2.1" in "\n".join(lines)
+    assert lines[0].endswith(f"[record {found.reason.seq}, #{found.reason.digest[:8]}]")
+    assert not [kind for kind in RECORD_TYPES if "_" in kind and kind in "\n".join(lines)]
     assert len(list(found.lines(1))) == 2
     assert found.broken == ()
     assert all(item.nats > 0 for item in found.carried)

@@ -13,6 +13,7 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import StudyError
 from lakatos.flows.operations.adopt import describe_file, new_study, trials_to_use_all
 from lakatos.flows.report.report import write_report
+from lakatos.flows.report.why import why
 from lakatos.flows.run.evidence import trials_in
 from lakatos.flows.run.run import create_run, open_run, read_state, started
 from lakatos.flows.run.study import CampaignConfig, load_study
@@ -85,6 +86,11 @@ def test_a_study_is_written_and_its_run_needs_the_file_no_more(tmp_path: Path) -
     assert found.passed, found
     page = write_report(tmp_path / "run").read_text()
     assert "answers in the file a.csv" in page
+    assert ">Experiment 1.1<" in page
+    words = re.sub(r"<[^>]*>", "", page)
+    assert "1.1 answers" not in words  # the name of its records, which reads as a count
+    told = why(tmp_path / "run")
+    assert "1.1 answers" not in "\n".join([*told.brief, *told.lines()])
     assert verdict.leader
     assert b"anna-" not in b"".join(
         path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()

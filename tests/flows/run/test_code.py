@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from lakatos.flows.audit.audit import audit
+from lakatos.flows.commands.main import app
 from lakatos.flows.cycle import run_cycle
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.report import write_report
@@ -143,6 +145,9 @@ def test_other_code_goes_on_only_where_somebody_says_so_and_why(
     ):
         with pytest.raises(FlowError, match=said):
             accept_code(copy, digest, because)
+    empty = CliRunner().invoke(app, ["resume", str(copy), "--accept-code", "", "--because", "so"])
+    assert isinstance(empty.exception, FlowError), empty.output
+    assert "not ''" in str(empty.exception)
     assert (copy / JOURNAL_FILE).read_bytes() == journal
     said = accept_code(copy, "12345678", "a typo was\x1b[2J mended\n\u202e")
     assert said.because == "a typo was\ufffd[2J mended \ufffd"

@@ -1,0 +1,35 @@
+"""Cells of tables for spreadsheets, which must show what people and files said and never compute it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
+"""What a formula begins with, or what may stand before one."""
+NUMBERS: Final = "biufc"
+"""Kinds of columns that hold truth values or numbers alone."""
+
+
+def safe_cell(value: Any) -> Any:
+    """A value as a spreadsheet shows it: a list as words, and a text that would be a formula behind an apostrophe.
+
+    A carriage return, which writers of CSV leave bare, becomes a new line, which they put between quotes.
+    """
+    if isinstance(value, list):
+        value = " ".join(map(str, value))
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def csv_of(table: pd.DataFrame) -> str:
+    """A table as CSV, every text in it and above it as `safe_cell` has it."""
+    safe = table.rename(columns=safe_cell)
+    for place, kind in enumerate(safe.dtypes):
+        if kind.kind not in NUMBERS:
+            safe.isetitem(place, safe.iloc[:, place].map(safe_cell, na_action="ignore"))
+    return str(safe.to_csv(index=False))
