@@ -118,7 +118,7 @@ class _TrialContrast:
     """Both pasts in words."""
 
     def words(self, domain: Domain, row: int) -> tuple[str, str]:
-        """Both trials of a pair."""
+        """The two trials of a pair, in words."""
         if self.order is None:
             return domain.describe(self.stimuli[0], row), domain.describe(self.stimuli[1], row)
         trial = domain.describe(self.stimuli[0], int(self.order[row, 1]))

@@ -282,7 +282,7 @@ def _evenly_among(n: int) -> NDArray[np.intp]:
 def _best_of_each(
     tried: Sequence[Sequence[TrialDivision]], judge: _DivisionJudge
 ) -> list[tuple[float, TrialDivision]]:
-    """Of the divisions of each quantity the best one, with what it explains."""
+    """The best division of each quantity, with what it explains."""
     divisions = [division for own in tried for division in own]
     masks = np.array([division.mask for division in divisions], dtype=np.float32)
     prices = np.array([division.price for division in divisions], dtype=np.float32)

@@ -90,7 +90,7 @@ def _candidates(table: Array) -> NDArray[np.intp]:
 
 
 def _share(first: Array, second: Array, share: float) -> float:
-    """Of the first kind, by expectation maximisation."""
+    """Share of people of the first kind, by expectation maximisation."""
     for _ in range(20):
         share = float(
             (share * first / np.maximum(share * first + (1 - share) * second, 1e-300)).mean()
