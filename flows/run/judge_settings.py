@@ -99,7 +99,7 @@ class JudgesConfig(FrozenPart):
 
     @property
     def fewest_items(self) -> int:
-        """Items that a built anchor set needs: enough for every part, and for the gate's first test to replace a judge."""
+        """Items that a built anchor set needs: enough for every part, and for the gate's first test to replace one."""
         needed = fewest_units(level_of(self.alpha, 1), exact=self.test == "exact")
         return max(FEWEST_ITEMS, ceil(needed / SHARES["confirm"]))
 
