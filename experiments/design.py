@@ -183,7 +183,7 @@ class AnswerWays:
 
     @classmethod
     def of_people(cls, log_weights: Sequence[Array], prior: Array) -> AnswerWays:
-        """Of simulated people, each of equal weight.
+        """Ways to answer of simulated people, each of equal weight.
 
         Args:
             log_weights: Per theory ``(n_people, n_draws)`` log of a draw's weight times the likelihood of the answers.

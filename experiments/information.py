@@ -134,7 +134,7 @@ def information_of_people(log_predictive: Array, log_prior: Array) -> DesignInfo
 
 
 def _divergence(log_predictive: Array, log_prior: Array) -> Array:
-    """Of each person's posterior over theories from the prior; ``(n_theories, n_people)`` to ``(n_people,)`` nats."""
+    """``(n_people,)`` divergence of each person's posterior over theories from the prior, nats."""
     posterior = softmax(log_predictive + log_prior[:, None], axis=0)
     log_posterior = np.log(np.maximum(posterior, 1e-300))
     return np.asarray(

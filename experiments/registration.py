@@ -303,7 +303,7 @@ def _as_predicted(parts: PlanWords, plan: Preregistration, question: str) -> dic
 def _shares(
     predictions: Mapping[str, Array], digest: str, row: int, n_options: int
 ) -> list[dict[str, float]]:
-    """Of the options predicted, in their order: the expected share and its interval."""
+    """The expected share of each predicted option, in their order, and its interval."""
     name = f"{digest}:proportions" if n_options == 2 else f"{digest}:shares"
     values = np.asarray(predictions[name])[:, row].reshape(3, -1)
     return [

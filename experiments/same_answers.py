@@ -80,7 +80,7 @@ class PersonAnswersTable:
     """What each person answered to each trial, as sparse tables."""
 
     def __init__(self, tables: Sequence[Array], n_trials: int) -> None:
-        """Of several experiments, whose people are different ones.
+        """Answers of several experiments, whose people are different ones.
 
         Args:
             tables: Rows (person, trial, option, number of equal answers).

@@ -31,7 +31,7 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class JudgeCalibration:
-    """Of one judge, or a panel, in one epoch."""
+    """How well the probabilities of one judge, or a panel, came true in one epoch."""
 
     n: int
     log_score: float

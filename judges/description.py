@@ -94,7 +94,7 @@ def _boldness(items: Sequence[ScoredExperiment]) -> float:
 
 
 def _mechanisms(theory: Theory) -> int:
-    """Of the grammar's slots; the parameters where the grammar did not write it."""
+    """Mechanisms of a theory, by the grammar's slots; its parameters where the grammar did not write it."""
     return sum(map(len, theory.composition.values())) if theory.composition else len(theory.priors)
 
 

@@ -109,7 +109,7 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str:
-        """As the study names it."""
+        """The model as the study names it."""
 
     @property
     def version(self) -> str:

@@ -121,7 +121,7 @@ class ClauseWording:
     """Trials in whose absence alone it is told."""
 
     def to_literal(self) -> str | dict[str, Any]:
-        """As a source declares it."""
+        """The clause as a source declares it."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         told = {
             item.name: values[item.name]

@@ -68,7 +68,7 @@ class Dependence:
         return value if math.isfinite(value) else math.nan
 
     def to_literal(self) -> dict[str, Any]:
-        """As a theory's source declares it."""
+        """The dependence as a theory's source declares it."""
         place = {"is": self.group} if self.group else {"around": self.around, "per": self.per}
         return {"attribute": self.attribute, **place, "sd": self.sd}
 

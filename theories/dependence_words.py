@@ -28,22 +28,28 @@ def with_dependences(account: TheoryAccount, priors: Mapping[str, Prior]) -> The
 
 def _sentence(name: str, prior: Prior, place: int, one: Dependence) -> str:
     """One dependence in words: what it may be, whether anything is shown, and at which numbers."""
-    meaning = f" ({prior.meaning})" if prior.meaning else ""
+    whose = f"{name} ({prior.meaning})" if prior.meaning else name
     if prior.own is None:
-        return f"Their {name}{meaning} may depend on {one.in_words}."
+        return f"Their {whose} may depend on {one.in_words}."
+
+    # How strongly it depends, in shares of the declared range.
     effect, error = prior.own.effects[place], prior.own.errors[place]
     low, high = effect - SURE * error, effect + SURE * error
     interval = f"effect {effect:+.2g} of the range, 95% interval {low:+.2g} to {high:+.2g}"
     if low <= 0 <= high:
-        return f"Whether their {name}{meaning} depends on {one.in_words} is open: {interval}."
+        return f"Whether their {whose} depends on {one.in_words} is open: {interval}."
+
+    # The median person of a group and of the others, or on both sides of the mean.
     if one.group:
         side = "higher" if effect > 0 else "lower"
         numbers = f"{_median(prior, effect):.3g}, else {_median(prior, 0.0):.3g}"
-        return f"Their {name}{meaning} is {side} where {one.attribute} is {one.group}: {numbers}; {interval}."
+        return (
+            f"Their {whose} is {side} where {one.attribute} is {one.group}: {numbers}; {interval}."
+        )
     side = "rises" if effect > 0 else "falls"
     before, after = (_median(prior, times * effect) for times in (-1, 1))
     numbers = f"{before:.3g} at {one.around - one.per:g}, {after:.3g} at {one.around + one.per:g}"
-    return f"Their {name}{meaning} {side} with {one.attribute}: {numbers}; {interval} for {one.per:g} more."
+    return f"Their {whose} {side} with {one.attribute}: {numbers}; {interval} for {one.per:g} more."
 
 
 def _median(prior: Prior, moved: float) -> float:

@@ -98,7 +98,7 @@ class Composition:
         return sum(len(names) for names in self.slots.values())
 
     def to_literal(self) -> dict[str, list[str]]:
-        """As declared in the source."""
+        """The composition as a source declares it."""
         return {slot: list(names) for slot, names in self.slots.items() if names}
 
 

@@ -213,7 +213,7 @@ def _left_out(
 
 
 def left_out_scores(theory: Digest, experiments: Sequence[str], scores: Scores) -> list[UnitScores]:
-    """Of a theory on each experiment, predicted from the others; on each data set where there are several."""
+    """Scores of a theory on each experiment, predicted from the others; on each data set where there are several."""
     own = [scores[theory, name].left_out.scores for name in experiments]
     return over_data_sets(experiments, own)
 
@@ -287,6 +287,6 @@ def frozen_advantage(
 def left_out_advantage(
     theories: TheoriesState, experiments: ExperimentsState, first: Digest, second: Digest
 ) -> ScoreEstimate:
-    """Of one theory over another on all data so far, each experiment (or data set) predicted from the others."""
+    """Advantage of one theory over another on all data so far, each part predicted from the others."""
     scores = {key: item.record for key, item in theories.scores.items()}
     return paired_difference(*_left_out(first, second, list(experiments.collected), scores))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes, is_digest
 from lakatos.traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
+from lakatos.traces.files import sync_folder
 from lakatos.traces.owner import for_owner
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class ArtifactStore:
                 file.flush()
                 os.fsync(file.fileno())
             path.unlink()
-            _sync(path.parent)
+            sync_folder(path.parent)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -234,13 +235,13 @@ def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
     try:
         if not path.parent.is_dir():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
-            _sync(path.parent.parent)
+            sync_folder(path.parent.parent)
         with open(temporary, "xb", opener=for_owner if private else None) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        _sync(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -248,11 +249,3 @@ def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
         else:
             problem = f"cannot write {path}: {error.strerror}; check the disk and its limits, then `lakatos resume`."
         raise ArtifactError(problem) from error
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

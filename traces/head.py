@@ -26,10 +26,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, digest_bytes, is_digest
 from lakatos.traces.errors import HeadError
+from lakatos.traces.files import sync_folder
 from lakatos.traces.home import user_home
 from lakatos.traces.journal import Journal
 from lakatos.traces.standalone import CLOCK_SLACK, HEAD_TAG, canonical, head_problem, seconds_of
-from lakatos.traces.stores.sqlite import sync_folder
 
 HEADS_FILE: Final = "heads.jsonl"
 KEY_FILE: Final = "heads.key"

@@ -113,7 +113,7 @@ class LeftOutRows:
 
     @property
     def n_rows(self) -> int:
-        """How many."""
+        """Number of rows."""
         return sum(map(len, self._by_reason.values()))
 
     def without(self, frame: pd.DataFrame, error: RowsWrongError) -> pd.DataFrame:

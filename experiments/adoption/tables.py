@@ -211,7 +211,7 @@ def _with_decimal_points(table: AnswerTable, mark: str) -> AnswerTable:
 
 
 def _read_parquet(path: Path) -> AnswerTable:
-    """A Parquet file."""
+    """Read a table from a Parquet file."""
     try:
         return _of_frame(path.name, pd.read_parquet(path))
     except (ValueError, OSError) as error:

@@ -202,12 +202,12 @@ class TaskAttribute(TaskSection):
 
     @property
     def lowest(self) -> float:
-        """Lowest level."""
+        """The lowest level of an attribute."""
         return self.numbers[0]
 
     @property
     def highest(self) -> float:
-        """Highest level."""
+        """The highest level of an attribute."""
         return self.numbers[-1]
 
     @property

@@ -251,24 +251,30 @@ class IntertemporalDomain(OneShot):
         """See `experiments.task.Domain.admits`: amounts, their ratio, delay and wait each within the study's levels."""
         read = read_settings(settings)
 
-        def inside(trials: Stimuli) -> Array:
-            x, t = np.abs(trials["amounts"]), trials["delays_days"]
-            cent = 0.005 + 1e-9  # to which later amounts are rounded
-            return np.asarray(
-                (x[:, 0] >= min(read.amounts))
-                & (x[:, 0] <= max(read.amounts))
-                & (x[:, 1] >= min(read.ratios) * x[:, 0] - cent)
-                & (x[:, 1] <= max(read.ratios) * x[:, 0] + cent)
-                & (t[:, 0] >= min(read.delays_days))
-                & (t[:, 0] <= max(read.delays_days))
-                & (t[:, 1] - t[:, 0] >= min(read.intervals_days))
-                & (t[:, 1] - t[:, 0] <= max(read.intervals_days))
-            )
+        cent = 0.005 + 1e-9  # to which later amounts are rounded
 
-        x, t = stimuli["amounts"], stimuli["delays_days"]
+        def within(values: Array, levels: Sequence[float]) -> Array:
+            return (values >= min(levels)) & (values <= max(levels))
+
+        def inside(trials: Stimuli) -> Array:
+            amounts, delays = np.abs(trials["amounts"]), trials["delays_days"]
+            first, second = amounts.T
+            kept = within(first, read.amounts)
+            kept &= second >= min(read.ratios) * first - cent
+            kept &= second <= max(read.ratios) * first + cent
+            kept &= within(delays[:, 0], read.delays_days)
+            kept &= within(delays[:, 1] - delays[:, 0], read.intervals_days)
+            return kept
+
+        # Either option may be the first one of a trial.
         kept = inside(stimuli) | inside(self.swap_sides(stimuli))
-        kept &= (x > 0).all(axis=1) | (read.losses & (x < 0).all(axis=1))
-        kept &= (x[:, 0] != x[:, 1]) | (t[:, 0] != t[:, 1])
+
+        # Only gains, or only losses where the study has some; and options that differ.
+        amounts, delays = stimuli["amounts"], stimuli["delays_days"]
+        gains, losses = (amounts > 0).all(axis=1), (amounts < 0).all(axis=1)
+        differ = (amounts[:, 0] != amounts[:, 1]) | (delays[:, 0] != delays[:, 1])
+        kept &= gains | (read.losses & losses)
+        kept &= differ
         return kept if read.dominated else kept & (dominance(stimuli) == 0)
 
     def moves(
@@ -310,25 +316,31 @@ class IntertemporalDomain(OneShot):
     def features(self, stimuli: Stimuli) -> Mapping[str, Array]:
         """Properties of trials, differences always the second option minus the first, delays in days."""
         x, t = stimuli["amounts"], stimuli["delays_days"]
-        size = np.abs(x)
         gap, wait = x[:, 1] - x[:, 0], t[:, 1] - t[:, 0]
-        growth = np.log(np.maximum(size[:, 1], 0.01) / np.maximum(size[:, 0], 0.01))
+
+        # Amounts below a cent count as one, so that ratios and logarithms exist.
+        size = np.abs(x)
+        first, second = np.maximum(size[:, 0], 0.01), np.maximum(size[:, 1], 0.01)
+        larger = np.maximum(size.max(axis=1), 0.01)
+        growth = np.log(second / first)
+
         apart = wait != 0
-        front = t.min(axis=1)
+        interest = np.where(apart, growth / np.where(apart, wait, 1.0), 0.0)
+        longest = t.max(axis=1)
         today = (t == 0).astype(np.float64)
         return {
             "amount_difference": gap,
-            "relative_amount_difference": gap / np.maximum(size.max(axis=1), 0.01),
+            "relative_amount_difference": gap / larger,
             "log_amount_ratio": growth,
             "delay_difference": wait,
-            "relative_delay_difference": wait / np.maximum(t.max(axis=1), 0.01),
+            "relative_delay_difference": wait / np.maximum(longest, 0.01),
             "log_delay_difference": np.sign(wait) * np.log1p(np.abs(wait)),
-            "interest_rate": np.where(apart, growth / np.where(apart, wait, 1.0), 0.0),
-            "front_end_delay": front,
+            "interest_rate": interest,
+            "front_end_delay": t.min(axis=1),
             "today_difference": today[:, 1] - today[:, 0],
             "today_possible": today.max(axis=1),
-            "longest_delay": t.max(axis=1),
-            "log_magnitude": np.log10(np.maximum(size.max(axis=1), 0.01)),
+            "longest_delay": longest,
+            "log_magnitude": np.log10(larger),
             "roundness_difference": np.asarray(_roundness(x[:, 1]) - _roundness(x[:, 0])),
             "losses_present": (x < 0).any(axis=1).astype(np.float64),
             "dominance": dominance(stimuli).astype(np.float64),

@@ -417,6 +417,7 @@ def _draw(read: PublicGoodsSettings, rng: np.random.Generator) -> Stimuli:
     def half(allowed: bool) -> Array:
         return (rng.random(n) < 0.5) & allowed
 
+    # Games, and the round that is to be played; a sixth are first ones.
     size, multiplier = rng.choice(read.group_sizes, n), rng.choice(read.multipliers, n)
     number = np.where(rng.random(n) < 1 / 6, 1, rng.integers(1, read.rounds + 1, n))
     later = number > 1
@@ -427,11 +428,20 @@ def _draw(read: PublicGoodsSettings, rng: np.random.Generator) -> Stimuli:
         whole = np.round(share * ENDOWMENT) / ENDOWMENT
         return later * np.where(all_or_nothing, np.round(share), whole)
 
+    # Gifts of the round before: one's own, and the others' between a lowest and a highest one.
     level, own = rng.random(n), in_coins(rng.random(n))
-    low, high = in_coins(level * rng.random(n)), in_coins(level + (1 - level) * rng.random(n))
+    low = in_coins(level * rng.random(n))
+    high = in_coins(level + (1 - level) * rng.random(n))
     others = (low + (high - low) * rng.random(n)).round(2)
-    taken = later * deductions * rng.integers(0, 4, n) * (rng.random(n) < 0.5) * 3 / ENDOWMENT
-    given = later * rewards * rng.integers(0, 4, n) * (rng.random(n) < 0.5) * 2 / ENDOWMENT
+
+    def up_to_three() -> Array:
+        coins = rng.integers(0, 4, n)
+        return coins * (rng.random(n) < 0.5)
+
+    # Coins that others spent on taking from one, and on giving; what they take triples, what they give doubles.
+    taken = later * deductions * up_to_three() * 3 / ENDOWMENT
+    given = later * rewards * up_to_three() * 2 / ENDOWMENT
+
     effects = {"deduction_cost": 1, "deduction_effect": 3, "reward_cost": 1, "reward_effect": 2}
     there = {"deduction": deductions, "reward": rewards}
     return situations(

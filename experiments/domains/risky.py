@@ -209,21 +209,34 @@ class RiskyDomain(OneShot):
         outcomes, probabilities = stimuli["outcomes"], stimuli["probabilities"]
         used = probabilities > 0
         n_used = used.sum(axis=-1)
+
+        # Amounts of each gamble, weighted and plain, and the range over both.
         expected = (probabilities * outcomes).sum(axis=-1)
-        variance = (probabilities * (outcomes - expected[..., None]) ** 2).sum(axis=-1)
+        deviation = outcomes - expected[..., None]
+        variance = (probabilities * deviation**2).sum(axis=-1)
+        plain = np.where(used, outcomes, 0).sum(axis=-1) / n_used
         least, most = outcomes.min(axis=-1), outcomes.max(axis=-1)
-        spread = np.maximum(most.max(axis=-1) - least.min(axis=-1), TOLERANCE)
+        lowest, highest = least.min(axis=-1), most.max(axis=-1)
+        spread = np.maximum(highest - lowest, TOLERANCE)
+
+        # Probabilities of single outcomes, and the likeliest one; outcomes stand in order, the worst first.
         p_worst = probabilities[..., 0]
         p_best = np.take_along_axis(probabilities, n_used[..., None] - 1, axis=-1)[..., 0]
         likeliest = probabilities.argmax(axis=-1)[..., None]
         modal = np.take_along_axis(outcomes, likeliest, axis=-1)[..., 0]
-        plain = np.where(used, outcomes, 0).sum(axis=-1) / n_used
+        p_rarest = np.where(used, probabilities, 1).min(axis=(1, 2))
+
+        # Gains, losses and sure amounts.
         p_gain = (probabilities * (outcomes > 0)).sum(axis=-1)
         p_loss = (probabilities * (outcomes < 0)).sum(axis=-1)
+        sure = (n_used == 1).astype(np.float64)
+        mixed = (lowest < 0) & (highest > 0)
+
+        # How often one pays more than the other.
         joint = joint_probabilities(stimuli)
         a, b = outcomes[:, 0, :, None], outcomes[:, 1, None, :]
-        sure = (n_used == 1).astype(np.float64)
-        mixed = (least.min(axis=-1) < 0) & (most.max(axis=-1) > 0)
+        p_b_beats_a = (joint * (b > a)).sum(axis=(1, 2))
+        beats = (joint * np.sign(b - a)).sum(axis=(1, 2))
 
         def difference(values: Array) -> Array:
             return np.asarray(values[:, 1] - values[:, 0], dtype=np.float64)
@@ -241,10 +254,10 @@ class RiskyDomain(OneShot):
             "best_probability_difference": difference(p_best),
             "gain_probability_difference": difference(p_gain),
             "loss_probability_difference": difference(p_loss),
-            "probability_b_beats_a": (joint * (b > a)).sum(axis=(1, 2)),
-            "beats_difference": (joint * (np.sign(b - a))).sum(axis=(1, 2)),
+            "probability_b_beats_a": p_b_beats_a,
+            "beats_difference": beats,
             "sure_option": difference(sure),
-            "rare_outcome": np.where(used, probabilities, 1).min(axis=(1, 2)),
+            "rare_outcome": p_rarest,
             "n_outcomes_difference": difference(n_used),
             "losses_present": (least < 0).any(axis=-1).astype(np.float64),
             "mixed_amounts": mixed.astype(np.float64),

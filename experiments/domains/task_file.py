@@ -36,7 +36,7 @@ class TaskFileKind(ABC):
 
     @abstractmethod
     def domain(self, file: TaskFile) -> Domain:
-        """The domain.
+        """The domain that a file says.
 
         Raises:
             TaskFileError: The file declares none, or its program is not here as the study keeps it.
@@ -73,7 +73,7 @@ class TaskFile(BaseModel):
 
     @property
     def digest(self) -> Digest:
-        """Of the text."""
+        """Digest of the text."""
         return digest_bytes(self.text.encode())
 
     @property

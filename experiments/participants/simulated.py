@@ -22,6 +22,7 @@ from lakatos.experiments.participants.source import (
 )
 from lakatos.experiments.participants.timed_answer import (
     TimedPress,
+    TimedTask,
     draw_presses,
     timed_columns,
     timed_task,
@@ -281,6 +282,7 @@ class SimulatedParticipants:
         self, design: Design, key: Digest, rng: np.random.Generator, first: int = 0
     ) -> list[PersonAnswers]:
         """New people until as many as wanted have completed, in their order, numbered from ``first``."""
+        # Who comes, until as many as wanted have stayed to the end; who reads nothing; and what they answer.
         stops: list[bool] = []
         while len(stops) - sum(stops) < design.n_participants:
             stops.append(bool(rng.random() < self.dropouts))
@@ -289,6 +291,7 @@ class SimulatedParticipants:
         order = self._order(design, n_people, rng)
         n_steps = order.shape[1]
         response, feedback = self._behave(design, order, careless, rng)
+
         # Times are log-normal; attention checks are passed by chance where nobody reads them.
         typical = np.where(careless, CARELESS_TIME_MS, TIME_MS)[:, None]
         spread = np.exp(TIME_SPREAD * rng.standard_normal(order.shape))
@@ -298,13 +301,9 @@ class SimulatedParticipants:
         task = timed_task(self.domain)
         keys = np.zeros(order.shape, dtype=np.int64)
         if task is not None:
-            # Keys and times are what the theory says; careless people press one key, fast.
-            keys, times = draw_presses(task, design.stimuli, order, response, rng)
-            habit, side = rng.integers(2, size=n_people), rng.integers(2, size=n_people)
-            one_key = np.where(habit == 0, 0, side)[:, None] * (task.n_keys(design.stimuli) - 1)
-            keys = np.where(careless[:, None], one_key, keys)
-            fast = CARELESS_TIME_MS * np.exp(TIME_SPREAD * rng.standard_normal(order.shape))
-            times = np.where(careless[:, None], np.round(fast, 1), times)
+            keys, times = _presses(task, design.stimuli, order, response, careless, rng)
+
+        # A person's answers up to where the person stops.
         until = np.where(stops, rng.integers(n_steps, size=n_people), n_steps)
         found = []
         for person, end in enumerate(until.tolist()):
@@ -393,3 +392,22 @@ def as_trials(
         n_people=n_people,
         feedback={name: column[there] for name, column in behaviour.feedback.items()},
     )
+
+
+def _presses(
+    task: TimedTask,
+    stimuli: Stimuli,
+    order: NDArray[np.intp],
+    response: NDArray[np.int64],
+    careless: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """``(n_people, n_steps)`` keys and times: what the theory says; careless people press one key, fast."""
+    n_people = len(careless)
+    keys, times = draw_presses(task, stimuli, order, response, rng)
+    habit, side = rng.integers(2, size=n_people), rng.integers(2, size=n_people)
+    one_key = np.where(habit == 0, 0, side)[:, None] * (task.n_keys(stimuli) - 1)
+    keys = np.where(careless[:, None], one_key, keys)
+    fast = CARELESS_TIME_MS * np.exp(TIME_SPREAD * rng.standard_normal(order.shape))
+    times = np.where(careless[:, None], np.round(fast, 1), times)
+    return keys, times

@@ -58,7 +58,7 @@ class PlannedDesign:
 
     @property
     def name(self) -> str:
-        """Of the experiment, without that of its archive."""
+        """Name of the experiment, without that of its archive."""
         return self.design.name.partition(" ")[0]
 
     def power_of(self, first: Digest, second: Digest) -> float:

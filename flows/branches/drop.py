@@ -155,7 +155,7 @@ def _gain(success: NDArray[np.int64], n: NDArray[np.int64]) -> Array:
 
 
 def _log_likelihood(k: NDArray[np.int64], n: NDArray[np.int64] | int) -> Array:
-    """Of the most likely rate."""
+    """Log likelihood of the most likely rate."""
     return np.asarray(xlogy(k, k / n) + xlogy(n - k, 1 - k / n))
 
 

@@ -119,7 +119,7 @@ class RunCosts:
     """Theories that were checked for it."""
 
     def per_theory(self) -> dict[str, float] | None:
-        """Of each accepted theory; None where there is none."""
+        """Amount for each accepted theory; None where there is none."""
         if not self.n_accepted:
             return None
         values = {"requests": self.requests, "tokens": self.tokens, "money": self.money, "responses": self.responses,

@@ -83,7 +83,7 @@ def audit_command(
 
 
 def _keep(found: RunAudit, how: HowMuch) -> None:
-    """For the observatory; an audit that cannot be kept is one all the same."""
+    """Keep an audit for the observatory; one that cannot be kept is an audit all the same."""
     from lakatos.flows.audit.audit import keep
     from lakatos.traces.errors import TraceError
 

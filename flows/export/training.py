@@ -162,7 +162,7 @@ class _TrainingRecords:
         return [call for call in record.calls[-1:] if call in self.calls]
 
     def quality(self, digest: Digest) -> float | None:
-        """Of the theory that an answer wrote: nats per choice on the answers so far."""
+        """How good the theory is that an answer wrote: nats per choice on the answers so far."""
         return self.tried[digest].criterion if digest in self.tried else None
 
 
@@ -193,7 +193,7 @@ def _preferences(known: _TrainingRecords) -> Iterator[Line]:
 def _pairs(
     known: _TrainingRecords, items: Sequence[tuple[Digest, RoleAnswered, bool]]
 ) -> Iterator[Line]:
-    """Of answers to one request, those that passed over those that did not, and better theories over worse ones."""
+    """Pairs of answers to one request: what passed over what did not, and better theories over worse ones."""
     for place, (one, first, first_passed) in enumerate(items):
         for other, second, second_passed in items[place + 1 :]:
             qualities = known.quality(one), known.quality(other)

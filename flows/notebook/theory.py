@@ -60,7 +60,7 @@ class FittedTheory:
 
     @property
     def source(self) -> str:
-        """Its program."""
+        """The theory's program, as text."""
         return self.theory.program.source
 
     @cached_property

@@ -88,7 +88,7 @@ class RunTheories:
         return [line.theory for line in self.state.board().standings if line.tied]
 
     def answers(self) -> dict[str, Trials]:
-        """By experiment."""
+        """Answers so far, by experiment."""
         return {
             name: trials_in(self.artifacts, self.state, name)
             for name in self.state.experiments.collected

@@ -81,6 +81,8 @@ def history(
     values = [value for line in lines for value in _drawn_values(line)]
     left, right, top, bottom = 62.0, width - 46.0, 14.0, 276.0
     canvas = SvgCanvas(title, width, 330.0)
+
+    # Axes; of many cycles only some have their number.
     y = ChartScale(*spread([*values, *ceilings.values()]), bottom, top)
     x = ChartScale(cycles[0] - 0.5, cycles[-1] + 0.5, left, right)
     upwards(canvas, y, left, right, labels[1])
@@ -91,11 +93,14 @@ def history(
     canvas.text((left + right) / 2, bottom + 38, labels[0], "label", "middle")
     if ceilings:
         _draw_ceiling(canvas, ceilings, x, y)
+
     # Lines that nobody can tell apart have no marks: hundreds of them would only make the page slow.
     for line in lines:
         if not line.shown:
             places = [(x(point.x), y(point.value)) for point in line.points]
             canvas.path(places, "line other")
+
+    # The others stand beside one another in each cycle, so that their intervals can be seen.
     colours = [line for line in lines if line.shown]
     apart = min(7.0, 0.5 * (right - left) / len(cycles) / max(len(colours), 1))
     for place, line in enumerate(colours):
@@ -184,24 +189,19 @@ TALLEST_MAP, LOWEST_MAP = 400.0, 150.0
 def chart_map(places: Sequence[MapPlace], width: int) -> Markup:
     """Theories as points: the nearer, the more alike their people choose."""
     left, right, top = 62, width - 16, 12
-    x_low, x_high = spread([item.x for item in places], 0.12)
-    y_low, y_high = spread([item.y for item in places], 0.12)
-    # One unit is as long across as it is upwards: distances on the map mean something.
-    unit = max((x_high - x_low) / (right - left), (y_high - y_low) / TALLEST_MAP)
-    height = min(max((y_high - y_low) / unit, LOWEST_MAP), TALLEST_MAP)
-    bottom = top + height
-    x_middle, x_half = (x_low + x_high) / 2, unit * (right - left) / 2
-    y_middle, y_half = (y_low + y_high) / 2, unit * height / 2
-    x = ChartScale(x_middle - x_half, x_middle + x_half, left, right)
-    y = ChartScale(y_middle - y_half, y_middle + y_half, bottom, top)
+    x, y = _map_scales(places, left, right, top)
+    bottom = y.start
     canvas = SvgCanvas("Map of the theories by what their people choose", width, bottom + 42)
     upwards(canvas, y, left, right, "the same, at right angles", 4)
     across(canvas, x, top, bottom, "difference of choice proportions", 6 if width == WIDE else 4)
+
+    # The leader's mark lies over all others.
     for item in sorted(places, key=lambda place: -place.series):
         shape, css = MAP_SHAPES[item.series], series_class(item.series)
         size = 6 if item.series == 0 else 4.5
         words = f"{item.tag} {item.name}"
         canvas.mark(x(item.x), y(item.y), shape, css, words, item.link, size)
+
     # Tags that would lie over another one are left out; pointing at a mark tells them.
     used: list[tuple[float, float]] = []
     for item in sorted(places, key=lambda place: place.series):
@@ -210,6 +210,21 @@ def chart_map(places: Sequence[MapPlace], width: int) -> Markup:
             used.append((at_x, at_y))
             canvas.text(at_x, at_y, item.tag, "small")
     return canvas.svg()
+
+
+def _map_scales(
+    places: Sequence[MapPlace], left: float, right: float, top: float
+) -> tuple[ChartScale, ChartScale]:
+    """Scales of a map: one unit is as long across as it is upwards, so that distances mean something."""
+    x_low, x_high = spread([item.x for item in places], 0.12)
+    y_low, y_high = spread([item.y for item in places], 0.12)
+    unit = max((x_high - x_low) / (right - left), (y_high - y_low) / TALLEST_MAP)
+    height = min(max((y_high - y_low) / unit, LOWEST_MAP), TALLEST_MAP)
+    x_middle, x_half = (x_low + x_high) / 2, unit * (right - left) / 2
+    y_middle, y_half = (y_low + y_high) / 2, unit * height / 2
+    x = ChartScale(x_middle - x_half, x_middle + x_half, left, right)
+    y = ChartScale(y_middle - y_half, y_middle + y_half, top + height, top)
+    return x, y
 
 
 def chart_interval(
@@ -381,6 +396,8 @@ def pairs_chart(pairs: Sequence[RivalPair], width: int) -> Markup:
     middle = names + (width - names) * 0.36
     title = "Power promised and difference found, by pair of rivals"
     canvas = SvgCanvas(title, width, bottom + 42)
+
+    # Two scales side by side: power on the left, what was found on the right.
     known = [pair for pair in pairs if pair.value is not None]
     ends = [end for pair in known for end in (pair.low, pair.high, pair.value or 0.0)]
     power = ChartScale(0.0, 1.0, names + 4, middle - 14)
@@ -390,6 +407,8 @@ def pairs_chart(pairs: Sequence[RivalPair], width: int) -> Markup:
     across(canvas, power, top - 8, bottom, "probability", 4 if width == WIDE else 2)
     across(canvas, found, top - 8, bottom, "nats per choice", 5 if width == WIDE else 3)
     canvas.line(found(0), top - 8, found(0), bottom, "zero")
+
+    # A row for each pair.
     for place, pair in enumerate(pairs):
         y = top + (place + 0.5) * row
         canvas.text(0, y + 4, f"{pair.first} – {pair.second}", "tick")

@@ -62,7 +62,7 @@ class FamilyTree:
 
     @property
     def height(self) -> int:
-        """Of all lines."""
+        """Height that all lines take together."""
         return LINE * len(self.rows)
 
 

@@ -50,7 +50,7 @@ class VerdictRow:
 
     @property
     def experiment(self) -> str:
-        """That settled it."""
+        """Name of the experiment that settled the verdict."""
         return self.resolved.experiment if self.resolved else ""
 
     @property

@@ -31,7 +31,7 @@ class ComparedLine(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the theory."""
+        """Name of the theory that was transferred."""
 
     @property
     def way(self) -> str:

@@ -342,19 +342,19 @@ def _arm(state: RunState, roles: RoleModels, config: RolesConfig, name: str) -> 
 
 
 def _expected_cost(price: Price, config: RolesConfig) -> float:
-    """Of a call, in the study's money; 1 where no model has a price."""
+    """What a call is expected to cost, in the study's money; 1 where no model has a price."""
     money = (price.input * TYPICAL_TOKENS + price.output * config.max_tokens) / 1e6
     return money or 1.0
 
 
 def _version_now(state: RunState, roles: RoleModels, name: str) -> Digest:
-    """Of what answered last under this name in a stage that is over; what is declared, before anything has."""
+    """Version that answered last under this name in a stage that is over; before that, the declared one."""
     last = [item.record for item in state.roles.answered.values() if item.record.model == name]
     return last[-1].served if last else roles.settings[name].version
 
 
 def _spent(trace: Trace, roles: RoleModels, name: str, calls: Sequence[Digest]) -> float:
-    """Of these calls, in the unit of `_expected_cost`."""
+    """What these calls cost, in the unit of `_expected_cost`."""
     price = roles.settings[name].price
     if not (price.input or price.output):
         return float(len(calls))

@@ -99,7 +99,7 @@ class JudgesConfig(FrozenPart):
 
     @property
     def fewest_items(self) -> int:
-        """Of an anchor set that is built: enough for every part, and for the gate's first test ever to replace."""
+        """Items that a built anchor set needs: enough for every part, and for the gate's first test to replace one."""
         needed = fewest_units(level_of(self.alpha, 1), exact=self.test == "exact")
         return max(FEWEST_ITEMS, ceil(needed / SHARES["confirm"]))
 

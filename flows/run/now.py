@@ -35,7 +35,7 @@ class PassMoment:
 
     @property
     def words(self) -> str:
-        """In a line."""
+        """What a pass said last, in a line."""
         where = f"cycle {self.cycle}: " if self.cycle > 0 else ""
         return f"{where}{self.stage}{': ' + self.detail if self.detail else ''}"
 

@@ -97,7 +97,7 @@ def _design(artifacts: ArtifactStore, plan: Preregistration) -> Design:
 
 
 def key_of(trace: Trace, asked: Recorded[PeopleRecruited]) -> Digest:
-    """Of the step that asked."""
+    """Key of the step that asked for people."""
     event = trace.journal.find_record(asked.digest)
     assert event is not None
     return event.key

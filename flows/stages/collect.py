@@ -171,7 +171,7 @@ class _Collection:
 
     @property
     def name(self) -> str:
-        """Of the experiment."""
+        """Name of the experiment."""
         return self.plan.record.experiment
 
     @property

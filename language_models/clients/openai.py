@@ -69,7 +69,7 @@ class OpenAIModel:
 
     @property
     def name(self) -> str:
-        """As the study names it."""
+        """The model as the study names it."""
         return self.settings.name
 
     @property

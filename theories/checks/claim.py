@@ -118,7 +118,7 @@ class _TrialContrast:
     """Both pasts in words."""
 
     def words(self, domain: Domain, row: int) -> tuple[str, str]:
-        """Both trials of a pair."""
+        """The two trials of a pair, in words."""
         if self.order is None:
             return domain.describe(self.stimuli[0], row), domain.describe(self.stimuli[1], row)
         trial = domain.describe(self.stimuli[0], int(self.order[row, 1]))
@@ -307,6 +307,8 @@ def _try(
     options = {"first": (0,), "second": (1,)}.get(prediction.of, (0, 1))
     contrasts = [contrast for contrast in offer.contrasts if contrast.option in options]
     answers = _ask(theory, domain, sandbox, contrasts, points) if contrasts else []
+
+    # How each pair changes the probability, and for which of its rows and points the prediction says anything.
     changes, allowed = [], []
     for contrast, pair in zip(contrasts, answers, strict=True):
         change = _change(prediction, contrast, pair)
@@ -315,6 +317,7 @@ def _try(
         allowed.append(np.broadcast_to(mask, change.shape))
     if not any(mask.any() for mask in allowed):
         return _untried(prediction, words, changes)
+
     # What the probabilities do, and where they do most of what the property excludes.
     lowest, highest = _extremes(changes, allowed)
     pairs = zip(changes, allowed, strict=True)
@@ -325,6 +328,8 @@ def _try(
     of_direction = {"increasing": highest, "decreasing": -lowest}
     strongest = of_direction.get(what, max(highest, -lowest))
     idle = what in ("increasing", "decreasing", "depends_on") and strongest < LEAST
+
+    # Told with the largest change against it, or the largest there is where nothing changes as it says.
     n_pairs = sum(int(mask.any(axis=0).sum()) for mask in allowed)
     n_draws = len(changes[0])
     sentence = (

@@ -256,14 +256,14 @@ class _Quantities:
             self.kinds[target.id] = self._kind(value)
 
     def _same(self, *kinds: str) -> str:
-        """Of quantities that are added or compared; noted where they differ."""
+        """The common unit of quantities that are added or compared; noted where they differ."""
         known = list(dict.fromkeys(kind for kind in kinds if kind))
         if len(known) > 1 and self.mixed is None:
             self.mixed = known[0], known[1]
         return known[0] if len(known) == 1 else ""
 
     def _kind(self, node: ast.expr) -> str:
-        """Of an expression; empty where anything may be meant, as for numbers and parameters."""
+        """The unit of an expression; empty where anything may be meant, as for numbers and parameters."""
         if isinstance(node, ast.Name):
             return self.kinds.get(node.id, "")
         if isinstance(node, ast.Subscript):

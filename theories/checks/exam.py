@@ -428,18 +428,23 @@ def _sensitivity(trial: TestedTheory) -> list[TheoryCheck]:
         swept[column, :, :, column] = levels
     with trial.asking(trial.sheets) as ask:
         answers = ask(at_fractions(priors, swept.reshape(-1, n)))
+
+    # How far each moves any probability, and the rows whose probabilities stay where they are.
     reach = np.zeros(n)
     n_still, n_rows, example = 0, 0, ""
     for answer, sheet in zip(answers, trial.sheets, strict=True):
         by_parameter = answer.reshape(*swept.shape[:3], *answer.shape[1:])
         moved = np.ptp(by_parameter, axis=2).max(axis=(1, 3))
         reach = np.maximum(reach, moved.max(axis=1))
+
         most_of_row = np.ptp(answer, axis=0).max(axis=-1)
         fixed = np.flatnonzero(most_of_row <= DEAD)
         n_still += len(fixed)
         n_rows += answer.shape[1]
         if len(fixed) and not example:
             example = trial.where(sheet, int(fixed[0]))
+
+    # In words.
     reached = dict(zip(priors, reach, strict=True))
     dead = [name for name, most in reached.items() if most <= DEAD]
     told = ", ".join(f"{name} {most:.3g}" for name, most in reached.items())

@@ -44,7 +44,7 @@ class ClaimPrediction:
         return text + limit
 
     def to_literal(self) -> dict[str, Any]:
-        """As declared in a source."""
+        """The prediction as a source declares it."""
         pairs = {
             "property": self.property,
             "in": self.variation,

@@ -454,15 +454,20 @@ def _illustration(
     loser: TheoryPredictions,
 ) -> DiagnosisClaim:
     """The trial on which the leader gains most."""
+    # What the leader predicts for each trial, over its people.
     weights = np.exp(leader.log_weights)
     ahead = [
         np.einsum("d,dt->t", weights, item.probabilities[:, :, -1]) for item in leader.evidence
     ]
+
+    # By how much its squared error is smaller, on each trial that was answered.
     gains = []
     for panel, summary, other in zip(sheet.panels, sheet.observed, ahead, strict=True):
         share = summary.chosen[0] / np.maximum(panel.n_answers, 1)
-        gain = (panel.mean[:, -1] - share) ** 2 - (other - share) ** 2
+        of_loser, of_leader = (panel.mean[:, -1] - share) ** 2, (other - share) ** 2
+        gain = of_loser - of_leader
         gains.append(np.where(panel.n_answers > 0, gain, -np.inf))
+
     number = int(np.argmax([gain.max() for gain in gains]))
     row = int(gains[number].argmax())
     panel, where = sheet.panels[number], experiments[number]

@@ -125,7 +125,7 @@ class PanelCorrector:
         ]
 
     def fixed(self, build: Build) -> CorrectionGain:
-        """Of a tilt that all people share."""
+        """The gain of a tilt that all people share."""
         cells = [build(number, panel) for number, panel in enumerate(self.panels)]
         return _best(
             lambda value: [
@@ -136,7 +136,7 @@ class PanelCorrector:
         )
 
     def varied(self, build: Build) -> CorrectionGain:
-        """Of a tilt of which every person has their own normal share; the parameter is its standard deviation."""
+        """The gain of a tilt of which every person has a normal share; the parameter is its standard deviation."""
         cells = [build(number, panel) for number, panel in enumerate(self.panels)]
 
         def scores(spread: float) -> list[Array]:
@@ -154,7 +154,7 @@ class PanelCorrector:
         return _best(scores, (0.0, 2.5), self.sizes)
 
     def guesses(self) -> CorrectionGain:
-        """Of a share of answers given at random."""
+        """The gain of a share of answers given at random."""
 
         def scores(share: float) -> list[Array]:
             return [

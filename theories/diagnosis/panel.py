@@ -182,6 +182,30 @@ class AnswerPanel:
             },
         )
 
+    def _told_of_people(self, counts: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """What a person's answers say of the person, in single precision.
+
+        Returns:
+            ``(n_replicas, n_people)`` log probability of each person's answers, and
+            ``(n_replicas, n_people, n_trials, n_options)`` what the draws that a person is likely to be, after all of
+            the answers, predict for this person.
+        """
+        n_replicas, (n_draws, n_trials, n_options) = len(counts), self.probabilities.shape
+        flat = counts.reshape(n_replicas * self.n_people, -1).astype(np.float32)
+        log_p = self.log_probabilities.reshape(n_draws, -1).T.astype(np.float32)
+        log_joint = flat @ log_p
+        log_joint += self.log_weights.astype(np.float32)
+
+        # Normalised over draws, in place: these are the largest arrays of a diagnosis.
+        top = log_joint.max(axis=1, keepdims=True)
+        posterior = np.exp(log_joint - top, out=log_joint)
+        total = posterior.sum(axis=1, keepdims=True)
+        log_predictive = (np.log(total) + top)[:, 0].reshape(n_replicas, self.n_people)
+
+        p = self.probabilities.reshape(n_draws, -1).astype(np.float32)
+        expected = (posterior / total) @ p
+        return log_predictive, expected.reshape(n_replicas, self.n_people, n_trials, n_options)
+
     def summarise(self, response: AnyArray) -> PanelSummary:
         """Statistics of ``(n_replicas, n_people, n_steps)`` answers.
 
@@ -194,40 +218,32 @@ class AnswerPanel:
             last option, and for the likeliest, in the second half less those in the first, beyond those expected) and
             ``discord`` (pairs of different answers of one person to one trial).
         """
-        n_replicas = len(response)
-        n_draws, n_trials, n_options = self.probabilities.shape
         counts = self._counts(response)
-        # Which draws each person is likely to be, after all of their answers, and what these predict for them.
-        flat = counts.reshape(n_replicas * self.n_people, -1).astype(np.float32)
-        log_p = self.log_probabilities.reshape(n_draws, -1).T.astype(np.float32)
-        log_joint = flat @ log_p
-        log_joint += self.log_weights.astype(np.float32)
-        top = log_joint.max(axis=1, keepdims=True)
-        posterior = np.exp(log_joint - top, out=log_joint)
-        total = posterior.sum(axis=1, keepdims=True)
-        own = (np.log(total) + top)[:, 0].reshape(n_replicas, self.n_people)
-        p = self.probabilities.reshape(n_draws, -1).astype(np.float32)
-        expected = (posterior / total) @ p
-        expected = expected.reshape(n_replicas, self.n_people, n_trials, n_options)
+        own, expected = self._told_of_people(counts)
         people = np.arange(self.n_people)[:, None]
         own_p = expected[:, people, self.index]  # (n_replicas, n_people, n_steps, n_options)
+
         # What was chosen beyond it at each step: in repetition, towards the likeliest, and where it was near certain.
-        options = np.arange(n_options)
+        options = np.arange(self.probabilities.shape[-1])
         given = options == response[..., None]
         beyond = (given - own_p) * self.mask[..., None].astype(np.float32)
+        likeliest = _of_option(beyond, own_p.argmax(axis=-1))
+        is_against = (_of_option(own_p, response) < NEAR_CERTAIN) & self.mask
+
+        # Repetition of the last answer, beyond a person's own tendency to each option.
         n_steps = np.maximum(self.mask.sum(axis=1), 1)
         last = _shifted(response, self.mask)
         is_long = (n_steps >= LEAST_SEQUENCE)[:, None, None]
         follows = (options == last[..., None]) & is_long
         tendency = beyond.sum(axis=2, keepdims=True) / n_steps[:, None, None]
-        likeliest = _of_option(beyond, own_p.argmax(axis=-1))
-        is_against = (_of_option(own_p, response) < NEAR_CERTAIN) & self.mask
+
         # Answers beyond the population's mean, and pairs of one person's answers to a trial that differ.
         n_own = np.einsum("rpto->rpt", counts)
         log_mean = np.log(np.maximum(self.mean, TINY))
         surplus = counts - n_own[..., None] * self.mean
         n_pairs = np.einsum("rpt,rpt->r", n_own, n_own)
         n_alike = np.einsum("rpto,rpto->r", counts, counts)
+
         return PanelSummary(
             chosen=counts[..., -1].sum(axis=1),
             own=own.astype(np.float64),

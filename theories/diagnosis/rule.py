@@ -534,7 +534,7 @@ def sequence_checks(sheet: DiagnosisSheet) -> list[DiagnosisCheck]:
 
 
 def _sequence_sizes(panels: Sequence[AnswerPanel]) -> dict[str, float]:
-    """Of how many answers, next answers in long sequences, halves of these, and pairs of answers to one trial."""
+    """Numbers of answers, next answers in long sequences, halves of these, and pairs of answers to one trial."""
     long = [panel.mask.sum(axis=1) >= LEAST_SEQUENCE for panel in panels]
     n_answers = sum(int(panel.mask.sum()) for panel in panels)
     n_long = sum(int(panel.mask[own].sum()) for panel, own in zip(panels, long, strict=True))

@@ -89,6 +89,7 @@ def slope_of(sample: ResidualSample, column: Array, controls: Array) -> Residual
         return None
     weight = sample.weight
     root = np.sqrt(weight)
+
     # What the controls do not explain of the column and of the residuals (Frisch, Waugh & Lovell).
     basis = np.linalg.qr(root[:, None] * controls)[0]
     x, y = root * column, root * sample.residual
@@ -101,10 +102,12 @@ def slope_of(sample: ResidualSample, column: Array, controls: Array) -> Residual
     leverage = (basis**2).sum(axis=1) + alone**2 / information
     if leverage.max() > MOST_LEVERAGE:
         return None
+
     # HC3 over trials, and what the weights imply; each with its degrees of freedom.
     left = y - effect * alone
     parts = (alone * left / (1 - leverage) / information) ** 2
     errors = [(float(np.sqrt(parts.sum())), df), (information**-0.5, np.inf)]
+
     # Over people, and over replicas, by what a residual adds to the coefficient.
     lever = root * alone / information
     if sample.people:
@@ -113,6 +116,8 @@ def slope_of(sample: ResidualSample, column: Array, controls: Array) -> Residual
     if sample.replicas is not None:
         spread = sample.replicas @ lever
         errors.append((float(np.sqrt(np.mean(spread**2))), float(len(spread))))
+
+    # The error that finds least counts.
     tests = [(effect / max(error, 1e-9), freedom) for error, freedom in errors]
     p, z = max((float(2 * t.sf(abs(z), freedom)), z) for z, freedom in tests)
     error = abs(effect / z) if z else max(error for error, _ in errors)

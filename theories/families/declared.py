@@ -131,7 +131,7 @@ def _mechanisms_of(composition: Composition) -> set[tuple[str, str]]:
 
 
 def _heads(domain: DeclaredDomain) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """Names of forms."""
+    """Names of forms, by the mechanisms that they have."""
     alone = [
         ((f"evaluation:{cue.name} alone",), f"{_label(cue.noun).capitalize()} alone")
         for cue in domain.cues

@@ -132,17 +132,21 @@ def effect_errors(
     mean, square = people.moments(found)
     centers, spread = found.centers_of(people.z), np.exp(found.log_spread)[:, None]
     first, second, *_ = _truncated_moments(centers, spread)
-    away = (mean - centers) / spread
-    # what the mean and the mean square of (x - center) / spread differ by from those before the answers
-    # whose center stands at an end of the range, where it would leave it, says nothing of where it would be
+
+    # Scores: what the mean and the mean square of (x - center) / spread differ by from those before the answers.
+    # A person whose center stands at an end of the range, where it would leave it, says nothing of where it would be.
     wanted = found.center[:, None] + found.effects @ people.z.T
-    by_center = (away - first) / spread * ((wanted > 0.0) & (wanted < 1.0))
-    by_spread = (square - 2 * centers * mean + centers**2) / spread**2 - second
+    inside = (wanted > 0.0) & (wanted < 1.0)
+    away = (mean - centers) / spread
+    square_away = (square - 2 * centers * mean + centers**2) / spread**2
+    by_center = (away - first) / spread * inside
+    by_spread = square_away - second
     by_effect = by_center[:, None, :] * people.z.T[None]
-    chosen = np.argwhere(free)
     scores = np.concatenate([by_effect[free], by_center, by_spread], axis=0)
+
+    # Their products; a number on which no answer depends has no score: it keeps its prior, or is left as it is.
+    chosen = np.argwhere(free)
     information = scores @ scores.T
-    # a number on which no answer depends has no score: it keeps its prior, or is left as it is
     precision = np.full(len(scores), 1e-9)
     precision[: len(chosen)] = prior_sd**-2
     errors = np.sqrt(np.diag(np.linalg.inv(information + np.diag(precision))))
@@ -166,11 +170,11 @@ def _most_likely(
         z: ``(n_people, n_columns)``.
         start, free, prior_sd: As in `learn_regression`.
     """
+    # The center is the slope of a column of ones, which has no prior and is always learned.
     design = np.concatenate([np.ones((len(z), 1)), z], axis=1)
     n_columns = design.shape[1]
-    precision = np.concatenate(
-        [np.zeros((len(free), 1)), np.full(free.shape, prior_sd**-2)], axis=1
-    )
+    no_prior, of_effects = np.zeros((len(free), 1)), np.full(free.shape, prior_sd**-2)
+    precision = np.concatenate([no_prior, of_effects], axis=1)
     learned = np.concatenate([np.ones((len(free), 1), dtype=bool), free], axis=1)
     slopes = np.concatenate([start.center[:, None], start.effects], axis=1)
     log_spread = start.log_spread
@@ -218,36 +222,50 @@ def _scoring_step(
     # A person whose center would leave the range says nothing of where it would be; one at an end may come back.
     inside = (wanted >= 0.0) & (wanted <= 1.0)
     first, second, var_center, both, var_spread = _truncated_moments(centers, spread)
-    by_center = ((mean - centers) / spread - first) / spread * inside
-    by_spread = (square - 2 * centers * mean + centers**2) / spread**2 - second
-    gradient = np.concatenate(
-        [by_center @ design - precision * slopes, by_spread.sum(axis=1)[:, None]], axis=1
-    )
+
+    # The score: what each person's draws say beyond what a truncated normal there would say by itself.
+    away = (mean - centers) / spread
+    square_away = (square - 2 * centers * mean + centers**2) / spread**2
+    by_center = (away - first) / spread * inside
+    by_spread = square_away - second
+    by_slope = by_center @ design - precision * slopes
+    gradient = np.concatenate([by_slope, by_spread.sum(axis=1)[:, None]], axis=1)
+
+    # The expected information: of slopes, of the spread, and between them; the prior adds its precision.
     n_columns = design.shape[1]
+    of_centers = inside * var_center / spread**2
+    between = (inside * both / spread) @ design
     information = np.zeros((len(slopes), n_columns + 1, n_columns + 1))
-    information[:, :n_columns, :n_columns] = np.einsum(
-        "jp,pa,pb->jab", inside * var_center / spread**2, design, design
-    )
-    information[:, :n_columns, n_columns] = (inside * both / spread) @ design
-    information[:, n_columns, :n_columns] = information[:, :n_columns, n_columns]
+    information[:, :n_columns, :n_columns] = np.einsum("jp,pa,pb->jab", of_centers, design, design)
+    information[:, :n_columns, n_columns] = between
+    information[:, n_columns, :n_columns] = between
     information[:, n_columns, n_columns] = var_spread.sum(axis=1)
     diagonal = np.arange(n_columns)
     information[:, diagonal, diagonal] += precision
-    # What is at an end of its range and would leave it, stays; so does what is not to be learned.
-    center = slopes[:, 0]
-    moves = np.concatenate([learned, np.ones((len(slopes), 1), dtype=bool)], axis=1)
-    moves[:, 0] &= ~(
-        (center <= 0.0) & (gradient[:, 0] < 0) | (center >= 1.0) & (gradient[:, 0] > 0)
-    )
-    moves[:, -1] &= ~(
-        (log_spread <= LEAST_LOG_SPREAD) & (gradient[:, -1] < 0)
-        | (log_spread >= 0.0) & (gradient[:, -1] > 0)
-    )
+
+    # The step, in what may move.
+    moves = _may_move(learned, slopes[:, 0], log_spread, gradient)
     pairs = moves[:, :, None] & moves[:, None, :]
-    every = np.eye(n_columns + 1)
-    information = np.where(pairs, information, 0.0) + every * np.where(moves, 1e-9, 1.0)[:, None, :]
+    ridge = np.where(moves, 1e-9, 1.0)[:, None, :]
+    information = np.where(pairs, information, 0.0) + np.eye(n_columns + 1) * ridge
     step = np.linalg.solve(information, (gradient * moves)[..., None])[..., 0]
     return np.asarray(np.clip(step, -0.5, 0.5))
+
+
+def _may_move(learned: Bools, center: Array, log_spread: Array, gradient: Array) -> Bools:
+    """``(n_parameters, n_columns + 2)`` what a step changes.
+
+    What is at an end of its range and would leave it, stays; so does what is not to be learned.
+    """
+    moves = np.concatenate([learned, np.ones((len(center), 1), dtype=bool)], axis=1)
+    lower, higher = gradient < 0, gradient > 0
+    leaves_below = (center <= 0.0) & lower[:, 0]
+    leaves_above = (center >= 1.0) & higher[:, 0]
+    too_narrow = (log_spread <= LEAST_LOG_SPREAD) & lower[:, -1]
+    too_wide = (log_spread >= 0.0) & higher[:, -1]
+    moves[:, 0] &= ~(leaves_below | leaves_above)
+    moves[:, -1] &= ~(too_narrow | too_wide)
+    return moves
 
 
 def _log_joint(

@@ -79,7 +79,7 @@ def _places(domain: Domain, stimuli: Stimuli) -> Array:
 
 
 def _largest_shapes(stimuli: Sequence[Stimuli]) -> dict[str, tuple[int, ...]]:
-    """Of each array over experiments, which may have more cues or outcomes than one another."""
+    """The largest shape of each array over experiments, which may differ in their numbers of cues or outcomes."""
     found = {}
     for name in sorted(stimuli[0].arrays):
         found[name] = tuple(np.max([item[name].shape[1:] for item in stimuli], axis=0, initial=0))

@@ -282,7 +282,7 @@ def _evenly_among(n: int) -> NDArray[np.intp]:
 def _best_of_each(
     tried: Sequence[Sequence[TrialDivision]], judge: _DivisionJudge
 ) -> list[tuple[float, TrialDivision]]:
-    """Of the divisions of each quantity the best one, with what it explains."""
+    """The best division of each quantity, with what it explains."""
     divisions = [division for own in tried for division in own]
     masks = np.array([division.mask for division in divisions], dtype=np.float32)
     prices = np.array([division.price for division in divisions], dtype=np.float32)
@@ -335,30 +335,38 @@ class _DivisionJudge:
 
 def _weighed(answers: InductionAnswers) -> ExpressionPool:
     """All weighed pairs of basic scores."""
-    rows = [
-        k
-        for k, score in enumerate(answers.vocabulary.scores)
-        if score.is_basic and "xp.arange" not in score.code
-    ]
+    # Scores of which options can differ, and by how much they typically do.
+    known = answers.vocabulary.scores
     spreads = {
-        row: float(np.std(answers.scores[row, :, 1] - answers.scores[row, :, 0])) for row in rows
+        row: float(np.std(answers.scores[row, :, 1] - answers.scores[row, :, 0]))
+        for row, score in enumerate(known)
+        if score.is_basic and "xp.arange" not in score.code
     }
+    varying = [row for row, spread in spreads.items() if spread > 0]
+
+    # Each weighs the other in round numbers of the unit in which both differ alike.
+    signs_and_weights = np.multiply.outer((1, -1), WEIGHTS).ravel()
     scores: list[OptionScore] = []
     pairs: list[int] = []
     found: list[Array] = []
-    for number, (i, j) in enumerate(combinations([row for row in rows if spreads[row] > 0], 2)):
-        first, second = answers.vocabulary.scores[i], answers.vocabulary.scores[j]
+    for number, (i, j) in enumerate(combinations(varying, 2)):
         unit = 10.0 ** np.round(np.log10(spreads[i] / spreads[j]))
-        for factor in np.multiply.outer((1, -1), WEIGHTS).ravel() * unit:
+        for factor in signs_and_weights * unit:
             weight = float(f"{factor:.3g}")
-            sign, verb = ("+", "plus") if weight > 0 else ("-", "less")
-            times = f"{abs(weight):g} * " if abs(weight) != 1 else ""
-            words = f"{first.words}, {verb} {abs(weight):g} times the {second.words}"
-            code = f"({first.code}) {sign} {times}({second.code})"
-            scores.append(OptionScore(code, words, first.price + second.price + CHOICE_OF_WEIGHT))
+            scores.append(_plus(known[i], known[j], weight))
             pairs.append(2 * number + int(weight > 0))
             found.append(answers.scores[i] + weight * answers.scores[j])
     return _pool(answers, scores, pairs, found)
+
+
+def _plus(first: OptionScore, second: OptionScore, weight: float) -> OptionScore:
+    """One score plus a multiple of another, as code and in words."""
+    sign, verb = ("+", "plus") if weight > 0 else ("-", "less")
+    size = f"{abs(weight):g}"
+    times = f"{size} * " if abs(weight) != 1 else ""
+    code = f"({first.code}) {sign} {times}({second.code})"
+    words = f"{first.words}, {verb} {size} times the {second.words}"
+    return OptionScore(code, words, first.price + second.price + CHOICE_OF_WEIGHT)
 
 
 def _conditional(answers: InductionAnswers) -> ExpressionPool:

@@ -106,7 +106,7 @@ class _LessonText:
     statements: list[str] = field(default_factory=list)
 
     def code(self, term: ChoiceTerm) -> str:
-        """Of a term, which is noted."""
+        """Code of a term, which is noted."""
         self.used.append(term.code)
         return term.code
 

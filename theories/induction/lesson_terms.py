@@ -292,12 +292,12 @@ class RememberedAnswers:
 
     @property
     def places(self) -> dict[str, int]:
-        """Of the gates by their code."""
+        """Places of the gates, by their code."""
         return {term.code: place for place, term in enumerate(self.gates.items)}
 
     @cached_property
     def score_places(self) -> dict[str, int]:
-        """Of the scores by their code."""
+        """Places of the scores, by their code."""
         return {score.code: place for place, score in enumerate(self.options)}
 
     def at(self, rows: NDArray[np.intp]) -> RememberedAnswers:
@@ -487,7 +487,7 @@ def pairs_of(told: RememberedAnswers) -> OptionPairs:
 
 
 def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:
-    """Of the later option of each pair over the earlier one, as numbers."""
+    """Leads of the later option of each pair over the earlier one, as numbers."""
     values = told.scores[:, pairs.row, pairs.high] - told.scores[:, pairs.row, pairs.low]
     prices = normalized(np.array([score.price for score in told.options]))
     items = tuple(

@@ -204,7 +204,7 @@ def _priced(items: Sequence[ChoiceTerm]) -> tuple[ChoiceTerm, ...]:
 
 
 def _fit_tree(terms: LessonTerms, counts: Array) -> LessonModels:
-    """Rule lists."""
+    """Trees of rules grown on the answers, by their number of terms."""
     search = TreeSearch(terms.signed, terms.gates, counts, beam=2, n_deeper=N_DEEPER)
     grown = search.grow(MOST_TERMS)
     return {max(size, 1): item.node for size, item in grown.items() if size or len(grown) == 1}

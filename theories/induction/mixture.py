@@ -37,44 +37,48 @@ class MixtureRule:
 
 def find_mixture(leads: TermTable, counts: Array) -> MixtureRule:
     """The best pair of kinds; ``counts`` is ``(n_people, n_cells, 2)``."""
+    # Each person's answers for and against each lead, and those on which it says nothing.
     difference, total = (counts[..., 1] - counts[..., 0]).T, counts.sum(axis=2).T
     signed = (leads.values @ difference).astype(np.float64)
     used = (np.abs(leads.values) @ total).astype(np.float64)
-    even = (total.sum(axis=0) - used) * np.log(0.5)
     right, wrong = 0.5 * (used + signed), 0.5 * (used - signed)
+    even = (total.sum(axis=0) - used) * np.log(0.5)
+
+    # A lead may also be followed the other way round, which costs one more.
     prices = np.concatenate([leads.prices, leads.prices + 1])
     parameter = 0.5 * float(np.log(max(total.sum(), 2)))
     best: MixtureRule | None = None
     for lapse in LAPSES:
+        # How likely each person's answers are if the person follows each lead: ``(2 n_leads, n_people)`` nats.
         log_right, log_wrong = np.log(1 - lapse / 2), np.log(lapse / 2)
-        table = np.concatenate(
-            [
-                right * log_right + wrong * log_wrong + even,
-                wrong * log_right + right * log_wrong + even,
-            ]
-        )
+        along = right * log_right + wrong * log_wrong + even
+        against = wrong * log_right + right * log_wrong + even
+        table = np.concatenate([along, against])
+
+        # Only the most promising ones are paired.
         chosen = _candidates(table - prices[:, None])
+        own_prices = prices[chosen]
         rows = table[chosen]
         top = rows.max(axis=0)
         likelihood = np.exp(rows - top)
         for share in SHARES:
-            pair = np.log(
-                np.maximum(share * likelihood[:, None] + (1 - share) * likelihood[None], 1e-300)
-            ).sum(axis=2)
-            pair += top.sum() - prices[chosen][:, None] - prices[chosen][None] - 2 * parameter
+            mixed = share * likelihood[:, None] + (1 - share) * likelihood[None]
+            pair = np.log(np.maximum(mixed, 1e-300)).sum(axis=2)
+            pair += top.sum() - own_prices[:, None] - own_prices[None] - 2 * parameter
             np.fill_diagonal(pair, -np.inf)
             i, j = np.unravel_index(int(pair.argmax()), pair.shape)
             if best is None or pair[i, j] > best.score:
-                first, second = (
-                    LeadKind(
-                        int(chosen[k]) % len(leads.items), 1 if chosen[k] < len(leads.items) else -1
-                    )
-                    for k in (i, j)
-                )
+                kinds = (_kind(int(chosen[i]), leads), _kind(int(chosen[j]), leads))
                 exact = _share(likelihood[i], likelihood[j], float(share))
-                best = MixtureRule((first, second), exact, lapse, float(pair[i, j]))
+                best = MixtureRule(kinds, exact, lapse, float(pair[i, j]))
     assert best is not None
     return best
+
+
+def _kind(row: int, leads: TermTable) -> LeadKind:
+    """The lead of a row of a table that has all leads, and then all of them the other way round."""
+    n_leads = len(leads.items)
+    return LeadKind(row % n_leads, 1 if row < n_leads else -1)
 
 
 def _candidates(table: Array) -> NDArray[np.intp]:
@@ -86,7 +90,7 @@ def _candidates(table: Array) -> NDArray[np.intp]:
 
 
 def _share(first: Array, second: Array, share: float) -> float:
-    """Of the first kind, by expectation maximisation."""
+    """Share of people of the first kind, by expectation maximisation."""
     for _ in range(20):
         share = float(
             (share * first / np.maximum(share * first + (1 - share) * second, 1e-300)).mean()

@@ -78,9 +78,13 @@ def _statistics(
     answers: InductionAnswers, basic: TermTable, signed: TermTable, n_copies: int
 ) -> Array:
     """``(n_copies, n_terms)`` score statistics, in standard errors, of past leads and of leads behind past gates."""
+    # What each answer is beyond the share of its trial, and its variance by chance.
     counts = answers.counts
-    p = (counts[:, 1] / np.maximum(counts.sum(axis=1), 1))[answers.trial]
-    residual, variance = (answers.response - p) * answers.count, p * (1 - p) * answers.count
+    share = counts[:, 1] / np.maximum(counts.sum(axis=1), 1)
+    p = share[answers.trial]
+    residual = (answers.response - p) * answers.count
+    variance = p * (1 - p) * answers.count
+
     own, gates = signs(past_leads(answers, basic)), past_gates(answers, basic)
     found = []
     for rows in np.split(np.arange(len(answers.trial)), n_copies):
@@ -88,17 +92,18 @@ def _statistics(
         by_trial = csr_matrix((np.ones(len(rows)), places), shape=(len(counts), len(rows)))
         total = np.maximum(by_trial @ variance[rows], 1e-12)[:, None]
 
+        # Leads of the past by themselves, held against other answers to the same trial.
         lead = own.values[:, rows]
         inside = by_trial @ (lead * variance[rows]).T
         information = lead**2 @ variance[rows] - (inside**2 / total).sum(axis=0)
         alone = _standardised(lead @ residual[rows], information)
 
+        # Leads of the trial, where a gate of the past is open.
         gate = gates.values[:, rows]
         inside = by_trial @ (gate * variance[rows]).T
         information = (inside - inside**2 / total).T @ (signed.values**2).T
-        behind = _standardised(
-            (by_trial @ (gate * residual[rows]).T).T @ signed.values.T, information
-        )
+        beyond = by_trial @ (gate * residual[rows]).T
+        behind = _standardised(beyond.T @ signed.values.T, information)
         found.append(np.concatenate([alone, behind.ravel()]).astype(np.float32))
     return np.array(found)
 

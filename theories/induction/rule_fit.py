@@ -144,7 +144,7 @@ def _explained(
 
 
 def _log_predictive(model: FittedRule, counts: Array, trial: NDArray[np.intp]) -> float:
-    """Of left-out answers, nats: of each distinct trial, plus what kinds of people say of a person's answers together.
+    """Nats of left-out answers: of each distinct trial, plus what kinds of people say of a person's answers together.
 
     A trial may be an exception to the rule, with any proportion being equally likely: otherwise a single trial that a
     sure rule gets wrong would outweigh all others.
@@ -188,7 +188,7 @@ def by_rows(answers: InductionAnswers, cells: Array, by_row: bool) -> Array:
 
 
 def _lapses(answers: InductionAnswers, p: Array, pooled: float) -> ParameterSpread:
-    """Of people about rule ``p``, ``(n_rows,)``."""
+    """``(n_rows,)`` lapses of people who follow the rule ``p``."""
     if not answers.has_order:
         return ParameterSpread(pooled, 0.005)
     right = np.where(answers.response == 1, p, 1 - p)

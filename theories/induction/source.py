@@ -63,7 +63,7 @@ class _TheoryWriter:
         return f"score_{self.scores.index(score) + 1}"
 
     def code(self, term: ChoiceTerm) -> str:
-        """Of a term, its scores and its memory noted."""
+        """Code of a term, whose scores and memory are noted."""
         names = [self.variable(score) for score in term.scores]
         self._remember(term.memory, term.scores, names)
         return term.code.format(*names)
@@ -237,7 +237,7 @@ class TreeBranch:
 
 
 def branches(node: Node, leads: TermTable, gates: TermTable, counts: Array) -> list[TreeBranch]:
-    """Of every leaf, in the order of writing: answers with and against what it says."""
+    """Answers with and against what every leaf says, in the order of writing."""
 
     def walk(node: Node, inside: NDArray[np.bool_]) -> list[TreeBranch]:
         if isinstance(node, ConstantLeaf):

@@ -139,7 +139,7 @@ def _numbered(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[
 
 
 def _rows_before(participant: NDArray[Any]) -> tuple[NDArray[np.intp], Array]:
-    """Of each row the same person's row before, -1 at the first, and how many there are."""
+    """The row of the same person before each row, -1 at the first, and how many there are."""
     before, number = np.full(len(participant), -1), np.zeros(len(participant))
     for person in np.unique(participant):
         own = np.flatnonzero(participant == person)

@@ -420,7 +420,7 @@ def _largest(worth: NDArray[np.floating[Any]]) -> list[int]:
 
 
 def log_likelihood(first: Array, second: Array) -> Array:
-    """Of counts under their own proportion, nats."""
+    """Log likelihood of counts under their own proportion, nats."""
     first, second = np.maximum(first, TINY), np.maximum(second, TINY)
     total = first + second
     return np.asarray(first * np.log(first) + second * np.log(second) - total * np.log(total))

@@ -94,7 +94,7 @@ class Stated(Answer):
 
     @property
     def prediction(self) -> ClaimPrediction:
-        """As the laboratory tries it."""
+        """The prediction as the laboratory tries it."""
         return ClaimPrediction(self.relation, self.varied, self.of)
 
 
@@ -193,7 +193,7 @@ class ProposedTrials(Answer):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Of the trials of an archive, or the schedule, that it picks where they are listed."""
+        """Numbers of the trials of an archive, or of the schedule, that it picks where they are listed."""
         return tuple(getattr(self, "picked", ()))
 
 

@@ -53,7 +53,7 @@ class Exhibit:
 
     @property
     def entry(self) -> ContextEntry:
-        """As a piece of data in a prompt."""
+        """The exhibit as a piece of data in a prompt."""
         title = self.title[
             :MOST_OF_TITLE
         ]  # so that the fence, which cuts long sources, leaves the digest

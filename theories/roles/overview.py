@@ -124,7 +124,7 @@ def _facts_of_row(
     cells: Mapping[str, NDArray[np.float64]],
     names: Sequence[str],
 ) -> list[ClaimFact]:
-    """Of what each number in a row of the table is a number."""
+    """What each number in a row of the table is a number of."""
     facts = [ClaimFact("answers", n_answers, PEOPLE, experiment=name, trial=row + 1)]
     for of, shares in cells.items():
         facts += [

@@ -191,7 +191,7 @@ class DraftsScreened(Record):
 
 
 def best_drafts(tried: Sequence[SuccessorTried]) -> list[SuccessorTried]:
-    """Of each lens and cycle the draft with the best criterion among those that passed, the best first."""
+    """The best draft of each lens and cycle among those that passed, by their criterion, the best first."""
     best: dict[tuple[int, str], SuccessorTried] = {}
     for item in tried:
         if item.outcome == "submitted":

@@ -38,7 +38,7 @@ class ColumnArray(np.ndarray[Any, Any]):
         return _columns(found)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, named: Any) -> Any:
-        """As NumPy's own, with the same kind of result."""
+        """Apply a function as NumPy does, with the same kind of result."""
         return _columns(super().__array_function__(function, types, arguments, named))
 
 

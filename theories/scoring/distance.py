@@ -77,7 +77,7 @@ class TheoryDistances:
         return np.maximum(self.imitation, self.imitation.T)
 
     def between(self, first: int, second: int) -> TheoryDistance:
-        """Of two of the theories."""
+        """Distance between two of the theories."""
         return TheoryDistance(
             declared=float(self.declared[first, second]),
             first_by_second=float(self.imitation[first, second]),

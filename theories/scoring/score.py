@@ -364,7 +364,7 @@ def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate
 
 
 def telling(shares: Array) -> Array:
-    """Of ``(..., n_options)`` shares those that tell all: of two options the second's, of more every option's."""
+    """Those of ``(..., n_options)`` shares that tell all: of two options the second's, of more every option's."""
     return shares[..., -1:] if shares.shape[-1] == 2 else shares
 
 

@@ -70,7 +70,7 @@ class CompanyAnswers:
 
     @property
     def n_options(self) -> list[int]:
-        """Of each experiment, or data set, that is predicted."""
+        """Number of options in each experiment, or data set, that is predicted."""
         wholes = left_out_with(self.experiments)
         options = (item.n_options for item in self.scored)
         return list(dict(zip(wholes, options, strict=True)).values())

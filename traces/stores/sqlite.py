@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from lakatos.traces.errors import JournalError, LockedError, NewerFormatError, ReadOnlyError
+from lakatos.traces.files import sync_folder
 from lakatos.traces.stores.store import EventRow
 
 FORMAT: Final = 1
@@ -65,15 +66,6 @@ def problem_of(error: sqlite3.Error, path: Path, doing: str) -> str:
             f"{path} refused a change while {doing} it ({error}); use the result that is recorded."
         )
     return f"failed {doing} {path}: {error}; check that the file and its folder can be read and written."
-
-
-def sync_folder(folder: Path) -> None:
-    """Make new names in ``folder`` survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def check_format(meta: Mapping[str, str], place: object) -> None:

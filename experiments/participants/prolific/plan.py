@@ -158,7 +158,7 @@ class RecruitmentPlan(BaseModel):
 
     @property
     def reward_cost(self) -> Money:
-        """Of approving one person, with fees."""
+        """Cost of approving one person, with fees."""
         return self.fee.cost(self.reward)
 
     @property
@@ -168,7 +168,7 @@ class RecruitmentPlan(BaseModel):
 
     @property
     def screen_out_cost(self) -> Money:
-        """Of a person who is screened out, with fees."""
+        """Cost of a person who is screened out, with fees."""
         return self.fee.cost(self.settings.money(self.settings.screen_out_reward))
 
     @property

@@ -33,7 +33,7 @@ from lakatos.experiments.participants.web.study import (
     game_begins,
     plan_of,
 )
-from lakatos.traces.stores.sqlite import sync_folder
+from lakatos.traces.files import sync_folder
 
 COLLECTION_FILE: Final = "collection.sqlite"
 KEY_FILE: Final = "collection.key"

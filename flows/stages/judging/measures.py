@@ -58,7 +58,7 @@ def scored(evidence: RunEvidence, theory: Digest, experiment: str) -> ScoredExpe
 
 
 def scored_from(record: TheoryScored, trials: Trials) -> ScoredExperiment:
-    """The same from the record itself and the answers."""
+    """What `scored` finds, from the record itself and the answers."""
     shares = np.asarray(record.proportions).reshape(
         -1, 1 if record.n_options == 2 else record.n_options
     )
