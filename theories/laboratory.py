@@ -493,13 +493,11 @@ class Laboratory:
         population = theory.population(MORE_EXCHANGED)
 
         def predicted(composition: Composition) -> Array | None:
-            other = read_program(
-                TheoryProgram(grammar.write(Composition(composition.slots)), "grammar")
-            )
+            form = Composition(composition.slots)
+            source = grammar.write_for(form, stimuli, walks=self.domain.sequential)
+            other, shared = grammar.form(form, source), self._composing(stimuli)
             own = {name: population[name] for name in other.priors} or population
-            with TheoryView(
-                other, self.domain, self._sandbox(), stimuli, self._composing(stimuli)
-            ) as view:
+            with TheoryView(other, self.domain, self._sandbox(), stimuli, shared, source) as view:
                 return None if other.learns else np.concatenate(view.probabilities(own), axis=1)
 
         first, *others = self._map(_or_error(predicted), [whole, *parts])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.families.risky import FAMILY, GRAMMAR, SEEDS
+from lakatos.theories.families.risky.quicker import PHRASES, SHORTER
 from lakatos.theories.fitting.calibrate import calibrate
 from lakatos.theories.fitting.pooled import leave_one_out
 from lakatos.theories.grammar import Composition, composition_of
@@ -779,6 +781,12 @@ class TestQuickerWriting:
         apart = "cumulative Tversky-Kahneman, losses apart"
         assert "unique" not in pairs[apart].code
         assert "unique" in pairs["cumulative Tversky-Kahneman"].code
+
+    @pytest.mark.parametrize(
+        "phrase", [*(phrase for phrase, _, _ in PHRASES), *(phrase for phrase, _ in SHORTER)]
+    )
+    def test_every_phrase_occurs_in_a_mechanism(self, phrase):
+        assert any(phrase in dedent(item.code) for item in GRAMMAR.mechanisms)
 
     def test_who_has_a_memory_is_written_as_always(self):
         stimuli = max(DOMAINS["risky"].probes(np.random.default_rng(0)), key=len)
