@@ -35,21 +35,14 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
 from pathlib import Path
 from pkgutil import resolve_name
 from types import FrameType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from lakatos.flows.errors import EngineError, TerminatedError
-from lakatos.flows.run.parts import (
-    DECLARED,
-    ENGINE,
-    LATE,
-    TAKE_SIGNALS,
-    TITLE,
-    EngineName,
-    prefect_object,
-)
+from lakatos.flows.run.parts import CALL, CARRIER, DECLARED, LATE, TITLE, EngineName, PartKind
 from lakatos.flows.run.prefect_server import (
     PRIVATE,
     QUIET,
@@ -65,6 +58,44 @@ R = TypeVar("R")
 STARTUP_TIMEOUT_S = 180.0
 """Longest wait for Prefect's own server; slow disks and busy machines need a minute."""
 _STOP_S = 2.0
+
+
+@functools.cache
+def _prefect_object(kind: PartKind, name: str) -> Callable[[], Awaitable[None]]:
+    import prefect
+    from prefect.cache_policies import NO_CACHE
+
+    def label() -> str:
+        return CALL.get().label
+
+    async def body() -> None:
+        call = CALL.get()
+        if kind == "flow":
+            _interrupts.get().install()
+        try:
+            call.result = await call.run()
+        except Exception as error:
+            call.error = error
+            # Prefect pickles what a flow raises, with everything that hangs on it; words are enough.
+            raise RuntimeError(f"{type(error).__name__}: {error}") from None
+
+    if kind == "flow":
+        return prefect.flow(
+            name=name,
+            flow_run_name=label,
+            retries=0,
+            persist_result=False,
+            validate_parameters=False,
+            log_prints=False,
+        )(body)
+    return prefect.task(
+        name=name,
+        task_run_name=label,
+        retries=0,
+        persist_result=False,
+        cache_policy=NO_CACHE,
+        log_prints=False,
+    )(body)
 
 
 def warm_up(engine: EngineName = "prefect") -> None:
@@ -218,6 +249,9 @@ class _DaemonThreads(ThreadPoolExecutor):
         """Nothing to end: a call that is still running is left to itself."""
 
 
+_interrupts: ContextVar[_InterruptSignals] = ContextVar("interrupts")
+
+
 def _run(
     engine: EngineName,
     function: Callable[..., Awaitable[R]],
@@ -234,7 +268,7 @@ def _run(
         finally:
             signals.attach(None)
 
-    tokens = ENGINE.set(engine), TAKE_SIGNALS.set(signals.install)
+    tokens = CARRIER.set(_prefect_object if engine == "prefect" else None), _interrupts.set(signals)
     try:
         return asyncio.run(main())
     except BaseException:
@@ -242,8 +276,8 @@ def _run(
             raise interrupted from None
         raise
     finally:
-        ENGINE.reset(tokens[0])
-        TAKE_SIGNALS.reset(tokens[1])
+        CARRIER.reset(tokens[0])
+        _interrupts.reset(tokens[1])
 
 
 _LOCAL = {
@@ -378,7 +412,7 @@ class _PrefectSession:
             for place in LATE:
                 resolve_name(place)
             for kind, name in DECLARED:
-                prefect_object(kind, name)
+                _prefect_object(kind, name)
             yield
 
     @contextlib.contextmanager

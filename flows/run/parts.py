@@ -16,16 +16,17 @@ P = ParamSpec("P")
 R = TypeVar("R")
 EngineName = Literal["prefect", "none"]
 """What can carry a pass."""
+PartKind = Literal["flow", "task"]
+Carrier = Callable[[PartKind, str], Callable[[], Awaitable[None]]]
 
-DECLARED: list[tuple[Literal["flow", "task"], str]] = []
+DECLARED: list[tuple[PartKind, str]] = []
 """Every flow and task that was loaded, by name."""
 LATE: list[str] = []
 """Places of what is loaded when a run comes to it, or before it begins where Prefect carries it."""
-ENGINE: ContextVar[EngineName] = ContextVar("engine", default="none")
+CARRIER: ContextVar[Carrier | None] = ContextVar("carrier", default=None)
+"""Makes what carries a part of a kind and name, which then runs `CALL`; None where a marked function is what it was."""
 CALL: ContextVar[EngineCall] = ContextVar("call")
 TITLE: ContextVar[str] = ContextVar("title", default="")
-TAKE_SIGNALS: ContextVar[Callable[[], None]] = ContextVar("take_signals")
-"""Takes Ctrl-C and SIGTERM back from Prefect, which takes them whenever a flow begins."""
 
 
 class TaskLabel(str):
@@ -56,14 +57,15 @@ def task(
 
 
 def _decorator(
-    kind: Literal["flow", "task"], name: str
+    kind: PartKind, name: str
 ) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
     DECLARED.append((kind, name))
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:
         @functools.wraps(function)
         async def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            if ENGINE.get() == "none":
+            carrier = CARRIER.get()
+            if carrier is None:
                 return await function(*args, **kwargs)
             words = [
                 str(value) for value in (*args, *kwargs.values()) if type(value) in (int, TaskLabel)
@@ -75,7 +77,7 @@ def _decorator(
             )
             token = CALL.set(pending)
             try:
-                await prefect_object(kind, name)()
+                await carrier(kind, name)()
             except Exception as error:
                 # Prefect may wrap what a stage raised; its caller must see the very same exception.
                 if pending.error is not None:
@@ -91,42 +93,3 @@ def _decorator(
         return call
 
     return decorate
-
-
-@functools.cache
-def prefect_object(kind: Literal["flow", "task"], name: str) -> Callable[[], Awaitable[None]]:
-    """The flow or task of that name that Prefect is given; what it does is looked up when it is called."""
-    import prefect
-    from prefect.cache_policies import NO_CACHE
-
-    def label() -> str:
-        return CALL.get().label
-
-    async def body() -> None:
-        call = CALL.get()
-        if kind == "flow":
-            TAKE_SIGNALS.get()()
-        try:
-            call.result = await call.run()
-        except Exception as error:
-            call.error = error
-            # Prefect pickles what a flow raises, with everything that hangs on it; words are enough.
-            raise RuntimeError(f"{type(error).__name__}: {error}") from None
-
-    if kind == "flow":
-        return prefect.flow(
-            name=name,
-            flow_run_name=label,
-            retries=0,
-            persist_result=False,
-            validate_parameters=False,
-            log_prints=False,
-        )(body)
-    return prefect.task(
-        name=name,
-        task_run_name=label,
-        retries=0,
-        persist_result=False,
-        cache_policy=NO_CACHE,
-        log_prints=False,
-    )(body)

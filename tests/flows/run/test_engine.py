@@ -144,7 +144,8 @@ def script(tmp_path: Path, engine_name: str, before: str = "") -> list[str]:
         import asyncio, signal, sys, time
         sys.path.insert(0, {str(ROOT)!r})
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        from lakatos.flows.run.engine import execute, flow, task, warm_up
+        from lakatos.flows.run.engine import execute, warm_up
+        from lakatos.flows.run.parts import flow, task
 
         @task(name="slow")
         async def slow():
