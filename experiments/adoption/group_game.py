@@ -255,8 +255,8 @@ def _check_whole_games(
     holes = (games.transform("max") != games.transform("count")).to_numpy()
     if holes.any():
         raise TrialsError(
-            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(holes)[0])}: of this person's rounds some are missing "
-            "between the first and the last (or are left out, as they cannot be read), so that nobody knows what the "
+            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(holes)[0])}: of this person's rounds some are "
+            "missing between the first and the last (or are left out, as they cannot be read), so that nobody knows what the "
             "group knew. Give all rows of a game, or leave the whole group out."
         )
     first = number == 1
@@ -265,15 +265,15 @@ def _check_whole_games(
     if len(wrong):
         row = np.flatnonzero(first)[wrong[0]]
         raise TrialsError(
-            f"{cells.name}: row {cells.row_numbers(row)}: {size[wrong[0]]} people of this group have a first round, and "
-            f"group_size says {numbers['group_size'][row]:g}. Give all rows of a group, or leave the whole group out."
+            f"{cells.name}: row {cells.row_numbers(row)}: {size[wrong[0]]} people of this group have a first round, "
+            f"and group_size says {numbers['group_size'][row]:g}. Give all rows of a group, or leave the whole group out."
         )
 
 
 def _gains(
     numbers: Mapping[str, Array], coins: float, group: Array, number: Array, gift: Array
 ) -> Array:
-    """``(n_rows,)`` what each person gained in the round, in endowments: as told, else as gifts and sanctions make it."""
+    """``(n_rows,)`` what each person gained in the round, in endowments: as told, else from gifts and sanctions."""
     if "gain" in numbers:
         return np.asarray(numbers["gain"] / coins)
     share = pd.Series(gift).groupby([group, number]).transform("mean").to_numpy()
