@@ -256,8 +256,8 @@ def _check_whole_games(
     if holes.any():
         raise TrialsError(
             f"{cells.name}: row {cells.row_numbers(np.flatnonzero(holes)[0])}: of this person's rounds some are "
-            "missing between the first and the last (or are left out, as they cannot be read), so that nobody knows what the "
-            "group knew. Give all rows of a game, or leave the whole group out."
+            "missing between the first and the last (or are left out, as they cannot be read), so that "
+            "nobody knows what the group knew. Give all rows of a game, or leave the whole group out."
         )
     first = number == 1
     size = pd.Series(group[first]).groupby(group[first]).transform("count").to_numpy()
@@ -266,7 +266,8 @@ def _check_whole_games(
         row = np.flatnonzero(first)[wrong[0]]
         raise TrialsError(
             f"{cells.name}: row {cells.row_numbers(row)}: {size[wrong[0]]} people of this group have a first round, "
-            f"and group_size says {numbers['group_size'][row]:g}. Give all rows of a group, or leave the whole group out."
+            f"and group_size says {numbers['group_size'][row]:g}. "
+            "Give all rows of a group, or leave the whole group out."
         )
 
 
