@@ -46,7 +46,10 @@ from lakatos.experiments.task import Domain, Stimuli, Trials
 Array = NDArray[Any]
 ALL = "answers"
 """Name of the only experiment where no column tells experiments apart."""
-FROM_ORDER: Mapping[str, Callable[..., tuple[Stimuli, Array, Array, Array]]] = {"attention": conflict_answers, "public_goods": gift_answers}
+FROM_ORDER: Mapping[str, Callable[..., tuple[Stimuli, Array, Array, Array]]] = {
+    "attention": conflict_answers,
+    "public_goods": gift_answers,
+}
 """Of domains whose trials tell what was answered before, what makes trials and answers from all rows."""
 SETTINGS = {"delay_unit", "options", "x_range", "y_range"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""

@@ -81,11 +81,20 @@ class GiftRows:
             "own", "own_average", "others", "others_lowest", "others_highest", "deducted", "rewarded", "ahead",
         )  # fmt: skip
         known = {name: np.zeros(len(self.gift)) for name in names}
-        n_members = np.array([len(rows_of[key]) for key in zip(self.group.tolist(), self.round.tolist(), strict=True)])
+        n_members = np.array(
+            [
+                len(rows_of[key])
+                for key in zip(self.group.tolist(), self.round.tolist(), strict=True)
+            ]
+        )
         given = np.zeros(len(self.gift))
         # Rows by round, so that what was given until the round before is known when a row is looked at.
         for row in np.argsort(self.round, kind="stable").tolist():
-            group, number, person = int(self.group[row]), int(self.round[row]), int(self.participant[row])
+            group, number, person = (
+                int(self.group[row]),
+                int(self.round[row]),
+                int(self.participant[row]),
+            )
             given[row] = self.gift[row]
             if number == 1:
                 continue
@@ -95,11 +104,17 @@ class GiftRows:
             n_members[row] = 1 + len(others)
             known["own"][row] = self.gift[last]
             known["own_average"][row] = round(given[last] / (number - 1), 6)
-            known["deducted"][row], known["rewarded"][row] = self.deducted[last], self.rewarded[last]
+            known["deducted"][row], known["rewarded"][row] = (
+                self.deducted[last],
+                self.rewarded[last],
+            )
             if others:
                 theirs = self.gift[others]
                 known["others"][row] = round(float(theirs.mean()), 6)
-                known["others_lowest"][row], known["others_highest"][row] = theirs.min(), theirs.max()
+                known["others_lowest"][row], known["others_highest"][row] = (
+                    theirs.min(),
+                    theirs.max(),
+                )
                 known["ahead"][row] = round(float(self.gain[last] - self.gain[others].mean()), 4)
         return known, n_members
 
@@ -118,7 +133,9 @@ def gift_answers(
         TrialsError: Rows of a group are missing, so that nobody knows what its members knew.
     """
     told = columns.stimulus
-    numbers = {name: _numbers(cells, told[name]) for name in told if name not in ("group", "endowment")}
+    numbers = {
+        name: _numbers(cells, told[name]) for name in told if name not in ("group", "endowment")
+    }
     coins = _endowment(told)
     gift = _gifts(cells, columns, coins, numbers.get("all_or_nothing"), notes)
     group = pd.factorize(pd.Series(cells.text(str(told["group"]))))[0].astype(np.int64)
@@ -155,7 +172,12 @@ def gift_answers(
     place[order] = np.arange(len(order))
     distinct = {name: values[kept][first[order]] for name, values in shown.items()}
     stimuli = situations(distinct, distinct["all_or_nothing"] == 1)
-    return stimuli, place[which.ravel()], SCALE.outcomes_of(np.rint(ENDOWMENT * gift[kept]).tolist()), kept
+    return (
+        stimuli,
+        place[which.ravel()],
+        SCALE.outcomes_of(np.rint(ENDOWMENT * gift[kept]).tolist()),
+        kept,
+    )
 
 
 def _numbers(cells: RowCells, told: Any) -> Array:
@@ -170,12 +192,18 @@ def _numbers(cells: RowCells, told: Any) -> Array:
 def _endowment(told: Mapping[str, Any]) -> float:
     coins = told.get("endowment", ENDOWMENT)
     if isinstance(coins, bool) or not isinstance(coins, int | float) or coins <= 0:
-        raise TrialsError(f"columns.stimulus.endowment is {coins!r}; give the number of coins that everybody has.")
+        raise TrialsError(
+            f"columns.stimulus.endowment is {coins!r}; give the number of coins that everybody has."
+        )
     return float(coins)
 
 
 def _gifts(
-    cells: RowCells, columns: AnswerColumns, coins: float, all_or_nothing: Array | None, notes: list[str]
+    cells: RowCells,
+    columns: AnswerColumns,
+    coins: float,
+    all_or_nothing: Array | None,
+    notes: list[str],
 ) -> Array:
     """``(n_rows,)`` shares of the endowment that were given, rounded to one of the domain's outcomes."""
     given = cells.numbers(columns.response)
@@ -185,7 +213,9 @@ def _gifts(
     )  # fmt: skip
     if all_or_nothing is not None:
         partly = (all_or_nothing == 1) & (given != 0) & (given != coins)
-        cells.refuse(partly, columns.response, "is neither all coins nor none, which all_or_nothing says")
+        cells.refuse(
+            partly, columns.response, "is neither all coins nor none, which all_or_nothing says"
+        )
     exact = ENDOWMENT * given / coins
     rounded = np.rint(exact)
     if moved := int((np.abs(rounded - exact) > 1e-9).sum()):
@@ -197,11 +227,17 @@ def _gifts(
 
 
 def _check_whole_games(
-    cells: RowCells, columns: AnswerColumns, participant: Array, group: Array, numbers: Mapping[str, Array]
+    cells: RowCells,
+    columns: AnswerColumns,
+    participant: Array,
+    group: Array,
+    numbers: Mapping[str, Array],
 ) -> None:
     """Refuse games of which rows are missing: what somebody knew would be told wrongly."""
     told, number = columns.stimulus, numbers["round"]
-    cells.refuse((number < 1) | (number != np.round(number)), str(told["round"]), "is no whole number from 1")
+    cells.refuse(
+        (number < 1) | (number != np.round(number)), str(told["round"]), "is no whole number from 1"
+    )
     lonely = numbers["group_size"] < 2
     if lonely.any():
         raise TrialsError(
@@ -219,9 +255,9 @@ def _check_whole_games(
     holes = (games.transform("max") != games.transform("count")).to_numpy()
     if holes.any():
         raise TrialsError(
-            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(holes)[0])}: of this person's rounds some are missing "
-            "between the first and the last (or are left out, as they cannot be read), so that nobody knows what the "
-            "group knew. Give all rows of a game, or leave the whole group out."
+            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(holes)[0])}: of this person's rounds some are "
+            "missing between the first and the last (or are left out, as they cannot be read), so that nobody "
+            "knows what the group knew. Give all rows of a game, or leave the whole group out."
         )
     first = number == 1
     size = pd.Series(group[first]).groupby(group[first]).transform("count").to_numpy()
@@ -229,18 +265,25 @@ def _check_whole_games(
     if len(wrong):
         row = np.flatnonzero(first)[wrong[0]]
         raise TrialsError(
-            f"{cells.name}: row {cells.row_numbers(row)}: {size[wrong[0]]} people of this group have a first round, and "
-            f"group_size says {numbers['group_size'][row]:g}. Give all rows of a group, or leave the whole group out."
+            f"{cells.name}: row {cells.row_numbers(row)}: {size[wrong[0]]} people of this group have a first round, "
+            f"and group_size says {numbers['group_size'][row]:g}. Give all rows of a group, or leave the whole "
+            "group out."
         )
 
 
-def _gains(numbers: Mapping[str, Array], coins: float, group: Array, number: Array, gift: Array) -> Array:
-    """``(n_rows,)`` what each person gained in the round, in endowments: as told, else as gifts and sanctions make it."""
+def _gains(
+    numbers: Mapping[str, Array], coins: float, group: Array, number: Array, gift: Array
+) -> Array:
+    """``(n_rows,)`` what each person gained in the round, in endowments: as told, else as gifts make it."""
     if "gain" in numbers:
         return np.asarray(numbers["gain"] / coins)
     share = pd.Series(gift).groupby([group, number]).transform("mean").to_numpy()
     gain = 1 - gift + numbers["multiplier"] * share
-    gain = gain - numbers.get("deducted", np.zeros(1)) / coins + numbers.get("rewarded", np.zeros(1)) / coins
+    gain = (
+        gain
+        - numbers.get("deducted", np.zeros(1)) / coins
+        + numbers.get("rewarded", np.zeros(1)) / coins
+    )
     return np.asarray(gain)
 
 
@@ -249,7 +292,9 @@ def guessed_parts(names: Sequence[str]) -> dict[str, Any]:
     words = {name: set(words_of(name)) for name in names}
 
     def named(kind: set[str]) -> str:
-        return next((name for name, said in words.items() if said & kind and "size" not in said), "")
+        return next(
+            (name for name, said in words.items() if said & kind and "size" not in said), ""
+        )
 
     group, number = named(GROUPS), named(ROUNDS)
     if not (group and number and named(GIFTS)):

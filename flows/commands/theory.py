@@ -433,7 +433,9 @@ def posterior(
     ] = 500,
     chains: Annotated[
         int | None,
-        typer.Option(min=2, help="Chains; by default 4, or 16 where theories are sampled without gradients."),
+        typer.Option(
+            min=2, help="Chains; by default 4, or 16 where theories are sampled without gradients."
+        ),
     ] = None,
     seed: int = 0,
     out: Annotated[

@@ -240,7 +240,7 @@ class CalibrationCheck:
     n_divergences: int
     n_effective: Array
     """``(n_simulations,)`` least effective draws of any quantity. Ranks among fewer than ``n_ranks - 1`` are no test of
-    a posterior: the truth is then outside of draws that depend on one another more often than outside of the posterior."""
+    a posterior: the truth lies outside of draws that depend on one another more often than outside of the posterior."""
     r_hat: Array
     """``(n_simulations,)`` largest of any quantity."""
 

@@ -62,13 +62,13 @@ class ChainDiagnostics:
         r_hat_allowed = max(R_HAT, 1 + self.n_chains / LEAST_ESS)
         if self.r_hat > r_hat_allowed:
             found.append(
-                f"chains disagree: R-hat is {self.r_hat:.3f}, above {r_hat_allowed:g}; intervals are not to be trusted, "
-                "draw and tune more."
+                f"chains disagree: R-hat is {self.r_hat:.3f}, above {r_hat_allowed:g}; intervals are not to be "
+                "trusted, draw and tune more."
             )
         if min(self.ess_bulk, self.ess_tail) < LEAST_ESS:
             found.append(
-                f"effective sample size is {min(self.ess_bulk, self.ess_tail):.0f}, below {LEAST_ESS}; intervals may be "
-                "too narrow, draw more."
+                f"effective sample size is {min(self.ess_bulk, self.ess_tail):.0f}, below {LEAST_ESS}; intervals may "
+                "be too narrow, draw more."
             )
         if self.n_divergences:
             found.append(
