@@ -228,7 +228,7 @@ def posterior(
     *,
     draws: int = 500,
     tune: int = 500,
-    chains: int = 4,
+    chains: int | None = None,
     seed: int = 0,
     **adopting: Any,
 ) -> Any:
@@ -242,7 +242,7 @@ def posterior(
         theory: The name of a published theory, a path, a source, or a theory.
         draws: Of each chain.
         tune: Draws of each chain that are thrown away first.
-        chains: At least two, so that they can be compared.
+        chains: At least two, so that they can be compared; by default 4, or 16 without gradients.
         seed: Decides the draws.
         adopting: Arguments of `adopt`.
 
