@@ -50,7 +50,7 @@ from lakatos.theories.fitting.fit import (
 from lakatos.theories.fitting.screen import SCREEN_DRAWS, score_before_fit
 from lakatos.theories.grammar import Composition, Grammar, composition_of
 from lakatos.theories.prior import Prior
-from lakatos.theories.running.behave import behave
+from lakatos.theories.running.behave import behave, orders_of_all, orders_of_asked
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.sandbox.limits import SandboxLimits
 from lakatos.theories.scoring.arrangement import SharedProcess, TrialArrangement
@@ -64,33 +64,11 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 LIMITS = SandboxLimits(wall_seconds=120.0)
 """Processor time decides what is too slow; wall time only ends what hangs, so that a busy machine changes nothing."""
-N_ORDERS = 8
-"""Random orders shared by simulated people, where any order will do: those with one order are simulated together."""
 NOTHING_YET = "def choose(parameters, trials, xp): ..."
 """What a process holds before its first composition."""
 CHUNK, PART = 4096, 512
 """Trials sent to a theory when only their mean over draws is wanted, and those that it is asked about at once: what it
 computes of so many stays in the processor's cache."""
-
-
-def orders_of_asked(
-    asked: NDArray[np.integer[Any]], rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each person's own trials in a random order, and how many they are.
-
-    Args:
-        asked: ``(n_people, n_trials)`` presentations to each person.
-        rng: For the orders.
-
-    Returns:
-        ``(n_people, n_steps)`` rows of trials, with the first of them again after a person's last one, and
-        ``(n_people,)`` steps of each.
-    """
-    n_steps = asked.sum(axis=1).astype(np.int64)
-    order = np.zeros((len(asked), int(n_steps.max())), dtype=np.int64)
-    for own, counts, n_own in zip(order, asked, n_steps, strict=True):
-        own[:n_own] = rng.permutation(np.repeat(np.arange(asked.shape[1]), counts))
-    return order, n_steps
 
 
 class Laboratory:
@@ -374,12 +352,7 @@ class Laboratory:
             order, lengths = orders_of_asked(asked, rng)
         else:
             rows = np.tile(np.arange(len(stimuli)), repetitions)
-            orders = (
-                rows[None]
-                if self.domain.sequential
-                else rng.permuted(np.tile(rows, (N_ORDERS, 1)), axis=1)
-            )
-            order = orders[np.arange(n_people) % len(orders)]
+            order = orders_of_all(rows, n_people, rng, shuffled=not self.domain.sequential)
             lengths = None
         n_options = self.domain.n_options(stimuli)
         seeds = rng.spawn(len(theories))

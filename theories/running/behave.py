@@ -17,8 +17,38 @@ from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.theory import Theory
 
 Array = NDArray[np.float64]
+N_ORDERS = 8
+"""Random orders shared by simulated people, where any order will do: those with one order are simulated together."""
 FEW_ORDERS = 8
 """Orders up to which people with the same one are walked together; beyond, all at once, each on their own way."""
+
+
+def orders_of_asked(
+    asked: NDArray[np.integer[Any]], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each person's own trials in a random order, and how many they are.
+
+    Args:
+        asked: ``(n_people, n_trials)`` presentations to each person.
+        rng: For the orders.
+
+    Returns:
+        ``(n_people, n_steps)`` rows of trials, with the first of them again after a person's last one, and
+        ``(n_people,)`` steps of each.
+    """
+    n_steps = asked.sum(axis=1).astype(np.int64)
+    order = np.zeros((len(asked), int(n_steps.max())), dtype=np.int64)
+    for own, counts, n_own in zip(order, asked, n_steps, strict=True):
+        own[:n_own] = rng.permutation(np.repeat(np.arange(asked.shape[1]), counts))
+    return order, n_steps
+
+
+def orders_of_all(
+    rows: NDArray[np.int64], n_people: int, rng: np.random.Generator, *, shuffled: bool
+) -> NDArray[np.int64]:
+    """``(n_people, n_rows)`` orders in which people see the same rows: one for all, or a few random ones in turn."""
+    orders = rng.permuted(np.tile(rows, (N_ORDERS, 1)), axis=1) if shuffled else rows[None]
+    return orders[np.arange(n_people) % len(orders)]
 
 
 class TheoryCrowd:
