@@ -9,7 +9,7 @@ import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -24,7 +24,6 @@ from lakatos.theories.checks.check import load_theory
 from lakatos.theories.checks.claim import check_claim
 from lakatos.theories.checks.claim_exam import check_clauses
 from lakatos.theories.checks.clause_check import TriedClause
-from lakatos.theories.checks.exchange_check import try_exchanges
 from lakatos.theories.checks.prediction import ClaimPrediction, ClaimReport
 from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.families import find_family
@@ -118,36 +117,23 @@ class Laboratory:
 
         return self._pool.submit(work).result()
 
+    def with_sandbox(self, work: Callable[[Domain, Sandbox], T]) -> T:
+        """What a function finds that is given the domain and a sandbox, in a thread of the pool."""
+        return self._pool.submit(lambda: work(self.domain, self._sandbox())).result()
+
     def check_claim(self, theory: Theory, predictions: Sequence[ClaimPrediction]) -> ClaimReport:
         """Try predictions on a theory's code; see `theories.checks.claim.check_claim`."""
-        return self._pool.submit(
-            lambda: check_claim(theory, self.domain, self._sandbox(), predictions=predictions)
-        ).result()
+        return self.with_sandbox(partial(check_claim, theory, predictions=predictions))
 
     def check_clauses(self, theory: Theory, trials: Sequence[Stimuli]) -> list[TriedClause]:
         """Try what a theory says at its learned numbers on trials; see `theories.checks.claim_exam.check_clauses`."""
-        return self._pool.submit(
-            lambda: check_clauses(theory, self.domain, self._sandbox(), trials=trials, numbers=True)
-        ).result()
-
-    def try_exchanges(
-        self, theory: Theory, grammar: Grammar, trials: Sequence[Stimuli]
-    ) -> list[TriedClause]:
-        """Try what a theory says without a number; see `theories.checks.exchange_check.try_exchanges`."""
-        return self._pool.submit(
-            lambda: try_exchanges(theory, grammar, self.domain, self._sandbox(), trials)
-        ).result()
+        return self.with_sandbox(partial(check_clauses, theory, trials=trials, numbers=True))
 
     def duplicate(
         self, candidate: Theory, pool: Sequence[Theory], stimuli: Stimuli
     ) -> DuplicateTheory | None:
         """The first of ``pool`` that predicts as ``candidate`` does once it may adapt; see `find_duplicate`."""
-        found = self._pool.submit(
-            lambda: find_duplicate(
-                candidate, pool, stimuli, self.domain, self._sandbox(), n_workers=1
-            )
-        )
-        return found.result()
+        return self.with_sandbox(partial(find_duplicate, candidate, pool, stimuli, n_workers=1))
 
     def answers_of(
         self, theories: Sequence[Theory], stimuli: Sequence[Stimuli], n_draws: int

@@ -1,13 +1,14 @@
 """Clauses without a number are tried by exchanging the part of the theory that they tell."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.checks.exchange_check import exchanges
+from lakatos.theories.checks.exchange_check import exchanges, try_exchanges
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import read_program
@@ -29,7 +30,7 @@ def trials() -> Stimuli:
 
 def tried(laboratory: Laboratory, name: str, trials: Stimuli) -> dict[str, tuple[bool, str]]:
     theory = read_program(FAMILY.program(name))
-    found = laboratory.try_exchanges(theory, FAMILY.grammar, [trials])
+    found = laboratory.with_sandbox(partial(try_exchanges, theory, FAMILY.grammar, trials=[trials]))
     return {item.clause.wording.says: (item.idle, item.sentence) for item in found}
 
 
@@ -78,7 +79,9 @@ def test_people_who_learn_are_asked_along_the_same_answers() -> None:
     theory = read_program(family.program("choice_kernel"))
     schedule = domain.candidates({}, np.random.default_rng(1), 20)
     with Laboratory(domain, n_workers=1) as opened:
-        found = opened.try_exchanges(theory, family.grammar, [schedule])
+        found = opened.with_sandbox(
+            partial(try_exchanges, theory, family.grammar, trials=[schedule])
+        )
     (item,) = [
         each for each in found if each.clause.wording.says == "do not learn what options pay"
     ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.theories.account import ClauseWording
 from lakatos.theories.checks.clause_check import TriedClause
+from lakatos.theories.checks.exchange_check import try_exchanges
 from lakatos.theories.checks.naming import names_after_learning
 from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.evidence import TheoryEvidence
@@ -90,10 +92,8 @@ def _try_clauses(
         some = [item.take(rng.permutation(len(item))[:MOST_TRIALS]) for item in asked]
     try:
         tried = evidence.laboratory.check_clauses(theory, some)
-        return [
-            *tried,
-            *evidence.laboratory.try_exchanges(theory, evidence.family.grammar, some),
-        ]
+        exchanged = partial(try_exchanges, theory, evidence.family.grammar, trials=some)
+        return [*tried, *evidence.laboratory.with_sandbox(exchanged)]
     except TheoryError:
         return []
 
