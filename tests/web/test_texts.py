@@ -12,7 +12,6 @@ from lakatos.experiments.participants.web.texts import (
     consent_digest,
     option_labels,
     packaged,
-    read_texts,
     texts_for,
     texts_for_domain,
     translated,
@@ -90,12 +89,6 @@ def test_a_study_replaces_single_sentences():
 def test_texts_of_the_wrong_form_are_refused_by_name(own, words):
     with pytest.raises(SourceError, match=words):
         texts_for("risky", own)
-
-
-def test_a_file_of_texts_that_is_not_toml_is_named(tmp_path):
-    (tmp_path / "fr.toml").write_text("name = ")
-    with pytest.raises(SourceError, match=r"fr\.toml"):
-        read_texts(tmp_path / "fr.toml")
 
 
 def test_another_consent_text_has_another_digest():
