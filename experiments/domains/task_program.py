@@ -17,6 +17,7 @@ from lakatos.experiments.domains import task_watch
 from lakatos.experiments.domains.task_file import TaskFile, TaskFileKind, kept_text
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
+from lakatos.traces.digest import Digest
 
 LONGEST_START_S = 60
 """Until a domain written in Python must be there when it is looked at for the first time."""
@@ -27,6 +28,9 @@ NEEDED = (
 """What `experiments.task.Domain` asks for."""
 OFFERED = ("sizes", "moves", "variations", "attribute_labels", "attribute_words", "landmarks")
 """What a domain may have besides."""
+
+READ_HERE: Final[dict[Digest, Domain]] = {}
+"""Domains whose programs this process has read, by the digest of their text."""
 
 
 class ProgramFile(TaskFileKind):
@@ -43,7 +47,12 @@ class ProgramFile(TaskFileKind):
         return Path(file.file).read_bytes() != file.text.encode()
 
     def domain(self, file: TaskFile) -> Domain:
-        """The domain that a program calls ``DOMAIN``, with a limit on how long each of its calls may take."""
+        """The domain that a program calls ``DOMAIN``, with a limit on how long each of its calls may take.
+
+        A file without a folder is how the records of a run name a program: the one of the same text that was read here.
+        """
+        if not Path(file.file).is_absolute() and file.digest in READ_HERE:
+            return READ_HERE[file.digest]
         domain: Domain | None = getattr(module_in(file), "DOMAIN", None)
         missing = [name for name in NEEDED if not hasattr(domain, name)]
         if domain is None or missing:
@@ -57,6 +66,7 @@ class ProgramFile(TaskFileKind):
             if inspect.isroutine(function):
                 object.__setattr__(domain, name, task_watch.bounded(function, name, file.file))
         object.__setattr__(domain, "task_file", file)
+        READ_HERE[file.digest] = domain
         return domain
 
     def value_of(self, file: TaskFile, name: str) -> object:

@@ -28,7 +28,13 @@ from lakatos.flows.run.records import (
 from lakatos.flows.run.source import keep_answers, make_source
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.run.task import check_unchanged, domain_of, family_of, science_of
+from lakatos.flows.run.task import (
+    check_unchanged,
+    domain_of,
+    family_of,
+    read_program,
+    science_of,
+)
 from lakatos.memory.library import Library
 from lakatos.theories.families.family import Family
 from lakatos.theories.theory import Theory
@@ -316,6 +322,7 @@ def read_state(folder: Path, until: Digest | None = None) -> tuple[RunState, Tra
     """
     check_run(folder)
     trace = Trace.open(folder, RECORD_TYPES, read_only=True)
+    read_program(trace.journal.meta.get("study", {}))
     events = list(trace.journal.events())
     validity = Validity(events, roots=trace.artifacts.has, acts=ACTS)
     state = RunState()

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
+from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Trials
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.reader import UNREADABLE, JournalPlace, RunReading
@@ -20,7 +21,7 @@ from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import check_run, has_run
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.run.task import domain_of
+from lakatos.flows.run.task import domain_of, read_program
 from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.view.outline import JournalOutline
 from lakatos.flows.view.words import address
@@ -242,6 +243,10 @@ class RunWatch:
         self._making: dict[Hashable, threading.Lock] = {}
         self._look: RunMoment | None = None
         self._looked = 0.0
+        try:
+            read_program(self.trace.journal.meta.get("study", {}))
+        except TaskFileError as error:
+            self._fault(str(error))
 
     def look(self) -> RunMoment:
         """The run as it is now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from lakatos.flows.run.run import create_run, open_run, read_state
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.task import code_part, domain_of, family_of
 from lakatos.flows.start import run_study
+from lakatos.flows.view.watch import RunWatch
 from lakatos.theories.errors import GrammarError
 
 STUDY = """
@@ -320,7 +322,15 @@ def test_a_campaign_about_a_task_with_feedback_finds_that_people_learn(tmp_path:
     assert np.sqrt(min(state.campaign.truth.record.corrected.values())) < 0.05
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_campaign_about_a_program_runs_to_its_verdict(tmp_path: Path) -> None:
-    verdict = run_study(study_with(tmp_path, PROGRAM, "gifts.py"), tmp_path / "run", n_workers=1)
+    run = tmp_path / "run"
+    verdict = run_study(study_with(tmp_path, PROGRAM, "gifts.py"), run, n_workers=1)
     assert "people" in verdict.text.lower()
+    assert RunWatch(name="run", folder=run).look().concluded is not None
+
+    # processes that have not read the program yet
+    for command in ("report", "audit", "resume"):
+        order = [sys.executable, "-m", "lakatos.flows.commands.main", command, str(run)]
+        found = subprocess.run(order, capture_output=True, text=True, check=False)
+        assert found.returncode == 0, (command, found.stderr[-2000:])
