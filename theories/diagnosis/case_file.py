@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import false_discovery_control
 
+from lakatos.experiments.adoption.names import told_experiment
 from lakatos.theories.diagnosis.correction import CorrectionGain, PanelCorrector
 from lakatos.theories.diagnosis.panel import AnswerPanel, TheoryPredictions, TrialFeatures
 from lakatos.theories.diagnosis.rule import (
@@ -473,8 +474,8 @@ def _illustration(
     panel, where = sheet.panels[number], experiments[number]
     share = float(sheet.observed[number].chosen[0, row] / panel.n_answers[row])
     return DiagnosisClaim(
-        text=f"the leader gains most on trial {row + 1} of {panel.trials.experiment}: people {share:.2f}, "
-        f"{leader.name} {ahead[number][row]:.2f}, {loser.name} {panel.mean[row, -1]:.2f}",
+        text=f"the leader gains most on trial {row + 1} of {told_experiment(panel.trials.experiment)}: "
+        f"people {share:.2f}, {leader.name} {ahead[number][row]:.2f}, {loser.name} {panel.mean[row, -1]:.2f}",
         feature="",
         effect=float(gains[number][row]),
         z=0.0,
