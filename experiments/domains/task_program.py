@@ -109,6 +109,7 @@ def module_in(file: TaskFile) -> ModuleType:
     loader = KeptProgram(file)
     spec = spec_from_loader(f"lakatos_domain_{file.digest[:16]}", loader, origin=str(path))
     assert spec is not None
+    spec.has_location = True  # so that a program knows its `__file__`, and what stands beside it
     module = module_from_spec(spec)
     sys.modules[module.__name__] = module  # dataclasses look their module up
     try:

@@ -280,6 +280,17 @@ def test_a_run_of_a_program_is_read_with_the_file_where_it_is(tmp_path: Path) ->
     run.close()
 
 
+def test_a_program_reads_what_stands_beside_its_file(tmp_path: Path) -> None:
+    text = (
+        PROGRAM
+        + "\nfrom pathlib import Path\nBESIDE = Path(__file__).with_name('beside.txt').read_text()\n"
+    )
+    (tmp_path / "beside.txt").write_text("a table")
+    config = load_study(study_with(tmp_path, text, "gifts.py"))
+    assert config.domain_file is not None
+    assert task_program.module_in(config.domain_file).BESIDE == "a table"
+
+
 def test_a_program_without_theories_is_refused_with_what_to_add(tmp_path: Path) -> None:
     text = PROGRAM.replace("FAMILY = declared_family(DOMAIN)", "FAMILY = None")
     with pytest.raises((StudyError, GrammarError), match="has no FAMILY with seeds"):
