@@ -32,7 +32,7 @@ from lakatos.flows.run.task import (
     check_unchanged,
     domain_of,
     family_of,
-    read_program,
+    read_own_domain,
     science_of,
 )
 from lakatos.memory.library import Library
@@ -322,7 +322,7 @@ def read_state(folder: Path, until: Digest | None = None) -> tuple[RunState, Tra
     """
     check_run(folder)
     trace = Trace.open(folder, RECORD_TYPES, read_only=True)
-    read_program(trace.journal.meta.get("study", {}))
+    read_own_domain(trace.journal.meta.get("study", {}))
     events = list(trace.journal.events())
     validity = Validity(events, roots=trace.artifacts.has, acts=ACTS)
     state = RunState()

@@ -77,14 +77,14 @@ def with_domain(value: dict[str, Any], study: Path) -> dict[str, Any]:
     return value | {"domain": name, "domain_file": file.model_dump()}
 
 
-def read_program(study: Mapping[str, Any]) -> None:
-    """Read the program of a study's domain from where it is; records of a run do not say where that is.
+def read_own_domain(study: Mapping[str, Any]) -> None:
+    """Read the file that says what a study asks about from where it is; records of a run do not say where that is.
 
     Args:
         study: As the journal of its run keeps it, with places.
 
     Raises:
-        TaskFileError: The program is not there, or not what it was.
+        TaskFileError: It is a program, and not there or not what it was.
     """
     file = study.get("domain_file")
     if file:

@@ -21,7 +21,7 @@ from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import check_run, has_run
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.flows.run.task import domain_of, read_program
+from lakatos.flows.run.task import domain_of, read_own_domain
 from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.view.outline import JournalOutline
 from lakatos.flows.view.words import address
@@ -244,7 +244,7 @@ class RunWatch:
         self._look: RunMoment | None = None
         self._looked = 0.0
         try:
-            read_program(self.trace.journal.meta.get("study", {}))
+            read_own_domain(self.trace.journal.meta.get("study", {}))
         except TaskFileError as error:
             self._fault(str(error))
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.task import Stimuli
 from lakatos.theories.differences.effect_power import (
     EffectPower,
     power_of_effects,
@@ -17,26 +13,7 @@ from lakatos.theories.differences.effect_power import (
 from lakatos.theories.families import find_family
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
-
-DOMAIN = DOMAINS["intertemporal"]
-SHOWN = [
-    (soon, soon * more, days)
-    for soon in (5.0, 20.0)
-    for more in (1.1, 1.5, 2.2)
-    for days in (7.0, 90.0)
-]
-STIMULI = Stimuli(
-    {
-        "amounts": np.array([(soon, late) for soon, late, _ in SHOWN]),
-        "delays_days": np.array([(0.0, days) for *_, days in SHOWN]),
-    }
-)
-
-
-@pytest.fixture(scope="module")
-def laboratory() -> Iterator[Laboratory]:
-    with Laboratory(DOMAIN, 1) as opened:
-        yield opened
+from tests.theories.differences.conftest import DOMAIN, STIMULI
 
 
 @pytest.fixture(scope="module")

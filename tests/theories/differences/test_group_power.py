@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.interval import exact_interval
-from lakatos.experiments.task import Stimuli
 from lakatos.theories.differences.group_difference import differences_between_groups
 from lakatos.theories.differences.group_power import (
     GroupPower,
@@ -25,27 +22,9 @@ from lakatos.theories.families import find_family
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.theory import Theory, read_program
+from tests.theories.differences.conftest import DOMAIN, STIMULI
 
-DOMAIN = DOMAINS["intertemporal"]
-SHOWN = [
-    (soon, soon * more, days)
-    for soon in (5.0, 20.0)
-    for more in (1.1, 1.5, 2.2)
-    for days in (7.0, 90.0)
-]
-STIMULI = Stimuli(
-    {
-        "amounts": np.array([(soon, late) for soon, late, _ in SHOWN]),
-        "delays_days": np.array([(0.0, days) for *_, days in SHOWN]),
-    }
-)
 N_EACH, REPETITIONS = 20, 2
-
-
-@pytest.fixture(scope="module")
-def laboratory() -> Iterator[Laboratory]:
-    with Laboratory(DOMAIN, 1) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
