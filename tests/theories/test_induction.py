@@ -14,6 +14,7 @@ from lakatos.experiments.domains.risky import RiskyDomain
 from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.checks.check import load_theory
+from lakatos.theories.checks.complexity import why_unreadable
 from lakatos.theories.induction import induce as induction
 from lakatos.theories.induction import rule_fit
 from lakatos.theories.induction.additive import RIDGE, AdditiveSearch, GatedLead
@@ -47,7 +48,7 @@ from lakatos.theories.induction.tree import (
     size_of,
 )
 from lakatos.theories.running.sequence import follow
-from lakatos.theories.theory import TheoryProgram
+from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = MultiattributeDomain()
 SPACE = {"validities": [0.9, 0.8, 0.7], "levels": [0, 1, 2]}
@@ -603,6 +604,8 @@ class TestInduce:
         found = induce(DOMAIN, data, np.random.default_rng(0))
         assert found[0].kind == "rule list"
         assert on_the_space(sandbox, found[0], spared_of_zeros) < 0.0013
+        written = read_program(TheoryProgram(found[0].source, "induction"))
+        assert why_unreadable(written) == ""
         assert "smaller total" in found[0].claim
         assert len({item.kind for item in found}) == len(found) <= 3
 
@@ -668,6 +671,8 @@ class TestInduce:
         found = induce(DOMAIN, [pooled], np.random.default_rng(0))
         assert found[0].n_terms == 1
         assert "total of the ratings" in found[0].claim
+        theory = read_program(TheoryProgram(found[0].source, "induction"))
+        assert why_unreadable(theory) == ""
 
     def test_too_few_trials_give_nothing(self):
         assert induce(DOMAIN, [answer(by(np.sum), n_trials=6)], np.random.default_rng(0)) == []

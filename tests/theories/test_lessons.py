@@ -16,6 +16,7 @@ from lakatos.experiments.domains.declared_feedback import FeedbackDomain
 from lakatos.experiments.domains.learning import LearningDomain
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
+from lakatos.theories.checks.complexity import why_unreadable
 from lakatos.theories.induction.induce import induce
 from lakatos.theories.induction.lesson_terms import (
     KEPT,
@@ -26,7 +27,7 @@ from lakatos.theories.induction.lesson_terms import (
     scores_of,
 )
 from lakatos.theories.running.sequence import follow
-from lakatos.theories.theory import TheoryProgram
+from lakatos.theories.theory import TheoryProgram, read_program
 
 DOMAIN = LearningDomain()
 
@@ -70,6 +71,14 @@ def three_tries(past, n_options):
     stay = next((k for k, (choice, _) in enumerate(reversed(past)) if choice != last), len(past))
     there = np.arange(n_options) == last
     return ~there / (n_options - 1) if stay >= 3 and paid == 0 else 1.0 * there
+
+
+def two_losses(past, n_options):
+    """Change after two losses in a row, whatever was chosen, in four of five steps."""
+    there = np.arange(n_options) == past[-1][0]
+    leaves = len(past) > 1 and not past[-1][1] and not past[-2][1]
+    follows = ~there / (n_options - 1) if leaves else 1.0 * there
+    return 0.8 * follows + 0.2 / n_options
 
 
 def odd_ones(past, n_options):
@@ -208,6 +217,15 @@ class TestInduce:
         with sandbox.open_session(found.source, [], n_options=2) as session:
             own = follow(session, DOMAIN, theory.population(16, lapse=False), new[0]).own
         assert np.mean((own - truth) ** 2) < 0.005
+
+    @pytest.mark.slow
+    def test_a_change_after_two_losses_is_told_in_plain_words_and_can_be_read(self):
+        data, _ = games(two_losses, n_people=20)
+        (found, *_) = induce(DOMAIN, data, np.random.default_rng(0), n_most=1)
+        assert found.kind == "rule list of learning"
+        assert "repeat the last choice" in found.claim or "change from the last" in found.claim
+        assert "2 choices in a row have lost" in found.claim
+        assert why_unreadable(read_program(TheoryProgram(found.source, "induction"))) == ""
 
     def test_two_stages_are_left_to_the_grammar(self):
         stimuli = DOMAIN.candidates(

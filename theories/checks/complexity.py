@@ -9,9 +9,10 @@ has no parameters at all. Counting slots of a grammar would miss theories that n
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from lakatos.theories.sandbox.lint import parse
 from lakatos.theories.theory import Theory
@@ -20,7 +21,16 @@ from lakatos.traces.digest import Digest, digest_of
 ENTRIES = ("start", "choose", "learn")
 """Functions that the laboratory calls."""
 MOST_NESTED = 2
-"""Conditions within conditions that a person can follow."""
+"""Highest rank of decisions that a person can follow.
+
+The rank of a condition is the higher one of its two branches, and one more where both have the same (Ehrenfeucht &
+Haussler, 1989, Information and Computation 82): a list ("if this, so; otherwise if that, so; otherwise so") has the
+rank 1 however long it is, and a tree whose conditions all have conditions on both sides has its depth.
+"""
+OF_LAYOUT: Final = -1
+LAYOUT = frozenset({"available", "block_start"})
+"""Arrays of trials that say which options there are and where a block begins."""
+SHAPES = frozenset({"shape", "ndim", "size"})
 KINDS = {
     "ratings": "a rating",
     "rating_max": "a rating",
@@ -82,21 +92,29 @@ def code_length(source: str) -> int:
 def why_unreadable(theory: Theory) -> str:
     """Why a theory predicts and explains nothing that a person could follow; empty if it can be read.
 
-    What a grammar composes is made of published mechanisms and can be read. Others must not nest more than two
-    conditions, nor add or compare quantities of different kinds.
+    What a grammar composes is made of published mechanisms and can be read. Others must not nest conditions more deeply
+    than `MOST_NESTED`, nor add or compare quantities of different kinds.
     """
     if theory.composition is not None:
         return ""
-    code = _Code(theory.program.source)
-    deepest = max(
-        (_Depths(code).of_function(name) for name in ENTRIES if name in code.functions), default=0
-    )
+    deepest = decision_rank(theory.program.source)
     if deepest > MOST_NESTED:
-        return f"it nests {deepest} conditions, and people follow {MOST_NESTED} at most"
+        return (
+            f"it nests {deepest} conditions in one another, each with conditions on both sides, "
+            f"and people follow {MOST_NESTED} at most"
+        )
+    code = _Code(theory.program.source)
     for name in ENTRIES:
         if name in code.functions and (mixed := _Quantities(code).mixed_in(name)):
             return f"it mixes units: {mixed[0]} is added to or compared with {mixed[1]}"
     return ""
+
+
+def decision_rank(source: str) -> int:
+    """How deeply conditions are nested in what a theory predicts and remembers; see `MOST_NESTED`."""
+    code = _Code(source)
+    ranks = (_Ranks(code).of_function(name) for name in ENTRIES if name in code.functions)
+    return max(0, *ranks)
 
 
 def _dependences(declared: Any) -> Iterator[tuple[str, str, str]]:
@@ -180,44 +198,106 @@ def _length(statement: ast.stmt) -> int:
     )
 
 
-class _Depths:
-    """Conditions nested in one another, followed through variables and functions."""
+class _Ranks:
+    """Ranks of the decisions that functions make, followed through variables and calls; see `MOST_NESTED`.
+
+    What hangs on the layout of trials alone (which options there are, where a block begins) has the rank `OF_LAYOUT`: a
+    condition on it decides nothing about people.
+    """
 
     def __init__(self, code: _Code) -> None:
         self.code = code
 
-    def of_function(self, name: str) -> int:
-        """How deeply conditions and loops are nested in what a function returns."""
-        depths: dict[str, int] = {}
-        deepest = 0
+    def of_function(self, name: str, given: Mapping[str, int] = MappingProxyType({})) -> int:
+        """Rank of what a function returns, with the ranks of its arguments."""
+        ranks = dict(given)
+        highest = OF_LAYOUT
         for statement in self.code.live.get(name, []):
-            inside = int(isinstance(statement, ast.If | ast.For | ast.While))
-            depth = inside + max(
-                (self._of(node, depths) for node in ast.iter_child_nodes(statement)), default=0
-            )
-            for target in getattr(statement, "targets", []):
-                for variable in _names(target):
-                    depths[variable] = depth
-            deepest = max(deepest, depth)
-        return deepest
+            highest = max(highest, self._of_statement(statement, ranks))
+        return highest
 
-    def _of(self, node: ast.AST, depths: Mapping[str, int]) -> int:
+    def _of_statement(self, statement: ast.stmt, ranks: dict[str, int]) -> int:
+        """Rank of a statement; those of the variables that it assigns are noted."""
+        if isinstance(statement, ast.Assign):
+            return max(self._assign(item, statement.value, ranks) for item in statement.targets)
+        inside = int(isinstance(statement, ast.If | ast.For | ast.While))
+        parts = [self._of(node, ranks) for node in ast.iter_child_nodes(statement)]
+        return inside + max(parts, default=OF_LAYOUT)
+
+    def _assign(self, target: ast.expr, value: ast.expr, ranks: dict[str, int]) -> int:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs = zip(target.elts, value.elts, strict=False)
+            return max(self._assign(own, part, ranks) for own, part in pairs)
+        rank = self._of(value, ranks)
+        ranks.update(dict.fromkeys(_names(target), rank))
+        return rank
+
+    def _of(self, node: ast.AST, ranks: Mapping[str, int]) -> int:
         if isinstance(node, ast.Name):
-            return depths.get(node.id, 0)
+            silent = node.id == "xp" or isinstance(node.ctx, ast.Store)
+            return OF_LAYOUT if silent else ranks.get(node.id, 0)
+        if isinstance(node, ast.Attribute) and node.attr in SHAPES:
+            return OF_LAYOUT
+        if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "trials":
+            return OF_LAYOUT if getattr(node.slice, "value", "") in LAYOUT else 0
         if isinstance(node, ast.IfExp):
-            branches = max(self._of(node.body, depths), self._of(node.orelse, depths))
-            return max(1 + branches, self._of(node.test, depths))
-        parts = [self._of(child, depths) for child in ast.iter_child_nodes(node)]
-        if isinstance(node, ast.Call) and _called(node) == "where" and len(node.args) == 3:
-            condition, first, second = (self._of(part, depths) for part in node.args)
-            return max(1 + first, 1 + second, condition)
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in self.code.functions
-        ):
-            return self.of_function(node.func.id) + max(parts, default=0)
-        return max(parts, default=0)
+            return self._of_decision(node.test, node.body, node.orelse, ranks)
+        if isinstance(node, ast.Call):
+            return self._of_call(node, ranks)
+        return self._highest(ast.iter_child_nodes(node), ranks)
+
+    def _highest(self, nodes: Iterable[ast.AST], ranks: Mapping[str, int]) -> int:
+        return max((self._of(node, ranks) for node in nodes), default=OF_LAYOUT)
+
+    def _of_call(self, call: ast.Call, ranks: Mapping[str, int]) -> int:
+        if _called(call) == "where" and len(call.args) == 3:
+            test, first, second = call.args
+            return self._of_decision(test, first, second, ranks)
+        if not isinstance(call.func, ast.Name):
+            return self._highest(ast.iter_child_nodes(call), ranks)
+        function = self.code.functions.get(call.func.id)
+        if function is None:
+            return self._highest([*call.args, *call.keywords], ranks)
+        given = dict(zip((item.arg for item in function.args.args), call.args, strict=False))
+        given |= {item.arg: item.value for item in call.keywords if item.arg is not None}
+        known = {name: self._of(value, ranks) for name, value in given.items()}
+        return self.of_function(function.name, known)
+
+    def _of_decision(
+        self, test: ast.expr, first: ast.expr, second: ast.expr, ranks: Mapping[str, int]
+    ) -> int:
+        """Rank of a condition with its two branches."""
+        condition = self._of(test, ranks)
+        one, other = (max(self._of(branch, ranks), 0) for branch in (first, second))
+        decides = not (
+            condition == OF_LAYOUT
+            or _guards_a_division(test, first, second)
+            or _is_mirrored(first, second)
+        )
+        nested = int(decides and one == other)
+        return max(nested + max(one, other), condition)
+
+
+def _guards_a_division(test: ast.expr, *branches: ast.expr) -> bool:
+    """Whether a condition only keeps a branch from dividing by nothing."""
+    tested = _names(test) - {"xp"}
+    divisors = [
+        node.right
+        for branch in branches
+        for node in ast.walk(branch)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+    ]
+    return bool(tested) and any(tested <= _names(divisor) for divisor in divisors)
+
+
+def _is_mirrored(first: ast.expr, second: ast.expr) -> bool:
+    """Whether two branches say the same of the one side and of the other: a share, and what is left of one."""
+    return (
+        isinstance(second, ast.BinOp)
+        and isinstance(second.op, ast.Sub)
+        and getattr(second.left, "value", None) == 1
+        and ast.dump(second.right) == ast.dump(first)
+    )
 
 
 def _called(node: ast.Call) -> str:

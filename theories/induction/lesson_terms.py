@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -151,15 +152,32 @@ PLAIN_SCORES = (
                 "total of the last three outcomes", 2),
     OptionScore("state['losing']", "number of losses in a row", 1),
     OptionScore("state['winning']", "number of wins in a row", 1.5),
-    OptionScore("state['visit_wins']", "number of wins since it was turned to", 2),
-    OptionScore("(state['streak'] - state['visit_wins'])", "number of losses since it was turned to", 2),
+    OptionScore("state['visit_wins']", "number of wins since the change to it", 2),
+    OptionScore("(state['streak'] - state['visit_wins'])", "number of losses since the change to it", 2),
     OptionScore("state['visit_wins'] / xp.maximum(state['streak'], 1.0)",
-                "share of wins since it was turned to", 2.5),
-    OptionScore("(2.0 * state['visit_wins'] - state['streak'])", "wins less losses since it was turned to", 2.5),
+                "share of wins since the change to it", 2.5),
+    OptionScore("(2.0 * state['visit_wins'] - state['streak'])", "wins less losses since the change to it", 2.5),
     OptionScore("state['past_visit_wins']", "number of wins of the visit before", 2),
     OptionScore("state['past_visit_tries']", "length of the visit before", 2),
     OptionScore("state['best']", "best outcome so far", 2),
 )  # fmt: skip
+ACTS = {
+    "having been chosen last": ("repeat the last choice", "change from the last choice"),
+    "having been chosen the time before the last": (
+        "take what was chosen the time before the last",
+        "leave what was chosen the time before the last",
+    ),
+    "having won last, or not lost": (
+        "repeat a choice that won and change after one that lost",
+        "change after a choice that won and repeat one that lost",
+    ),
+    "having won last": ("repeat a choice that won", "change after a choice that won"),
+    "not having lost last": ("change after a choice that lost", "repeat a choice that lost"),
+}
+"""What following such a score is called, and doing the opposite."""
+ODDNESS = "oddness of the number of "
+COUNTS = ("number of ", "time since ", "length of ")
+"""How words of scores that are whole numbers begin."""
 FADING_WORDS = {
     "value": "value that moves by {rate}% of each surprise",
     "fading": "trace of what it earned that fades by {rate}% a step",
@@ -200,7 +218,7 @@ def _scores() -> Iterator[OptionScore]:
             yield OptionScore(f"state['{name}']", FADING_WORDS[kind].format(rate=rate), 2)
     yield from AFTER_OUTCOME
     for name, words in ODD_NUMBERS:
-        yield OptionScore(f"state['{name}'] % 2", f"oddness of the number of {words}", 3.5)
+        yield OptionScore(f"state['{name}'] % 2", f"{ODDNESS}{words}", 3.5)
     for name, words in BETTER_ACTS:
         better = f"(state['staying_{name}'] - state['leaving_{name}'])[..., None] * state['last']"
         merit = f"merit of doing with it what has the better {words}, staying or leaving"
@@ -217,7 +235,7 @@ class GameNumber:
 
     code: str
     words: str
-    """With ``{cut}`` for the threshold."""
+    """With ``{cut}`` for the threshold, or ``{least}`` for the whole number above it."""
     price: float
     cuts: Sequence[float]
 
@@ -225,22 +243,32 @@ class GameNumber:
         """Code of the number with each gate that a threshold makes of it."""
         price = self.price + np.log(len(self.cuts))
         for cut in self.cuts:
-            text = f"{cut:g}"
-            yield (
-                self.code,
-                ChoiceTerm(f"({self.code}) > {text}", self.words.format(cut=text), price),
-            )
+            words = at_threshold(self.words, cut)
+            yield self.code, ChoiceTerm(f"({self.code}) > {cut:g}", words, price)
 
 
+def at_threshold(words: str, cut: float) -> str:
+    """Words of a gate with its threshold; of one choice, step or change they speak in the singular."""
+    least = math.floor(cut) + 1
+    text = words.format(cut=f"{cut:g}", least=least)
+    return SINGULAR.get(text, text)
+
+
+SINGULAR = {
+    "at least 1 choices in a row have lost": "the last choice lost",
+    "at least 1 choices in a row have won": "the last choice won",
+    "there were at least 1 changes so far": "there was a change so far",
+    "at least 1 steps have gone by": "it is not the first step",
+}
 FEW = (0.5, 1.5, 2.5, 3.5, 4.5, 5.5)
 PLAIN_GAME = (
     GameNumber("state['won_last']", "the last choice won", 0.5, (0.5,)),
     GameNumber("state['won_before']", "the choice before the last won", 1, (0.5,)),
-    GameNumber("state['in_a_row_lost']", "more than {cut} choices in a row have lost", 1, FEW),
-    GameNumber("state['in_a_row_won']", "more than {cut} choices in a row have won", 1, FEW),
+    GameNumber("state['in_a_row_lost']", "at least {least} choices in a row have lost", 1, FEW),
+    GameNumber("state['in_a_row_won']", "at least {least} choices in a row have won", 1, FEW),
     GameNumber("state['switched']", "the last choice was a change", 1, (0.5,)),
-    GameNumber("state['switches']", "there were more than {cut} changes so far", 3, FEW),
-    GameNumber("state['steps']", "more than {cut} steps have gone by", 2,
+    GameNumber("state['switches']", "there were at least {least} changes so far", 3, FEW),
+    GameNumber("state['steps']", "at least {least} steps have gone by", 2,
                (*FEW, 7.5, 9.5, 14.5, 19.5, 29.5, 39.5)),
 )  # fmt: skip
 EVENTS = (
@@ -267,7 +295,7 @@ def _games() -> Iterator[GameNumber]:
             text = f"one has stayed longer by more than {{cut}} than {words}, counting {none} where there was none"
             yield GameNumber(longer, text, 2.5, (-1.5, -0.5, 0.5, 1.5, 2.5))
     for period in (2, 3, 4, 5):
-        text = f"the step's number divided by {period} leaves more than {{cut}}"
+        text = f"the step's number divided by {period} leaves at least {{least}}"
         rests = tuple(k + 0.5 for k in range(period - 1))
         yield GameNumber(f"state['steps'] % {period}", text, 3, rests)
 
@@ -453,18 +481,21 @@ def _score_gates(score: OptionScore) -> Iterator[tuple[str, ChoiceTerm]]:
     """Gates by a score's range over the options, by its extremes, and by that of the option chosen last."""
     is_share = any(word in score.words for word in SHARE_WORDS)
     cuts = SHARE_CUTS if is_share else COUNT_CUTS
+    is_count = score.words.startswith(COUNTS)
+    above = "at least {least}" if is_count else "above {cut}"
+    by = "at least {least}" if is_count else "more than {cut}"
     high = ALLOWED.format(score=score.code, edge=-1e9) + ".max(axis=-1)"
     low = ALLOWED.format(score=score.code, edge=1e9) + ".min(axis=-1)"
     last = f"(({score.code}) * state['last']).sum(axis=-1)"
     for code, words, price in (
-        (f"({high} - {low})", f"options differ in the {score.words} by more than {{cut}}", 2.0),
-        (high, f"some option's {score.words} is above {{cut}}", 2.5),
-        (low, f"every option's {score.words} is above {{cut}}", 2.5),
-        (last, f"the {score.words} of the one chosen last is above {{cut}}", 1.5),
+        (f"({high} - {low})", f"options differ in the {score.words} by {by}", 2.0),
+        (high, f"some option's {score.words} is {above}", 2.5),
+        (low, f"every option's {score.words} is {above}", 2.5),
+        (last, f"the {score.words} of the one chosen last is {above}", 1.5),
     ):
         paid = score.price + price + np.log(len(cuts))
         for cut in cuts:
-            yield code, ChoiceTerm(f"{code} > {cut:g}", words.format(cut=f"{cut:g}"), paid)
+            yield code, ChoiceTerm(f"{code} > {cut:g}", at_threshold(words, cut), paid)
 
 
 def pairs_of(told: RememberedAnswers) -> OptionPairs:
@@ -486,6 +517,18 @@ def pairs_of(told: RememberedAnswers) -> OptionPairs:
     return OptionPairs(np.concatenate(rows), np.concatenate(low), np.concatenate(high), counts)
 
 
+def lead_words(score: OptionScore, *, is_greater: bool) -> str:
+    """What people do who take the option with the greater number, or with the smaller one."""
+    if acts := ACTS.get(score.words):
+        return acts[0] if is_greater else acts[1]
+    if score.words.startswith("at least "):
+        return f"take an option {'with' if is_greater else 'without'} {score.words}"
+    if score.words.startswith(ODDNESS):
+        which = "an odd" if is_greater else "an even"
+        return f"take an option with {which} number of {score.words.removeprefix(ODDNESS)}"
+    return f"take the option with the {'greater' if is_greater else 'smaller'} {score.words}"
+
+
 def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:
     """Leads of the later option of each pair over the earlier one, as numbers."""
     values = told.scores[:, pairs.row, pairs.high] - told.scores[:, pairs.row, pairs.low]
@@ -493,9 +536,9 @@ def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:
     items = tuple(
         ChoiceTerm(
             score.code,
-            f"take the option with the greater {score.words}",
+            lead_words(score, is_greater=True),
             float(price),
-            opposite=f"take the option with the smaller {score.words}",
+            opposite=lead_words(score, is_greater=False),
         )
         for score, price in zip(told.options, prices, strict=True)
     )
