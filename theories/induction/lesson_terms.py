@@ -522,7 +522,8 @@ def lead_words(score: OptionScore, *, is_greater: bool) -> str:
     if acts := ACTS.get(score.words):
         return acts[0] if is_greater else acts[1]
     if score.words.startswith("at least "):
-        return f"take an option {'with' if is_greater else 'without'} {score.words}"
+        few = score.words.replace("at least", "fewer than", 1)
+        return f"take an option with {score.words if is_greater else few}"
     if score.words.startswith(ODDNESS):
         which = "an odd" if is_greater else "an even"
         return f"take an option with {which} number of {score.words.removeprefix(ODDNESS)}"

@@ -160,11 +160,11 @@ def weighed_clause(
 
     It is worth its name at about the weight that was found, so that a later fit may say "hardly" of it.
     """
-    extent = f" to the extent that {gate.words}" if gate is not None else ""
+    condition = f" if {gate.words}" if gate is not None else ""
     return ClauseWording(
-        f"{{much}}lean to {lead.words}{extent}",
+        f"{{much}}lean to {lead.words}{condition}",
         by=parameter,
-        opposite=f"{{much}}lean to {lead.opposite}{extent}",
+        opposite=f"{{much}}lean to {lead.opposite}{condition}",
         unit=max(rounded(abs(weight)), 1e-3),
     )
 
@@ -172,7 +172,7 @@ def weighed_clause(
 def reason_words(weight: float, lead: ChoiceTerm, gate: ChoiceTerm | None) -> str:
     """What one weight of a sum makes people do, in words."""
     words = lead.words if weight > 0 else lead.opposite
-    return words if gate is None else f"{words} to the extent that {gate.words}"
+    return words if gate is None else f"{words} if {gate.words}"
 
 
 def sum_claim(reasons: Sequence[str]) -> str:
