@@ -7,7 +7,7 @@ compositions one change away. The advocate searches this space; a family file de
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pprint import pformat
@@ -54,6 +54,9 @@ class Mechanism:
     breaks: tuple[str, ...] = ()
     """Predictions of others that it destroys: what is varied ("rating"), one property in that ("ignores rating"), or a
     property of single trials ("deterministic")."""
+    rests_on: tuple[str, ...] = ()
+    """Of these, each ``slot:mechanism``, a composition with it must have one, or it would be told of what is not there:
+    reasons that are drawn at random, say, where nothing weighs any."""
     words: tuple[Mapping[str, Any], ...] = ()
     """How it is told at learned numbers, entries of `ClauseWording`; by ``claim`` where there are none."""
     is_null: bool = False
@@ -401,13 +404,32 @@ class Grammar:
                 ]
             if len(have) < slot.most:
                 options += [(f"add {other} to {slot.name}", (*have, other)) for other in others]
-            found += [
+            edited = (
                 (words, self._with(composition, slot.name, names)) for words, names in options
-            ]
+            )
+            found += [(words, edit) for words, edit in edited if self.is_coherent(edit)]
         return found
 
+    def is_coherent(self, composition: Composition) -> bool:
+        """Whether every mechanism has what it rests on; see `Mechanism.rests_on`."""
+        return all(
+            any(name in composition.slots.get(slot, ()) for slot, _, name in places)
+            for places in self._rests_on(composition)
+        )
+
+    def _rests_on(self, composition: Composition) -> Iterator[list[tuple[str, str, str]]]:
+        for slot, names in composition.slots.items():
+            for name in names:
+                if needed := self.mechanism(slot, name).rests_on:
+                    yield [place.partition(":") for place in needed]
+
     def compose(self, rng: np.random.Generator) -> Composition:
-        """A composition drawn at random: of every slot a random admissible number of mechanisms."""
+        """A coherent composition drawn at random: of every slot a random admissible number of mechanisms."""
+        while not self.is_coherent(drawn := self._drawn(rng)):
+            pass
+        return drawn
+
+    def _drawn(self, rng: np.random.Generator) -> Composition:
         slots: dict[str, tuple[str, ...]] = {}
         for slot in self.slots:
             names = self.names[slot.name]

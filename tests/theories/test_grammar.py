@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, composition_of
+from lakatos.theories.grammar_search.search_tree import combined
 from lakatos.theories.theory import TheoryProgram, read_program
 
 SLOPE = {"slope": {"prior": "log_uniform", "low": 0.1, "high": 10.0}}
@@ -34,12 +36,18 @@ SMALL = Grammar(
     before="",
     after="return p",
 )
+AVERAGED = {
+    "utility": "linear",
+    "comparison": "difference",
+    "weight": "validity",
+    "integration": "average",
+}
 PLAIN = Composition({"value": ("plain",), "choice": ("soft",)})
 
 
 @st.composite
 def compositions(draw):
-    """A grammar of a family and any composition that it allows."""
+    """A grammar of a family and any coherent composition that it allows."""
     grammar = draw(st.sampled_from([family.grammar for family in FAMILIES.values()] + [SMALL]))
     slots = {}
     for slot in draw(st.permutations(grammar.slots)):
@@ -50,6 +58,7 @@ def compositions(draw):
         )
         if names:
             slots[slot.name] = tuple(names)
+    assume(grammar.is_coherent(Composition(slots)))
     return grammar, Composition(slots)
 
 
@@ -280,3 +289,36 @@ def test_a_grammar_wrote_nothing_of_mechanisms_that_it_does_not_have():
     theory = read_program(family.program("forgetting"))
     slots = dict(theory.composition) | {"rate": ["of another grammar"]}
     assert not family.grammar.wrote(theory.program.source, slots)
+
+
+def test_reasons_are_drawn_at_random_only_where_something_weighs_them():
+    grammar = FAMILIES["multiattribute"].grammar
+    _, drawn = FAMILIES["multiattribute"].seeds["elimination_by_aspects"]
+    assert grammar.is_coherent(drawn)
+    edits = [edit for _, edit in grammar.edits(drawn)]
+    assert all(grammar.is_coherent(edit) for edit in edits)
+    integrations = {edit.slots["integration"] for edit in edits}
+    assert integrations == {("balance",), ("average",)}
+    nothing = Composition({**drawn.slots, "integration": ("nothing",)})
+    assert not grammar.is_coherent(nothing)
+    _, tallying = FAMILIES["multiattribute"].seeds["tallying"]
+    changed = [edit for words, edit in grammar.edits(tallying) if "first_reason_drawn" in words]
+    assert not changed
+
+
+def test_two_edits_that_do_not_go_together_are_no_edit():
+    grammar = FAMILIES["multiattribute"].grammar
+    base = Composition.of({**AVERAGED, "choice": "logistic"})
+    drawn = Composition.of({**AVERAGED, "choice": "first_reason_drawn"})
+    summed = Composition.of({**AVERAGED, "integration": "sum", "choice": "logistic"})
+    assert grammar.is_coherent(drawn)
+    assert combined(grammar, base, [drawn, summed]) is None
+
+
+@pytest.mark.parametrize("domain", FAMILIES)
+def test_published_theories_and_random_compositions_are_coherent(domain):
+    grammar, rng = FAMILIES[domain].grammar, np.random.default_rng(0)
+    assert all(
+        grammar.is_coherent(composition) for _, composition in FAMILIES[domain].seeds.values()
+    )
+    assert all(grammar.is_coherent(grammar.compose(rng)) for _ in range(200))

@@ -305,7 +305,7 @@ def crossed(
 def combined(
     grammar: Grammar, base: Composition, edits: Sequence[Composition]
 ) -> Composition | None:
-    """Several edits of one composition at once; None where the slots do not admit them together."""
+    """Several edits of one composition at once; None where they do not go together."""
     slots = dict(base.slots)
     for slot in grammar.slots:
         own = base.slots.get(slot.name, ())
@@ -320,9 +320,10 @@ def combined(
             if not slot.least <= len(names) <= slot.most:
                 return None
             slots[slot.name] = tuple(name for name in grammar.names[slot.name] if name in names)
-    return Composition(
+    both = Composition(
         {slot.name: slots[slot.name] for slot in grammar.slots if slots.get(slot.name)}, base.priors
     )
+    return both if grammar.is_coherent(both) else None
 
 
 def change_in_words(grammar: Grammar, before: Composition, after: Composition) -> str:

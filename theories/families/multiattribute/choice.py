@@ -27,6 +27,8 @@ LEVEL = "ratings.mean(axis=(1, 2))"
 N_DIFFERENCES = "(ratings[:, 1] != ratings[:, 0]).mean(axis=-1)"
 EVIDENCE = "weighted difference"
 BRODER = "Broder & Schiffer (2003), Journal of Behavioral Decision Making 16(3), 193-213."
+SHARES = ("integration:balance", "integration:average")
+"""What gives evidence that is a balance of reasons, between -1 and 1."""
 LOG_SHARES = "share = 0.5 + 0.5 * xp.clip(evidence, -1 + 1e-9, 1 - 1e-9)\nlog_shares = xp.log(share / (1 - share))"
 """Log odds of the shares of reasons for B and for A, of evidence that is a balance."""
 CLOSE_CALL = log_uniform(0.02, 3.0, EVIDENCE, "lead below which it is a close call")
@@ -229,6 +231,7 @@ CHOICE = (
         },
         ("extremeness",),
         "Feller (1968), An Introduction to Probability Theory I, section XIV.2; Nosofsky & Palmeri (1997).",
+        rests_on=SHARES,
     ),
     _choice(
         "first_reason_drawn",
@@ -236,6 +239,7 @@ CHOICE = (
         f"{LOG_SHARES}\np = logistic(log_shares + bias, xp)",
         answers=("extremeness",),
         citation="Tversky (1972), Psychological Review 79(4), 281-299; Bergert & Nosofsky (2007).",
+        rests_on=SHARES,
     ),
     _choice("guessing", "but then guess", "p = 0.5 + 0.0 * evidence"),
 )
