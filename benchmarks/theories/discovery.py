@@ -9,7 +9,8 @@ space (or eight schedules, or 20,000 sampled trials): of the one theory that is 
 set to 0 (``named``) and as declared (``named_with_lapses``), and of the best theory in the pool, whose difference is
 what choosing cost. Most of `RULES` err in 5% of choices as part of the rule, so that the right theory, whose lapses are
 set to 0, is .0025 away; ``named_with_lapses`` is the fair measure there. Rules that depend on what came before are also
-judged by how often people repeat their last choice.
+judged by how often people repeat their last choice. Clauses are those that the claim tells: not what changes nothing,
+or what a composition says in any case.
 
 ``--search before`` takes from the grammar's search what it has learned since: it then knows no published forms, and
 glances at nothing before it fits. The code is the same, so that both searches meet the same people's answers to the
@@ -337,7 +338,8 @@ def cell(name: str, seed: int, search: str) -> dict[str, Any]:
         "repetition_named": truth.sequence.get(verdict.leader),
         "n_trials": truth.n_trials,
         "holds": verdict.holds,
-        "n_clauses": len(leader.account().clauses),
+        "claim": leader.account().claim,
+        "n_clauses": sum(not item.is_detail for item in leader.account().clauses),
         "n_parameters": len(leader.priors),
         "search": search,
         "seconds": round(time.perf_counter() - begun, 1),
