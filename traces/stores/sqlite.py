@@ -19,10 +19,10 @@ FORMAT: Final = 1
 _BATCH: Final = 256  # more do not stay in the processor's cache until they are looked at
 _WRITING: Final = (
     "PRAGMA cache_size = -16384",
-    "PRAGMA wal_autocheckpoint = 4000",
+    "PRAGMA wal_autocheckpoint = 16000",
 )
 """Of the connection that writes. Keys and digests come in no order, so that each commit changes pages all over the
-indexes: 16 MiB of them stay in memory, and pages that are changed again and again are copied from the log every 16 MiB,
+indexes: 16 MiB of them stay in memory, and pages that are changed again and again are copied from the log every 64 MiB,
 not every 4. A commit is on disk, in the log, as before."""
 _COLUMNS: Final = ", ".join(EventRow._fields)
 _INSERT: Final = f"INSERT INTO event ({_COLUMNS}) VALUES ({','.join('?' * len(EventRow._fields))})"
