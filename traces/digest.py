@@ -34,6 +34,8 @@ _ENCODER: Final = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 )
 _HOLDERS: Final = (dict, list, tuple)
+_PLAIN: Final = frozenset((str, int, float, bool, type(None)))
+"""Types that hold nothing; to find one here takes less time than to ask whether it is one of `_HOLDERS`."""
 
 
 def _text_encoder() -> Callable[[Any], str]:
@@ -86,7 +88,7 @@ def _check_keys(value: Any) -> None:
                 raise TypeError(f"the key {key!r} is not text")
         value = value.values()
     for inner in value:
-        if isinstance(inner, _HOLDERS):
+        if type(inner) not in _PLAIN and isinstance(inner, _HOLDERS):
             _check_keys(inner)
 
 

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -252,22 +253,42 @@ class Journal:
 def _rows(entries: Sequence[EventEntry], last: int, previous_hash: Digest) -> list[EventRow]:
     """Rows of events that are written together, chained to event number ``last``, whose hash is ``previous_hash``."""
     time_utc = datetime.now(UTC).isoformat(timespec="microseconds")
-    at, before = time_utc.encode(), previous_hash.encode()
-    rows = []
-    for seq, entry in enumerate(entries, start=last + 1):
-        position, body = canonical_json(dict(entry.position)), canonical_json(dict(entry.body))
-        inputs = canonical_json(list(entry.inputs))
-        digest = standalone.record_digest(body, inputs, entry.key.encode(), _bytes(entry.kind))
-        own = standalone.event_hash(
-            seq, at, entry.attempt, _bytes(entry.name), position, digest, before
+    at, before, words = time_utc.encode(), previous_hash, standalone.QuotedWords()
+    records = [
+        (
+            canonical_json(dict(entry.body)),
+            _list_of(entry.inputs),
+            entry.key.encode(),
+            words[_bytes(entry.kind)],
         )
+        for entry in entries
+    ]
+    rows = []
+    for seq, (entry, record, digest) in enumerate(
+        zip(entries, records, standalone.record_digests(records), strict=True), start=last + 1
+    ):
+        body, inputs, _, _ = record
+        position, name, named = (
+            canonical_json(dict(entry.position)),
+            _bytes(entry.name),
+            digest.hex(),
+        )
+        told = standalone.EVENT_TEXT % (
+            seq, at, entry.attempt, words[name], position, named.encode(), before.encode(),
+        )  # fmt: skip
+        own = sha256(told).hexdigest()
         row = EventRow(
             seq, time_utc, entry.kind, entry.key, entry.name, position.decode(), entry.attempt,
-            inputs.decode(), body.decode(), digest.decode(), before.decode(), own.decode(),
+            inputs.decode(), body.decode(), named, before, own,
         )  # fmt: skip
         rows.append(row)
         before = own
     return rows
+
+
+def _list_of(digests: Sequence[Digest]) -> bytes:
+    """Canonical JSON of a list of what is known to be digests."""
+    return b'["%b"]' % '","'.join(digests).encode() if digests else b"[]"
 
 
 def _written(entry: EventEntry, row: EventRow) -> Event:

@@ -251,8 +251,7 @@ def set_limits(address_space: int, *, threads: bool = False) -> None:
 
 def drop_capabilities() -> None:
     """Give up every capability, those within a user namespace included."""
-    header = ctypes.create_string_buffer(struct.pack("<Ii", 0x20080522, 0))
-    call("capset", header, ctypes.create_string_buffer(24))
+    call("capset", struct.pack("<Ii", 0x20080522, 0), bytes(24))
 
 
 def landlock_abi() -> int:
@@ -274,7 +273,7 @@ def restrict_files() -> None:
     ruleset = call(
         "syscall",
         LANDLOCK_CREATE_RULESET,
-        ctypes.create_string_buffer(attributes),
+        attributes,
         ctypes.c_size_t(size),
         0,
     )
@@ -324,10 +323,27 @@ def filter_program(compiling: bool = False) -> bytes:
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 
 
-def prepare_filter(compiling: bool) -> None:
-    """Write the filter once, before there are children that would each write it anew."""
-    with contextlib.suppress(KeyError, ValueError):  # of other systems and processors
-        filter_program(compiling)
+class FilterArgument(ctypes.Structure):
+    """How prctl(2) takes a filter: the number of instructions, and where they are."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+@cache
+def filter_argument(compiling: bool = False) -> FilterArgument:
+    """`filter_program` for prctl(2)."""
+    program = filter_program(compiling)
+    return FilterArgument(len(program) // 8, program)
+
+
+def prepare_rights(compiling: bool) -> None:
+    """Make once what `give_up_rights` needs, before there are children that would each make it anew."""
+    # Of other systems and processors something may be missing, and its layer with it.
+    for name in ("prctl", "capset", "syscall"):
+        with contextlib.suppress(AttributeError):
+            getattr(libc(), name)
+    with contextlib.suppress(KeyError, ValueError):
+        filter_argument(compiling)
 
 
 def _if_argument(
@@ -346,11 +362,4 @@ def _if_argument(
 
 def filter_system_calls(compiling: bool = False) -> None:
     """Seccomp: from here on only `SYSTEM_CALLS` are answered; ``compiling`` adds `THREAD_CALLS` and threads."""
-    program = ctypes.create_string_buffer(filter_program(compiling))
-    count = len(filter_program(compiling)) // 8
-
-    class Program(ctypes.Structure):
-        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
-
-    pointer = ctypes.byref(Program(count, ctypes.addressof(program)))
-    call("prctl", PR_SET_SECCOMP, 2, pointer, 0, 0)
+    call("prctl", PR_SET_SECCOMP, 2, ctypes.byref(filter_argument(compiling)), 0, 0)

@@ -20,8 +20,9 @@ import struct
 import sys
 import threading
 import time
+import types
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -41,6 +42,9 @@ REQUESTS, ANSWERS = 3, 4
 """The child's two pipes; its standard input, output and error are the null device."""
 AT_ONCE = 65536
 """Bytes of a pipe that are read or written in one go."""
+LEFT_OUT = ("numpy.f2py", "concurrent.futures")
+"""What SciPy has NumPy load, and no theory may import: its reader of Fortran, and the threads of its tests. They bring
+loggers, parsers and tables of characters: a tenth of the memory that a fork copies, and work in each child."""
 
 
 Serve = Callable[[memoryview, memoryview], None]
@@ -69,7 +73,8 @@ def command(
     control = socket.socket(fileno=os.dup(0))
     diverted = not compiling and layers.divert_clocks()
     give_up = functools.partial(layers.give_up_rights, compiling=compiling, diverted=diverted)
-    layers.prepare_filter(compiling)
+    layers.prepare_rights(compiling)
+    warnings.simplefilter("ignore")  # of theories: nobody would read them
     expected = probe(address_space, give_up)
     hello = json.dumps({
         "layers": [*namespaces, *expected],
@@ -113,8 +118,9 @@ def command(
 
 def prepare() -> int:
     """Load what theories use, and return the address space in bytes that this takes."""
-    for module in wire.IMPORTS:
-        importlib.import_module(module)
+    with left_out(LEFT_OUT):
+        for module in wire.IMPORTS:
+            importlib.import_module(module)
     for part in (
         "fft",
         "linalg",
@@ -132,6 +138,23 @@ def prepare() -> int:
     gc.collect()
     gc.freeze()  # children then share these pages instead of copying them
     return layers.address_space_bytes()
+
+
+@contextlib.contextmanager
+def left_out(names: Sequence[str]) -> Iterator[None]:
+    """Have imports find empty modules of these names, unless they are loaded already; afterwards they can be loaded."""
+    missing = [name for name in names if name not in sys.modules]
+    for name in missing:
+        package, _, own = name.rpartition(".")
+        sys.modules[name] = empty = types.ModuleType(name)
+        setattr(importlib.import_module(package), own, empty)
+    try:
+        yield
+    finally:
+        for name in missing:
+            package, _, own = name.rpartition(".")
+            delattr(sys.modules[package], own)
+            del sys.modules[name]
 
 
 def processor_nanoseconds(pid: int) -> int:
@@ -194,7 +217,6 @@ def child(
         ):  # copied above 32 first, so that none overwrites another
             os.dup2(source, descriptor)
         os.closerange(ANSWERS + 1, 256)  # the zygote never holds more than a handful
-        warnings.simplefilter("ignore")
         forget_number()
         if give_up(address_space) == expected:
             os.write(ANSWERS, wire.READY)

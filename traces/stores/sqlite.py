@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -18,10 +19,10 @@ FORMAT: Final = 1
 _BATCH: Final = 256  # more do not stay in the processor's cache until they are looked at
 _WRITING: Final = (
     "PRAGMA cache_size = -16384",
-    "PRAGMA wal_autocheckpoint = 4000",
+    "PRAGMA wal_autocheckpoint = 16000",
 )
 """Of the connection that writes. Keys and digests come in no order, so that each commit changes pages all over the
-indexes: 16 MiB of them stay in memory, and pages that are changed again and again are copied from the log every 16 MiB,
+indexes: 16 MiB of them stay in memory, and pages that are changed again and again are copied from the log every 64 MiB,
 not every 4. A commit is on disk, in the log, as before."""
 _COLUMNS: Final = ", ".join(EventRow._fields)
 _INSERT: Final = f"INSERT INTO event ({_COLUMNS}) VALUES ({','.join('?' * len(EventRow._fields))})"
@@ -250,17 +251,18 @@ class SqliteStore:
 
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
         """As `rows`, with text as the bytes that are stored."""
-        return self._walk(after_seq, as_bytes=True)
+        return chain.from_iterable(self._batches(after_seq, as_bytes=True))
 
     def rows(self, after_seq: int = 0) -> Iterator[EventRow]:
         """Rows after ``after_seq`` in order; rows appended meanwhile are included."""
-        return map(EventRow._make, self._walk(after_seq, as_bytes=False))
+        return map(EventRow._make, chain.from_iterable(self._batches(after_seq, as_bytes=False)))
 
-    def _walk(self, after_seq: int, as_bytes: bool) -> Iterator[tuple[Any, ...]]:
+    def _batches(self, after_seq: int, as_bytes: bool) -> Iterator[list[tuple[Any, ...]]]:
+        """Rows after ``after_seq`` in order, `_BATCH` at a time."""
         query = f"SELECT {_COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
         with closing(ApartReader(self.path)) as apart:
             while batch := self._read(query, after_seq, _BATCH, as_bytes=as_bytes, apart=apart):
-                yield from batch
+                yield batch
                 if batch[-1][0] <= after_seq:
                     raise JournalError(
                         f"{self.path} is damaged: its events are out of order; restore it from a copy."
@@ -396,6 +398,8 @@ class ApartReader:
     def __init__(self, path: Path) -> None:
         """Read the store at ``path``."""
         self.path = path
+        self._log = f"{path}-wal"
+        """What SQLite calls the log beside it, which is there while somebody writes."""
         self._connection: sqlite3.Connection | None = None
         self._seen: tuple[int, int, int] | None = None
         """What the file was like when the connection, which is kept while nobody writes, was made."""
@@ -408,7 +412,7 @@ class ApartReader:
             OSError: It cannot be read.
         """
         while True:
-            at_rest = not self.path.with_name(self.path.name + "-wal").exists()
+            at_rest = not os.path.exists(self._log)  # a `Path` made anew takes longer than to look
             before = _mark(self.path)
             failed: sqlite3.Error | None = None
             found: list[Any] = []
