@@ -38,6 +38,7 @@ from lakatos.theories.verdicts.record import CampaignConcluded, FoldFinished
 from lakatos.traces.digest import Digest
 from lakatos.traces.fold import canonical_digest
 from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.wording import plural
 
 
 @flow(name="campaign")
@@ -101,7 +102,7 @@ def _say_of_file(
         progress.note(f"the file: {line}")
     n_all, n_open = source.n_answers, source.n_open
     sealed = f", {n_all - n_open:,} of them sealed until the verdict" if n_open < n_all else ""
-    progress.note(f"{n_all:,} answers are there{sealed}")
+    progress.note(f"{plural(n_all, 'answer is', 'answers are')} there{sealed}")
 
 
 @task(name="fold")

@@ -218,13 +218,14 @@ class GroupDifference(Record):
     """How groups of people differ in one parameter of the leading theory."""
 
     kind: Literal["group_difference"] = "group_difference"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     parameter: str
     unit: str
     medians: dict[str, tuple[float, float, float]]
     """By group: the median person, and the ends of its 95% interval."""
-    p: float
-    """Probability of so large a difference of any parameter where groups do not differ, by exchanged labels."""
+    p: float | None
+    """Probability of so large a difference of any parameter where groups do not differ, by exchanged labels. None where
+    each experiment has one group alone, so that nothing can be exchanged; version 1 says 1 there."""
     differs: bool
 
 
@@ -259,7 +260,8 @@ class ParameterEffect(Record):
     """Of the effects on this parameter alone, for people who taught nothing, nats per choice."""
     gain_interval: tuple[float, float]
     p: float | None = None
-    """Probability of so strong a connection of any parameter, if what is known means nothing. Version 1 has none."""
+    """Probability of so strong a connection of any parameter, if what is known means nothing. None in version 1, and
+    where what is known is the same for everybody of an experiment."""
     shown: bool
     """Whether ``p`` is 0.05 at most; in version 1, whether both intervals exclude 0, the second upwards."""
     medians: dict[str, float]

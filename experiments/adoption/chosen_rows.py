@@ -9,8 +9,9 @@ import pandas as pd
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.row_cells import MOST_ROWS_NAMED, RowCells, rows_in_words
-from lakatos.experiments.adoption.tables import AnswerTable, counted
+from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.errors import TrialsError
+from lakatos.traces.wording import plural
 
 
 def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> pd.DataFrame:
@@ -23,7 +24,7 @@ def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) ->
     if not kept.any():
         raise TrialsError(f"{table.name}: no row is as columns.where says.")
     if not kept.all():
-        notes.append(f"{counted(int((~kept).sum()), 'row')} left out by columns.where")
+        notes.append(f"{plural(int((~kept).sum()), 'row')} left out by columns.where")
     return table.frame[kept]
 
 
@@ -42,14 +43,14 @@ def without_copies(
     if not (columns.order or columns.response_time):
         first = ", ".join(map(str, rows[:MOST_ROWS_NAMED]))
         notes.append(
-            f"{counted(len(rows), 'row')} equal to an earlier one in every cell (from row {first}) counted as "
+            f"{plural(len(rows), 'row')} equal to an earlier one in every cell (from row {first}) counted as "
             f"{'an answer' if len(rows) == 1 else 'answers'}, since no column tells the time. Delete what is a copy "
             "from the file."
         )
         return frame
     if columns.bad_rows == "refuse":
         raise TrialsError(
-            f"{name}: row {rows[0]} equals an earlier one in every cell ({counted(len(rows), 'row')} in all). Delete "
+            f"{name}: row {rows[0]} equals an earlier one in every cell ({plural(len(rows), 'row')} in all). Delete "
             'copies, or have them left out: bad_rows = "leave_out_empty" in participants.columns.'
         )
     notes.append(rows_in_words("it equals an earlier one in every cell, its time too", rows))

@@ -20,12 +20,13 @@ from lakatos.experiments.adoption.conflict import (
 from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, layout_of
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.tables import AnswerTable, counted
+from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
 from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain
+from lakatos.traces.wording import plural
 
 NAMES: dict[str, str] = {
     "participant": "participant subject subj sub pid person worker ppt prolific responder respondent id",
@@ -361,7 +362,7 @@ def _facts(
     if who in table.columns:
         sizes = frame.groupby(who, sort=False).size()
         low, high = int(sizes.min()), int(sizes.max())
-        each = counted(low, "row") if low == high else f"{low:,} to {high:,} rows"
+        each = plural(low, "row") if low == high else f"{low:,} to {high:,} rows"
         people = "1 person" if len(sizes) == 1 else f"{len(sizes):,} people"
         facts.append(f"{people} with {each} each")
         fixed = [
@@ -399,7 +400,7 @@ def _repeated(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
         return []
     n_trials = len(table.frame[shown].drop_duplicates())
     return [
-        f"{counted(n_trials, 'different trial')}, each in {len(table.frame) / n_trials:.1f} rows on average"
+        f"{plural(n_trials, 'different trial')}, each in {len(table.frame) / n_trials:.1f} rows on average"
     ]
 
 
@@ -407,16 +408,14 @@ def _odd(table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSum
     """What should be looked at before anything is believed."""
     frame = table.frame
     odd = [
-        f"{item.name}: {counted(item.n_missing, 'empty cell')}"
-        for item in columns
-        if item.n_missing
+        f"{item.name}: {plural(item.n_missing, 'empty cell')}" for item in columns if item.n_missing
     ]
     twice = frame.duplicated()
     if twice.any() and mapping.participant in table.columns:
         rows = ", ".join(map(str, frame.index[twice.to_numpy()][:3]))
         more = ", ..." if int(twice.sum()) > 3 else ""
         odd.append(
-            f"{counted(int(twice.sum()), 'row')} equal to an earlier one in every cell (row {rows}{more})"
+            f"{plural(int(twice.sum()), 'row')} equal to an earlier one in every cell (row {rows}{more})"
         )
     if mapping.participant in table.columns:
         names = frame[mapping.participant].drop_duplicates()
@@ -445,8 +444,8 @@ def _odd_times(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     values = pd.to_numeric(table.frame[mapping.response_time], errors="coerce")
     times = values * (1000.0 if mapping.response_time_unit == "s" else 1.0)
     fast, slow = int((times < 150).sum()), int((times > 60_000).sum())
-    odd = [f"{counted(fast, 'response time')} below 150 ms"] if fast else []
-    return odd + ([f"{counted(slow, 'response time')} above a minute"] if slow else [])
+    odd = [f"{plural(fast, 'response time')} below 150 ms"] if fast else []
+    return odd + ([f"{plural(slow, 'response time')} above a minute"] if slow else [])
 
 
 def _always_the_same(table: AnswerTable, mapping: AnswerColumns) -> list[str]:

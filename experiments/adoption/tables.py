@@ -59,11 +59,6 @@ def n_lines(path: Path) -> int:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(2**22), b""))
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun, in the plural unless it is one."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def read_answers(path: Path) -> AnswerTable:
     """Read a file of answers, or a folder of such files.
 

@@ -30,6 +30,7 @@ from lakatos.traces.step import JOURNAL_FILE, Recorded, Trace
 from lakatos.traces.stores import located
 from lakatos.traces.validity import Validity
 from lakatos.traces.verify import verify
+from lakatos.traces.wording import plural
 
 __all__ = ["AuditFinding", "HowMuch", "KeptAudit", "RunAudit", "audit", "keep", "kept_audit"]
 
@@ -234,7 +235,7 @@ def _of_fold(fold: FoldFinished, below: RunAudit) -> Iterator[AuditFinding]:
     yield from (item for item in below.findings if item.name == NOT_RECOMPUTED)
     if not wrong and _form(below.folder) != fold.form:
         wrong = [f"its journal in {fold.run} is not the one that the fold's record was made from"]
-    fine = f"its own run passes {len(below.findings)} checks"
+    fine = f"its own run passes {plural(len(below.findings), 'check')}"
     yield finding(f"fold {fold.fold + 1}", wrong, fine)
 
 
@@ -264,12 +265,13 @@ def _recomputed(
         if not walked.near
         else f"{walked.near} equal within rounding, all others exactly"
     )
-    fine = f"{n_again} records computed again in the sandbox, {scores} scores among them; {equal}"
+    fine = f"{plural(n_again, 'record')} computed again in the sandbox, {plural(scores, 'score')} among them; {equal}"
     if how == "sample":
         fine += f"; {sum(walked.taken.values())} taken as they are"
     if walked.skipped:
         more = f" (and {len(walked.skipped) - 1} more)" if len(walked.skipped) > 1 else ""
-        text = f"{n_again} records were, and the rest could not be here: {walked.skipped[0]}{more}"
+        were = plural(n_again, "record was", "records were")
+        text = f"{were}, and the rest could not be here: {walked.skipped[0]}{more}"
         wrong = [finding("recomputation", walked.wrong, fine)] if walked.wrong else []
         return [
             *wrong,

@@ -45,6 +45,7 @@ from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record, Tombstone, kind_of
 from lakatos.traces.step import Recorded, Trace
 from lakatos.traces.validity import Validity
+from lakatos.traces.wording import plural
 
 
 @dataclass(frozen=True)
@@ -97,14 +98,17 @@ def validity_of(validity: Validity, events: list[Event]) -> AuditFinding:
     if unknown:
         first = f"first: {unknown[0].kind} (record {unknown[0].seq})"
         return AuditFinding(
-            "validity", False, f"{len(unknown)} records rest on unknown ones, {first}"
+            "validity",
+            False,
+            f"{plural(len(unknown), 'record rests', 'records rest')} on unknown ones, {first}",
         )
     if stale:
         reasons = {validity.explain(event.record_digest)[-1].problem for event in stale}
         reason = sorted(reasons)[0] + (
-            f", and {len(reasons) - 1} other reasons" if len(reasons) > 1 else ""
+            f", and {plural(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else ""
         )
-        text = f"{len(stale)} records do not count any more, since something {reason}; all others rest on valid ones"
+        do = plural(len(stale), "record does", "records do")
+        text = f"{do} not count any more, since something {reason}; all others rest on valid ones"
         return AuditFinding("validity", True, text, withdrawn=True)
     return AuditFinding("validity", True, "every record rests on valid records")
 
@@ -187,7 +191,7 @@ def order(records: list[Recorded[Record]]) -> Iterator[AuditFinding]:
     wrong = [text for text in told if text]
     scores = [item.record for item in records if isinstance(item.record, TheoryScored)]
     n_frozen = sum(record.frozen is not None for record in scores)
-    fine = f"{len(seen.collected)} experiments: preregistered, then recruited, then collected, then scored"
+    fine = f"{plural(len(seen.collected), 'experiment')}: preregistered, then recruited, then collected, then scored"
     yield AuditFinding("order", not wrong, wrong[0] if wrong else fine)
     yield AuditFinding(
         "prequential",
@@ -307,7 +311,7 @@ def conclusion(
     ]
     n_tables = sum(isinstance(record, TrialsCollected) for record in rests_on)
     fine = (
-        f"the verdict rests on {len(behind)} records and artifacts, {n_tables} tables among them, "
+        f"the verdict rests on {plural(len(behind), 'record')} and artifacts, {plural(n_tables, 'table')} among them, "
         "none of them stale"
     )
     return finding("conclusion", wrong, fine)
@@ -376,7 +380,9 @@ def exclusions(
         n_excluded += len({place for place, _ in expected})
         wrong += _disagreements(name, people, expected, recorded, closed=name in collected)
         earlier |= {item.record.person for item in people}
-    fine = f"{n_excluded} people are excluded, by the {len(config.exclusions.words)} rules that were frozen before"
+    excluded = plural(n_excluded, "person is", "people are")
+    rules = plural(len(config.exclusions.words), "rule that was", "rules that were")
+    fine = f"{excluded} excluded, by the {rules} frozen before"
     return finding("exclusions", wrong, fine)
 
 
@@ -441,7 +447,7 @@ def people_budget(
                                  f"{config.exclusions.replacements} may be")  # fmt: skip
             case MoreAsked() as found:
                 by_hand += found.n_more
-    fine = f"{len(asked)} experiments asked no more people than preregistered"
+    fine = f"{plural(len(asked), 'experiment')} asked no more people than preregistered"
     return finding(
         "people budget",
         wrong,
@@ -507,7 +513,7 @@ def pinned_rules(
     return finding(
         "pinned rules",
         wrong,
-        f"{n_calls} requests in {len(answered)} questions carried their rules",
+        f"{plural(n_calls, 'request')} in {plural(len(answered), 'question')} carried their rules",
     )
 
 
@@ -533,7 +539,7 @@ def gate_levels(records: Sequence[Recorded[Record]], config: CampaignConfig) -> 
         problems += _lost_levels(drawn, config)
     elif config.judges.anchor:
         where = "; the anchor file is not here, so that its ledger was not looked at"
-    fine = f"labels were read for {len(looked)} challenges, each at the level of its number{where}"
+    fine = f"labels were read for {plural(len(looked), 'challenge')}, each at the level of its number{where}"
     return finding("judges' gate", problems, fine)
 
 

@@ -30,12 +30,12 @@ def describe_command(file: AnswerFile, domain: DomainName = "") -> None:
 
     In Python: `lakatos.experiments.adoption.describe.describe_table(read_answers(file))`.
     """
-    from lakatos.experiments.adoption.tables import counted
     from lakatos.flows.operations.adopt import describe_file
+    from lakatos.traces.wording import plural
 
     found = describe_file(file, domain)
     console = Console(soft_wrap=True)
-    console.print(f"[bold]{escape(found.name)}[/bold]: {counted(found.n_rows, 'row')}")
+    console.print(f"[bold]{escape(found.name)}[/bold]: {plural(found.n_rows, 'row')}")
     for fact in found.facts:
         console.print(f"  {escape(fact)}")
     table = Table("column", "seems to be", "values", "empty")

@@ -6,13 +6,17 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from lakatos.flows.commands.options import RunsFolder
+from lakatos.traces.wording import plural
+
+if TYPE_CHECKING:
+    from lakatos.flows.operations.backup import BackupContents
 
 
 def backup_command(
@@ -29,7 +33,7 @@ def backup_command(
 
     made = save(runs, out or Path(f"lakatos-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.tar.gz"))
     Console().print(
-        f"{escape(str(made.path))}: {len(made.runs)} runs, {made.n_files} files, {made.n_bytes / 2**20:.1f} MiB. It "
+        f"{escape(str(made.path))}: {_size(made)}. It "
         "holds people's answers, and identifiers where there are some: keep it as you keep those.",
         soft_wrap=True,
     )
@@ -52,9 +56,7 @@ def restore_command(
 
     console = Console(soft_wrap=True)
     made = restore(archive, runs)
-    console.print(
-        f"{escape(str(runs))}: {len(made.runs)} runs, {made.n_files} files, {made.n_bytes / 2**20:.1f} MiB"
-    )
+    console.print(f"{escape(str(runs))}: {_size(made)}")
     if not check:
         return
     from lakatos.flows.audit.audit import audit
@@ -68,6 +70,12 @@ def restore_command(
         )
     if failed:
         raise typer.Exit(1)
+
+
+def _size(made: BackupContents) -> str:
+    """How much an archive holds."""
+    runs, files = plural(len(made.runs), "run"), plural(made.n_files, "file")
+    return f"{runs}, {files}, {made.n_bytes / 2**20:.1f} MiB"
 
 
 def metrics_command(

@@ -17,6 +17,7 @@ from rich.markup import escape
 from lakatos.flows.commands.options import RunName, RunsFolder
 from lakatos.flows.operations.ports import address_of, inherited, listen
 from lakatos.flows.run.places import find_run
+from lakatos.traces.wording import plural
 
 
 def serve(
@@ -311,4 +312,4 @@ def invite_command(
             Console().print(link, soft_wrap=True, highlight=False, markup=False)
     else:
         write_whole(out, "".join(f"{link}\n" for link in links).encode(), private=True)
-        Console().print(f"{len(links)} links in {escape(str(out))}", soft_wrap=True)
+        Console().print(f"{plural(len(links), 'link')} in {escape(str(out))}", soft_wrap=True)

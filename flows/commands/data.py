@@ -12,6 +12,7 @@ from rich.table import Column, Table
 
 from lakatos.flows.commands.options import DataFolder, RunNeeded, RunsFolder
 from lakatos.flows.run.places import find_run
+from lakatos.traces.wording import plural
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -99,7 +100,8 @@ def data_import(
     found = import_answers(folder, file)
     for name, n_people in found.n_people.items():
         Console().print(
-            f"experiment {escape(name)}: {found.n_answers[name]} answers of {n_people} people"
+            f"experiment {escape(name)}: {plural(found.n_answers[name], 'answer')} of "
+            f"{plural(n_people, 'person', 'people')}"
         )
     if found.without_outcome:
         Console().print(
@@ -158,7 +160,7 @@ def data_withdraw(
     console = Console(soft_wrap=True)
     console.print(
         f"{found.person[:SHOWN]}: answers to {escape(', '.join(found.experiments)) or 'no experiment'} are erased "
-        f"({found.n_batches} batches, {found.n_sessions} sessions of the page). "
+        f"({plural(found.n_batches, 'batch', 'batches')}, {plural(found.n_sessions, 'session')} of the page). "
         f"`lakatos resume {escape(str(folder))}` computes anew what rested on them."
     )
     for path in found.exports:

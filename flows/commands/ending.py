@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from lakatos.flows.operations.known_errors import known_errors
+from lakatos.flows.operations.known_errors import exit_status, known_errors
 from lakatos.traces.home import settle_caches
 
 
@@ -29,4 +29,4 @@ def run_command(work: Callable[[], object]) -> None:
         if isinstance(error, OSError) and error.filename is None and error.strerror:
             message = f"{error.strerror}. Free the space or mend the permission, then `lakatos resume` the run"
         sys.stderr.write(f"lakatos: {message}\n")
-        sys.exit(getattr(error, "exit_code", 1))
+        sys.exit(exit_status(error))

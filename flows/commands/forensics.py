@@ -14,6 +14,7 @@ from rich.table import Table
 
 from lakatos.flows.commands.options import DataFolder, RunNeeded, RunsFolder
 from lakatos.flows.run.places import find_run
+from lakatos.traces.wording import plural
 
 if TYPE_CHECKING:
     from lakatos.flows.branches.process import ProcessEvaluation
@@ -181,7 +182,9 @@ def rewind(
             progress=tell,
         )  # fmt: skip
         if event is None:
-            console.print(f"no drop was found in {found.n_forks} forks (p = {found.p_value:.3g})")
+            console.print(
+                f"no drop was found in {plural(found.n_forks, 'fork')} (p = {found.p_value:.3g})"
+            )
             return
         near = (
             f", and with 95% between steps {found.near[0]} and {found.near[1]}"
@@ -317,7 +320,7 @@ def _show_evaluation(found: ProcessEvaluation) -> None:
         for example in rule.examples:
             console.print(f"          {escape(example)}")
     invented = ", ".join(f"{kind} {n}" for kind, n in found.inventions.items())
-    console.print(f"inventions in {found.n_statements} statements of models: {invented}")
+    console.print(f"inventions in {plural(found.n_statements, 'statement')} of models: {invented}")
     if found.spent is not None:
         each = found.spent.per_theory()
         console.print(
@@ -331,7 +334,7 @@ def _show_evaluation(found: ProcessEvaluation) -> None:
         )
     if found.soundness is not None:
         console.print(
-            f"{len(found.failed)} attempts failed; on average {found.soundness:.0%} of each was sound:"
+            f"{plural(len(found.failed), 'attempt')} failed; on average {found.soundness:.0%} of each was sound:"
         )
         for item in found.failed[:12]:
             console.print(
@@ -391,4 +394,6 @@ def _show_rewound(found: RewindResult) -> None:
             f"{found.dose.interval[1]:+.3g}), p = {found.dose.p_value:.3g} by permutation"
         )
     if found.n_undecided:
-        console.print(f"{found.n_undecided} branches came to no outcome and are left out")
+        console.print(
+            f"left out, as they came to no outcome: {plural(found.n_undecided, 'branch', 'branches')}"
+        )

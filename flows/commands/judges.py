@@ -288,10 +288,15 @@ def judges_bias(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None
                     f"  {kind}-written: sensitivity {found.d_prime:.2f}, criterion {found.criterion:+.2f}"
                 )
             if report.gap is not None:
-                value, low, high = report.gap
-                console.print(
-                    f"  surer of machine-written theories than is right, by {value:+.3f} ({low:+.3f} to {high:+.3f})"
-                )
+                console.print(f"  {_surer_in_words(*report.gap)}")
+
+
+def _surer_in_words(value: float, low: float, high: float) -> str:
+    """How much surer judges are of machine-written theories than is right, with its interval."""
+    side = "surer"
+    if value < 0:
+        side, value, low, high = "less sure", -value, -high, -low
+    return f"{side} of machine-written theories than is right, by {value:.3f} ({low:.3f} to {high:.3f})"
 
 
 @app.command("explain")

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from lakatos.flows.commands.options import RunOption, RunsFolder
 from lakatos.flows.run.places import find_run
+from lakatos.traces.wording import plural
 
 if TYPE_CHECKING:
     from lakatos.memory.library import Library
@@ -189,7 +190,8 @@ def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
         else "it had changed"
     )
     Console(soft_wrap=True).print(
-        f"{len(library.lessons())} lessons, {len(library.drafts())} tools; {how} ({digest_bytes(after)[:10]}): "
+        f"{plural(len(library.lessons()), 'lesson')}, {plural(len(library.drafts()), 'tool')}; "
+        f"{how} ({digest_bytes(after)[:10]}): "
         f"{escape(str(path))}"
     )
 

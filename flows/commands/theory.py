@@ -40,13 +40,14 @@ def check(
     In Python: `theories.checks.check.check_theory(program, domain, sandbox)`.
     """
     from lakatos.experiments.domains import open_domain
+    from lakatos.flows.run.theory_file import read_theory_file
     from lakatos.theories.checks.check import check_theory
     from lakatos.theories.sandbox.client import Sandbox
     from lakatos.theories.theory import TheoryProgram
 
     task = open_domain(domain)
     with Sandbox() as sandbox:
-        report = check_theory(TheoryProgram(_text(file), "you"), task, sandbox)
+        report = check_theory(TheoryProgram(read_theory_file(file), "you"), task, sandbox)
     if json:
         from json import dumps
 
@@ -78,11 +79,12 @@ def bring_in(
     In Python: `theories.exchange.autocog.import_autocog(text, sandbox)` and
     `theories.exchange.gecco.import_gecco(text, sandbox)`.
     """
+    from lakatos.flows.run.theory_file import read_theory_file
     from lakatos.theories.exchange.autocog import import_autocog
     from lakatos.theories.exchange.gecco import import_gecco
     from lakatos.theories.sandbox.client import Sandbox
 
-    text = _text(file)
+    text = read_theory_file(file)
     with Sandbox() as sandbox:
         if file.suffix == ".py":
             program = import_gecco(text, sandbox, name=name, function=function)
@@ -94,7 +96,7 @@ def bring_in(
 AnswerFile = Annotated[
     Path,
     typer.Argument(
-        help="Answers: CSV, Parquet, JSON, SPSS, R, a folder, a published set, or a run by its path."
+        help="Answers: CSV, Parquet, JSON, SPSS, R, a folder, a study, a published set, or a run by its name or path."
     ),
 ]
 GuessedDomain = Annotated[
@@ -115,16 +117,17 @@ def score(
     ] = None,
     domain: GuessedDomain = "",
     column: ColumnsSaid = None,
+    runs: RunsFolder = Path("runs"),
     out: Out = None,
 ) -> None:
     """Score theories on answers that taught them nothing, the best first, with intervals.
 
     In Python: `lakatos.score(answers, theories)`.
     """
-    from lakatos.flows.notebook.study import what_is_asked
+    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.theory import score as score_theories
 
-    data, rivals = what_is_asked(answers, theories or ())
+    data, rivals = what_is_asked(answers, theories or (), runs)
     _show(score_theories(data, rivals, domain=domain, columns=columns_said(column)), out)
 
 
@@ -136,16 +139,17 @@ def fit(
     answers: AnswerFile,
     domain: GuessedDomain = "",
     column: ColumnsSaid = None,
+    runs: RunsFolder = Path("runs"),
     out: Out = None,
 ) -> None:
     """Learn from answers how a theory's parameters are distributed over people.
 
     In Python: `lakatos.fit(answers, theory)`.
     """
-    from lakatos.flows.notebook.study import what_is_asked
+    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.theory import fit as fit_theory
 
-    data, wanted = what_is_asked(answers, [theory])
+    data, wanted = what_is_asked(answers, [theory], runs)
     assert wanted is not None
     fitted = fit_theory(data, wanted[0], domain=domain, columns=columns_said(column))
     Console(stderr=True, soft_wrap=True).print(f"{escape(fitted.name)}: {escape(fitted.claim)}")
@@ -168,6 +172,7 @@ def groups(
     ] = None,
     domain: GuessedDomain = "",
     column: ColumnsSaid = None,
+    runs: RunsFolder = Path("runs"),
     csv: Annotated[
         bool, typer.Option("--csv", help="Print the parameters by group as CSV instead.")
     ] = False,
@@ -180,10 +185,10 @@ def groups(
 
     In Python: `lakatos.by_group(answers, theories, by=by)`.
     """
+    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.groups import by_group
-    from lakatos.flows.notebook.study import what_is_asked
 
-    data, rivals = what_is_asked(answers, theories or ())
+    data, rivals = what_is_asked(answers, theories or (), runs)
     found = by_group(
         data,
         rivals,
@@ -233,6 +238,7 @@ def effects(
     ] = 0.25,
     domain: GuessedDomain = "",
     column: ColumnsSaid = None,
+    runs: RunsFolder = Path("runs"),
     csv: Annotated[bool, typer.Option("--csv", help="Print the effects as CSV instead.")] = False,
     out: Out = None,
 ) -> None:
@@ -240,10 +246,10 @@ def effects(
 
     In Python: `lakatos.effects_of(answers, theories, by=by)`.
     """
+    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.effects import effects_of
-    from lakatos.flows.notebook.study import what_is_asked
 
-    data, rivals = what_is_asked(answers, theories or ())
+    data, rivals = what_is_asked(answers, theories or (), runs)
     found = effects_of(
         data,
         rivals,
@@ -287,10 +293,15 @@ def _table_of_effects(found: AttributeEffects) -> Table:
             medians = [f"{value:.3g}" for value in item.medians_of(effect.parameter).values()]
             low, high = effect.gain.interval
             shown.add_row(
-                escape(name), escape(f"{effect.parameter}{of}"), told, f"{effect.p:.3f}", *medians,
+                escape(name), escape(f"{effect.parameter}{of}"), told, _p_in_cell(effect.p), *medians,
                 f"{effect.gain.value:+.4f} ({low:+.4f} to {high:+.4f})",
             )  # fmt: skip
     return shown
+
+
+def _p_in_cell(p: float | None) -> str:
+    """A probability; a dash where nothing could be exchanged among people."""
+    return "–" if p is None else f"{p:.3f}"
 
 
 def _table_of_medians(found: GroupComparison) -> Table:
@@ -304,7 +315,7 @@ def _table_of_medians(found: GroupComparison) -> Table:
             for median in item.medians.values()
         ]
         unit = f" [{item.unit}]" if item.unit else ""
-        shown.add_row(escape(f"{item.parameter}{unit}"), *cells, f"{item.p:.3f}")
+        shown.add_row(escape(f"{item.parameter}{unit}"), *cells, _p_in_cell(item.p))
     return shown
 
 
@@ -337,16 +348,17 @@ def each(
     ] = False,
     domain: GuessedDomain = "",
     column: ColumnsSaid = None,
+    runs: RunsFolder = Path("runs"),
     out: Out = None,
 ) -> None:
     """Fit theories to each person alone: mean BIC, and likelihood per choice.
 
     In Python: `lakatos.fit_each(answers, theories)`.
     """
+    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.each import fit_each
-    from lakatos.flows.notebook.study import what_is_asked
 
-    data, rivals = what_is_asked(answers, theories or ())
+    data, rivals = what_is_asked(answers, theories or (), runs)
     _show(
         fit_each(
             data,
@@ -364,25 +376,26 @@ def predict(
     theory: Annotated[str, typer.Argument(help="Name of a published theory, or its file.")],
     trials: Annotated[Path, typer.Argument(help="Table of trials; nobody has to have answered.")],
     answers: Annotated[
-        Path, typer.Option("--fit", help="Answers that say who its people are; required.")
+        Path,
+        typer.Option("--fit", help="Answers, or a run, that say who its people are; required."),
     ],
     domain: GuessedDomain = "",
     column: ColumnsSaid = None,
+    runs: RunsFolder = Path("runs"),
     out: Out = None,
 ) -> None:
     """Predict shares of choices in new trials, with a theory fitted to answers.
 
     In Python: `lakatos.predict(lakatos.fit(answers, theory), trials)`.
     """
+    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.theory import fit as fit_theory
     from lakatos.flows.notebook.theory import predict as predict_shares
 
-    _show(
-        predict_shares(
-            fit_theory(str(answers), theory, domain=domain, columns=columns_said(column)), trials
-        ),
-        out,
-    )
+    data, wanted = what_is_asked(answers, [theory], runs)
+    assert wanted is not None
+    fitted = fit_theory(data, wanted[0], domain=domain, columns=columns_said(column))
+    _show(predict_shares(fitted, trials), out)
 
 
 @app.command()
@@ -559,14 +572,3 @@ def _comparison_table(ranking: Sequence[RankedTheory]) -> Table:
             f"{ranked.n_unreliable} of {ranked.n_cells}",
         )
     return table
-
-
-def _text(file: Path) -> str:
-    from lakatos.flows.errors import StudyError
-
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(
-            f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}."
-        ) from None

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lakatos.flows.commands.options import DataFolder, RunsFolder
+from lakatos.traces.wording import plural
 
 if TYPE_CHECKING:
     from lakatos.flows.operations.transfer import TransferMeasured
@@ -109,7 +110,7 @@ def table_of(measured: TransferMeasured) -> Table:
         "nats per choice",
         "behind the textbook",
         "completeness",
-        title=f"{escape(measured.data)}: {len(measured.experiments)} experiments",
+        title=f"{escape(measured.data)}: {plural(len(measured.experiments), 'experiment')}",
         caption="textbook: the best published theory, its people learned from these answers; "
         "completeness: 0 guessing, 1 generic learners; ± two standard errors",
     )

@@ -27,6 +27,7 @@ from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.frames import as_pandas
 from lakatos.flows.run.study import load_study
 from lakatos.flows.run.task import domain_of
+from lakatos.traces.wording import plural
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,9 @@ class DataDescription:
     """The guessed meaning of the columns, as `adopt` and a study file take it; "?" where nothing was guessed."""
 
     def __str__(self) -> str:
-        lines = [f"{self.n_rows:,} rows, trials of {self.domain or 'no domain that is known'}"]
+        lines = [
+            f"{plural(self.n_rows, 'row')}, trials of {self.domain or 'no domain that is known'}"
+        ]
         lines += [f"  {fact}" for fact in self.facts]
         lines += [self.columns.to_string(index=False)]
         lines += [f"look at this: {line}" for line in self.odd]
@@ -110,8 +113,9 @@ class PeoplesAnswers:
 
     def __repr__(self) -> str:
         told = [
-            f"{item.experiment}: {item.n_responses:,} answers of {item.n_people or item.n_participants} people to "
-            f"{len(item.stimuli)} trials"
+            f"{item.experiment}: {plural(item.n_responses, 'answer')} of "
+            f"{plural(item.n_people or item.n_participants, 'person', 'people')} to "
+            f"{plural(len(item.stimuli), 'trial')}"
             for item in self.trials
         ]
         return f"answers in the domain {self.domain.name!r}\n  " + "\n  ".join(told)

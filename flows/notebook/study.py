@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from lakatos.experiments.participants.table import attributes_of
-from lakatos.flows.errors import RunMissingError, StudyError
+from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.frames import as_pandas, interval_columns
 from lakatos.flows.notebook.theory import FittedTheory
@@ -26,12 +26,11 @@ from lakatos.flows.run.logs import progress
 from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.places import find_run, new_folder
 from lakatos.flows.run.progress import CampaignProgress, SilentProgress
-from lakatos.flows.run.run import has_run, read_state
+from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.task import domain_of
 from lakatos.flows.start import run_study
-from lakatos.theories.families import find_family
 from lakatos.traces.step import Trace
 
 T = TypeVar("T")
@@ -207,36 +206,6 @@ def read_run(name: str = "", *, runs: str | os.PathLike[str] = "runs") -> StudyO
         RunMissingError: There is none.
     """
     return StudyOutcome(find_run(name, Path(runs)))
-
-
-def what_is_asked(
-    answers: Path, theories: Sequence[str]
-) -> tuple[PeoplesAnswers | str, list[FittedTheory | str] | None]:
-    """Answers and theories that a command names: of a run its own answers, and by default its leader.
-
-    Args:
-        answers: The path of a run, or what `adopt` takes.
-        theories: Names. Where a run is asked, one of its theories goes before a published theory or a file.
-
-    Raises:
-        RunMissingError: More than one theory of the run is called so.
-        StudyError: None is named, and no theory of the run was scored yet.
-    """
-    if not has_run(answers):
-        return str(answers), list(theories) or None
-    outcome = StudyOutcome(answers)
-    return outcome.answers, [_theory_or_name(outcome, name) for name in theories or [""]]
-
-
-def _theory_or_name(outcome: StudyOutcome, name: str) -> FittedTheory | str:
-    """A theory of a run; the name itself where only a published theory or a file is called so."""
-    try:
-        return outcome.theory(name)
-    except RunMissingError:
-        family = find_family(outcome.answers.domain)
-        if name in family.seeds or Path(name).is_file():
-            return name
-        raise
 
 
 def _changed(config: CampaignConfig, change: Mapping[str, Mapping[str, Any]]) -> CampaignConfig:

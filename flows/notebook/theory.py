@@ -23,13 +23,15 @@ from lakatos.flows.errors import TransferError
 from lakatos.flows.notebook.answers import PeoplesAnswers, adopt, table_of
 from lakatos.flows.notebook.frames import in_kind, interval_columns
 from lakatos.flows.notebook.predictors import are_predictors, scores_of_predictor
-from lakatos.theories.errors import TheoryError
+from lakatos.flows.run.theory_file import read_theory_file
+from lakatos.theories.errors import TheoryError, TheoryMissingError
 from lakatos.theories.families import find_family
 from lakatos.theories.generic_learners.completeness import mean_score
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.scoring.score import UnitScores, paired_difference
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.wording import did_you_mean
 
 Array = NDArray[np.float64]
 N_DRAWS = 512
@@ -333,11 +335,11 @@ def find_theory(theory: TheoryLike, domain: Domain, laboratory: Laboratory) -> T
         return laboratory.check(TheoryProgram(theory, "you"))
     place = Path(theory)
     if not place.is_file():
-        raise TheoryError(
-            f"there is no theory {str(theory)!r}: no file is called so, and published ones of {domain.name} are "
-            f"{', '.join(family.seeds)}."
+        raise TheoryMissingError(
+            f"there is no theory {str(theory)!r}{did_you_mean(str(theory), family.seeds)} Give the file of one, or the "
+            f"name of a published one of {domain.name}: {', '.join(family.seeds)}."
         )
-    return laboratory.check(TheoryProgram(place.read_text(encoding="utf-8"), "you"))
+    return laboratory.check(TheoryProgram(read_theory_file(place), "you"))
 
 
 def shapes_of(domain: Domain) -> dict[str, tuple[int, ...]]:
@@ -358,7 +360,12 @@ def adopted(answers: PeoplesAnswers | Any, **adopting: Any) -> PeoplesAnswers:
         return adopt(answers, **adopting)
     said = sorted(name for name, value in adopting.items() if value)
     if said:
-        raise TrialsError(f"these answers have been read; leave out {' and '.join(said)}.")
+        named = " and ".join(said)
+        raise TrialsError(
+            f"{named} cannot be said of answers that have been read already, as those of a run have: which task they "
+            f"are of, and what their columns mean, is known. Leave {named} out, or name the file of answers in place "
+            "of the run."
+        )
     return answers
 
 

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lakatos.traces.wording import plural
+
 if TYPE_CHECKING:
     from lakatos.experiments.record import DesignChosen
     from lakatos.experiments.task import Design
@@ -176,9 +178,10 @@ def _arrays(path: Path) -> dict[str, Any]:
 def _show(found: DesignPreview) -> None:
     console, told = Console(soft_wrap=True), found.to_json()
     console.print(
-        f"[bold]{escape(found.chosen.experiment)}[/bold]  {len(told['trials'])} trials of {told['n_candidates']} that "
-        f"could be asked, each shown {told['repetitions']} times to each of {told['n_participants']} participants: "
-        f"{told['n_responses']} answers, cost {told['cost']:g}"
+        f"[bold]{escape(found.chosen.experiment)}[/bold]  {plural(len(told['trials']), 'trial')} of "
+        f"{told['n_candidates']} that could be asked, each shown {plural(told['repetitions'], 'time')} to each of "
+        f"{plural(told['n_participants'], 'participant')}: "
+        f"{plural(told['n_responses'], 'answer')}, cost {told['cost']:g}"
     )
     error = f" ± {2 * told['information_error_nats']:.3f}" if told["information_error_nats"] else ""
     console.print(

@@ -21,6 +21,7 @@ from lakatos.flows.operations.schedule import (
     schedule_of,
 )
 from lakatos.flows.run.next_pass import PassStarter, PendingWork, look, take_dropped
+from lakatos.traces.wording import plural
 
 
 @dataclass
@@ -135,7 +136,7 @@ def watch(
             if overdue(schedule, runs, last):
                 folder = runs / schedule.run_name(datetime.fromisoformat(schedule.at))
                 want(schedule, folder, f"its time, {schedule.at}, passed while nobody watched")
-        say(f"watching {runs}: {len(schedules)} schedules")
+        say(f"watching {runs}: {plural(len(schedules), 'schedule')}")
         try:
             while not ending.is_set():
                 begun = time.monotonic()

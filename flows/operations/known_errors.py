@@ -1,6 +1,30 @@
-"""Errors that have a sentence for people: a command ends with it in place of a traceback."""
+"""Errors that have a sentence for people: a command ends with it, and with a status, in place of a traceback."""
 
 from __future__ import annotations
+
+from typing import Final
+
+FAILED: Final = 1
+NOT_USABLE: Final = 2
+"""What somebody gave cannot be used: a file, a name, an option."""
+
+
+def exit_status(error: Exception) -> int:
+    """With which status a command ends that an error ends."""
+    from lakatos.experiments.errors import (
+        DataMissingError,
+        StimuliError,
+        TaskFileError,
+        TrialsError,
+    )
+    from lakatos.theories.errors import PriorError, TheoryMissingError, TheorySourceError
+
+    given = (
+        DataMissingError, StimuliError, TaskFileError, TrialsError,
+        PriorError, TheoryMissingError, TheorySourceError,
+    )  # fmt: skip
+    status: int = getattr(error, "exit_code", NOT_USABLE if isinstance(error, given) else FAILED)
+    return status
 
 
 def known_errors() -> tuple[type[Exception], ...]:

@@ -26,6 +26,7 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.run.theory_file import read_theory_file
 from lakatos.theories.evidence import with_fit
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.generic_learners.completeness import guessing
@@ -36,6 +37,7 @@ from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.transfer import N_DRAWS, TransferLine, TransferResult, transfer
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
+from lakatos.traces.wording import plural
 
 TRANSFER_FILE = "transfer.json"
 
@@ -323,15 +325,11 @@ def find_theory(
 
     Raises:
         TransferError: There is nothing of that name.
+        TheorySourceError: The file is none of a theory.
     """
     path = Path(name)
     if path.suffix == ".py" or path.is_file():
-        try:
-            source = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            raise TransferError(f"cannot read the theory {path}: {reason}.") from None
-        theory = read_program(TheoryProgram(source, "you"))
+        theory = read_program(TheoryProgram(read_theory_file(path), "you"))
         origin = f"the file {path.name}; nobody knows on which answers it was found"
         return TravellingTheory(theory, theory, origin, "")
     if domain and name in FAMILIES[domain].seeds:
@@ -370,7 +368,7 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
     if config.participants.source == "archival":
         names = {item.experiment for item in archive_trials(config, data)}
         found_on = _by_data_set(config, names)
-        where = f"{len(names)} experiments of {config.participants.of_what}"
+        where = f"{plural(len(names), 'experiment')} of {config.participants.of_what}"
     origin = f"the run {folder.name}, study {config.name}, found on {where}"
     return TravellingTheory(
         with_fit(form, state.theories), form, origin, config.domain, found_on, answers

@@ -8,6 +8,7 @@ import numpy as np
 
 from lakatos.experiments.adoption.names import told_experiment
 from lakatos.theories.scoring.score import UNKNOWN, ScoreEstimate
+from lakatos.traces.wording import plural
 
 
 def fixed(value: float | None, digits: int = 4) -> str:
@@ -40,12 +41,6 @@ def interval(value: float | None, standard_error: float | None, digits: int = 4)
         return "interval unknown"
     low, high = ScoreEstimate(value, standard_error).interval
     return f"{fixed(low, digits)} to {fixed(high, digits)}"
-
-
-def plural(count: int, word: str) -> str:
-    """A count with its noun."""
-    many = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
-    return f"{count:,} {word if count == 1 else many}"
 
 
 def percent_more(nats: float) -> str:

@@ -8,6 +8,7 @@ from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs
 from lakatos.flows.run.records import CodeAccepted
 from lakatos.flows.run.run import code_changes_in_words
+from lakatos.traces.wording import plural
 
 FEW = 30
 """Trials or people below which the report calls them few."""
@@ -174,8 +175,9 @@ def _limits_of_search(reading: RunReading) -> list[str]:
     found = []
     n_scored, n_tried = len(reading.board.standings), reading.state.n_tried
     if n_scored:
+        themselves = "which was itself" if n_scored == 1 else "which were themselves"
         found.append(
-            f"The winner is the best of {n_scored} theories, which were themselves picked from {n_tried} that were "
+            f"The winner is the best of {plural(n_scored, 'theory')}, {themselves} picked from {n_tried} that were "
             "tried. The best of many looks better than it is on the data used for picking."
         )
     found += [

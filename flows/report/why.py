@@ -21,6 +21,7 @@ from lakatos.traces.digest import Digest
 from lakatos.traces.journal import Event
 from lakatos.traces.record import Record
 from lakatos.traces.validity import ValidityLink
+from lakatos.traces.wording import plural
 
 RESPONSES = frozenset({"answers_arrived", "trials_collected", "sealed_opened"})
 """Kinds of records with what people answered."""
@@ -228,7 +229,8 @@ def _lines(reason: RecordReason, first: str, rest: str, depth: int) -> Iterator[
     if depth <= 1 and reason.because:
         below = list(_below(reason))
         responses = dict.fromkeys(item.words for item in below if item.kind in RESPONSES)
-        yield f"{rest}└─ … rests on {len(below)} records further down: {shortened('; '.join(responses), WIDTH)}"
+        what = shortened("; ".join(responses), WIDTH)
+        yield f"{rest}└─ … rests on {plural(len(below), 'record')} further down: {what}"
         return
     for place, item in enumerate(reason.because):
         last = place + 1 == len(reason.because) and not reason.n_left
@@ -251,8 +253,8 @@ def _theory(reading: RunReading, digest: Digest) -> str:
 
 def _rests_on(n_responses: int, n_people: int, *, by_machine: bool) -> str:
     whose = "simulated or given by a language model" if by_machine else "given by people"
-    people = f" of {n_people} people" if n_people else ""
-    return f"It rests on {n_responses} responses{people}, {whose}."
+    people = f" of {plural(n_people, 'person', 'people')}" if n_people else ""
+    return f"It rests on {plural(n_responses, 'response')}{people}, {whose}."
 
 
 def _in_brief(
@@ -288,8 +290,8 @@ def _in_brief(
         yield (
             f"The trial that speaks for it most is {most.trial} of {told_experiment(most.experiment)} "
             f"({shortened(most.shown, 60)}): "
-            f"{most.share:.0%} of {most.n_answers} answers chose the last option; it had said {most.leader:.0%}, the "
-            f"rival {most.rival:.0%}."
+            f"{most.share:.0%} of {plural(most.n_answers, 'answer')} chose the last option; it had said "
+            f"{most.leader:.0%}, the rival {most.rival:.0%}."
         )
 
 

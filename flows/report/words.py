@@ -14,6 +14,7 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import INTENT
 from lakatos.traces.record import OWN_TYPES
+from lakatos.traces.wording import plural
 
 STEPS: Final[Mapping[str, str]] = {
     "start": "beginning",
@@ -178,16 +179,24 @@ def _scored(body: Body, words: RecordWords) -> str:
 def _designed(body: Body, words: RecordWords) -> str:
     if not body["accepted"]:
         return f"experiment {told_experiment(body['experiment'])} was refused: {body['reason']}"
-    people = f"{body['n_participants']} people"
-    return f"experiment {told_experiment(body['experiment'])} with {body['n_trials']} trials for {people} was designed"
+    people = plural(body["n_participants"], "person", "people")
+    trials = plural(body["n_trials"], "trial")
+    return (
+        f"experiment {told_experiment(body['experiment'])} with {trials} for {people} was designed"
+    )
 
 
 def _collected(body: Body, words: RecordWords) -> str:
-    who = "simulated people" if words.simulated else "people"
-    if body.get("language_model"):
-        who = f"sessions of the language model {body['language_model']}"
-    responses = f"{body['n_responses']} responses of {body['n_participants']} {who}"
-    return f"{responses} to experiment {told_experiment(body['experiment'])}"
+    one, many = (
+        ("simulated person", "simulated people") if words.simulated else ("person", "people")
+    )
+    if model := body.get("language_model"):
+        one, many = (
+            f"session of the language model {model}",
+            f"sessions of the language model {model}",
+        )
+    who = plural(body["n_participants"], one, many)
+    return f"{plural(body['n_responses'], 'response')} of {who} to experiment {told_experiment(body['experiment'])}"
 
 
 def _arrived(body: Body, words: RecordWords) -> str:
@@ -195,7 +204,8 @@ def _arrived(body: Body, words: RecordWords) -> str:
     if body.get("source") == LANGUAGE_MODEL:
         who = "a language model's session"
     status = body["status"].replace("_", " ")
-    return f"{body['n_answers']} responses of {who} to experiment {told_experiment(body['experiment'])} ({status})"
+    answers = plural(body["n_answers"], "response")
+    return f"{answers} of {who} to experiment {told_experiment(body['experiment'])} ({status})"
 
 
 def _lost(body: Body, words: RecordWords) -> str:
@@ -205,7 +215,7 @@ def _lost(body: Body, words: RecordWords) -> str:
 
 def _searched(body: Body, words: RecordWords) -> str:
     why = f" ({body['unspent']})" if body.get("unspent") else ""
-    tried = f"{body['n_attempts']} compositions tried{why}"
+    tried = f"{plural(body['n_attempts'], 'composition')} tried{why}"
     return f"{tried}, {len(body['submissions'])} submitted"
 
 
@@ -226,7 +236,7 @@ def _closed(body: Body, words: RecordWords) -> str:
 
 def _asked(body: Body, words: RecordWords) -> str:
     tokens = body["n_prompt_tokens"] + body["n_completion_tokens"]
-    return f"{body['model']} as {body['role']}: {body['outcome']}, {tokens:,} tokens"
+    return f"{body['model']} as {body['role']}: {body['outcome']}, {plural(tokens, 'token')}"
 
 
 def _decided(body: Body, words: RecordWords) -> str:
@@ -239,7 +249,7 @@ def _called(body: Body, words: RecordWords) -> str:
 
 def _inquired(body: Body, words: RecordWords) -> str:
     how = body["tool"] or "its plan"
-    return f"{body['name']} by {how}, {len(body['calls'])} calls. {body['reason']}"
+    return f"{body['name']} by {how}, {plural(len(body['calls']), 'call')}. {body['reason']}"
 
 
 def _displaced(body: Body, words: RecordWords) -> str:
@@ -259,15 +269,16 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
     "theory_scored": _scored,
     "design_chosen": _designed,
     "preregistration": lambda body, words: (
-        f"experiment {told_experiment(body['experiment'])}: predictions of {len(body['rivals'])} theories frozen"
+        f"experiment {told_experiment(body['experiment'])}: predictions of "
+        f"{plural(len(body['rivals']), 'theory')} frozen"
     ),
     "recruited": lambda body, words: (
-        f"{body['n_participants']} people were asked for experiment "
+        f"{plural(body['n_participants'], 'person was', 'people were')} asked for experiment "
         f"{told_experiment(body['experiment'])} ({body['source']})"
     ),
     "trials_collected": _collected,
     "sealed_opened": lambda body, words: (
-        f"{body['n_responses']:,} responses to {body['n_trials']} sealed trials"
+        f"{plural(body['n_responses'], 'response')} to {plural(body['n_trials'], 'sealed trial')}"
     ),
     "answers_arrived": _arrived,
     "diagnosis": _lost,
@@ -284,7 +295,7 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
     "concluded": lambda body, words: str(body["text"]),
     "language_model_called": _asked,
     "lessons_recalled": lambda body, words: (
-        f"{len(body['lessons'])} lessons for {body['stage']}: {body['situation']}"
+        f"{plural(len(body['lessons']), 'lesson')} for {body['stage']}: {body['situation']}"
     ),
     "inquiry_made": _inquired,
     "tool_called": _called,

@@ -53,6 +53,7 @@ from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.place import holds_journal, run_folders
 from lakatos.traces.step import Recorded, StepContext, Trace
 from lakatos.traces.validity import Validity
+from lakatos.traces.wording import plural
 
 if TYPE_CHECKING:
     from lakatos.flows.run.run import Run
@@ -302,7 +303,13 @@ async def look_at_library(run: Run, cycle: int) -> None:
     gone = len(found.record.doubted) + len(found.record.hidden)
     known_before = len(before.record.doubted) + len(before.record.hidden) if before else 0
     if gone > known_before:
-        run.progress.note(f"{gone} lessons of earlier campaigns no longer count")
+        run.progress.note(
+            plural(
+                gone,
+                "lesson of an earlier campaign no longer counts",
+                "lessons of earlier campaigns no longer count",
+            )
+        )
 
 
 def taken_library(evidence: RunEvidence, artifact: Digest) -> Library:

@@ -16,6 +16,7 @@ from lakatos.theories.evidence import StudyTerms, TheoryEvidence, read_form, wit
 from lakatos.theories.theory import Theory
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
+from lakatos.traces.wording import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,13 @@ def form_of(artifacts: ArtifactStore, state: RunState, name: str) -> Theory:
         for digest, item in known.checked.items()
         if name in (item.record.name, known.bare_name(digest)) or digest.startswith(name)
     ]
-    if len(found) != 1 or not name:
-        there = ", ".join(
-            f"{item.record.name} ({digest[:6]})" for digest, item in known.checked.items()
+    if len(found) == 1 and name:
+        return read_form(artifacts, known, found[0])
+    names = {digest: known.bare_name(digest) for digest in known.checked}
+    wrong = f"no theory of the run is called {name!r}{did_you_mean(name, names.values())}"
+    if found:
+        wrong = (
+            f"{len(found)} theories of the run are called {name!r}; give the beginning of a digest."
         )
-        raise RunMissingError(
-            f"{len(found)} theories of the run are called {name!r}; give the beginning of a digest. There are: {there}."
-        )
-    return read_form(artifacts, known, found[0])
+    there = ", ".join(f"{names[digest]} ({digest[:6]})" for digest in found or names) or "none yet"
+    raise RunMissingError(f"{wrong} There are: {there}.")

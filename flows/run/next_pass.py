@@ -29,6 +29,7 @@ from lakatos.traces.errors import JournalError
 from lakatos.traces.files import INBOX_FILE, JOURNAL_FILE
 from lakatos.traces.journal import Journal
 from lakatos.traces.place import holds_journal, run_folders
+from lakatos.traces.wording import plural
 
 PASS_FILE = "pass.json"
 """Mark of the last pass that ended by itself. Lost or wrong, it costs one pass that finds nothing to do."""
@@ -64,7 +65,7 @@ class PendingWork:
         if self.seq == 0:
             return "it has not begun"
         if self.n_pending:
-            return f"{self.n_pending} batches of answers have arrived"
+            return f"{plural(self.n_pending, 'batch of answers has', 'batches of answers have')} arrived"
         return "it is unfinished" if self.ended is None else f"nothing to do: {self.text}"
 
     @property

@@ -59,7 +59,8 @@ from lakatos.flows.run.study_sections import (
     only_for,
 )
 from lakatos.flows.run.task import domain_of, family_of, with_domain
-from lakatos.theories.errors import GrammarError
+from lakatos.flows.run.theory_file import read_theory_file
+from lakatos.theories.errors import GrammarError, TheorySourceError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.traces.digest import Digest, digest_bytes, digest_of
@@ -464,12 +465,9 @@ def _with_programs(value: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def _read(study: Path, name: str, key: str) -> str:
     try:
-        return (study.parent / name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(
-            f"the study {study}: {key}: cannot read {study.parent / name}: {getattr(error, 'strerror', error)}. "
-            "Name a file beside the study."
-        ) from None
+        return read_theory_file(study.parent / name)
+    except TheorySourceError as error:
+        raise StudyError(f"the study {study}: {key}: {error}") from None
 
 
 def parse_study(value: dict[str, Any], where: str) -> CampaignConfig:

@@ -16,6 +16,7 @@ from lakatos.traces.digest import canonical_json
 from lakatos.traces.errors import ArtifactError
 from lakatos.traces.files import JOURNAL_FILE
 from lakatos.traces.journal import Journal
+from lakatos.traces.wording import plural
 
 if TYPE_CHECKING:
     from lakatos.flows.run.state import RunState
@@ -47,8 +48,8 @@ class RunSummary:
     def line(self) -> str:
         """The counts in words."""
         return (
-            f"{self.how}  {self.n_experiments} experiments, {self.n_rivals} rivals, "
-            f"{self.n_records} records"
+            f"{self.how}  {plural(self.n_experiments, 'experiment')}, {plural(self.n_rivals, 'rival')}, "
+            f"{plural(self.n_records, 'record')}"
         )
 
 
@@ -103,7 +104,7 @@ def _progress_of(state: RunState) -> str:
     n_closed = len(state.campaign.cycles)
     n_cycles = state.campaign.config.stop.cycles if state.campaign.config else 0
     if n_closed >= n_cycles or (state.campaign.cycles and state.campaign.cycles[-1].record.stop):
-        return f"concluding, {len(state.campaign.folds)} folds finished"
+        return f"concluding, {plural(len(state.campaign.folds), 'fold')} finished"
     return f"cycle {n_closed + 1} of at most {n_cycles}"
 
 

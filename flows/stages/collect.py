@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lakatos.experiments.adoption.names import told_experiment
 from lakatos.experiments.errors import SourceError, TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
 from lakatos.experiments.participants.source import ConsentingSource, Recruitment
@@ -60,6 +61,7 @@ from lakatos.theories.scoring.score import noise_ceiling
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import Recorded, StepContext, Trace
+from lakatos.traces.wording import plural
 
 
 @task(name="recruit")
@@ -68,9 +70,8 @@ async def recruit(
 ) -> Recorded[PeopleRecruited]:
     """Ask for the people that ``plan`` needs, once; their responses arrive in the inbox."""
     design = _design(run.trace.artifacts, plan.record)
-    run.progress.stage(
-        cycle, "collect", f"{design.n_participants} people, {len(design.stimuli)} trials"
-    )
+    people = plural(design.n_participants, "person", "people")
+    run.progress.stage(cycle, "collect", f"{people}, {plural(len(design.stimuli), 'trial')}")
 
     def ask(context: StepContext) -> PeopleRecruited:
         n_participants = deliver(run, plan.record, context.key)
@@ -114,7 +115,9 @@ def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> 
             for known in (Recorded(chosen, frozen.inputs[0]), asked.plan, asked.recruited):
                 run.recall(known)
             record_consent(run, item, _design(run.trace.artifacts, plan))
-            run.progress.stage(cycle, "collect", f"{plan.experiment}: people were asked before")
+            run.progress.stage(
+                cycle, "collect", f"{told_experiment(plan.experiment)}: people were asked before"
+            )
             return asked
     return None
 

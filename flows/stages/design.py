@@ -33,6 +33,7 @@ from lakatos.theories.rivals import design_question, leading_rivals
 from lakatos.traces.digest import Digest
 from lakatos.traces.plugin_table import PluginTable
 from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.wording import plural
 
 Array = NDArray[Any]
 TellsPower = Callable[[RunEvidence, Digest, Design, np.random.Generator], str]
@@ -49,7 +50,7 @@ COMPARISONS: Final[PluginTable[TellsPower]] = PluginTable(
 async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
     """Search a design for the leading rivals and check by simulation that it can tell them apart."""
     names = leading_rivals(run.evidence)
-    run.progress.stage(cycle, "design", f"experiment {number} for {len(names)} rivals")
+    run.progress.stage(cycle, "design", f"experiment {number} for {plural(len(names), 'rival')}")
     run.progress.rivals([run.state.theories.name(name) for name in names])
     inputs = [run.state.theories.pool[name].digest for name in names]
     inputs += [item.digest for item in run.state.experiments.collected.values()]

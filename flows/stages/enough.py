@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lakatos.experiments.adoption.names import told_experiment
 from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.table import get_answers, trials_of_people
 from lakatos.experiments.preregistration import Preregistration
@@ -25,6 +26,7 @@ from lakatos.flows.stages.asked import AnswersAwaited, _design
 from lakatos.flows.stages.preregister import frozen_theory
 from lakatos.theories.scoring.score import log_predictive
 from lakatos.traces.step import Recorded, Trace
+from lakatos.traces.wording import plural
 
 
 def wanted_in(run: Run, experiment: str, design: Design) -> int:
@@ -64,7 +66,8 @@ def replace_excluded(
         inputs=[asked.digest],
         position={"experiment": waiting.experiment, "wanted": waiting.n_planned + n_more},
     )
-    run.progress.note(f"{waiting.experiment}: {n_more} more people are asked for, as {reason}")
+    more = plural(n_more, "more person is", "more people are")
+    run.progress.note(f"{told_experiment(waiting.experiment)}: {more} asked for, as {reason}")
     return True
 
 

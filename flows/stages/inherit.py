@@ -29,6 +29,7 @@ from lakatos.theories.scoring.score import (
 )
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import Digest
+from lakatos.traces.wording import plural
 
 MOST_RIVALS = 3
 """Theories of earlier campaigns that compete; each costs a fit at every score."""
@@ -84,7 +85,11 @@ async def admit_winners(run: Run) -> None:
         inputs=inputs,
     )
     if theories:
-        run.progress.note(f"{len(theories)} theories that won in earlier campaigns compete")
+        one, many = (
+            "theory that won in an earlier campaign competes",
+            "theories that won in earlier campaigns compete",
+        )
+        run.progress.note(plural(len(theories), one, many))
 
 
 def leave_winners(run: Run) -> None:

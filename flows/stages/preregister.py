@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.names import told_experiment
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.participants.model_words import words_of_missing_answers
 from lakatos.experiments.participants.timed_answer import timed_task
@@ -37,7 +38,7 @@ async def preregister(
     run: Run, cycle: int, chosen: Recorded[DesignChosen]
 ) -> Recorded[Preregistration]:
     """Freeze every rival's predictions for every trial, the exclusion rules and the analysis."""
-    run.progress.stage(cycle, "preregister", chosen.record.experiment)
+    run.progress.stage(cycle, "preregister", told_experiment(chosen.record.experiment))
     inputs = [chosen.digest, *(item.digest for item in run.state.theories.pool.values())]
     inputs += [item.digest for item in run.state.experiments.collected.values()]
     inputs += run.state.theories.fit_records(run.state.theories.pool)

@@ -56,6 +56,7 @@ from lakatos.theories.roles.statement import checked, conjecture
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.wording import plural
 
 MOST_FINDINGS = 6
 """Of what the leader gets wrong."""
@@ -71,7 +72,9 @@ async def propose(
     """
     roles = run.config.roles
     run.progress.stage(
-        cycle, "propose", f"{len(roles.lenses)} lenses" if roles.reviser else "the arbiter reads"
+        cycle,
+        "propose",
+        plural(len(roles.lenses), "lens", "lenses") if roles.reviser else "the arbiter reads",
     )
     case = await with_leader_case(run, cycle, case_of(run.evidence, diagnosis))
     read = await _read(run, cycle, case)

@@ -31,6 +31,7 @@ from lakatos.theories.record import (
 )
 from lakatos.theories.roles.record import SuccessorsProposed
 from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.wording import plural
 
 INDUCTION = "induction"
 """Author of rules found in the answers."""
@@ -100,7 +101,7 @@ async def revise(
             telling = SearchTold(WorkTold(run.progress, cycle), brief.n_candidates)
             proposal = search(run.family, run.laboratory, looking, trials, context, chosen, telling)
         if proposal.unspent:
-            tried = f"{len(proposal.attempts)} of {brief.n_candidates} candidates were tried"
+            tried = f"{len(proposal.attempts)} of {plural(brief.n_candidates, 'candidate')} tried"
             run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
         if not past:

@@ -28,6 +28,7 @@ from lakatos.theories.scoring.score import UnitScores, proportion_error, telling
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.wording import plural
 
 POSITION: Final = {"engine": ENGINE}
 LARGEST_CHANCE: Final = 0.25
@@ -51,7 +52,9 @@ async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Record
     """
     experiments = list(run.state.experiments.collected)
     run.progress.stage(
-        cycle, "score", f"{len(theories)} theories on {len(experiments)} experiments"
+        cycle,
+        "score",
+        f"{plural(len(theories), 'theory')} on {plural(len(experiments), 'experiment')}",
     )
     check_unmixed(map(run.trials, experiments))
     await fit(run, theories)

@@ -81,7 +81,9 @@ class AttributeColumns:
     @property
     def is_of_experiments(self) -> bool:
         """Whether it is the same for everybody of an experiment, so that it cannot be told from the experiment."""
-        return all(bool((part == part[:1]).all()) for part in self.z)
+        z, experiment = self.everybody[self.is_known], self.experiment[self.is_known]
+        parts = [z[experiment == number] for number in np.unique(experiment)]
+        return all(bool((part == part[:1]).all()) for part in parts)
 
     @property
     def experiment(self) -> NDArray[np.int64]:
@@ -189,18 +191,24 @@ class LearnedEffect:
     estimate: ScoreEstimate
     gain: ScoreEstimate
     """Nats per choice by which the effects on this parameter alone predict people better who taught nothing."""
-    p: float
-    """Probability of so strong a connection of any parameter with what is known, if that means nothing."""
+    p: float | None
+    """Probability of so strong a connection of any parameter with what is known, if that means nothing. None where it
+    is the same for everybody of an experiment: nothing can be exchanged then."""
     n_columns: int = 1
     """Columns on which the parameter may depend."""
     is_at_end: bool = False
     """Whether people's center stands at an end of the range, where answers tell nothing of an effect."""
 
     @property
+    def is_likely(self) -> bool:
+        """Whether the parameter has to do with what is known, in whichever column."""
+        return self.p is not None and self.p <= LEVEL
+
+    @property
     def is_shown(self) -> bool:
         """Whether the parameter changes with what is known; of several columns those whose own interval says so."""
         low, high = self.estimate.interval_of_chosen(self.n_columns)
-        return self.p <= LEVEL and (self.n_columns == 1 or low > 0 or high < 0)
+        return self.is_likely and (self.n_columns == 1 or low > 0 or high < 0)
 
 
 @dataclass(frozen=True)
@@ -239,7 +247,7 @@ class TheoryWithEffects:
     def effects_shown(self) -> tuple[LearnedEffect, ...]:
         """Effects that are shown not to be 0, the clearest first."""
         return tuple(
-            sorted((item for item in self.effects if item.is_shown), key=lambda item: item.p)
+            sorted((item for item in self.effects if item.is_shown), key=_least_likely_first)
         )
 
 
@@ -313,8 +321,11 @@ def _told(
     known = attribute.is_known
     means = people.moments(for_all)[0][free.any(axis=1)]
     rng = np.random.default_rng(int(form.digest[:16], 16))
-    rows = permuted_p(means[:, known], people.z[known], attribute.experiment[known], rng)
-    p_values = iter(rows.tolist())
+    rows: list[float | None] = [None] * len(means)
+    if not attribute.is_of_experiments:
+        z, experiment = people.z[known], attribute.experiment[known]
+        rows = permuted_p(means[:, known], z, experiment, rng).tolist()
+    p_values = iter(rows)
     by_all = predicted_by_others(people, found, free, prior_sd)
     effects: list[LearnedEffect] = []
     for j, name in enumerate(taught):
@@ -397,10 +408,15 @@ def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:
         )
     gained = f"{best.gain.value:+.4f} nats per choice, {best.gain.interval_in_words()}"
     shown = [_in_words(best, item) for item in best.effects_shown]
-    nearest = min(best.effects, key=lambda item: item.p)
-    nothing = f"no number is shown to change with {by}; nearest is {nearest.parameter} ({p_in_words(nearest.p)})."
+    nearest = min(best.effects, key=_least_likely_first)
+    nothing = (
+        f"no number is shown to change with {by}; nearest is {nearest.parameter}{_p_of(nearest)}."
+    )
     if best.attribute.is_of_experiments:
-        nothing = f"what {by} changes cannot be told from what differs between experiments, each of which has one {by}."
+        nothing = (
+            f"what {by} changes cannot be told from what differs between experiments, each of which has one {by} "
+            "alone: that anything changes is not tested, and there is no p."
+        )
     said = [f"{name}: {' '.join(shown) or nothing}", f"{worth} ({gained})."]
     others = [key for key in theories if key != name and theories[key].effects_shown]
     if others:
@@ -420,7 +436,17 @@ def _in_words(theory: TheoryWithEffects, effect: LearnedEffect) -> str:
     else:
         side = "higher" if effect.estimate.value > 0 else "lower"
         changes = f"is {side} where {by} is {effect.column}"
-    return f"{named} {changes}: median {told} ({p_in_words(effect.p)}).{_clauses_in_words(theory, name)}"
+    return f"{named} {changes}: median {told}{_p_of(effect)}.{_clauses_in_words(theory, name)}"
+
+
+def _p_of(effect: LearnedEffect) -> str:
+    """The probability of so strong a connection, in words; empty where there is none."""
+    return "" if effect.p is None else f" ({p_in_words(effect.p)})"
+
+
+def _least_likely_first(effect: LearnedEffect) -> float:
+    """Place among effects; those without a probability are the last."""
+    return np.inf if effect.p is None else effect.p
 
 
 def _clauses_in_words(theory: TheoryWithEffects, parameter: str) -> str:

@@ -50,6 +50,12 @@ class MedianPerson:
     value: float
     interval: tuple[float, float]
 
+    @property
+    def other_way_round(self) -> MedianPerson:
+        """A difference told from the other side: the median person who has so much less has so much more."""
+        low, high = self.interval
+        return MedianPerson(-self.value, (-high, -low))
+
 
 @dataclass(frozen=True)
 class ParameterDifference:
@@ -61,15 +67,18 @@ class ParameterDifference:
     """Whether medians are compared by their ratio, as on a logarithmic scale, or by their difference."""
     medians: Mapping[str, MedianPerson]
     """By group."""
-    p: float
-    """Probability of so large a difference of any parameter where groups do not differ."""
+    p: float | None
+    """Probability of so large a difference of any parameter where groups do not differ. None where each experiment has
+    one group alone: nothing can be exchanged then, and groups cannot be told from experiments."""
     differences: Mapping[tuple[str, str], MedianPerson]
     """Of each pair of groups: the second group's median compared with the first one's."""
+    alone: tuple[str, ...] = ()
+    """Groups that share no experiment with another one; `p` says nothing of them."""
 
     @property
     def differs(self) -> bool:
         """Whether the groups differ in it."""
-        return self.p <= LEVEL
+        return self.p is not None and self.p <= LEVEL
 
     def to_text(self) -> str:
         """The medians with their intervals, what one is compared with the other, and how likely that is by chance."""
@@ -78,9 +87,16 @@ class ParameterDifference:
         said = f"{self.parameter} has the median{unit} {', '.join(told)}"
         if len(self.differences) == 1:
             ((first, second), found) = next(iter(self.differences.items()))
-            how = "times that of" if self.is_ratio else "more than that of"
-            said += f"; that of {second} is {_in_words(found)} {how} {first}"
-        return f"{said} ({p_in_words(self.p)})"
+            said += f"; that of {second} is {self._compared_in_words(found)} that of {first}"
+        return said if self.p is None else f"{said} ({p_in_words(self.p)})"
+
+    def _compared_in_words(self, found: MedianPerson) -> str:
+        """How one group's median compares with another one's, without a sign that the words contradict."""
+        if self.is_ratio:
+            return f"{_in_words(found)} times"
+        if found.value < 0:
+            return f"{_in_words(found.other_way_round)} less than"
+        return f"{_in_words(found)} more than"
 
 
 def _in_words(item: MedianPerson) -> str:
@@ -107,7 +123,8 @@ def differences_between_groups(
         rng: For drawn people, exchanged labels and people drawn again.
 
     Returns:
-        One for each parameter of which the answers tell anything, the clearest first.
+        One for each parameter of which the answers tell anything, the clearest first; in the order in which they are
+        declared where each experiment has one group alone.
     """
     people = [
         {name: _widened(as_normal(prior)) for name, prior in item.items()}
@@ -130,13 +147,25 @@ def differences_between_groups(
     means = means_of_people(drawn, log_p)[:, kept]
     place = [list(form.priors).index(name) for name in told]
     experiment = np.repeat(np.arange(len(trials)), [item.n_participants for item in trials])[kept]
-    p_values = permuted_p(means[place], group_columns(group[kept]), experiment, rng)
+    alone = groups_alone(members)
+    p_values: Sequence[float | None] = [None] * len(place)
+    if len(alone) < len(members):
+        p_values = permuted_p(means[place], group_columns(group[kept]), experiment, rng).tolist()
     medians = _medians_again(drawn, log_p[:, kept], group[kept], len(names), rng)
     found = [
-        _difference(prior, key, names, medians[:, :, row], float(p))
+        _difference(prior, key, names, medians[:, :, row], p, alone)
         for (key, prior), row, p in zip(told.items(), place, p_values, strict=True)
     ]
-    return tuple(sorted(found, key=lambda item: item.p))
+    return tuple(sorted(found, key=lambda item: item.p or 0.0))
+
+
+def groups_alone(members: Mapping[str, Sequence[NDArray[np.bool_]]]) -> tuple[str, ...]:
+    """Groups that share no experiment with another one, so that they cannot be told from their experiments."""
+    # (n_groups, n_experiments)
+    takes_part = np.array([[bool(who.any()) for who in chosen] for chosen in members.values()])
+    is_shared = takes_part.sum(axis=0) > 1
+    meets_others = (takes_part & is_shared).any(axis=1)
+    return tuple(name for name, meets in zip(members, meets_others, strict=True) if not meets)
 
 
 def _widened(prior: Prior) -> Prior:
@@ -189,7 +218,12 @@ def _weighted_medians(latent: Array, order: Array, weights: Array) -> list[float
 
 
 def _difference(
-    prior: Prior, key: str, names: Sequence[str], medians: Array, p: float
+    prior: Prior,
+    key: str,
+    names: Sequence[str],
+    medians: Array,
+    p: float | None,
+    alone: tuple[str, ...],
 ) -> ParameterDifference:
     """One parameter from the medians, ``(1 + N_AGAIN, n_groups)`` latents, of all people and of people drawn again.
 
@@ -217,4 +251,5 @@ def _difference(
         medians={name: told(medians[:, place]) for place, name in enumerate(names)},
         p=p,
         differences={(names[a], names[b]): told(medians[:, b] - medians[:, a]) for a, b in pairs},
+        alone=alone,
     )

@@ -251,6 +251,25 @@ def said_of_groups(
 
 def _of_parameters(differences: Sequence[ParameterDifference]) -> str:
     """In which parameters groups differ, in words."""
+    alone = differences[0].alone
+    if len(alone) == len(differences[0].medians):
+        return (
+            "what differs between the groups cannot be told from what differs between experiments, each of which has "
+            "one group alone: that they differ is not tested, and there is no p."
+        )
+    return f"{_of_tested(differences)}{_of_alone(alone)}"
+
+
+def _of_alone(alone: Sequence[str]) -> str:
+    """That nothing is tested of groups which share no experiment with another one; empty where there are none."""
+    if not alone:
+        return ""
+    share = "shares" if len(alone) == 1 else "share"
+    return f" Nothing is tested of {' and '.join(alone)}, which {share} no experiment with another group."
+
+
+def _of_tested(differences: Sequence[ParameterDifference]) -> str:
+    """In which parameters groups differ that were in one experiment, in words."""
     differ = [item for item in differences if item.differs]
     rest = [item for item in differences if not item.differs]
     if not differ:
@@ -259,8 +278,13 @@ def _of_parameters(differences: Sequence[ParameterDifference]) -> str:
     said = [f"the groups differ in {named}: {'; '.join(item.to_text() for item in differ)}."]
     if rest:
         names = ", ".join(item.parameter for item in rest)
-        said.append(f"No difference is shown in {names} (from {p_in_words(rest[0].p)}).")
+        said.append(f"No difference is shown in {names}{_from(rest[0])}.")
     return " ".join(said)
+
+
+def _from(nearest: ParameterDifference) -> str:
+    """The least probability of those that show no difference."""
+    return "" if nearest.p is None else f" (from {p_in_words(nearest.p)})"
 
 
 def _of_numbers(gain: ScoreEstimate) -> str:

@@ -338,7 +338,9 @@ def _on_each_data_set(evidence: TheoryEvidence, found: ComparedLeader) -> list[s
         gain = paired_difference([mine], [other])
         ahead = f", {gain.value:+.4f} ({gain.interval_in_words()})" if found.rival else ""
         lines.append(f"{name} {mine.mean:.4f}{ahead}")
-    beside = f", and ahead of {evidence.theories.name(rival)}" if found.rival else ""
+    beside = (
+        f", and ahead of (+) or behind (-) {evidence.theories.name(rival)}" if found.rival else ""
+    )
     return [
         "It leads by what it predicts for each data set with people that only the other data sets taught "
         f"(nats per choice{beside}): {'; '.join(lines)}. Its form was found on all of them."

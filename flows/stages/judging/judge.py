@@ -28,6 +28,7 @@ from lakatos.theories.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
+from lakatos.traces.wording import plural
 
 COMPARED = 400
 """Trials of the space on which possible duplicates are compared."""
@@ -35,7 +36,7 @@ COMPARED = 400
 
 async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Recorded[Verdict]]:
     """Check, score and judge the successors; admit those about which it is worth asking people."""
-    run.progress.stage(cycle, "judge", f"{len(found.record.submissions)} successors")
+    run.progress.stage(cycle, "judge", plural(len(found.record.submissions), "successor"))
     await turn_epoch(run, cycle)
     open_epoch(run)
     await rescore(run, cycle)

@@ -62,10 +62,41 @@ def test_theories_of_a_run_and_published_ones_are_scored_on_its_answers(
 @pytest.mark.slow
 def test_what_a_run_cannot_be_asked_is_refused(outcome: lakatos.StudyOutcome) -> None:
     for arguments, said in (
-        (("score", outcome.folder, "no_such_theory"), "no_such_theory"),
+        (("score", outcome.folder, "no_such_theory"), "no theory of the run is called 'no_such_th"),
+        (
+            ("score", outcome.folder, outcome.theory().name[:-1]),
+            f"did you mean {outcome.theory().name!r}",
+        ),
         (("groups", outcome.folder, "--by", "height"), "height"),
-        (("groups", outcome.folder, "--by", "group", "--domain", "learning"), "leave out domain"),
+        (
+            ("groups", outcome.folder, "--by", "group", "--domain", "learning"),
+            "Leave domain out, or name",
+        ),
     ):
         found = ask(*arguments)
         assert found.exit_code != 0
         assert said in str(found.exception)
+
+
+@pytest.mark.slow
+def test_a_run_is_asked_by_its_name_too(outcome: lakatos.StudyOutcome) -> None:
+    runs = outcome.folder.parent
+    by_path, by_name = (
+        ask("fit", outcome.theory().name, run, "--runs", runs)
+        for run in (outcome.folder, outcome.folder.name)
+    )
+    assert by_name.exit_code == 0, by_name.output
+    assert by_name.output == by_path.output
+    for command in ("groups", "effects"):
+        found = ask(command, f"{outcome.folder.name}x", "--by", "group", "--runs", runs)
+        assert f"did you mean '{outcome.folder.name}'?" in str(found.exception)
+
+
+@pytest.mark.slow
+def test_a_theory_is_fitted_to_the_answers_of_a_run_to_predict_others(
+    outcome: lakatos.StudyOutcome, people: pd.DataFrame, tmp_path: Path
+) -> None:
+    people.head(3).to_csv(tmp_path / "trials.csv", index=False)
+    found = ask("predict", "hyperbolic", tmp_path / "trials.csv", "--fit", outcome.folder)
+    assert found.exit_code == 0, (found.output, found.exception)
+    assert len(found.output.strip().splitlines()) == 4

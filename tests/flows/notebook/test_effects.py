@@ -108,6 +108,17 @@ def test_of_two_groups_the_commands_about_groups_and_about_effects_say_one_thing
         assert effect.p == pytest.approx(p_of[effect.parameter], abs=0.06)
 
 
+def test_effects_of_what_each_experiment_has_one_of_have_no_probability() -> None:
+    table = aging(0.12)
+    table["place"] = ["old" if age != "" and float(age) > 40 else "young" for age in table["age"]]
+    table["where"] = table.place
+    answers = lakatos.adopt(table, columns={"attributes": ["where"], "experiment": "place"})
+    found = lakatos.effects_of(answers, "hyperbolic", by="where")
+    assert "cannot be told from what differs between experiments" in found.verdict
+    assert found.effects.p.isna().all()
+    assert not found.effects.shown.any()
+
+
 def test_only_the_numbers_that_are_named_may_change() -> None:
     answers = lakatos.adopt(aging(0.12), columns={"attributes": ["age"]})
     found = lakatos.effects_of(answers, "hyperbolic", by="age", parameters=["lapse"])

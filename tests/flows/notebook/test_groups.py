@@ -89,6 +89,30 @@ def test_groups_that_are_alike_gain_nothing() -> None:
     assert all(item.p > 0.05 for item in found.found)
 
 
+def test_groups_that_are_experiments_are_not_said_to_differ_by_a_probability() -> None:
+    """Nothing can be exchanged within experiments of one group alone, however far apart the groups are."""
+    table = two_groups(0.1)
+    answers = lakatos.adopt(
+        table.assign(place=table.group), columns={"attributes": ["group"], "experiment": "place"}
+    )
+    found = lakatos.by_group(answers, "hyperbolic", by="group")
+    assert "cannot be told from what differs between experiments" in found.verdict
+    assert "p =" not in found.verdict
+    assert found.differences.p.isna().all()
+    assert not found.differences.differs.any()
+
+
+def test_a_group_that_has_an_experiment_of_its_own_is_said_not_to_be_tested() -> None:
+    table = two_groups(0.1)
+    third = two_groups(0.01, seed=4).query("group == 'young'")
+    third = third.assign(subject="q" + third.subject, group="third", place="elsewhere")
+    both = pd.concat([table.assign(place="here"), third])
+    answers = lakatos.adopt(both, columns={"attributes": ["group"], "experiment": "place"})
+    found = lakatos.by_group(answers, "hyperbolic", by="group")
+    assert "the groups differ in discount_rate" in found.verdict
+    assert "Nothing is tested of third, which shares no experiment with another" in found.verdict
+
+
 def test_numbers_with_many_values_are_halved(differing: lakatos.GroupComparison) -> None:
     answers = lakatos.adopt(two_groups(0.1), columns={"attributes": ["group", "age"]})
     assert list(members_of(answers, "age")) == ["below 35.5", "35.5 and above"]

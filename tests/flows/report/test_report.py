@@ -651,6 +651,33 @@ def test_a_verdict_on_the_data_that_made_the_winner_is_not_called_shown(tmp_path
     assert "Shown:" not in page.text
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rival", "words"),
+    [
+        (0, "The verdict compares the winner with another one:"),
+        (1, "It is the rival of the verdict, too"),
+        (None, "on the leaderboard of all theories. Why it stopped"),
+    ],
+    ids=["another", "the same", "none"],
+)
+def test_whether_the_second_is_the_rival_of_the_verdict_is_said(
+    rival: int | None, words: str, tmp_path: Path
+) -> None:
+    written = WrittenRun(tmp_path / "run")
+    written.write("closed")
+    with Trace.open(written.folder, RECORD_TYPES) as trace:
+        trace.record(
+            CampaignConcluded(
+                leader=written.winner, runner_up=written.seeds[1], holds=True, text="T", stop="", advantage=0.05,
+                rival=None if rival is None else written.seeds[rival], advantage_error=0.01,
+                interval=(0.03, 0.07), n_compared=1, basis="sealed trials", errors=(), cross_validated=(),
+            ),
+            name="conclude",
+        )  # fmt: skip
+    assert words in outline(written.folder, tmp_path).text
+
+
 @pytest.mark.parametrize(
     ("people", "words"),
     [

@@ -87,7 +87,7 @@ def test_a_waiting_run_has_nothing_to_do_until_a_batch_is_in_its_inbox(
     asked.deliver(copy, 0)
     after = look(copy)
     assert after.due
-    assert after.reason == "1 batches of answers have arrived"
+    assert after.reason == "1 batch of answers has arrived"
     assert after.signature != before.signature
 
 

@@ -297,7 +297,9 @@ class TestFiles:
         value = f'{name} = ["gone.py"]' if name == "files" else f'{name} = "gone.py"'
         path = tmp_path / "study.toml"
         path.write_text(STUDY.replace(f"[{section}]", f"[{section}]\n{value}"))
-        with pytest.raises(StudyError, match=f"{key}: cannot read .*gone.py: No such file"):
+        with pytest.raises(
+            StudyError, match=f"{key}: cannot read .*gone.py: there is no such file"
+        ):
             load_study(path)
 
     def test_a_missing_file_says_what_to_give(self, tmp_path):

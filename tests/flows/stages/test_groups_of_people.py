@@ -82,6 +82,31 @@ def test_the_verdict_says_that_groups_differ_in_their_numbers_and_with_which(
     assert "Gain of numbers of their own" in page
 
 
+@pytest.mark.slow
+def test_groups_that_are_experiments_are_not_said_to_differ_in_the_verdict_and_in_the_report(
+    tmp_path: Path,
+) -> None:
+    table = two_groups(0.1)
+    table.assign(place=table.group).to_csv(tmp_path / "answers.csv", index=False)
+    study = STUDY.replace("GROUPS", "group").replace("cycles = 1", "cycles = 2")
+    study = study.replace("trials = 10", "trials = 20")  # all of one experiment at once
+    study = study.replace(
+        'attributes = ["group", "age"]', 'attributes = ["group"]\nexperiment = "place"'
+    )
+    (tmp_path / "study.toml").write_text(study)
+    concluded = run_study(load_study(tmp_path / "study.toml"), tmp_path / "run", n_workers=1)
+    state, trace = read_state(tmp_path / "run")
+    trace.close()
+    assert state.theories.groups is not None
+    found = state.theories.groups.record
+    assert len(found.n_people) == 2
+    assert all(item.p is None and not item.differs for item in found.differences)
+    page = write_report(tmp_path / "run", tmp_path / "report.html").read_text()
+    for text in (concluded.text, page):
+        assert "cannot be told from what differs between experiments" in text
+    assert "There is no p: each experiment has one group alone" in " ".join(page.split())
+
+
 def test_what_nobody_knows_of_people_cannot_divide_them(tmp_path: Path) -> None:
     two_groups(0.1).to_csv(tmp_path / "answers.csv", index=False)
     (tmp_path / "study.toml").write_text(STUDY.replace("GROUPS", "country"))

@@ -123,6 +123,13 @@ def test_a_number_is_standardised_and_what_is_not_known_is_the_mean() -> None:
     assert list(known.shown) == ["12.05", "18.95"]
 
 
+def test_what_is_the_same_for_everybody_known_of_an_experiment_is_of_the_experiment() -> None:
+    one, other = ["a"] * 8, ["b"] * 8
+    assert columns_of([np.array(one), np.array(other)], "place").is_of_experiments
+    assert columns_of([np.array([*one, ""]), np.array(other)], "place").is_of_experiments
+    assert not columns_of([np.array([*one, "b"]), np.array(other)], "place").is_of_experiments
+
+
 def test_groups_have_a_column_each_but_the_first() -> None:
     known = columns_of([np.array(["c", "a", "b", "a"] * 4)], "condition")
     assert known.names == ("b", "c")

@@ -1,0 +1,56 @@
+"""What a command is given in place of answers is told from them, with what can be given instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lakatos
+from lakatos.experiments.errors import TrialsError
+from lakatos.flows.errors import RunMissingError
+from lakatos.flows.notebook.asked import what_is_asked
+from lakatos.theories.errors import TheoryError
+from tests.flows.notebook.conftest import people as people_of_one_group
+
+people = people_of_one_group
+
+
+def test_a_file_a_folder_and_a_published_data_set_are_answers(tmp_path: Path) -> None:
+    (tmp_path / "answers.csv").write_text("a,b\n1,2\n")
+    for answers in (tmp_path / "answers.csv", tmp_path, Path("risky_cpc18")):
+        assert what_is_asked(answers, ["hyperbolic"]) == (str(answers), ["hyperbolic"])
+    assert what_is_asked(tmp_path, []) == (str(tmp_path), None)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ("hyperbolic", r"'hyperbolic' is a theory, and stands where answers belong\."),
+        ("mine.py", r"'mine\.py' is a theory, and stands where answers belong\."),
+        ("answrs.csv", r"no answers called 'answrs\.csv'; did you mean 'answers\.csv'\?"),
+        ("risky_spector2024", r"did you mean 'risky_spektor2024'\?"),
+        ("zzzz", r"no answers called 'zzzz'\. Answers are a file of them .* a run by its name or "),
+    ],
+)
+def test_what_is_no_answers_is_told_from_them(
+    answers: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("answers.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(RunMissingError, match=said) as refused:
+        what_is_asked(Path(answers), [], Path("runs"))
+    assert "runs in runs: none" in str(refused.value)
+    assert refused.value.exit_code == 2
+    assert [item.name for item in tmp_path.iterdir()] == ["answers.csv"]
+
+
+def test_a_theory_that_is_not_there_is_told_the_nearest(people) -> None:
+    with pytest.raises(TheoryError, match=r"'hyperbolik'; did you mean 'hyperbolic'.* Give the "):
+        lakatos.score(people, ["hyperbolik"])
+
+
+def test_answers_that_were_read_cannot_be_said_to_mean_something_else(people) -> None:
+    answers = lakatos.adopt(people)
+    with pytest.raises(TrialsError, match="columns and domain cannot be said of answers that"):
+        lakatos.fit(answers, "hyperbolic", domain="risky", columns={"participant": "subject"})

@@ -1,0 +1,33 @@
+"""Words that every package needs: a count with its noun, and the names nearest to one that nothing has."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+MOST_NEAR = 3
+
+
+def plural(count: int, word: str, many: str = "") -> str:
+    """A count with its noun: ``1 theory``, ``2 theories``.
+
+    Args:
+        count: How many there are.
+        word: The noun of one; a last ``y`` becomes ``ies``, anything else takes an ``s``.
+        many: The noun of several, where it is made in another way.
+    """
+    many = many or (f"{word[:-1]}ies" if word.endswith("y") else f"{word}s")
+    return f"{count:,} {word if count == 1 else many}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence that refuses a name: the nearest names that there are, or a full stop where none is near.
+
+    Capitals do not count.
+    """
+    by_small = {own.casefold(): own for own in known}
+    near = difflib.get_close_matches(name.casefold(), list(by_small), n=MOST_NEAR)
+    if not near:
+        return "."
+    *first, last = [repr(by_small[own]) for own in near]
+    return f"; did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
