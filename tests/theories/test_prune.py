@@ -122,6 +122,17 @@ def test_what_changes_no_prediction_goes_before_anything_is_fitted():
     assert [("y" in names) for names in asked] == [True, False]
 
 
+def test_a_slot_that_must_be_filled_and_changes_nothing_gets_the_usual_mechanism():
+    whole = Composition({"core": ("other",), "extra": ("x",), "lapse": ("random",)})
+
+    def same(here, parts):
+        return [item.slots["extra"] == here.slots.get("extra") for item in parts]
+
+    found = prune(GRAMMAR, whole, bench({"x": 0.02}), price=1e-3, same=same)
+    assert found.changes == ("replace other by plain in core",)
+    assert names_of(found) == {"x", "plain", "random"}
+
+
 def test_small_losses_do_not_add_up_to_a_large_one():
     """Each of three parts is worth 1.6 standard errors of its own, and all of them 2.8: not all may go."""
     worth = {name: 1.6 * 0.4 / np.sqrt(200) for name in "xyz"}

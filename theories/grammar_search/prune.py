@@ -128,15 +128,23 @@ def prune(
 
 
 def _first_idle(grammar: Grammar, here: Composition, same: Same) -> tuple[str, Composition] | None:
-    """The first simplification, if any, without which every prediction stays what it is."""
+    """The first simplification, if any, with which every prediction stays what it is.
+
+    Where a slot must be filled and what fills it changes nothing, the slot gets the first mechanism of the grammar.
+    """
     own = set(grammar.parameters(here))
-    options = [
-        item
-        for item in simplifications(grammar, here)
-        if own.issuperset(grammar.parameters(item[1]))
-    ]
+    simpler = [*simplifications(grammar, here), *_usual_fillings(grammar, here)]
+    options = [item for item in simpler if own.issuperset(grammar.parameters(item[1]))]
     alike = same(here, [smaller for _, smaller in options])
     return next((item for item, is_same in zip(options, alike, strict=True) if is_same), None)
+
+
+def _usual_fillings(grammar: Grammar, here: Composition) -> Iterator[tuple[str, Composition]]:
+    """Compositions with the first mechanism of the grammar in a slot that takes one and has another."""
+    usual = {(slot.name, grammar.names[slot.name][0]) for slot in grammar.slots if slot.least == 1}
+    for words, edit in grammar.edits(here):
+        if edit.size == here.size and _parts(edit) - _parts(here) <= usual:
+            yield words, edit
 
 
 @dataclass(frozen=True)
