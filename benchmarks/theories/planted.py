@@ -119,10 +119,11 @@ class PlantedAnswers:
         lab: Laboratory,
         rng: np.random.Generator,
         n_draws: int = FITTING_DRAWS,
+        n_learning: int = N_LEARNING,
     ) -> None:
         self.domain, self.truth = domain, truth
         self.lab = lab
-        n_people = N_LEARNING if domain == "learning" else N_PEOPLE
+        n_people = n_learning if domain == "learning" else N_PEOPLE
         self.trials = [
             self._experiment(str(number + 1), n_people, rng) for number in range(N_EXPERIMENTS)
         ]
@@ -246,8 +247,11 @@ def processor_seconds() -> float:
     )
 
 
-def cell(domain: str, seed: int, slack: float, n_draws: int) -> dict[str, Any]:
-    """One search for a planted truth, whose fits draw ``n_draws`` people; see `GrammarAdvocate.slack`."""
+def cell(domain: str, seed: int, slack: float, n_draws: int, n_learning: int) -> dict[str, Any]:
+    """One search for a planted truth, whose fits draw ``n_draws`` people; see `GrammarAdvocate.slack`.
+
+    ``n_learning`` people of each experiment answer where they learn.
+    """
     family, rng = FAMILIES[domain], np.random.default_rng(2000 + seed)
     grammar, composition = family.grammar, truth_of(domain, seed)
     starts = tuple(SearchStart(None, family.seeds[name][1]) for name in STARTS[domain])
@@ -256,7 +260,7 @@ def cell(domain: str, seed: int, slack: float, n_draws: int) -> dict[str, Any]:
     advocate, begun = GrammarAdvocate(grammar, slack=slack), processor_seconds()
     with Laboratory(DOMAINS[domain], n_workers=1) as lab:
         truth = planted(grammar, composition, rng)
-        answers = PlantedAnswers(domain, truth, lab, rng, n_draws)
+        answers = PlantedAnswers(domain, truth, lab, rng, n_draws, n_learning)
         fits = answers.fits
         before = advocate.revise(brief, fits.evaluate, rng, glance=fits.glance)
         after = advocate.pruned(
@@ -276,6 +280,7 @@ def cell(domain: str, seed: int, slack: float, n_draws: int) -> dict[str, Any]:
             "seed": seed,
             "slack": slack,
             "n_draws": n_draws,
+            "n_learning": n_learning,
             "truth": sorted(true),
             "without_trace": sorted(true - tellable),
             "criterion": advocate.attempt(composition, None, "", forms[0]).criterion,
@@ -334,6 +339,12 @@ def main() -> None:
         default=FITTING_DRAWS,
         help="people drawn in a fit; as many as campaigns draw by default",
     )
+    parser.add_argument(
+        "--learners",
+        type=int,
+        default=N_LEARNING,
+        help="people of an experiment where they learn; another number wants a file of its own",
+    )
     settings = parser.parse_args()
     wanted = [(domain, seed) for seed in settings.seeds for domain in settings.domains]
     cells = complete(
@@ -343,7 +354,7 @@ def main() -> None:
         ("domain", "seed"),
         settings.workers,
         order=lambda item: (item["domain"], item["seed"]),
-        extra=(settings.slack, settings.draws),
+        extra=(settings.slack, settings.draws, settings.learners),
     )
     for group in ("mended on", "others"):
         own = [item for item in cells if (item["seed"] in MENDED_ON) == (group == "mended on")]
