@@ -59,8 +59,8 @@ RESULT = ROOT / "benchmarks" / "results" / "theories" / "transfer.json"
 N_CANDIDATES, N_DRAWS = 40, 256
 N_CANDIDATES_LEARNING = 16
 """Of people who learn, whose answers must be walked through."""
-N_PEOPLE, N_PEOPLE_TWO_STEPS = 24, 8
-"""Drawn of each experiment in which people learn; fewer where a person makes hundreds of choices in two steps."""
+N_PEOPLE = 24
+"""Drawn of each experiment in which people learn."""
 FIELDS = ("group", "source", "target")
 
 
@@ -98,8 +98,7 @@ def read(place: str, data: Path) -> list[Trials]:
     if name.startswith("games"):
         return [games_of_kind(trials[0].in_counts(), solvable=rest == ["dominance"])]
     if name.startswith("learning"):
-        n_people = N_PEOPLE_TWO_STEPS if "two_step" in name else N_PEOPLE
-        trials = [some_people(item, n_people) for item in trials]
+        trials = [some_people(item, N_PEOPLE) for item in trials]
     if not rest:
         return list(trials)
     if len(rest) == 1:
