@@ -1,5 +1,6 @@
 import json
 import math
+from collections import OrderedDict
 
 import pytest
 from hypothesis import given
@@ -84,4 +85,13 @@ def test_endless_nesting_is_refused():
     value: list = []
     value.append(value)
     with pytest.raises(RecordError, match="canonical JSON"):
+        canonical_json(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{1: 2}, [1.0, {1: 2}], {"a": ({"b": [{1: 2}]},)}, [OrderedDict({1: 2})], [[], {"a": {None: 1}}]],
+)  # fmt: skip
+def test_a_key_that_is_no_text_is_refused_however_deep_it_lies(value: object) -> None:
+    with pytest.raises(RecordError, match="is not text"):
         canonical_json(value)

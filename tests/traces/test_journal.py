@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 
 import pytest
 
-from lakatos.traces.digest import digest_of
+from lakatos.traces.digest import canonical_json, digest_of
 from lakatos.traces.errors import (
     ChainBrokenError,
     JournalError,
@@ -82,6 +82,27 @@ def test_events_of_one_commit_are_chained_like_any_others(journal):
     assert [event.record_digest for event in events[1:4]] == together
     assert all(later.previous_hash == earlier.hash for earlier, later in pairwise(events))
     assert journal.append_all([]) == []
+
+
+@pytest.mark.parametrize("n_inputs", [0, 1, 3])
+def test_what_is_written_is_canonical_and_hashes_as_the_verifier_says(journal, n_inputs):
+    inputs = [step_key("input", (), {"number": number}) for number in range(n_inputs)]
+    named = ["note", 'a "quoted"\\ name\n', "é"]
+    entries = [
+        EventEntry(name, {"says": name}, step_key(name, inputs, {}), name, {"of": name}, inputs)
+        for name in named
+    ]
+    digests = journal.append_all(entries)
+    rows = list(journal.store.rows())
+    assert [row.record_digest for row in rows] == digests
+    for row, name, key in zip(rows, named, [entry.key for entry in entries], strict=True):
+        assert fault(row) is None
+        assert row.inputs.encode() == canonical_json(inputs)
+        said = {"body": {"says": name}, "inputs": inputs, "key": key, "kind": name}
+        assert row.record_digest == digest_of(said)
+        assert row.hash == digest_of([
+            "lakatos-event-1", row.seq, row.time_utc, 1, name, {"of": name}, row.record_digest, row.previous_hash,
+        ])  # fmt: skip
 
 
 def test_of_events_of_one_commit_all_are_written_or_none(journal):
