@@ -1,7 +1,6 @@
 """Errors that theories, their sandbox and their checks raise.
 
 TheoryError
-├── TheoryMissingError      nothing is called as the theory that was asked for
 ├── TheorySourceError       the text is not a theory: it does not parse or lacks a part
 │   └── TheoryLintError     the text uses what a theory may not use
 ├── PriorError              a declared prior is not proper
@@ -20,10 +19,6 @@ BenchError                  the workbench was asked about what it does not have
 
 class TheoryError(Exception):
     """Root of what can be wrong with a theory; a campaign records it and goes on."""
-
-
-class TheoryMissingError(TheoryError):
-    """Nothing is called as the theory that was asked for."""
 
 
 class TheorySourceError(TheoryError):

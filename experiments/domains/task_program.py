@@ -1,4 +1,8 @@
-"""A domain written in Python: run from its file only, and only while this holds the very text that the study keeps."""
+"""A domain written in Python: run from its file only, and only while this holds the very text that the study keeps.
+
+Files that the program reads are no part of that text. It can name them with their digests (``READS``), which are: then
+no run begins or goes on while one of them holds something else.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from lakatos.experiments.domains import task_watch
 from lakatos.experiments.domains.task_file import TaskFile, TaskFileKind, kept_text
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
-from lakatos.traces.digest import Digest
+from lakatos.traces.digest import Digest, digest_bytes
 
 LONGEST_START_S = 60
 """Until a domain written in Python must be there when it is looked at for the first time."""
@@ -28,6 +32,9 @@ NEEDED = (
 """What `experiments.task.Domain` asks for."""
 OFFERED = ("sizes", "moves", "variations", "attribute_labels", "attribute_words", "landmarks")
 """What a domain may have besides."""
+
+READS: Final = "READS"
+"""What a program calls the files that it reads, from its own folder, each with the SHA-256 of what it holds."""
 
 READ_HERE: Final[dict[Digest, Domain]] = {}
 """Domains whose programs this process has read, by the digest of their text."""
@@ -43,8 +50,10 @@ class ProgramFile(TaskFileKind):
         return text
 
     def is_changed(self, file: TaskFile) -> bool:
-        """Whether the file holds something else by now."""
-        return Path(file.file).read_bytes() != file.text.encode()
+        """Whether the file, or one that it names in ``READS``, holds something else by now."""
+        if _holds_something_else(file):
+            return True
+        return bool(wrong_in_what_it_reads(Path(file.file), self.value_of(file, READS) or {}))
 
     def domain(self, file: TaskFile) -> Domain:
         """The domain that a program calls ``DOMAIN``, with a limit on how long each of its calls may take.
@@ -92,6 +101,11 @@ class KeptProgram(ExecutionLoader):
         return self.file.text
 
 
+def _holds_something_else(file: TaskFile) -> bool:
+    """Whether the program's file holds another text than the study keeps."""
+    return Path(file.file).read_bytes() != file.text.encode()
+
+
 @lru_cache(maxsize=64)
 def module_in(file: TaskFile) -> ModuleType:
     """The program of a domain, which is run once.
@@ -100,7 +114,7 @@ def module_in(file: TaskFile) -> ModuleType:
         TaskFileError: The file is gone or was changed, or the program fails.
     """
     path = Path(file.file)
-    if not path.is_file() or file.is_changed():
+    if not path.is_file() or _holds_something_else(file):
         raise TaskFileError(
             f"the domain {path} is {'not here' if not path.exists() else 'not what it was'} "
             f"(SHA-256 {file.digest[:12]}...). A program is run from the file only, and only as the study read it: "
@@ -125,7 +139,31 @@ def module_in(file: TaskFile) -> ModuleType:
         raise TaskFileError(
             f"the domain {path}{f', line {line}' if line else ''}: {type(error).__name__}: {error}."
         ) from error
+    if wrong := wrong_in_what_it_reads(path, getattr(module, READS, {})):
+        raise TaskFileError(f"the domain {path} {wrong}")
     return module
+
+
+def wrong_in_what_it_reads(program: Path, reads: object) -> str:
+    """What is wrong with the files that a program names in ``READS``, with what to do; empty where nothing is."""
+    if not isinstance(reads, dict) or not all(
+        isinstance(part, str) for item in reads.items() for part in item
+    ):
+        return (
+            f"has {READS} that is no mapping of names to digests. Write names of files beside the program, each with "
+            f'its SHA-256: {READS} = {{"trials.csv": "..."}}.'
+        )
+    for name, said in reads.items():
+        try:
+            found = digest_bytes((program.parent / name).read_bytes())
+        except OSError as error:
+            return f"reads {name} ({READS}), which cannot be read: {error.strerror}. Put it back."
+        if found != said:
+            return (
+                f"reads {name}, which holds something else than {READS} says. Put the file back; or, for a new study "
+                f'with the file as it is, write {READS} = {{"{name}": "{found}"}} into the program.'
+            )
+    return ""
 
 
 LOOK = """

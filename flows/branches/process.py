@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from lakatos.flows.errors import RunMissingError
 from lakatos.flows.run.records import RECORD_TYPES, CycleClosed
 from lakatos.flows.run.run import check_run
 from lakatos.judges.judge import Verdict
@@ -170,12 +171,16 @@ def evaluate(folder: Path) -> ProcessEvaluation:
         folder: Of the run, which may still be going on.
 
     Raises:
-        RunMissingError: There is no run.
+        RunMissingError: There is no run, or nothing of it is recorded yet.
         TraceError: The trace is damaged.
     """
     check_run(folder)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         everything = list(trace.journal.events())
+        if not everything:
+            raise RunMissingError(
+                f"the run {folder} has not begun; `lakatos resume {folder}` begins it."
+            )
         run = _TraceResults(trace, everything)
         said = list(_statements(run))
         return ProcessEvaluation(

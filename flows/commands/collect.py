@@ -45,18 +45,19 @@ def serve(
         console: Where the links are printed.
 
     Raises:
-        RunMissingError: There is no run in ``folder``.
+        RunMissingError: There is no run in ``folder``, or its people do not take part on a page.
         InboxError: People answer the run in another folder.
         FlowError: A port is taken.
     """
     from lakatos.experiments.participants.web.app import create_app, create_desk
     from lakatos.experiments.participants.web.door import name_in
-    from lakatos.flows.operations.desk import desk_settings
+    from lakatos.flows.operations.desk import check_asks_on_page, desk_settings
     from lakatos.flows.run.places import check_collects
     from lakatos.flows.run.run import check_run
 
     check_run(folder)
     check_collects(folder)
+    check_asks_on_page(folder)
     with contextlib.ExitStack() as stack:
         people, desk = _two_sockets(stack, host, port, desk_port, listeners)
         address = (public_url or address_of(people)).rstrip("/")
@@ -264,16 +265,18 @@ def invite(folder: Path, n_people: int, *, public_url: str = "http://127.0.0.1:8
         public_url: Under which people reach the page; with ``/study/RUN`` where one server has several runs.
 
     Raises:
-        RunMissingError: There is no run in ``folder``.
+        RunMissingError: There is no run in ``folder``, or its people do not take part on a page.
         InboxError: People answer the run in another folder.
     """
     from lakatos.experiments.participants.web.session import INVITATION
     from lakatos.experiments.participants.web.store import SessionStore
+    from lakatos.flows.operations.desk import check_asks_on_page
     from lakatos.flows.run.places import check_collects
     from lakatos.flows.run.run import check_run
 
     check_run(folder)
     check_collects(folder)
+    check_asks_on_page(folder)
     store = SessionStore(folder)
     try:
         return [

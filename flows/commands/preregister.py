@@ -36,9 +36,13 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
         names = list(state.experiments.preregistrations)
         name = experiment or (names[-1] if names else "")
         if state.campaign.config is None or name not in state.experiments.preregistrations:
-            known = ", ".join(names) or "none yet; `lakatos resume` designs the first"
+            if not names:
+                raise FlowError(
+                    f"the run {folder} has preregistered nothing yet; `lakatos resume {folder}` designs the first "
+                    "experiment."
+                )
             raise FlowError(
-                f"the run {folder} has preregistered no experiment {name!r}; there are: {known}."
+                f"the run {folder} has preregistered no experiment {name!r}; there are: {', '.join(names)}."
             )
         plan = state.experiments.preregistrations[name]
         then, frozen = read_state(folder, plan.digest)

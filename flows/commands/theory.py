@@ -487,7 +487,7 @@ def posterior(
     """
     from lakatos.flows.errors import RunMissingError
     from lakatos.flows.run.evidence import theory_of, trials_in
-    from lakatos.flows.run.run import read_state
+    from lakatos.flows.run.run import read_begun
     from lakatos.flows.run.task import domain_of
     from lakatos.theories.fitting.posterior import fit
     from lakatos.theories.fitting.posterior_check import compare, posterior_predictive
@@ -495,14 +495,14 @@ def posterior(
     from lakatos.theories.sandbox.tracer import TracerSandbox
 
     console = Console()
-    state, trace = read_state(find_run(run_name, runs))
+    state, trace = read_begun(find_run(run_name, runs))
     with trace:
         collected = state.experiments.collected
         names = [experiment] if experiment else list(collected)
         if not names or any(name not in collected for name in names):
             raise RunMissingError(
                 f"the run has no answers of {experiment or 'any experiment'}; "
-                f"it has: {', '.join(collected)}."
+                f"it has: {', '.join(collected) or 'none yet; `lakatos resume` goes on'}."
             )
         trials = [trials_in(trace.artifacts, state, name) for name in names]
         chosen = {name: theory_of(trace.artifacts, state, name) for name in theories}

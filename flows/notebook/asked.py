@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lakatos.experiments.archives import ARCHIVES
-from lakatos.flows.errors import RunMissingError
+from lakatos.flows.errors import RunMissingError, StudyError
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.study import StudyOutcome
 from lakatos.flows.notebook.theory import FittedTheory
@@ -28,12 +28,16 @@ def what_is_asked(
 
     Raises:
         RunMissingError: There are no such answers, or not exactly one theory of the run is called so.
-        StudyError: None is named, and no theory of the run was scored yet.
+        StudyError: The run has no answers yet; or no theory is named, and none of the run was scored yet.
     """
     folder = _run_called(answers, runs)
     if folder is None:
         return str(answers), list(theories) or None
     outcome = StudyOutcome(folder)
+    if not outcome.answers.trials:
+        raise StudyError(
+            f"the run {folder} has no answers yet: nothing was collected. `lakatos resume {folder}` goes on."
+        )
     return outcome.answers, [_theory_or_name(outcome, name) for name in theories or [""]]
 
 
@@ -68,8 +72,12 @@ def _theory_or_name(outcome: StudyOutcome, name: str) -> FittedTheory | str:
     """A theory of a run; the name itself where only a published theory or a file is called so."""
     try:
         return outcome.theory(name)
-    except RunMissingError:
-        family = find_family(outcome.answers.domain)
-        if name in family.seeds or Path(name).is_file():
+    except RunMissingError as error:
+        domain = outcome.answers.domain
+        published = find_family(domain).seeds
+        if name in published or Path(name).is_file():
             return name
-        raise
+        raise RunMissingError(
+            f"{error} Nor is there a file of that name, or a published theory of {domain.name}"
+            f"{did_you_mean(name, published)}"
+        ) from None

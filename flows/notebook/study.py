@@ -26,7 +26,7 @@ from lakatos.flows.run.logs import progress
 from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.places import find_run, new_folder
 from lakatos.flows.run.progress import CampaignProgress, SilentProgress
-from lakatos.flows.run.run import read_state
+from lakatos.flows.run.run import read_begun
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.task import domain_of
@@ -111,7 +111,7 @@ class StudyOutcome:
         return write_report(self.folder, file)
 
     def _open(self) -> tuple[RunState, Trace]:
-        return read_state(self.folder)
+        return read_begun(self.folder)
 
     def __repr__(self) -> str:
         board = self.leaderboard

@@ -24,8 +24,9 @@ from lakatos.flows.notebook.answers import PeoplesAnswers, adopt, table_of
 from lakatos.flows.notebook.frames import in_kind, interval_columns
 from lakatos.flows.notebook.predictors import are_predictors, scores_of_predictor
 from lakatos.flows.run.theory_file import read_theory_file
-from lakatos.theories.errors import TheoryError, TheoryMissingError
-from lakatos.theories.families import find_family
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.families import FAMILIES, find_family
+from lakatos.theories.families.family import Family
 from lakatos.theories.generic_learners.completeness import mean_score
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
@@ -335,11 +336,26 @@ def find_theory(theory: TheoryLike, domain: Domain, laboratory: Laboratory) -> T
         return laboratory.check(TheoryProgram(theory, "you"))
     place = Path(theory)
     if not place.is_file():
-        raise TheoryMissingError(
-            f"there is no theory {str(theory)!r}{did_you_mean(str(theory), family.seeds)} Give the file of one, or the "
-            f"name of a published one of {domain.name}: {', '.join(family.seeds)}."
+        raise TheoryError(
+            f"there is no theory {str(theory)!r} of {domain.name}{_where_else(str(theory), family)} Give the file of "
+            f"one, or the name of a published one: {', '.join(family.seeds)}."
         )
-    return laboratory.check(TheoryProgram(read_theory_file(place), "you"))
+    program = TheoryProgram(read_theory_file(place), "you")
+    try:
+        return laboratory.check(program)
+    except TheoryError as error:
+        raise TheoryError(
+            f"{place} cannot be used as a theory of {domain.name}: {error} `lakatos theory check {place} --domain "
+            f"{domain.name}` tries everything that one must prove."
+        ) from error
+
+
+def _where_else(name: str, family: Family) -> str:
+    """The end of a sentence that refuses a theory's name: which tasks have one of that name, or the nearest names."""
+    others = [task for task, other in FAMILIES.items() if name in other.seeds]
+    if others:
+        return f"; one of {' and '.join(others)} is called so."
+    return did_you_mean(name, family.seeds)
 
 
 def shapes_of(domain: Domain) -> dict[str, tuple[int, ...]]:

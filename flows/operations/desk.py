@@ -8,6 +8,7 @@ from pathlib import Path
 from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.prolific.ledger import PaymentLedger
 from lakatos.experiments.participants.web.overview import DeskSettings
+from lakatos.flows.errors import RunMissingError
 from lakatos.flows.run.next_pass import runs_in
 from lakatos.flows.run.places import check_collects
 from lakatos.flows.run.study import CampaignConfig
@@ -49,11 +50,29 @@ def page_folder(runs: Path, name: str) -> Path | None:
 
 
 def _asks_on_page(folder: Path) -> bool:
-    with contextlib.suppress(JournalError, InboxError, KeyError, TypeError):
+    with contextlib.suppress(JournalError, InboxError):
         check_collects(folder)
-        with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
-            return bool(journal.meta["study"]["participants"]["source"] == "web")
+        return _whom_it_asks(folder) == "web"
     return False
+
+
+def _whom_it_asks(folder: Path) -> str:
+    """The source of a run's people; empty where its journal does not say."""
+    try:
+        with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+            return str(journal.meta["study"]["participants"]["source"])
+    except (JournalError, KeyError, TypeError):
+        return ""
+
+
+def check_asks_on_page(folder: Path) -> None:
+    """Raise `RunMissingError` where a run's people do not take part on a page: nobody would take the answers."""
+    source = _whom_it_asks(folder)
+    if source not in ("web", ""):
+        raise RunMissingError(
+            f"nobody answers the run {folder} on a page: its people are {source!r}. Name a run whose study says "
+            '`source = "web"` in [participants]; `lakatos design STUDY` shows trials beforehand.'
+        )
 
 
 def pay_of(folder: Path) -> dict[str, str]:

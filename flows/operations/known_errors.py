@@ -17,12 +17,9 @@ def exit_status(error: Exception) -> int:
         TaskFileError,
         TrialsError,
     )
-    from lakatos.theories.errors import PriorError, TheoryMissingError, TheorySourceError
+    from lakatos.theories.errors import TheoryError
 
-    given = (
-        DataMissingError, StimuliError, TaskFileError, TrialsError,
-        PriorError, TheoryMissingError, TheorySourceError,
-    )  # fmt: skip
+    given = (DataMissingError, StimuliError, TaskFileError, TrialsError, TheoryError)
     status: int = getattr(error, "exit_code", NOT_USABLE if isinstance(error, given) else FAILED)
     return status
 

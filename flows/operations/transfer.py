@@ -22,11 +22,12 @@ from lakatos.flows.errors import RunMissingError, TransferError
 from lakatos.flows.run.code import science
 from lakatos.flows.run.evidence import form_of, trials_in
 from lakatos.flows.run.places import find_run
-from lakatos.flows.run.run import read_state
+from lakatos.flows.run.run import read_begun
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.theory_file import read_theory_file
+from lakatos.theories.errors import TheoryError
 from lakatos.theories.evidence import with_fit
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.generic_learners.completeness import guessing
@@ -36,8 +37,9 @@ from lakatos.theories.record import UnitLogPredictives
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.transfer import N_DRAWS, TransferLine, TransferResult, transfer
 from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.place import run_folders
 from lakatos.traces.record import Record
-from lakatos.traces.wording import plural
+from lakatos.traces.wording import did_you_mean, plural
 
 TRANSFER_FILE = "transfer.json"
 
@@ -155,8 +157,7 @@ def measure_transfer(
         n_workers: Theories that run at the same time; does not change results.
 
     Raises:
-        TransferError: The theory is of another domain, or was found on these answers.
-        TheoryError: It does not run on these trials.
+        TransferError: The theory is of another domain, does not run on these trials, or was found on these answers.
     """
     domain = domain or find_reader(data).domain
     if domain not in FAMILIES:
@@ -168,9 +169,21 @@ def measure_transfer(
     family, theory = FAMILIES[domain], travelling.theory
     published = {name: read_program(family.program(name)) for name in family.seeds}
     with Laboratory(DOMAINS[domain], n_workers) as laboratory:
-        result = transfer(
-            theory, published, trials, laboratory, form=travelling.form, n_draws=n_draws, seed=seed
-        )
+        try:
+            result = transfer(
+                theory,
+                published,
+                trials,
+                laboratory,
+                form=travelling.form,
+                n_draws=n_draws,
+                seed=seed,
+            )
+        except TheoryError as error:
+            raise TransferError(
+                f"{theory.name!r} does not run on the answers of {data}, which are about {domain}: {error} A theory "
+                "can be tried on data of its own domain only."
+            ) from error
     people = {} if theory is travelling.form else learned_ends(theory.priors)
     return TransferMeasured(
         name=theory.name,
@@ -230,19 +243,33 @@ def _lines(result: TransferResult) -> tuple[TransferLineMeasured, ...]:
 
 
 def check_travel(
-    travelling: TravellingTheory, data: str, domain: str, experiments: Sequence[str]
+    travelling: TravellingTheory,
+    data: str,
+    domain: str,
+    experiments: Sequence[str],
+    *,
+    called: str = "",
 ) -> None:
-    """Raise `TransferError` where a theory cannot be tried, or would be tried on what it was made from."""
+    """Raise `TransferError` where a theory cannot be tried, or would be tried on what it was made from.
+
+    Args:
+        travelling: The theory.
+        data: Name of the data set, or the digest of a file of answers.
+        domain: Of the answers.
+        experiments: Of the data set.
+        called: How a file of answers is called, whose digest says nothing to anybody.
+    """
+    told = data if data in ARCHIVES else called or data
     name = travelling.theory.name
     if travelling.domain and travelling.domain != domain:
         raise TransferError(
-            f"{name!r} is about {travelling.domain} and the answers of {data} are about {domain}; a theory can be "
+            f"{name!r} is about {travelling.domain} and the answers of {told} are about {domain}; a theory can be "
             f"tried on data of its own domain only. `lakatos data list` names the domain of each data set."
         )
     same = sorted(travelling.found_on.get(data, frozenset()).intersection(experiments))
     if same:
         raise TransferError(
-            f"{name!r} was found on {', '.join(same[:3])}{' and others' if len(same) > 3 else ''} of {data}, so "
+            f"{name!r} was found on {', '.join(same[:3])}{' and others' if len(same) > 3 else ''} of {told}, so "
             "that these answers say nothing new about it. Name another data set, or other experiments of this one "
             "with --experiments."
         )
@@ -250,8 +277,9 @@ def check_travel(
 
 def check_target(travelling: TravellingTheory, target: TransferTarget) -> None:
     """Raise `TransferError` where a theory was found on some of a target's answers, whatever they are called there."""
+    check_travel(travelling, target.name, target.domain, ())
     for data_set, experiments in target.archived.items():
-        check_travel(travelling, data_set, target.domain, sorted(experiments))
+        check_travel(travelling, data_set, target.domain, sorted(experiments), called=target.name)
     same = [item.experiment for item in target.trials if item.digest in travelling.answers]
     if same:
         raise TransferError(
@@ -282,15 +310,20 @@ def find_target(
         folder = find_run(name, runs)
     except RunMissingError as error:
         raise DataMissingError(
-            f"there is no data set {name!r}; there are {', '.join(sorted(ARCHIVES))}. Nor is there such a run: {error}"
+            f"there is no data set {name!r}{did_you_mean(name, ARCHIVES)} There are {', '.join(sorted(ARCHIVES))}. "
+            f"Nor is there such a run: {error}"
         ) from None
-    state, trace = read_state(folder)
+    state, trace = read_begun(folder)
     with trace:
         assert state.campaign.config is not None
         chosen = [own for own in state.experiments.collected if fnmatchcase(own, experiments)]
         trials = tuple(trials_in(trace.artifacts, state, own) for own in chosen)
+    if not state.experiments.collected:
+        raise DataMissingError(
+            f"the run {name} has no answers yet: nothing was collected. `lakatos resume {folder}` goes on."
+        )
     if not trials:
-        there = ", ".join(state.experiments.collected) or "none yet"
+        there = ", ".join(state.experiments.collected)
         raise DataMissingError(
             f"no experiment of the run {name} is called {experiments!r}; it collected: {there}."
         )
@@ -325,11 +358,13 @@ def find_theory(
 
     Raises:
         TransferError: There is nothing of that name.
-        TheorySourceError: The file is none of a theory.
     """
     path = Path(name)
     if path.suffix == ".py" or path.is_file():
-        theory = read_program(TheoryProgram(read_theory_file(path), "you"))
+        try:
+            theory = read_program(TheoryProgram(read_theory_file(path), "you"))
+        except TheoryError as error:
+            raise TransferError(f"{path} is no theory: {error}") from error
         origin = f"the file {path.name}; nobody knows on which answers it was found"
         return TravellingTheory(theory, theory, origin, "")
     if domain and name in FAMILIES[domain].seeds:
@@ -341,16 +376,19 @@ def find_theory(
         return TravellingTheory(theory, theory, "published", elsewhere[0])
     try:
         folder = find_run(name, runs)
-    except RunMissingError as error:
+    except RunMissingError:
+        published = [own for family in FAMILIES.values() for own in family.seeds]
+        there = [folder.name for folder in run_folders(runs)]
         raise TransferError(
-            f"there is no theory {name!r}: no source file, no published theory and no run is called so. {error}"
+            f"there is no theory {name!r}: no source file, no published theory and no run is called so"
+            f"{did_you_mean(name, [*published, *there])} Runs in {runs}: {', '.join(there) or 'none'}."
         ) from None
     return _of_run(folder, of, data)
 
 
 def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
     """A run's leader, or another theory of it, with the people that its newest fit found."""
-    state, trace = read_state(folder)
+    state, trace = read_begun(folder)
     with trace:
         assert state.campaign.config is not None
         leader = _leader(state)
@@ -417,7 +455,9 @@ def read_transfer(file: Path) -> TransferMeasured:
     try:
         return TransferMeasured.model_validate_json(file.read_bytes())
     except OSError as error:
-        raise TransferError(f"cannot read {file}: {error.strerror}.") from None
+        raise TransferError(
+            f"cannot read {file}: {error.strerror}. Name a {TRANSFER_FILE} that `lakatos transfer` wrote."
+        ) from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"

@@ -10,6 +10,7 @@ from lakatos.flows.errors import FlowError, RunMissingError
 from lakatos.traces.files import JOURNAL_FILE
 from lakatos.traces.place import is_elsewhere, run_folders
 from lakatos.traces.stores import located
+from lakatos.traces.wording import did_you_mean
 
 RUN_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,90}"
 """What a run may be called: a folder right inside the runs folder, that no shell or address misreads."""
@@ -78,7 +79,9 @@ def find_run(run_name: str, runs: Path) -> Path:
     for folder in (Path(run_name), runs / run_name):
         if located(folder / JOURNAL_FILE).exists():
             return folder
-    known = ", ".join(sorted(folder.name for folder in run_folders(runs))) or "none"
+    there = sorted(folder.name for folder in run_folders(runs))
+    known = ", ".join(there) or "none"
     raise RunMissingError(
-        f"there is no run {run_name!r} in {runs} (runs there: {known}). `lakatos status` lists them."
+        f"there is no run {run_name!r} in {runs}{did_you_mean(run_name, there)} Runs there: {known}; `lakatos status` "
+        "lists them, and --runs names another folder."
     )

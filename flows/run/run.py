@@ -308,6 +308,21 @@ def open_run(
     )
 
 
+def read_begun(folder: Path) -> tuple[RunState, Trace]:
+    """`read_state` of a run that has begun.
+
+    Raises:
+        RunMissingError: There is no run, or nothing of it is recorded yet.
+    """
+    state, trace = read_state(folder)
+    if state.campaign.config is None:
+        trace.close()
+        raise RunMissingError(
+            f"the run {folder} has not begun; `lakatos resume {folder}` begins it."
+        )
+    return state, trace
+
+
 def read_state(folder: Path, until: Digest | None = None) -> tuple[RunState, Trace]:
     """The state of a run for reading, also while another process writes it; erased records have no part in it.
 

@@ -100,7 +100,7 @@ def check_unchanged(study: AsksAbout) -> None:
     file = study.domain_file
     if file is not None and file.is_changed():
         raise TaskFileError(
-            f"the domain {file.file} was changed since this run began, and answers to two different tasks must not "
-            f"come together. Put it back (the run keeps the text of then, SHA-256 {file.digest[:12]}...), or move the "
-            "changed file elsewhere and begin a new study with it."
+            f"the domain {file.file}, or a file that it reads, was changed since this run began, and answers to two "
+            "different tasks must not come together. Put it back (the run keeps the text of then, SHA-256 "
+            f"{file.digest[:12]}...), or move the changed file elsewhere and begin a new study with it."
         )

@@ -180,6 +180,10 @@ def _in_ranges(labels: Sequence[NDArray[Any]], cuts: Sequence[float]) -> list[ND
 
     Words, and few different numbers without cuts, stay as they are.
     """
+    if not np.isfinite(cuts).all():
+        raise TrialsError(
+            f"ranges of numbers begin at {', '.join(map(str, cuts))}; give finite numbers."
+        )
     said = np.concatenate(labels)
     try:
         numbers = said[said != ""].astype(float)

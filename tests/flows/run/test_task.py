@@ -22,10 +22,11 @@ from lakatos.flows.errors import StudyError
 from lakatos.flows.run.code import used_by
 from lakatos.flows.run.run import create_run, open_run, read_state
 from lakatos.flows.run.study import CampaignConfig, load_study
-from lakatos.flows.run.task import code_part, domain_of, family_of
+from lakatos.flows.run.task import check_unchanged, code_part, domain_of, family_of
 from lakatos.flows.start import run_study
 from lakatos.flows.view.watch import RunWatch
 from lakatos.theories.errors import GrammarError
+from lakatos.traces.digest import digest_bytes
 
 STUDY = """
 name = "presents"
@@ -204,6 +205,39 @@ def test_a_program_that_is_no_domain_is_refused(tmp_path: Path, text: str, words
     (tmp_path / "gifts.py").write_text(text)
     with pytest.raises(TaskFileError, match=words):
         open_domain(str(tmp_path / "gifts.py"))
+
+
+def reading(digest: str) -> str:
+    """The program of a domain that reads its declaration from a file, and says which one."""
+    declared = repr(TWO_NUMBERS)
+    read = 'Path(__file__).with_name("gifts.toml").read_text()'
+    return f'from pathlib import Path\n{PROGRAM.replace(declared, read)}READS = {{"gifts.toml": "{digest}"}}\n'
+
+
+def test_a_file_that_a_program_reads_counts_by_its_digest(tmp_path: Path) -> None:
+    declaration = tmp_path / "gifts.toml"
+    declaration.write_text(TWO_NUMBERS)
+    digest = digest_bytes(TWO_NUMBERS.encode())
+    with pytest.raises(TaskFileError, match=f'reads gifts.toml, .*READS = .*"{digest}"') as refused:
+        load_study(study_with(tmp_path, reading(""), "gifts.py"))
+    assert "Put the file back" in str(refused.value)
+    config = load_study(study_with(tmp_path, reading(digest), "gifts.py"))
+    check_unchanged(config)
+    declaration.write_text(TWO_NUMBERS.replace("red", "green") + "# other\n")
+    with pytest.raises(TaskFileError, match="or a file that it reads, was changed since this run"):
+        check_unchanged(config)
+    with pytest.raises(TaskFileError, match=r"reads gifts\.toml, which holds something else"):
+        load_study(tmp_path / "presents.toml")
+    declaration.unlink()
+    with pytest.raises(TaskFileError, match=r"reads gifts\.toml|FileNotFoundError"):
+        load_study(tmp_path / "presents.toml")
+
+
+def test_what_a_program_says_it_reads_is_a_mapping(tmp_path: Path) -> None:
+    with pytest.raises(
+        TaskFileError, match=r"has READS that is no mapping .* each with its SHA-256"
+    ):
+        load_study(study_with(tmp_path, f'{PROGRAM}READS = ["gifts.toml"]\n', "gifts.py"))
 
 
 @pytest.mark.parametrize("where", ["loading", "describe", "features", "swap_sides"])
