@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +49,7 @@ N_NODES = 5
 N_FAMILIES = 3
 """Families whose best is expanded when a search settles: the best of all may be the best of a wrong one."""
 N_LOOKED = 2
-"""Nodes that a climb looks around before each batch: the best, and one on the front of sizes."""
+"""Nodes that a climb looks around before each batch: the best, and the smallest on the front of sizes."""
 CANDIDATES_PER_LOOK = 12
 """A search looks around one node for so many of its candidates, and one more."""
 LOOKS_AFTER = 2
@@ -125,13 +124,6 @@ class SearchPolicy:
 
 Child = tuple[Composition, CompositionAttempt | None]
 """A composition that was not tried yet, and the node that it is made from."""
-
-
-def _steepest_first(front: Sequence[CompositionAttempt]) -> list[CompositionAttempt]:
-    """Attempts, each better than the one before, by how much better it is; the first last."""
-    gains = [item.criterion - before.criterion for before, item in pairwise(front)]
-    order = np.argsort(gains, kind="stable")[::-1]
-    return [*(front[place + 1] for place in order), *front[:1]]
 
 
 class SearchTree:
@@ -270,7 +262,7 @@ class SearchTree:
         """Fit what looks best around the best of every size, batch by batch, until nothing promises more.
 
         A simple form that lacks one mechanism may be far behind an ornate one that makes up for it with others; among
-        forms of its own size it is not. After the best, what gains most on all that is smaller is looked around first.
+        forms of its own size it is not.
 
         Args:
             evaluate: As in `GrammarAdvocate.revise`.
@@ -280,12 +272,9 @@ class SearchTree:
         """
         n_looks = 0
         while self.working and len(self.tried) < self.budget:
-            front = self._front()
-            best = front[-1]
+            *smaller, best = self._front()
             nodes = [
-                item
-                for item in (best, *_steepest_first(front[:-1]))
-                if item.composition.key not in self.looked_around
+                item for item in (best, *smaller) if item.composition.key not in self.looked_around
             ]
             for node in nodes[: min(N_LOOKED, most_looks - n_looks)]:
                 n_looks += 1
