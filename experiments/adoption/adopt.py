@@ -185,6 +185,7 @@ def stimuli_of_table(
         TrialsError: A row shows no trial of the domain, or steps of a schedule, which are not made row by row.
     """
     _check_parts(columns, domain)
+    _check_nothing_open({"stimulus": columns.stimulus})
     if domain.sequential or _makes_from_order(domain):
         raise TrialsError(
             f"trials of {domain.name!r} follow from the answers before them; give answers, not single rows."
@@ -216,13 +217,24 @@ def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
         )
 
 
+def _check_nothing_open(meanings: Mapping[str, Any]) -> None:
+    """Refuse meanings of columns of which some are still a question, with their keys."""
+    parts = {f"stimulus.{name}": value for name, value in meanings["stimulus"].items()}
+    told = {key: value for key, value in meanings.items() if key != "stimulus"} | parts
+    still_open = [key for key, value in told.items() if OPEN_QUESTION in leaves_of(value)]
+    if still_open:
+        key = still_open[0]
+        raise TrialsError(
+            f"nothing says yet which column, or which number, is {' and '.join(still_open)}. Write it into the study's "
+            f"section participants.columns in place of {OPEN_QUESTION!r}, or say --column {key}=COLUMN (columns= in "
+            "Python)."
+        )
+
+
 def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
     """Refuse a mapping that leaves something open."""
     _check_parts(columns, domain)
-    if OPEN_QUESTION in leaves_of(columns.model_dump()):
-        raise TrialsError(
-            f"participants.columns still holds {OPEN_QUESTION!r}: say there which column it is, or which number."
-        )
+    _check_nothing_open(columns.model_dump())
     if not columns.is_pooled and not (columns.participant and (columns.response or columns.wide)):
         raise TrialsError(
             "participants.columns: name the columns 'participant' and 'response', or 'count' with "

@@ -505,10 +505,12 @@ def _beyond_the_grid(
         numbers = numbers / 1000
     if not len(numbers):
         return []
-    said = f"{column}: {scale.fit_in_words(numbers.tolist())}"
     layout = None if domain is None else layout_of(domain)
     has_range = layout is not None and "y_range" in layout.parts
     ends = (scale.edges or scale.places)[:: len(scale.edges or scale.places) - 1]
+    if numbers.between(*ends).all() and not scale.share_lost(numbers.tolist()):
+        return []  # each is an outcome as it is
+    said = f"{column}: {scale.fit_in_words(numbers.tolist())}"
     if has_range and not numbers.between(*ends).all():
         said += " Where the file has another range, say it: x_range and y_range are what stands for -1 and 1."
     return [said]

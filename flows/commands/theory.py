@@ -15,6 +15,7 @@ from lakatos.flows.commands.options import ColumnsSaid, RunsFolder, columns_said
 from lakatos.flows.run.places import find_run
 
 if TYPE_CHECKING:
+    from lakatos.flows.notebook.answers import PeoplesAnswers
     from lakatos.flows.notebook.effects import AttributeEffects
     from lakatos.flows.notebook.groups import GroupComparison
     from lakatos.theories.fitting.posterior_check import PredictiveCheck, RankedTheory
@@ -189,6 +190,7 @@ def groups(
     from lakatos.flows.notebook.groups import by_group
 
     data, rivals = what_is_asked(answers, theories or (), runs)
+    _say_notes(data)
     found = by_group(
         data,
         rivals,
@@ -250,6 +252,7 @@ def effects(
     from lakatos.flows.notebook.effects import effects_of
 
     data, rivals = what_is_asked(answers, theories or (), runs)
+    _say_notes(data)
     found = effects_of(
         data,
         rivals,
@@ -297,6 +300,12 @@ def _table_of_effects(found: AttributeEffects) -> Table:
                 f"{effect.gain.value:+.4f} ({low:+.4f} to {high:+.4f})",
             )  # fmt: skip
     return shown
+
+
+def _say_notes(answers: PeoplesAnswers | str) -> None:
+    """Say what has to be known of a run's answers before people are compared by them."""
+    for note in [] if isinstance(answers, str) else answers.notes:
+        Console(stderr=True, soft_wrap=True).print(f"[yellow]{escape(note)}[/yellow]")
 
 
 def _p_in_cell(p: float | None) -> str:
@@ -394,8 +403,12 @@ def predict(
 
     data, wanted = what_is_asked(answers, [theory], runs)
     assert wanted is not None
-    fitted = fit_theory(data, wanted[0], domain=domain, columns=columns_said(column))
-    _show(predict_shares(fitted, trials), out)
+    columns = columns_said(column)
+    shown = {key: value for key, value in columns.items() if key == "stimulus"}
+    if not isinstance(data, str):
+        columns = {}  # a run's answers have been read; what is said is said of the trials
+    fitted = fit_theory(data, wanted[0], domain=domain, columns=columns)
+    _show(predict_shares(fitted, trials, columns=shown), out)
 
 
 @app.command()

@@ -21,7 +21,7 @@ from lakatos.flows.notebook.frames import as_pandas, interval_columns
 from lakatos.flows.notebook.theory import FittedTheory
 from lakatos.flows.operations.adopt import new_study, new_study_place
 from lakatos.flows.report.report import write_report
-from lakatos.flows.run.evidence import theory_of, trials_in
+from lakatos.flows.run.evidence import counted_again, theory_of, trials_in
 from lakatos.flows.run.logs import progress
 from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.places import find_run, new_folder
@@ -87,7 +87,9 @@ class StudyOutcome:
                 attributes_of(trace.artifacts, item.record.trials, page.questions, page.language)
                 for item in state.experiments.collected.values()
             )
-            return PeoplesAnswers(domain_of(state.campaign.config), trials, people=people)
+            again = counted_again(state.campaign.config, state)
+            notes = (again,) if again else ()
+            return PeoplesAnswers(domain_of(state.campaign.config), trials, notes, people)
 
     def theory(self, name: str = "") -> FittedTheory:
         """A theory of the run with the people that it learned: by name or digest, the leader by default.

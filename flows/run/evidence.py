@@ -11,6 +11,7 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.run.task import domain_of
 from lakatos.memory.library import Library
 from lakatos.theories.evidence import StudyTerms, TheoryEvidence, read_form, with_fit
 from lakatos.theories.theory import Theory
@@ -48,6 +49,24 @@ def terms_of(config: CampaignConfig) -> StudyTerms:
         design=config.design,
         n_draws=config.theories.draws,
         n_rivals=config.theories.rivals,
+    )
+
+
+def counted_again(config: CampaignConfig, state: RunState) -> str:
+    """A sentence where people are compared who answered several experiments; empty where nobody did.
+
+    Answers that were there before are opened a few trials at a time, so that a person of a file is in the experiments
+    of several cycles. Comparisons of people do not know this, and take her for several.
+    """
+    if config.participants.source != "archival" or domain_of(config).sequential:
+        return ""
+    designs = state.experiments.designs
+    asked = [designs[name].record.archive for name in state.experiments.collected]
+    if len(set(asked)) == len(asked):
+        return ""
+    return (
+        "People who answered several of these experiments count once in each, so that p is too small and intervals are "
+        "too narrow: ask `lakatos theory groups` or `effects` of the file or the study, where everybody counts once."
     )
 
 

@@ -12,6 +12,7 @@ from lakatos.theories.rivals import holds
 from lakatos.theories.scoreboard import Scoreboard, TheoryStanding
 from lakatos.theories.scoring.score import is_tie
 from lakatos.traces.step import Recorded
+from lakatos.traces.wording import plural
 
 
 @task(name="close")
@@ -52,11 +53,11 @@ def _reason_to_stop(evidence: RunEvidence, cycle: int, board: Scoreboard, *, imp
     settings = evidence.config.stop
     since = 0 if improved else 1 + _stalled(evidence.state)
     if cycle >= settings.cycles:
-        return f"budget: {settings.cycles} cycles"
+        return f"budget: {plural(settings.cycles, 'cycle')}"
     if cycle < settings.least_cycles:
         return ""
     if since >= settings.patience:
-        return f"no improvement over {since} cycles"
+        return f"no improvement over {plural(since, 'cycle')}"
     if not improved and holds(evidence, board):
         return "verdict: the leader beat every rival on frozen predictions and no successor improved on it"
     return ""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lakatos.experiments.errors import TrialsError
-from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.evidence import RunEvidence, counted_again
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.verdict.groups import MOST_THEORIES, labels_of
 from lakatos.theories.differences.attribute_effects import (
@@ -64,6 +64,8 @@ def _learned(
         if told
         else f"Effects of {by} could not be learned: no number of a leading theory can depend on it."
     )
+    if told and (again := counted_again(evidence.config, evidence.state)):
+        text = f"{text} {again}"
     return EffectsLearned(
         by=by,
         n_people=attribute.n_known,

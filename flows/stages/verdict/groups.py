@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.table import attributes_of
-from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.evidence import RunEvidence, counted_again
 from lakatos.flows.run.run import Run
 from lakatos.theories.differences.group_difference import (
     ParameterDifference,
@@ -106,6 +106,8 @@ def _compared(
         if told
         else f"Groups by {by} could not be compared: no leading theory runs on a group's answers alone."
     )
+    if told and (again := counted_again(evidence.config, evidence.state)):
+        text = f"{text} {again}"
     scores = tuple(_grouped(name, item) for name, item in found.items())
     return GroupsCompared(
         by=by,

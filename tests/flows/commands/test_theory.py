@@ -96,7 +96,14 @@ def test_a_run_is_asked_by_its_name_too(outcome: lakatos.StudyOutcome) -> None:
 def test_a_theory_is_fitted_to_the_answers_of_a_run_to_predict_others(
     outcome: lakatos.StudyOutcome, people: pd.DataFrame, tmp_path: Path
 ) -> None:
-    people.head(3).to_csv(tmp_path / "trials.csv", index=False)
-    found = ask("predict", "hyperbolic", tmp_path / "trials.csv", "--fit", outcome.folder)
-    assert found.exit_code == 0, (found.output, found.exception)
-    assert len(found.output.strip().splitlines()) == 4
+    trials, renamed = tmp_path / "trials.csv", tmp_path / "renamed.csv"
+    people.head(3).to_csv(trials, index=False)
+    people.head(3).rename(columns={"ll_delay": "wait"}).to_csv(renamed, index=False)
+    usual = ask("predict", "hyperbolic", trials, "--fit", outcome.folder)
+    assert usual.exit_code == 0, (usual.output, usual.exception)
+    assert len(usual.output.strip().splitlines()) == 4
+    said = ("amounts=['ss_amount', 'll_amount']", "delays_days=['ss_delay', 'wait']")
+    meant = [part for item in said for part in ("--column", item)]
+    other = ask("predict", "hyperbolic", renamed, "--fit", outcome.folder, *meant)
+    assert other.exit_code == 0, (other.output, other.exception)
+    assert other.output.splitlines()[1:] == usual.output.splitlines()[1:]

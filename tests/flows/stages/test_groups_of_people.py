@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lakatos.flows.errors import StudyError
+from lakatos.flows.notebook.study import read_run
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import load_study, parse_study
@@ -104,7 +105,24 @@ def test_groups_that_are_experiments_are_not_said_to_differ_in_the_verdict_and_i
     page = write_report(tmp_path / "run", tmp_path / "report.html").read_text()
     for text in (concluded.text, page):
         assert "cannot be told from what differs between experiments" in text
+    assert "count once in each" not in concluded.text  # everybody answered one experiment
     assert "There is no p: each experiment has one group alone" in " ".join(page.split())
+
+
+@pytest.mark.slow
+def test_people_who_come_again_in_later_cycles_are_said_to_count_once_in_each(
+    tmp_path: Path,
+) -> None:
+    two_groups(0.1).to_csv(tmp_path / "answers.csv", index=False)
+    study = STUDY.replace("GROUPS", "group").replace("cycles = 1", "cycles = 2")
+    (tmp_path / "study.toml").write_text(study)
+    concluded = run_study(load_study(tmp_path / "study.toml"), tmp_path / "run", n_workers=1)
+    state, trace = read_state(tmp_path / "run")
+    trace.close()
+    assert len(state.experiments.collected) == 2
+    assert "answered several of these experiments count once in each" in concluded.text
+    (note,) = read_run(str(tmp_path / "run")).answers.notes
+    assert note in concluded.text
 
 
 def test_what_nobody_knows_of_people_cannot_divide_them(tmp_path: Path) -> None:
