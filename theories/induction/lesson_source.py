@@ -41,11 +41,11 @@ from lakatos.theories.induction.source import (
     module_docstring,
     normal_prior,
     reason_words,
+    rule_words,
     sensitivity_prior,
     sharpened,
     sum_claim,
     sum_clauses,
-    tree_words,
     weighed_clause,
     weight_prior,
 )
@@ -191,7 +191,7 @@ def _write_list(
     spread = lapses(base[rows, told.response], chance, told.person, 1.0, lapse)
     text.declared("lapse", lapse_prior(spread))
     # The claim in words.
-    habit = tree_words(clean, terms.signed, terms.gates)
+    habit = rule_words(clean, terms.signed, terms.gates)
     habit = habit.replace("guess", "choose any") if n_options > 2 else habit
     claim = f"people {habit}; sometimes they choose at random."
     told_habit = habit.partition("; sometimes")[0]

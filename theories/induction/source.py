@@ -330,13 +330,23 @@ def write_tree(
         return writer.choice(f"follow({direction}, {consistency}, {emit(node.tie)}, xp)")
 
     result = emit(node)
-    words = tree_words(node, leads, gates)
+    words = rule_words(node, leads, gates)
     claim = f"people {words}; sometimes they press either key."
     clauses = [
         ClauseWording(words),
         ClauseWording("{lapse~} choose at random ({lapse%} of the time)", sentence=2),
     ]
     return writer.text("Rule list", claim, result, clauses), claim
+
+
+GUESSING = " (where that does not decide, they guess)"
+
+
+def rule_words(node: Node, leads: TermTable, gates: TermTable) -> str:
+    """A rule list in words; that people guess in the end is said once."""
+    words = tree_words(node, leads, gates)
+    told = words.replace(GUESSING, "")
+    return words if told == words else f"{told}; where that does not decide they guess"
 
 
 def tree_words(node: Node, leads: TermTable, gates: TermTable) -> str:
