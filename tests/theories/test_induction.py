@@ -21,7 +21,7 @@ from lakatos.theories.induction.additive import RIDGE, AdditiveSearch, GatedLead
 from lakatos.theories.induction.combination import with_combinations
 from lakatos.theories.induction.induce import induce, looks_back
 from lakatos.theories.induction.kernel import logarithms, scores_of_leaves
-from lakatos.theories.induction.library import namespace, values, vocabulary
+from lakatos.theories.induction.library import namespace, shortest_prelude, values, vocabulary
 from lakatos.theories.induction.mixture import find_mixture
 from lakatos.theories.induction.pace import InductionPace
 from lakatos.theories.induction.past import depends_on_past, shuffled
@@ -711,6 +711,23 @@ class TestInduce:
         value = new["amounts"] / (1 + 0.02 * new["delays_days"])
         (p,) = sandbox.probabilities(found.source, theory.population(32, lapse=False), [new.arrays])
         assert np.mean((p.mean(axis=0)[:, 1] - (value[:, 1] > value[:, 0])) ** 2) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("code", "is_short"),
+    [
+        ("x.sum(axis=-1)", True),
+        ("(v * (x >= 2)).sum(axis=-1)", True),
+        ("x.max(axis=-1) - x.min(axis=-1)", True),
+        ("cue(x, 0)", False),
+        ("others(x, 2, xp).min(axis=-1)", False),
+    ],
+)
+def test_cues_are_put_in_order_only_for_scores_that_hang_on_it(code, is_short):
+    rated = vocabulary(DOMAIN, [answer(by(np.sum)).stimuli])
+    prelude = shortest_prelude(rated, [code])
+    assert ("by_validity" not in prelude) == is_short
+    assert shortest_prelude(rated, [code, "cue(x, 1)"]) == rated.prelude
 
 
 def test_pairs_of_basic_scores_have_gates_for_agreement_and_conflict():

@@ -8,6 +8,7 @@ search sees come from evaluating that very text, so that the source of a theory 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from lakatos.theories.families import family_of
 from lakatos.theories.families.terms.option_score import (
     LEAD,
     SIDE,
+    TINY,
     Array,
     OptionScore,
     TermVocabulary,
@@ -52,6 +54,16 @@ def values(vocabulary: TermVocabulary, codes: Sequence[str], stimuli: Stimuli) -
             for code in codes
         )
         return [np.nan_to_num(item) for item in found]
+
+
+def shortest_prelude(vocabulary: TermVocabulary, codes: Sequence[str]) -> str:
+    """The prelude that some scores need: the shorter one where no number of theirs hangs on an order."""
+    if not vocabulary.unordered or vocabulary.probes is None:
+        return vocabulary.prelude
+    shorter = replace(vocabulary, prelude=vocabulary.unordered)
+    usual, other = (values(item, codes, vocabulary.probes) for item in (vocabulary, shorter))
+    alike = all(np.abs(one - two).max() < TINY for one, two in zip(usual, other, strict=True))
+    return vocabulary.unordered if alike else vocabulary.prelude
 
 
 def values_of_all(

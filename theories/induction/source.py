@@ -16,6 +16,7 @@ from scipy.special import ndtri
 from lakatos.theories.account import ClauseWording
 from lakatos.theories.families.terms.option_score import OptionScore, TermVocabulary
 from lakatos.theories.induction.additive import AdditiveRule
+from lakatos.theories.induction.library import shortest_prelude
 from lakatos.theories.induction.mixture import MixtureRule
 from lakatos.theories.induction.terms import ChoiceTerm, StateMemory, TermTable
 from lakatos.theories.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode, log_likelihood
@@ -133,8 +134,18 @@ class _TheoryWriter:
         """Statements that set ``scores``, and the variables that all of them are written in."""
         if not scores and not always:
             return []
-        start = self.vocabulary.prelude.splitlines()
+        prelude = self.vocabulary.prelude
+        if not self.memory:
+            prelude = shortest_prelude(self.vocabulary, [score.code for score in scores])
+        used = "\n".join(score.code for score in scores)
+        start = [line for line in prelude.splitlines() if self.memory or _is_needed(line, used)]
         return [*start, *(f"{self.variable(score)} = {score.code}" for score in scores)]
+
+
+def _is_needed(line: str, used: str) -> bool:
+    """Whether a statement of a prelude sets something that is used: all but single variables that nobody reads do."""
+    name, _, _ = line.partition(" = ")
+    return not name.isidentifier() or re.search(rf"\b{name}\b", used) is not None
 
 
 def _function(name: str, arguments: str, lines: Sequence[str]) -> str:

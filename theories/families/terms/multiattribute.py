@@ -210,6 +210,9 @@ THREE_CUES = (
 )
 
 
+AS_SHOWN = 'x = trials["ratings"]\nv = trials["validities"][:, None, :]'
+
+
 def rated_vocabulary(stimuli: Sequence[Stimuli]) -> TermVocabulary:
     """Terms for products that are rated on cues.
 
@@ -219,9 +222,10 @@ def rated_vocabulary(stimuli: Sequence[Stimuli]) -> TermVocabulary:
     """
     tops = {float(top) for item in stimuli for top in np.unique(item["rating_max"])}
     ratings = [np.asarray(item["ratings"], dtype=np.float64) for item in stimuli]
-    prelude = "x, v = by_validity(trials, xp)"
+    prelude, unordered = "x, v = by_validity(trials, xp)", AS_SHOWN
     if len(tops) > 1:
-        prelude += '\nx = x / trials["rating_max"][:, None, None]'
+        scaled = '\nx = x / trials["rating_max"][:, None, None]'
+        prelude, unordered = prelude + scaled, unordered + scaled
         ratings = [
             part / item["rating_max"][:, None, None]
             for part, item in zip(ratings, stimuli, strict=True)
@@ -244,6 +248,23 @@ def rated_vocabulary(stimuli: Sequence[Stimuli]) -> TermVocabulary:
         lists=tuple(_rated_lists(least, max(n_cues), levels)),
         further=(*picked(least), *looked_up(least, levels)),
         noun="product",
+        unordered=unordered,
+        probes=shuffled_cues(stimuli[0]),
+    )
+
+
+def shuffled_cues(stimuli: Stimuli, most: int = 200) -> Stimuli:
+    """Some trials with their cues in an order drawn by lot, by a fixed seed."""
+    rng = np.random.default_rng(0)
+    some = stimuli.take(rng.permutation(len(stimuli))[:most])
+    n_cues = some["validities"].shape[-1]
+    order = np.array([rng.permutation(n_cues) for _ in range(len(some))])
+    return Stimuli(
+        {
+            **some.arrays,
+            "ratings": np.take_along_axis(some["ratings"], order[:, None, :], axis=-1),
+            "validities": np.take_along_axis(some["validities"], order, axis=-1),
+        }
     )
 
 

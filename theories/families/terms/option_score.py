@@ -8,6 +8,8 @@ from typing import Any, Self, TypeVar
 
 from numpy.typing import NDArray
 
+from lakatos.experiments.task import Stimuli
+
 Array = NDArray[Any]
 TINY = 1e-9
 """Leads closer to 0 are ties: sums of validities differ by rounding."""
@@ -86,6 +88,10 @@ class TermVocabulary:
     """Scores that are tried only together with others."""
     noun: str = "option"
     """What its words call an option."""
+    unordered: str = ""
+    """A shorter prelude that leaves lists in the order in which they are shown; empty where there is none."""
+    probes: Stimuli | None = None
+    """Trials on which scores that hang on an order have other numbers with ``unordered``."""
     has_one_unit: bool = True
     """Whether one score of A may be put beside another one of B; days and amounts may not."""
 
