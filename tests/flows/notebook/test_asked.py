@@ -46,7 +46,9 @@ def test_what_is_no_answers_is_told_from_them(
 
 
 def test_a_theory_that_is_not_there_is_told_the_nearest(people) -> None:
-    with pytest.raises(TheoryError, match=r"'hyperbolik'; did you mean 'hyperbolic'.* Give the "):
+    with pytest.raises(
+        TheoryError, match=r"'hyperbolik' of intertemporal; did you mean 'hyperbolic'.* Give "
+    ):
         lakatos.score(people, ["hyperbolik"])
 
 
