@@ -230,12 +230,14 @@ class TestPairedDifference:
         assert found == ScoreEstimate(8.0, UNKNOWN)
         assert is_tie(found)
 
-    def test_of_units_that_all_tell_the_same_has_no_error_and_is_a_tie(self):
-        all_alike = paired_difference([units([-1.0] * 5)], [units([-1.5] * 5)])
-        assert all_alike == ScoreEstimate(0.5, UNKNOWN)
-        assert is_tie(all_alike)
-        two = [units([-1.0] * 5), units([-1.0] * 5)]
-        assert not paired_difference(two, [units([-1.5] * 5), units([-1.2] * 5)]).is_known
+    def test_few_units_that_all_tell_the_same_are_a_tie_and_many_are_not(self):
+        few = paired_difference([units([-1.0] * 5)], [units([-1.5] * 5)])
+        assert few == ScoreEstimate(0.5, pytest.approx(0.3))
+        assert is_tie(few)
+        many = paired_difference([units([-1.0] * 25)], [units([-1.5] * 25)])
+        assert many == ScoreEstimate(0.5, pytest.approx(0.06))
+        assert not is_tie(many)
+        assert not paired_difference([units([-1.0])], [units([-1.5])]).is_known
 
     def test_refuses_theories_scored_on_different_numbers_of_experiments(self):
         with pytest.raises(ValueError, match="zip"):
