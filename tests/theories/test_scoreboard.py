@@ -89,6 +89,21 @@ def test_the_simplest_theory_within_one_standard_error_of_the_best_leads():
     assert board_of(best, near, far).leader.theory == A  # nothing is known of how simple they are
 
 
+def test_people_who_all_answer_alike_tell_a_right_theory_from_a_simple_one():
+    alike = np.zeros(25)
+    right, simple = scored(A, "e", -0.01 + alike), scored(B, "e", -0.5 + alike)
+    assert leader_of({A: 120, B: 50}, right, simple) == A
+    few = [scored(name, "e", [value] * 4) for name, value in ((A, -0.01), (B, -0.5))]
+    assert leader_of({A: 120, B: 50}, *few) == A  # a tie, yet not within one standard error
+    assert (
+        leader_of(
+            {A: 120, B: 50},
+            *(scored(name, "e", [value] * 2) for name, value in ((A, -0.4), (B, -0.5))),
+        )
+        == B
+    )
+
+
 def test_frozen_predictions_count_more_than_experiments_left_out():
     ornate = [
         scored(A, name, -0.5 + NOISE, learned=frozen)
