@@ -41,10 +41,10 @@ def check(
     In Python: `theories.checks.check.check_theory(program, domain, sandbox)`.
     """
     from lakatos.experiments.domains import open_domain
-    from lakatos.flows.run.theory_file import read_theory_file
     from lakatos.theories.checks.check import check_theory
     from lakatos.theories.sandbox.client import Sandbox
     from lakatos.theories.theory import TheoryProgram
+    from lakatos.theories.theory_file import read_theory_file
 
     task = open_domain(domain)
     with Sandbox() as sandbox:
@@ -80,10 +80,10 @@ def bring_in(
     In Python: `theories.exchange.autocog.import_autocog(text, sandbox)` and
     `theories.exchange.gecco.import_gecco(text, sandbox)`.
     """
-    from lakatos.flows.run.theory_file import read_theory_file
     from lakatos.theories.exchange.autocog import import_autocog
     from lakatos.theories.exchange.gecco import import_gecco
     from lakatos.theories.sandbox.client import Sandbox
+    from lakatos.theories.theory_file import read_theory_file
 
     text = read_theory_file(file)
     with Sandbox() as sandbox:

@@ -23,7 +23,6 @@ from lakatos.flows.errors import TransferError
 from lakatos.flows.notebook.answers import PeoplesAnswers, adopt, table_of
 from lakatos.flows.notebook.frames import in_kind, interval_columns
 from lakatos.flows.notebook.predictors import are_predictors, scores_of_predictor
-from lakatos.flows.run.theory_file import read_theory_file
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.families import FAMILIES, find_family
 from lakatos.theories.families.family import Family
@@ -32,6 +31,7 @@ from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.scoring.score import UnitScores, paired_difference
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.theory_file import read_theory_file
 from lakatos.traces.wording import did_you_mean
 
 Array = NDArray[np.float64]

@@ -59,10 +59,10 @@ from lakatos.flows.run.study_sections import (
     only_for,
 )
 from lakatos.flows.run.task import domain_of, family_of, with_domain
-from lakatos.flows.run.theory_file import read_theory_file
 from lakatos.theories.errors import GrammarError, TheorySourceError
 from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
+from lakatos.theories.theory_file import read_theory_file
 from lakatos.traces.digest import Digest, digest_bytes, digest_of
 from lakatos.traces.section import ConfigSection
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lakatos.flows.run.theory_file import LARGEST, read_theory_file
 from lakatos.theories.errors import TheorySourceError
+from lakatos.theories.theory_file import LARGEST, read_theory_file
 
 
 def test_a_text_is_read(tmp_path: Path) -> None:
