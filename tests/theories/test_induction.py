@@ -13,6 +13,7 @@ from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.domains.risky import RiskyDomain
 from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.account import tell_clause
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.checks.complexity import why_unreadable
 from lakatos.theories.induction import induce as induction
@@ -27,7 +28,7 @@ from lakatos.theories.induction.pace import InductionPace
 from lakatos.theories.induction.past import depends_on_past, shuffled
 from lakatos.theories.induction.past_gates import past_gates
 from lakatos.theories.induction.past_terms import kept_leads, past_leads
-from lakatos.theories.induction.source import TreeBranch, shared_error
+from lakatos.theories.induction.source import TreeBranch, shared_error, weighed_clause
 from lakatos.theories.induction.terms import (
     ChoiceTerm,
     TermTable,
@@ -47,6 +48,7 @@ from lakatos.theories.induction.tree import (
     predict,
     size_of,
 )
+from lakatos.theories.prior import parse_prior
 from lakatos.theories.running.sequence import follow
 from lakatos.theories.theory import TheoryProgram, read_program
 
@@ -728,6 +730,32 @@ def test_cues_are_put_in_order_only_for_scores_that_hang_on_it(code, is_short):
     prelude = shortest_prelude(rated, [code])
     assert ("by_validity" not in prelude) == is_short
     assert shortest_prelude(rated, [code, "cue(x, 1)"]) == rated.prelude
+
+
+@pytest.mark.parametrize(
+    ("weight", "sensitivity", "strength"), [(0.1, 20.0, ""), (0.1, 1.0, "hardly"), (2.0, 1.0, "")]
+)
+def test_a_weight_counts_by_how_strictly_the_sum_is_followed(weight, sensitivity, strength):
+    lead = ChoiceTerm("lead({0})", "take more", 1.0, opposite="take less")
+    priors = {
+        "weight_1": parse_prior(
+            "weight_1", {"prior": "normal", "mean": weight, "sd": 0.001, "low": -9.0, "high": 9.0}
+        ),
+        "sensitivity": parse_prior(
+            "sensitivity",
+            {
+                "prior": "log_normal",
+                "median": sensitivity,
+                "log_sd": 0.02,
+                "low": 0.01,
+                "high": 100.0,
+            },
+        ),
+    }
+    assert (
+        tell_clause(weighed_clause("weight_1", 2.0, lead, None), priors).strength.strip()
+        == strength
+    )
 
 
 def test_pairs_of_basic_scores_have_gates_for_agreement_and_conflict():

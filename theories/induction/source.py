@@ -169,7 +169,8 @@ def weighed_clause(
 ) -> ClauseWording:
     """What one weight of a sum says: towards what its lead does, or towards the opposite.
 
-    It is worth its name at about the weight that was found, so that a later fit may say "hardly" of it.
+    It is worth its name at about the weight that was found, so that a later fit may say "hardly" of it; a smaller
+    weight that is followed as much more strictly is worth the same.
     """
     condition = f" if {gate.words}" if gate is not None else ""
     return ClauseWording(
@@ -177,6 +178,7 @@ def weighed_clause(
         by=parameter,
         opposite=f"{{much}}lean to {lead.opposite}{condition}",
         unit=max(rounded(abs(weight)), 1e-3),
+        times="sensitivity",
     )
 
 
