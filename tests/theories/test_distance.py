@@ -210,7 +210,8 @@ class TestSimplexLeastSquares:
 
 
 class TestMap:
-    @given(hnp.arrays(np.float64, (7, 2), elements=st.floats(-5, 5)))
+    # Squares of gaps below 1e-154 are 0, or rounded so coarsely that no plane holds them.
+    @given(hnp.arrays(np.float64, (7, 2), elements=st.floats(-5, 5).map(lambda x: round(x, 9))))
     def test_recovers_points_of_a_plane_up_to_rotation(self, points):
         gaps = np.linalg.norm(points[:, None] - points[None], axis=-1)
         found = theory_map(gaps)

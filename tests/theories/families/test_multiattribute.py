@@ -139,11 +139,13 @@ def test_mechanisms_have_names_and_parameters_of_their_own():
     assert all(len(meanings) == 1 for meanings in shared.values()), shared
 
 
-def test_every_mechanism_is_one_edit_away_from_weighted_additive():
+def test_every_mechanism_is_one_edit_away_from_weighted_additive_or_its_balance():
     _, start = FAMILY.seeds["weighted_additive"]
+    balance = Composition({**start.slots, "integration": ("balance",)})
     reached = {
         (slot, name)
-        for _, there in GRAMMAR.edits(start)
+        for here in (start, balance)
+        for _, there in GRAMMAR.edits(here)
         for slot, names in there.slots.items()
         for name in names
     }
