@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -60,3 +61,40 @@ def complete(
             out.parent.mkdir(parents=True, exist_ok=True)
             out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
     return done
+
+
+def run_studies(
+    description: str | None,
+    study: Callable[..., dict[str, Any]],
+    summary: Callable[[list[dict[str, Any]]], dict[str, Any]],
+    conditions: Sequence[tuple[Any, ...]],
+    fields: Sequence[str],
+    *,
+    out: Path,
+    n_studies: int,
+) -> None:
+    """The command of a benchmark of simulated studies: run those that are missing, and print what they show.
+
+    Args:
+        description: Of the command.
+        study: Computes one from its condition and its seed.
+        summary: Of all studies so far.
+        conditions: Each is run with every seed.
+        fields: What a study calls the parts of its condition, and its seed.
+        out: JSON file unless the command names another one.
+        n_studies: Of each condition, unless the command says otherwise.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--studies", type=int, default=n_studies, help="Of each condition.")
+    parser.add_argument("--out", type=Path, default=out)
+    chosen = parser.parse_args()
+    wanted = [(*condition, seed) for seed in range(chosen.studies) for condition in conditions]
+    done = complete(
+        chosen.out,
+        study,
+        wanted,
+        fields,
+        1,
+        order=lambda item: tuple(item[name] for name in fields),
+    )
+    print(json.dumps(summary(done), indent=1))

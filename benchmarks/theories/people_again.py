@@ -12,8 +12,6 @@ resumes where it stopped; the JSON names seed, commit and command.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import lakatos  # noqa: E402
-from benchmarks.cells import complete  # noqa: E402
+from benchmarks.cells import run_studies  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.group_differences import study  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
@@ -61,23 +59,7 @@ def summary(done: list[dict[str, Any]]) -> dict[str, Any]:
     return told
 
 
-def main() -> None:
-    """Compare groups of simulated studies until there are enough."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", type=int, default=60, help="Of each number of experiments.")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    chosen = parser.parse_args()
-    wanted = [(n_parts, seed) for seed in range(chosen.studies) for n_parts in PARTS]
-    done = complete(
-        chosen.out,
-        one,
-        wanted,
-        FIELDS,
-        1,
-        order=lambda item: tuple(item[name] for name in FIELDS),
-    )
-    print(json.dumps(summary(done), indent=1))
-
-
 if __name__ == "__main__":
-    main()
+    run_studies(
+        __doc__, one, summary, [(n_parts,) for n_parts in PARTS], FIELDS, out=RESULTS, n_studies=60
+    )

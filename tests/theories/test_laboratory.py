@@ -290,6 +290,16 @@ def test_people_who_learn_are_the_same_whoever_wrote_the_theory():
     np.testing.assert_array_equal(proportions, as_submitted.mean(axis=0))
 
 
+def peak_bytes(work):
+    """What a piece of work has in memory at most, as far as Python allots it."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
 class TestPredictives:
     """How theories, with the people they have, predict an experiment."""
 
@@ -316,12 +326,7 @@ class TestPredictives:
         laboratory, theories, people = asked
 
         def peak(theories):
-            tracemalloc.start()
-            try:
-                laboratory.predictives_or_error(theories, people, 1024)
-                return tracemalloc.get_traced_memory()[1]
-            finally:
-                tracemalloc.stop()
+            return peak_bytes(lambda: laboratory.predictives_or_error(theories, people, 1024))
 
         alone = max(peak([theory]) for theory in theories)
         assert alone > 8 * 1024 * 400 * 2
@@ -360,12 +365,9 @@ class TestToldEvidence:
         laboratory, theory, experiments = asked
 
         def peak(experiments):
-            tracemalloc.start()
-            try:
-                laboratory.tell_evidence(theory, experiments, 1024, log_predictive)
-                return tracemalloc.get_traced_memory()[1]
-            finally:
-                tracemalloc.stop()
+            return peak_bytes(
+                lambda: laboratory.tell_evidence(theory, experiments, 1024, log_predictive)
+            )
 
         alone = max(peak([item]) for item in experiments)
         assert alone > 8 * 1024 * 400 * 2

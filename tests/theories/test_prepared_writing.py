@@ -126,6 +126,18 @@ def test_what_changes_in_place_or_is_not_understood_stays_whole(statement):
     assert prepared((statement, "return parameters['weight'] * trials['a']")) is None
 
 
+def check_predicts_as_written(parts):
+    """The prepared text gives, to the last bit, what its statements give one after another."""
+    source = write_prepared("", parts)
+    body = "\n".join(parts).replace("\n", "\n    ")
+    plain = f"def choose(parameters, trials, xp):\n    {body}\n"
+    found = [
+        TheoryEvaluator(load(text).choose, TRIALS, 2, True).probabilities(PARAMETERS)
+        for text in (source, plain)
+    ]
+    np.testing.assert_array_equal(*found)
+
+
 @pytest.mark.parametrize(
     "statements",
     [
@@ -139,14 +151,7 @@ def test_what_changes_in_place_or_is_not_understood_stays_whole(statement):
 )
 def test_several_values_at_once_are_given_as_they_were_written(statements):
     parts = (statements, "return 1 / (1 + xp.exp(parameters['other'] + a - 2.0 * b * trials['b']))")
-    source = write_prepared("", parts)
-    body = "\n".join(parts).replace("\n", "\n    ")
-    plain = f"def choose(parameters, trials, xp):\n    {body}\n"
-    found = [
-        TheoryEvaluator(load(text).choose, TRIALS, 2, True).probabilities(PARAMETERS)
-        for text in (source, plain)
-    ]
-    np.testing.assert_array_equal(*found)
+    check_predicts_as_written(parts)
 
 
 def test_a_function_within_a_rule_sees_what_it_was_written_with():
@@ -155,14 +160,7 @@ def test_a_function_within_a_rule_sees_what_it_was_written_with():
         "def bend(x):\n    return (x / scale) ** power\nscaled = bend(trials['b'])",
         "return scaled / (1 + scaled)",
     )
-    source = write_prepared("", parts)
-    body = "\n".join(parts).replace("\n", "\n    ")
-    plain = f"def choose(parameters, trials, xp):\n    {body}\n"
-    found = [
-        TheoryEvaluator(load(text).choose, TRIALS, 2, True).probabilities(PARAMETERS)
-        for text in (source, plain)
-    ]
-    np.testing.assert_array_equal(*found)
+    check_predicts_as_written(parts)
     changed = (parts[0] + "\nscale = 2.0\nscaled = bend(trials['b'])", parts[1])
     assert prepared(changed) is None
 

@@ -97,13 +97,13 @@ def why_unreadable(theory: Theory) -> str:
     """
     if theory.composition is not None:
         return ""
-    deepest = decision_rank(theory.program.source)
+    code = _Code(theory.program.source)
+    deepest = _rank_of(code)
     if deepest > MOST_NESTED:
         return (
             f"it nests {deepest} conditions in one another, each with conditions on both sides, "
             f"and people follow {MOST_NESTED} at most"
         )
-    code = _Code(theory.program.source)
     for name in ENTRIES:
         if name in code.functions and (mixed := _Quantities(code).mixed_in(name)):
             return f"it mixes units: {mixed[0]} is added to or compared with {mixed[1]}"
@@ -112,7 +112,10 @@ def why_unreadable(theory: Theory) -> str:
 
 def decision_rank(source: str) -> int:
     """How deeply conditions are nested in what a theory predicts and remembers; see `MOST_NESTED`."""
-    code = _Code(source)
+    return _rank_of(_Code(source))
+
+
+def _rank_of(code: _Code) -> int:
     ranks = (_Ranks(code).of_function(name) for name in ENTRIES if name in code.functions)
     return max(0, *ranks)
 
