@@ -25,10 +25,10 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
+from lakatos.domains import DOMAINS  # noqa: E402
+from lakatos.domains.published_data import load_archive  # noqa: E402
 from lakatos.experiments.adoption.adopt import adopt_file  # noqa: E402
 from lakatos.experiments.adoption.mapping import AnswerColumns  # noqa: E402
-from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "adoption.json"

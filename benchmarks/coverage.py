@@ -30,7 +30,7 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.discovery import RULES, SEEDS, SPACES  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import with_random_sides  # noqa: E402
 from lakatos.flows.run.evidence import theory_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402

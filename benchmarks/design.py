@@ -92,8 +92,7 @@ def information_about_people(outcomes: NDArray[np.float32], weights: Array) -> A
 
 def probabilities(n_rivals: int, n_draws: int, n_candidates: int) -> tuple[list[Array], float]:
     """Choice probabilities of risky theories in single precision, and the seconds that the theories took."""
-    from lakatos.experiments.domains import DOMAINS
-    from lakatos.theories.families import FAMILIES
+    from lakatos.domains import DOMAINS, FAMILIES
     from lakatos.theories.laboratory import Laboratory
     from lakatos.theories.theory import read_program
 
@@ -264,10 +263,9 @@ def part_gain() -> dict[str, Any]:
 
 def part_power() -> dict[str, Any]:
     """Promised and recovered power, for every ordered pair of three theories of ratings."""
-    from lakatos.experiments.domains import DOMAINS
+    from lakatos.domains import DOMAINS, FAMILIES
     from lakatos.experiments.interval import wilson_interval
     from lakatos.experiments.power import find_n_participants, recovery_power
-    from lakatos.theories.families import FAMILIES
     from lakatos.theories.laboratory import Laboratory
     from lakatos.theories.scoring.score import log_predictive
     from lakatos.theories.theory import read_program

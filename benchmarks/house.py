@@ -26,7 +26,16 @@ from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("flows", "memory", "judges", "theories", "experiments", "language_models", "traces")
+PACKAGES = (
+    "flows",
+    "memory",
+    "judges",
+    "domains",
+    "theories",
+    "experiments",
+    "language_models",
+    "traces",
+)
 BRANCHES = (
     ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.IfExp, ast.Assert,
     ast.comprehension, ast.match_case,

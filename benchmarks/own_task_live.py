@@ -40,7 +40,7 @@ import numpy as np  # noqa: E402
 
 from benchmarks.page_people import Choose, Visit, drive  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import open_domain  # noqa: E402
+from lakatos.domains import open_domain  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for_domain  # noqa: E402
 
 TASKS = ROOT / "studies" / "tasks"

@@ -54,10 +54,10 @@ from benchmarks.theories.sandbox import (  # noqa: E402
     per_second,
     plain_loop,
 )
+from lakatos.domains import FAMILIES  # noqa: E402
+from lakatos.domains.learning.task import LearningDomain  # noqa: E402
 from lakatos.experiments.design import choose_trials  # noqa: E402
-from lakatos.experiments.domains.learning import LearningDomain  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.person_fits import fit_each_person  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402

@@ -33,14 +33,12 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.demonstration import ProcessorMeter  # noqa: E402
 from benchmarks.memory_use import memory_mib  # noqa: E402
-from lakatos.experiments.archives import ARCHIVES  # noqa: E402
-from lakatos.experiments.archives.archive import ArchiveReader  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.domains.risky_space import pairs  # noqa: E402
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES  # noqa: E402
+from lakatos.domains.kit.archive import ArchiveReader  # noqa: E402
+from lakatos.domains.risky.space import pairs  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
 

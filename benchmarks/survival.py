@@ -38,7 +38,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.page_people import Visit, drive, open_page, parity  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.answers import PersonAnswers  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for, words_of  # noqa: E402
 from lakatos.traces.inbox import Inbox  # noqa: E402
@@ -79,11 +79,16 @@ cycles = 2
 """
 ADDED_DOMAIN = '''"""Sweets now or later: a domain that was added while a study ran."""
 
-from lakatos.experiments.domains.intertemporal import IntertemporalDomain
+from lakatos.domains.intertemporal.task import IntertemporalDomain
 
 
 class SweetsDomain(IntertemporalDomain):
     name = "sweets"
+
+    def family(self):
+        from lakatos.domains.sweets.theories import FAMILY
+
+        return FAMILY
 
 
 DOMAIN = SweetsDomain()
@@ -191,24 +196,23 @@ class Laboratory:
 
     def add_domain(self) -> str:
         """Add a kind of task with its theories."""
-        (self.code / "experiments" / "domains" / "sweets.py").write_text(ADDED_DOMAIN)
-        family = self.code / "theories" / "families" / "sweets.py"
-        family.write_text(
+        folder = self.code / "domains" / "sweets"
+        folder.mkdir()
+        (folder / "__init__.py").write_text('"""Sweets."""\n')
+        (folder / "task.py").write_text(ADDED_DOMAIN)
+        (folder / "theories.py").write_text(
             '"""Theories about sweets."""\n\nfrom dataclasses import replace\n\n'
-            "from lakatos.theories.families.intertemporal import FAMILY as ELDER\n\n"
+            "from lakatos.domains.intertemporal.theories import FAMILY as ELDER\n\n"
             'FAMILY = replace(ELDER, domain="sweets")\n'
         )
-        for folder, name in (("experiments/domains", "DOMAIN"), ("theories/families", "FAMILY")):
-            path = self.code / folder / "__init__.py"
-            line = f'        "sweets": "lakatos.{folder.replace("/", ".")}.sweets:{name}",\n'
-            path.write_text(
-                path.read_text().replace(
-                    " = PluginTable(\n    {\n", f" = PluginTable(\n    {{\n{line}", 1
-                )
+        path = self.code / "domains" / "__init__.py"
+        line = '        "sweets": "lakatos.domains.sweets.task:DOMAIN",\n'
+        path.write_text(
+            path.read_text().replace(
+                "] = PluginTable(\n    {\n", f"] = PluginTable(\n    {{\n{line}", 1
             )
-        return (
-            "the domain sweets and its family of theories, with their lines in DOMAINS and FAMILIES"
         )
+        return "the domain sweets with its theories, and its line in DOMAINS"
 
     def upgrade(self) -> str:
         """Take the older package away, so that the installed one counts."""

@@ -38,7 +38,8 @@ import numpy as np  # noqa: E402
 
 from benchmarks.clocks import clock_agreement  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains.attention import EDGES, AttentionDomain, conflict_trials  # noqa: E402
+from lakatos.domains.attention.task import EDGES, AttentionDomain, conflict_trials  # noqa: E402
+from lakatos.domains.attention.theories import FAMILY  # noqa: E402
 from lakatos.experiments.participants.timed_answer import draw_presses  # noqa: E402
 from lakatos.experiments.participants.web.store import SessionStore  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for_domain  # noqa: E402
@@ -46,7 +47,6 @@ from lakatos.flows.commands.collect import invite  # noqa: E402
 from lakatos.flows.operations.people_export import export  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.theories.checks.check import load_theory  # noqa: E402
-from lakatos.theories.families.attention import FAMILY  # noqa: E402
 from lakatos.theories.running.behave import TheoryCrowd  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
 

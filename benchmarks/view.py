@@ -31,8 +31,8 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.design import design_to_json  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.preregistration import Preregistration  # noqa: E402
 from lakatos.experiments.record import (  # noqa: E402
     AnswersArrived,
@@ -48,7 +48,6 @@ from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.judges.judge import Verdict, VerdictResolved  # noqa: E402
 from lakatos.language_models.client import TokenSampling  # noqa: E402
 from lakatos.language_models.record import LanguageModelCalled  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.record import (  # noqa: E402
     Diagnosis,
     DiagnosisClaim,

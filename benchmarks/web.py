@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.participants.web.settings import PageSettings  # noqa: E402
 from lakatos.experiments.participants.web.source import WebParticipants  # noqa: E402
 from lakatos.experiments.participants.web.texts import texts_for  # noqa: E402

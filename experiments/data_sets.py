@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from lakatos.experiments.archives import ARCHIVES
+from lakatos.experiments.domain_lookup import data_set_names
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 
@@ -30,7 +30,7 @@ def data_set_of(experiment: str) -> str:
     A study numbers its experiments (``2 risky_cpc18/cpc18``); the number is no part of a data set's name.
     """
     name = experiment.partition(SEPARATOR)[0].rpartition(" ")[2]
-    return name if SEPARATOR in experiment and name in ARCHIVES else ""
+    return name if SEPARATOR in experiment and name in data_set_names() else ""
 
 
 def published_name(experiment: str) -> str:

@@ -7,7 +7,16 @@ from pathlib import Path
 
 from lakatos.flows.errors import InstallationError
 
-PACKAGES = ("flows", "memory", "judges", "theories", "experiments", "language_models", "traces")
+PACKAGES = (
+    "flows",
+    "memory",
+    "judges",
+    "domains",
+    "theories",
+    "experiments",
+    "language_models",
+    "traces",
+)
 
 
 def check_packages(names: tuple[str, ...] = PACKAGES) -> Path:

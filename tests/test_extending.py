@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.task import Design, Trials
 from lakatos.experiments.testing import DomainContract, ParticipantSourceContract, preregister
@@ -25,7 +25,6 @@ from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.testing import LanguageModelContract
 from lakatos.memory.tools import TOOLS
 from lakatos.theories.bench import TheoryBench
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import digest_of
@@ -58,14 +57,15 @@ def example(tmp_path_factory):
 @pytest.fixture
 def coffee(example, monkeypatch):
     """The example's domain, listed."""
-    monkeypatch.setitem(DOMAINS, "coffee", example("experiments/domains/coffee.py").DOMAIN)
+    monkeypatch.setitem(DOMAINS, "coffee", example("domains/coffee/task.py").DOMAIN)
     return DOMAINS["coffee"]
 
 
 @pytest.fixture
-def family(example, monkeypatch):
-    """The example's family, listed."""
-    monkeypatch.setitem(FAMILIES, "coffee", example("theories/families/coffee.py").FAMILY)
+def family(example, coffee, monkeypatch):
+    """The example's family, where the domain looks for it."""
+    module = example("domains/coffee/theories.py")
+    monkeypatch.setitem(sys.modules, "lakatos.domains.coffee.theories", module)
     return FAMILIES["coffee"]
 
 

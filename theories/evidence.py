@@ -10,7 +10,7 @@ from lakatos.experiments.participants.table import get_trials
 from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.state import ExperimentsState
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.families.family import Family
+from lakatos.theories.family import Family
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.record import SealedScored
 from lakatos.theories.scoreboard import Scoreboard, board_of, decisive_sealed_of

@@ -26,7 +26,7 @@ from lakatos.theories.checks.claim_exam import check_clauses
 from lakatos.theories.checks.clause_check import TriedClause
 from lakatos.theories.checks.prediction import ClaimPrediction, ClaimReport
 from lakatos.theories.errors import GrammarError, TheoryError
-from lakatos.theories.families import find_family
+from lakatos.theories.family import find_family
 from lakatos.theories.fitting.evaluate import (
     EvaluatedComposition,
     evaluate,

@@ -15,7 +15,7 @@ class PluginPlace:
     """Where a plugin is that nobody has looked up yet."""
 
     name: str
-    """Module and name in it, such as ``lakatos.experiments.domains.risky:DOMAIN``."""
+    """Module and name in it, such as ``lakatos.domains.risky.task:DOMAIN``."""
 
 
 class PluginTable(MutableMapping[str, Plugin]):

@@ -20,13 +20,12 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.participants.simulated import as_trials  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.flows.branches.situations import FOLDER, N_DRAWS, EvaluationSituation, write_set  # noqa: E402
 from lakatos.flows.roles.shapes import role_shapes  # noqa: E402
 from lakatos.language_models.client import ChatMessage  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402

@@ -27,9 +27,8 @@ import numpy as np  # noqa: E402
 
 from benchmarks.judges.replacement import Gatekeeper  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.archives import ARCHIVES  # noqa: E402
-from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES  # noqa: E402
+from lakatos.domains.published_data import load_archive  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, check_disjoint, split  # noqa: E402
 from lakatos.judges.answer import ask  # noqa: E402
@@ -48,7 +47,6 @@ from lakatos.judges.program import (  # noqa: E402
     labelled,
 )
 from lakatos.judges.rubrics.parsimony import ParsimonyJudge  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "anchor.json"

@@ -41,11 +41,10 @@ from benchmarks.judges.elsewhere import (  # noqa: E402
 )
 from benchmarks.memory.winners import drawn  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.screen import (  # noqa: E402
     SCREEN_DRAWS,
     score_before_fit,

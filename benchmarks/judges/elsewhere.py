@@ -49,13 +49,12 @@ from scipy.special import expit  # noqa: E402
 from benchmarks.cells import complete, mean_interval  # noqa: E402
 from benchmarks.memory.winners import SPACES, drawn  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
+from lakatos.domains.published_data import load_archive  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials, with_random_sides  # noqa: E402
 from lakatos.theories.checks.complexity import code_length  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.fitting.fit import Scored  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar  # noqa: E402

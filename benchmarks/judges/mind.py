@@ -36,7 +36,7 @@ from benchmarks.judges.elsewhere import (  # noqa: E402
     simulated_world,
 )
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402

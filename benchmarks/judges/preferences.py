@@ -28,6 +28,7 @@ from scipy.special import expit  # noqa: E402
 from benchmarks.cells import mean_interval  # noqa: E402
 from benchmarks.memory.winners import SPACES  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
+from lakatos.domains import FAMILIES  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem  # noqa: E402
 from lakatos.judges.feature import table  # noqa: E402
@@ -35,7 +36,6 @@ from lakatos.judges.items.ground_truth import machine_theory  # noqa: E402
 from lakatos.judges.judge import JudgeSubmission  # noqa: E402
 from lakatos.judges.preference import SCALES, learn_taste, scaled_features  # noqa: E402
 from lakatos.theories.checks.prediction import read_predictions  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 

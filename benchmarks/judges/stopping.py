@@ -39,13 +39,12 @@ from scipy.special import expit  # noqa: E402
 from benchmarks.cells import complete, mean_interval  # noqa: E402
 from benchmarks.memory.winners import SPACES, drawn, laboratory_of  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.flows.run.evidence import theory_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
 
 Array = NDArray[np.float64]

@@ -32,13 +32,12 @@ from scipy.special import expit  # noqa: E402
 from benchmarks.cells import complete, mean_interval  # noqa: E402
 from benchmarks.memory.winners import SPACES  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.judges.anchor import AnchorItem  # noqa: E402
 from lakatos.judges.feature import table  # noqa: E402
 from lakatos.judges.items.ground_truth import simulated_items  # noqa: E402
 from lakatos.judges.items.searched import searched_items  # noqa: E402
 from lakatos.judges.rubrics.parsimony import ParsimonyJudge  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 
 Array = NDArray[np.float64]

@@ -45,7 +45,7 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.memory.winners import SPACES, drawn, laboratory_of, tells_apart  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.memory.winner import TheoryWon  # noqa: E402
 from lakatos.memory.winner_start import (  # noqa: E402
@@ -53,7 +53,6 @@ from lakatos.memory.winner_start import (  # noqa: E402
     shared_mechanisms,
     starts_of_winners,
 )
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.grammar_search.composition_search import search_compositions  # noqa: E402
 from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchProposal, SearchStart  # noqa: E402

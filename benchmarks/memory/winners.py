@@ -36,14 +36,13 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.flows.run.evidence import theory_of  # noqa: E402
 from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.memory.winner import TheoryTried, TheoryWon  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402

@@ -33,14 +33,13 @@ import numpy as np  # noqa: E402
 
 import lakatos  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.interval import exact_interval  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.differences.attribute_effects import (  # noqa: E402
     columns_of,
     learn_effects,
 )
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import ScoreEstimate  # noqa: E402
 from lakatos.theories.theory import read_program  # noqa: E402

@@ -39,7 +39,7 @@ from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories import autora_truths as truths  # noqa: E402
 from benchmarks.theories.rule import Rule  # noqa: E402
-from lakatos.experiments.domains.risky_space import pairs  # noqa: E402
+from lakatos.domains.risky.space import pairs  # noqa: E402
 from lakatos.experiments.task import Domain, Stimuli, Trials  # noqa: E402
 from lakatos.flows.notebook.study import read_run  # noqa: E402
 from lakatos.flows.run.records import CampaignConcluded  # noqa: E402

@@ -14,13 +14,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.checks.check import check_theory
 from lakatos.theories.checks.exam import ExamStep
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.prior import draw_population
 from lakatos.theories.running.behave import behave

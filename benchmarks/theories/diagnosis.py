@@ -36,7 +36,7 @@ from scipy.optimize import minimize  # noqa: E402
 from scipy.special import expit  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.interval import exact_interval  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures  # noqa: E402

@@ -35,9 +35,8 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.memory_use import memory_mib  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.prior import Prior  # noqa: E402
 from lakatos.theories.running.sequence import TINY  # noqa: E402

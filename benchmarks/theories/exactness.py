@@ -21,13 +21,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
 from lakatos.flows.run.study import load_study  # noqa: E402
 from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures  # noqa: E402
 from lakatos.theories.diagnosis.case_file import examine  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.exactness import error_beyond_chance  # noqa: E402
 from lakatos.theories.scoring.score import learn_population  # noqa: E402

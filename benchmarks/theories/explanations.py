@@ -31,12 +31,11 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 from lakatos.theories.account import ToldClause  # noqa: E402
 from lakatos.theories.checks.check import check_theory  # noqa: E402
 from lakatos.theories.checks.claim_exam import check_clauses  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar, Mechanism  # noqa: E402
 from lakatos.theories.laboratory import LIMITS, Laboratory  # noqa: E402

@@ -27,8 +27,7 @@ from benchmarks.cells import complete, mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.explanations import planted  # noqa: E402
 from benchmarks.theories.planted import PlantedAnswers, truth_of  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.theories.fitting.fit import learn_people  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402

@@ -21,14 +21,13 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.participants.table import get_trials  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.flows.run.evidence import form_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.evidence import with_fit  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import squared_errors  # noqa: E402
 from lakatos.theories.theory import Theory, read_program  # noqa: E402

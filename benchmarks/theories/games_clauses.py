@@ -25,13 +25,12 @@ import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.games import N_DRAWS, noise_of  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.participants.archival import ArchivalParticipants, restrict  # noqa: E402
 from lakatos.experiments.task import Trials, identities  # noqa: E402
 from lakatos.flows.run.source import archive_trials  # noqa: E402
 from lakatos.flows.run.study import load_study  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.grammar_search.prune import simplifications  # noqa: E402

@@ -31,11 +31,10 @@ from scipy.stats import spearmanr  # noqa: E402
 from benchmarks.cells import complete, mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.discovery import ALL, SPACES  # noqa: E402
-from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
+from lakatos.domains.published_data import load_archive  # noqa: E402
 from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402

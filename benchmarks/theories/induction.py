@@ -27,7 +27,7 @@ RESULT = ROOT / "benchmarks" / "results" / "theories" / "induction.json"
 WORK = """
 import hashlib, json, resource, sys
 import numpy as np
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.experiments.task import Trials
 from lakatos.theories.induction.induce import induce
 

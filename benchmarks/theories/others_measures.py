@@ -34,12 +34,11 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete, mean_interval  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.people import _people  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.participants.archival import ArchivalParticipants  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.flows.run.source import archive_trials  # noqa: E402
 from lakatos.flows.run.study import load_study  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.person_fits import fit_each_person  # noqa: E402

@@ -31,10 +31,10 @@ import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains.attention import EDGES  # noqa: E402
-from lakatos.theories.families import outcomes  # noqa: E402
-from lakatos.theories.families.outcomes import outcome_helpers  # noqa: E402
-from tests.theories.families.diffusion_equation import solved  # noqa: E402
+from lakatos.domains.attention.task import EDGES  # noqa: E402
+from lakatos.domains.kit import outcomes  # noqa: E402
+from lakatos.domains.kit.outcomes import outcome_helpers  # noqa: E402
+from tests.domains.kit.diffusion_equation import solved  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "passages.json"

@@ -27,13 +27,11 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.archives import ARCHIVES  # noqa: E402
-from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES  # noqa: E402
+from lakatos.domains.published_data import load_archive  # noqa: E402
 from lakatos.experiments.participants.archival import restrict  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition, evaluate  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402

@@ -38,11 +38,10 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.explanations import SPACES, hanging, planted, wilson  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
 from lakatos.theories.checks.complexity import code_length  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitted_compositions import FittedCompositions  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.fitting.fit import FITTING_DRAWS  # noqa: E402

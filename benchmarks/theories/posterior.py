@@ -29,9 +29,8 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Domain, Trials  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.posterior import PosteriorInference  # noqa: E402
 from lakatos.theories.fitting.posterior_check import simulation_based_calibration  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402

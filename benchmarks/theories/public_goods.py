@@ -24,12 +24,11 @@ import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.archives.fetch import load_archive  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
+from lakatos.domains.published_data import load_archive  # noqa: E402
 from lakatos.experiments.participants.archival import ArchivalParticipants, restrict  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.generic_learners.learners import predict_others  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402

@@ -25,7 +25,7 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.theories.random_rules import Drawn, pick, table  # noqa: E402
-from lakatos.experiments.domains.learning import LearningDomain  # noqa: E402
+from lakatos.domains.learning.task import LearningDomain  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.checks.check import load_theory  # noqa: E402
 from lakatos.theories.induction.induce import induce  # noqa: E402

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakatos.experiments.domains.attention import EDGES
-from lakatos.theories.families import FAMILIES
-from lakatos.theories.families.outcomes import CENSORED_NORMAL, EX_GAUSSIAN, outcome_helpers
-from lakatos.theories.families.parameter import log_uniform, uniform
+from lakatos.domains import FAMILIES
+from lakatos.domains.attention.task import EDGES
+from lakatos.domains.kit.outcomes import CENSORED_NORMAL, EX_GAUSSIAN, outcome_helpers
+from lakatos.domains.kit.parameter import log_uniform, uniform
 from lakatos.theories.grammar import Composition
 
 Literal = dict[str, Any]

@@ -37,7 +37,7 @@ from numpy.typing import NDArray  # noqa: E402
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.response_rules import RULES, HiddenResponse  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.participants.table import get_trials  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.flows.run.evidence import form_of  # noqa: E402
@@ -46,7 +46,6 @@ from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
 from lakatos.theories.evidence import with_fit  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.scoring.score import UnitScores, advantage, log_predictive  # noqa: E402
 from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402

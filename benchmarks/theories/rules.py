@@ -30,7 +30,7 @@ from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.theories.hidden_rules import CANONICAL, HELD_OUT, HISTORY, ODD, Past, Rule, Seen  # noqa: E402
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
+from lakatos.domains.multiattribute.task import MultiattributeDomain  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 from lakatos.theories.checks.check import load_theory  # noqa: E402
 from lakatos.theories.induction.induce import induce  # noqa: E402

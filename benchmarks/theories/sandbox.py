@@ -32,10 +32,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Stimuli  # noqa: E402
 from lakatos.theories.exchange.autocog import import_autocog  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.running.behave import TheoryCrowd, behave  # noqa: E402
 from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
 from lakatos.theories.sandbox.doctor import COIN, probe  # noqa: E402

@@ -33,10 +33,10 @@ from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.cells import standard_error  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain  # noqa: E402
+from lakatos.domains import FAMILIES  # noqa: E402
+from lakatos.domains.multiattribute.task import MultiattributeDomain  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402

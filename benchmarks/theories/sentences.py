@@ -19,8 +19,8 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
+from lakatos.domains import FAMILIES  # noqa: E402
 from lakatos.theories.account import PLACE, ClauseWording, tell_clause  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Grammar, Mechanism  # noqa: E402
 from lakatos.theories.prior import Prior, parse_prior  # noqa: E402
 

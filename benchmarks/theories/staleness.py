@@ -26,6 +26,7 @@ from scipy.stats import binomtest  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
+from lakatos.domains import FAMILIES  # noqa: E402
 from lakatos.flows.cycle import ask  # noqa: E402
 from lakatos.flows.run.engine import execute  # noqa: E402
 from lakatos.flows.run.run import Run, begin, create_run  # noqa: E402
@@ -34,7 +35,6 @@ from lakatos.flows.stages.asked import AnswersAwaited  # noqa: E402
 from lakatos.flows.stages.collect import collect  # noqa: E402
 from lakatos.flows.stages.score import score  # noqa: E402
 from lakatos.theories.checks.complexity import code_length, form_of_source  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.record import TheoryAdmitted, TheoryChecked  # noqa: E402

@@ -32,7 +32,7 @@ from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.posterior import asked, load  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS  # noqa: E402
 from lakatos.theories.fitting.metropolis import sample  # noqa: E402
 from lakatos.theories.fitting.posterior_check import (  # noqa: E402
     simulation_based_calibration,

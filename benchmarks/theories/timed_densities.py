@@ -3,7 +3,7 @@
     python benchmarks/theories/timed_densities.py --peer VENV/bin/python    # an environment of its own with hssm
 
 HSSM (0.3.0) has closed forms for the diffusion, with and without drifts that vary, for racing diffusions and for linear
-ballistic accumulators. Ours are the building blocks of `theories/families/outcomes.py`: densities of the diffusion at
+ballistic accumulators. Ours are the building blocks of `domains/kit/outcomes.py`: densities of the diffusion at
 400 times, and shares of answers in steps of time, for which HSSM's density is integrated (16 points of Gauss and
 Legendre in each step). Times are processor seconds for 100,000 densities, the median of five, without compiling.
 """
@@ -25,8 +25,8 @@ import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.theories.families import outcomes  # noqa: E402
-from lakatos.theories.families.outcomes import outcome_helpers  # noqa: E402
+from lakatos.domains.kit import outcomes  # noqa: E402
+from lakatos.domains.kit.outcomes import outcome_helpers  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "timed_densities.json"

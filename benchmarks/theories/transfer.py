@@ -34,12 +34,11 @@ import numpy as np  # noqa: E402
 
 from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.archives.fetch import find_reader, load_archive  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.domains.games import dominant_row  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
+from lakatos.domains.games.task import dominant_row  # noqa: E402
+from lakatos.domains.published_data import find_reader, load_archive  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.generic_learners.completeness import completeness, mean_score  # noqa: E402
 from lakatos.theories.generic_learners.learners import left_out_kind, predict_others  # noqa: E402
 from lakatos.theories.grammar_search.composition_search import search_compositions  # noqa: E402

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.domains.attention.task import SCALE, conflict_trials, timed_outcomes
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
-from lakatos.experiments.domains.attention import SCALE, conflict_trials, timed_outcomes
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
 

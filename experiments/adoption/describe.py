@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
+from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.conflict import (
     folded,
     guessed_correctness,
@@ -22,7 +23,6 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain

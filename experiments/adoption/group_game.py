@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.domains.public_goods.task import ENDOWMENT, SANCTIONS, SCALE, situations
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
-from lakatos.experiments.domains.public_goods import ENDOWMENT, SANCTIONS, SCALE, situations
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
 

@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.domains.estimation.task import MOST_POINTS, asked
+from lakatos.domains.games.task import PLAYERS
+from lakatos.domains.offers.task import ATTRIBUTES, N_OFFERS
+from lakatos.domains.risky.space import pairs
 from lakatos.experiments.adoption import conflict, group_game
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.domains.estimation import MOST_POINTS, asked
-from lakatos.experiments.domains.games import PLAYERS
-from lakatos.experiments.domains.offers import ATTRIBUTES, N_OFFERS
-from lakatos.experiments.domains.risky_space import pairs
 from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli
 
@@ -106,7 +106,7 @@ def known_layout(domain: Domain) -> StimulusLayout:
     if layout is None:
         raise TrialsError(
             f"answers of the domain {domain.name!r} cannot be brought in as a file; there are: "
-            f"{', '.join(LAYOUTS)}. A reader in experiments/archives can."
+            f"{', '.join(LAYOUTS)}. A reader in domains/NAME/archives can."
         )
     return layout
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.domains.learning.task import steps
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.row_cells import RowCells, read_part, whole_numbers
-from lakatos.experiments.domains.learning import steps
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials

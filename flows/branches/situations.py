@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Trials
 from lakatos.flows.branches.process import shown_in
 from lakatos.flows.branches.rates import ReplayArm
@@ -33,7 +33,6 @@ from lakatos.language_models.quotes import check_answer, sentences
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.structured import MisreadAnswerError, answer_schema, parse
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchStart

@@ -57,14 +57,14 @@ def describe_command(file: AnswerFile, domain: DomainName = "") -> None:
 
 def _what_next(file: Path, said: str, domain: str) -> str:
     """Whose trials a file seems to hold, and the command that writes a study for it."""
+    from lakatos.domains import DOMAINS
     from lakatos.experiments.adoption.layouts import LAYOUTS, layout_of
-    from lakatos.experiments.domains import DOMAINS
 
     command = f"lakatos new STUDY.toml --data {escape(str(file))}"
     if domain in DOMAINS and layout_of(DOMAINS[domain]) is None:
         return (
             f"These look like trials of the domain {domain!r}, whose answers cannot be brought in as a file, so that "
-            "no study can be written for them. A reader in experiments/archives can bring them in."
+            "no study can be written for them. A reader in domains/NAME/archives can bring them in."
         )
     if domain:
         option = f" --domain {escape(said)}" if said else ""

@@ -35,8 +35,8 @@ def data_list(
     if run_name:
         _list_people(run_name, runs)
         return
-    from lakatos.experiments.archives import ARCHIVES
-    from lakatos.experiments.archives.fetch import data_folder
+    from lakatos.domains import ARCHIVES
+    from lakatos.domains.published_data import data_folder
 
     name = Column("name", no_wrap=True, min_width=max(map(len, ARCHIVES)))
     table = Table(name, "domain", "what", "licence", "here")
@@ -70,8 +70,8 @@ def data_fetch(
     ] = Path("data"),
 ) -> None:
     """Download a data set from the commit that its source cites and check every file's digest."""
-    from lakatos.experiments.archives import ARCHIVES
-    from lakatos.experiments.archives.fetch import fetch_archive
+    from lakatos.domains import ARCHIVES
+    from lakatos.domains.published_data import fetch_archive
     from lakatos.experiments.errors import DataMissingError
 
     if name not in ARCHIVES:

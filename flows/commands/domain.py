@@ -60,9 +60,9 @@ def list_command(
 ) -> None:
     """Domains of the package, and tasks declared in a folder.
 
-    In Python: `lakatos.experiments.domains.DOMAINS`, `lakatos.flows.operations.tasks.files_with_tasks(folder)`.
+    In Python: `lakatos.domains.DOMAINS`, `lakatos.flows.operations.tasks.files_with_tasks(folder)`.
     """
-    from lakatos.experiments.domains import DOMAINS
+    from lakatos.domains import DOMAINS
     from lakatos.flows.operations.tasks import files_with_tasks
 
     table = Table("domain", "options", "from")

@@ -87,11 +87,11 @@ def challenge(
     """
     import asyncio
 
+    from lakatos.domains import FAMILIES
     from lakatos.flows.branches.situations import compare, put_to_model, put_to_strategy, read_set
     from lakatos.flows.errors import StudyError
     from lakatos.language_models.clients.openai import OpenAIModel
     from lakatos.language_models.settings import ModelSettings
-    from lakatos.theories.families import FAMILIES
     from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 
     chosen = read_set(name)

@@ -379,7 +379,7 @@ def anchor_build(
 
     In Python: `lakatos.flows.report.explain.build_anchor(domains, n_items, seed)`.
     """
-    from lakatos.experiments.domains import DOMAINS
+    from lakatos.domains import DOMAINS
     from lakatos.flows.errors import StudyError
     from lakatos.flows.report.explain import build_anchor
 

@@ -281,9 +281,9 @@ def theories(
     ] = False,
 ) -> None:
     """Published theories by domain, as study files name them."""
-    from lakatos.experiments.domains import open_domain
+    from lakatos.domains import FAMILIES, open_domain
     from lakatos.flows.errors import StudyError
-    from lakatos.theories.families import FAMILIES, find_family
+    from lakatos.theories.family import find_family
     from lakatos.theories.theory import read_program
 
     console = Console()

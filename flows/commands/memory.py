@@ -148,7 +148,7 @@ def memory_recall(
 
     In Python: `memory.recall.LexicalRecall(library).recall(situation)`.
     """
-    from lakatos.experiments.domains import DOMAINS
+    from lakatos.domains import DOMAINS
     from lakatos.flows.errors import StudyError
     from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.recall import LexicalRecall, RecallSituation

@@ -40,7 +40,7 @@ def check(
 
     In Python: `theories.checks.check.check_theory(program, domain, sandbox)`.
     """
-    from lakatos.experiments.domains import open_domain
+    from lakatos.domains import open_domain
     from lakatos.theories.checks.check import check_theory
     from lakatos.theories.sandbox.client import Sandbox
     from lakatos.theories.theory import TheoryProgram
@@ -439,7 +439,7 @@ def export(
         fitted = read_run(run_name, runs=runs).theory(theory)
         chosen, task = fitted.theory, fitted.domain
     else:
-        from lakatos.experiments.domains import open_domain
+        from lakatos.domains import open_domain
 
         task = open_domain(domain)
         with Laboratory(task, 1) as laboratory:

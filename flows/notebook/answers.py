@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lakatos.domains import ARCHIVES, DOMAINS, open_domain
+from lakatos.domains.published_data import find_reader, load_archive
 from lakatos.experiments.adoption.adopt import adopt as adopt_table
 from lakatos.experiments.adoption.adopt import adopt_file, check_adopted
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table_of_frame
-from lakatos.experiments.archives import ARCHIVES
-from lakatos.experiments.archives.fetch import find_reader, load_archive
-from lakatos.experiments.domains import DOMAINS, open_domain
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.file import stimulus_columns
 from lakatos.experiments.task import Domain, Trials

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lakatos.experiments.archives import ARCHIVES
+from lakatos.domains import ARCHIVES, FAMILIES
 from lakatos.flows.errors import RunMissingError, StudyError
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.study import StudyOutcome
 from lakatos.flows.notebook.theory import FittedTheory
 from lakatos.flows.run.run import has_run
-from lakatos.theories.families import FAMILIES, find_family
+from lakatos.theories.family import find_family
 from lakatos.traces.place import run_folders
 from lakatos.traces.wording import did_you_mean
 

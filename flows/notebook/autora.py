@@ -25,7 +25,7 @@ from lakatos.flows.notebook.answers import PeoplesAnswers, adopt
 from lakatos.flows.notebook.frames import as_pandas
 from lakatos.flows.notebook.theory import FittedTheory, people_s_choices, predict
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.families import find_family
+from lakatos.theories.family import find_family
 from lakatos.theories.grammar_search.composition_search import search_compositions
 from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchStart
 from lakatos.theories.laboratory import Laboratory

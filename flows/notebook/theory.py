@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.domains import FAMILIES, open_domain
 from lakatos.experiments.adoption.adopt import stimuli_of_table
 from lakatos.experiments.adoption.describe import describe_table
-from lakatos.experiments.domains import open_domain
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.errors import TransferError
@@ -24,8 +24,7 @@ from lakatos.flows.notebook.answers import PeoplesAnswers, adopt, table_of
 from lakatos.flows.notebook.frames import in_kind, interval_columns
 from lakatos.flows.notebook.predictors import are_predictors, scores_of_predictor
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.families import FAMILIES, find_family
-from lakatos.theories.families.family import Family
+from lakatos.theories.family import Family, find_family
 from lakatos.theories.generic_learners.completeness import mean_score
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior

@@ -10,17 +10,17 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from lakatos.domains import DOMAINS, open_domain
 from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt, adopt_file
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
 from lakatos.experiments.adoption.layouts import LAYOUTS, known_layout
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.study_text import study_text
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
-from lakatos.experiments.domains import DOMAINS, open_domain
-from lakatos.experiments.domains.task_file import task_file_of
 from lakatos.experiments.task import Domain
+from lakatos.experiments.task_file import task_file_of
 from lakatos.flows.errors import StudyError
-from lakatos.theories.families import find_family
+from lakatos.theories.family import find_family
 from lakatos.theories.scoreboard import LEAST_SEALED
 from lakatos.traces.artifact import write_whole
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.domains import DOMAINS, open_domain
-from lakatos.experiments.domains.declared_task import MEANINGS, read_task
+from lakatos.domains import DOMAINS, open_domain
+from lakatos.domains.declared.declaration import MEANINGS, read_task
 from lakatos.experiments.errors import StimuliError, TaskFileError
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.judges.items.ground_truth import SETTINGS
 from lakatos.theories.checks.claim import variations
-from lakatos.theories.families import find_family
+from lakatos.theories.family import find_family
 from lakatos.theories.theory import read_program
 from lakatos.traces.artifact import write_whole
 

@@ -11,10 +11,9 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from lakatos.experiments.archives import ARCHIVES
-from lakatos.experiments.archives.fetch import find_reader, load_archive
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
+from lakatos.domains.published_data import find_reader, load_archive
 from lakatos.experiments.data_sets import data_set_of, published_name
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.task import Trials
 from lakatos.flows.audit.recompute import difference
@@ -28,7 +27,6 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.evidence import with_fit
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.generic_learners.completeness import guessing
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import learned_ends

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lakatos.experiments.archives import ARCHIVES
-from lakatos.experiments.archives.fetch import load_archive
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
+from lakatos.domains.published_data import load_archive
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.reader import open_reading
 from lakatos.flows.stages.judging.challenge import answers_of, question_of
@@ -21,7 +20,6 @@ from lakatos.judges.gate_record import GateDecided, GateRegistered
 from lakatos.judges.items.ground_truth import archived_items, simulated_items
 from lakatos.judges.items.searched import searched_items
 from lakatos.judges.record import AnchorTaken
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.journal import Event

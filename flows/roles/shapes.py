@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from pydantic import BaseModel
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.judges.rubrics.language_model import FOLDER, PROMPT, PairReading, task
 from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.pins import active
 from lakatos.language_models.serving.shape import PromptShape
 from lakatos.language_models.structured import answer_schema
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.roles.answer import (
     Audit,
     CaseReading,

@@ -23,9 +23,9 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from lakatos.experiments.domains import find_domain
-from lakatos.experiments.domains.task_file import TaskFile, task_file_of
+from lakatos.domains import find_domain
 from lakatos.experiments.task import Domain
+from lakatos.experiments.task_file import TaskFile, task_file_of
 from lakatos.flows.errors import FlowError
 from lakatos.theories.laboratory import Laboratory
 from lakatos.traces.digest import Fingerprint, digest_bytes, digest_of

@@ -17,25 +17,22 @@ from lakatos.traces.home import cache_home
 
 ROOT = Path(__file__).resolve().parents[2]
 """Folder of the packages."""
-PACKAGES = ("theories", "experiments", "judges", "memory")
+PACKAGES = ("theories", "experiments", "domains", "judges", "memory")
 """Those that decide what a step computes."""
 COLLECTORS = ("experiments/participants/web", "experiments/participants/prolific")
 """The page and recruitment: what they did is a record, and a fault in them must be mended while people wait."""
-LISTS = (
-    "experiments/domains/__init__.py",
-    "experiments/archives/__init__.py",
-    "theories/families/__init__.py",
-    "theories/families/wording/__init__.py",
-)
-"""Tables of what there is, which grow with each domain; what a run uses of them is fingerprinted itself."""
+LISTS = ("domains/__init__.py",)
+"""Tables of all kinds of tasks; the parts of them that a run uses are fingerprinted themselves."""
+SHARED = "kit"
+"""Folder of `domains` that belongs to no kind of task."""
 
 
 @cache
 def science(domain: str = "", root: Path = ROOT) -> Fingerprint:
     """Digest of the source files that decide what a step of a run computes.
 
-    Comments and empty lines do not count, nor do the domains, families and data sets of another task than the run's,
-    unless its own import them. Prompts do: they decide what a step computes, too.
+    Comments and empty lines do not count, nor do the folders of other kinds of tasks than the run's, unless its own
+    import them. Prompts do: they decide what a step computes, too.
 
     Args:
         domain: Of the run's study; of everything where it is empty.
@@ -73,12 +70,7 @@ def _files(root: Path) -> Iterator[Path]:
 
 def used_by(texts: Mapping[str, bytes], domain: str) -> dict[str, bytes]:
     """The files that a run in a domain uses: those of no domain, its own, and what these import."""
-    domains = {
-        Path(name).stem
-        for name in texts
-        if name.startswith("experiments/domains/") and not name.endswith("__init__.py")
-    }
-    others = {name for name in texts if domain and _of(name, domains - {domain})}
+    others = {name for name in texts if domain and _kind_of(name) not in ("", SHARED, domain)}
     used = {name for name in texts if name not in others and name not in LISTS}
     waiting = list(used)
     while waiting:
@@ -88,12 +80,10 @@ def used_by(texts: Mapping[str, bytes], domain: str) -> dict[str, bytes]:
     return {name: text for name, text in texts.items() if name in used}
 
 
-def _of(name: str, domains: set[str]) -> bool:
-    """Whether a file belongs to one of these domains, by its name or its folder's."""
-    parts = [Path(part).stem for part in Path(name).parts[1:]]
-    return any(
-        part == domain or part.startswith(f"{domain}_") for part in parts for domain in domains
-    )
+def _kind_of(name: str) -> str:
+    """The kind of task, or ``kit``, in whose folder of `domains` a file stands; empty for all other files."""
+    parts = Path(name).parts
+    return parts[1] if parts[0] == "domains" and len(parts) > 2 else ""
 
 
 def _imports(text: bytes, texts: Mapping[str, bytes]) -> Iterator[str]:

@@ -36,7 +36,7 @@ from lakatos.flows.run.task import (
     science_of,
 )
 from lakatos.memory.library import Library
-from lakatos.theories.families.family import Family
+from lakatos.theories.family import Family
 from lakatos.theories.theory import Theory
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, Fingerprint

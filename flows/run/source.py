@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.domains import ARCHIVES
+from lakatos.domains.kit.archive import ArchiveReader
+from lakatos.domains.published_data import load_archive
 from lakatos.experiments.adoption.packing import answers_digest, pack_answers, unpack_answers
-from lakatos.experiments.archives import ARCHIVES
-from lakatos.experiments.archives.archive import ArchiveReader
-from lakatos.experiments.archives.fetch import load_archive
 from lakatos.experiments.data_sets import check_alike, data_set_of, named_by_data_set
 from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.participants import SOURCES

@@ -22,10 +22,8 @@ from pydantic import (
     model_validator,
 )
 
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
 from lakatos.experiments.adoption.packing import answers_digest
-from lakatos.experiments.archives import ARCHIVES
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.task_file import TaskFile
 from lakatos.experiments.errors import DesignError, ExperimentError, SourceError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
@@ -36,6 +34,7 @@ from lakatos.experiments.participants.web.timed import check_timed_trials
 from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of
 from lakatos.experiments.task import Domain, Stimuli
+from lakatos.experiments.task_file import TaskFile
 from lakatos.experiments.variation import HasMoves
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.judge_settings import JudgesConfig, MemoryConfig
@@ -60,7 +59,6 @@ from lakatos.flows.run.study_sections import (
 )
 from lakatos.flows.run.task import domain_of, family_of, with_domain
 from lakatos.theories.errors import GrammarError, TheorySourceError
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.theory_file import read_theory_file
 from lakatos.traces.digest import Digest, digest_bytes, digest_of

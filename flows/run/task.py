@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from lakatos.experiments.domains import DOMAINS, find_domain
-from lakatos.experiments.domains.task_file import TaskFile, domain_in, read_task_file
+from lakatos.domains import DOMAINS, find_domain
+from lakatos.domains.declared.task_file import domain_in, is_changed, read_task_file
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
+from lakatos.experiments.task_file import TaskFile
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.code import science
-from lakatos.theories.families import find_family
-from lakatos.theories.families.family import Family
+from lakatos.theories.family import Family, find_family
 from lakatos.traces.digest import Fingerprint
 
 
@@ -98,7 +98,7 @@ def check_unchanged(study: AsksAbout) -> None:
         TaskFileError: It was; the message says what to do.
     """
     file = study.domain_file
-    if file is not None and file.is_changed():
+    if file is not None and is_changed(file):
         raise TaskFileError(
             f"the domain {file.file}, or a file that it reads, was changed since this run began, and answers to two "
             "different tasks must not come together. Put it back (the run keeps the text of then, SHA-256 "

@@ -16,7 +16,7 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.stages.judging.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
 from lakatos.memory.record import InquiryMade
-from lakatos.theories.families.family import Family
+from lakatos.theories.family import Family
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.grammar_search.composition_search import search_compositions
 from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchProposal, SearchStart

@@ -22,7 +22,7 @@ from lakatos.judges.anchor import AnchorItem
 from lakatos.judges.description import ScoredExperiment, describe, favoured
 from lakatos.judges.errors import AnchorError
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.families.family import Family
+from lakatos.theories.family import Family
 from lakatos.theories.grammar import Composition, composition_of
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.scoring.score import log_predictive

@@ -27,7 +27,7 @@ from lakatos.judges.items.ground_truth import (
     scored_on,
 )
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.families.family import Family
+from lakatos.theories.family import Family
 from lakatos.theories.grammar import Composition
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.grammar_search.search_tree import ArchiveMap

@@ -3,7 +3,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import DesignError, StimuliError
 from lakatos.experiments.proposal import (
     are_forbidden,

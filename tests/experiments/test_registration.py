@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.registration import registration, to_markdown
 from lakatos.experiments.task import Design
 from lakatos.experiments.testing import preregister

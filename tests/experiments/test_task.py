@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from lakatos.domains.learning.task import LearningDomain
+from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.experiments import task
-from lakatos.experiments.domains.learning import LearningDomain
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli, Trials, identities, with_random_sides
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lakatos.domains import FAMILIES
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.audit.recompute import walk_again
 from lakatos.flows.errors import StudyError
@@ -19,7 +20,6 @@ from lakatos.flows.run.run import Run, create_run, read_state
 from lakatos.flows.run.source import hidden_theory
 from lakatos.flows.start import resume_run, run_study
 from lakatos.memory.winner import TheoryWon
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import TheoryScored
 from lakatos.theories.theory import TheoryProgram
 from lakatos.theories.verdicts.record import CampaignConcluded

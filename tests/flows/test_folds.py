@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lakatos.experiments.archives.fetch import load_archive
+from lakatos.domains.published_data import load_archive
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.campaign import fold_rows
 from lakatos.flows.run.run import read_state

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from lakatos.experiments.archives.fetch import load_archive
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.domains.published_data import load_archive
 from lakatos.experiments.task import Trials
 from lakatos.judges.anchor import AnchorItem, components
 from lakatos.judges.description import ScoredExperiment, describe, favoured
@@ -14,7 +14,6 @@ from lakatos.judges.errors import AnchorError
 from lakatos.judges.feature import FEATURES, features_of
 from lakatos.judges.items.ground_truth import archived_items, machine_theory, simulated_items
 from lakatos.judges.items.searched import searched_items
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.scoring.score import UnitScores
 from lakatos.theories.theory import read_program

@@ -7,7 +7,7 @@ from json import dumps
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.language_models.client import ToolCall
 from lakatos.language_models.tool import Toolbox, ToolResult, as_json
 from lakatos.language_models.tool_record import RECORDS as CALL_RECORDS
@@ -22,7 +22,6 @@ from lakatos.memory.tool import draft_tool, validate_tool
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.tools.laboratory import caller_on, tools_on
 from lakatos.theories.bench import TheoryBench
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import read_program
 from lakatos.traces.digest import digest_of

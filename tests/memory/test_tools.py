@@ -5,7 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.language_models.client import ToolCall
 from lakatos.language_models.errors import ToolError
 from lakatos.language_models.tool import PreparedCall, Toolbox
@@ -13,7 +13,6 @@ from lakatos.memory.recall import RecallNothing
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.tools.laboratory import tools_on
 from lakatos.theories.bench import TheoryBench
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import read_program
 from lakatos.traces.artifact import ArtifactStore

@@ -2,6 +2,7 @@
 
 import pytest
 
+from lakatos.domains import FAMILIES
 from lakatos.memory.library import Library, weight_of
 from lakatos.memory.recall import LexicalRecall, RecallSituation
 from lakatos.memory.winner import TheoryTried, TheoryWon, has_its_source
@@ -11,7 +12,6 @@ from lakatos.memory.winner_start import (
     shared_mechanisms,
     starts_of_winners,
 )
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.theory import TheoryProgram
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of

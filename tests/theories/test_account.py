@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lakatos.domains import FAMILIES
 from lakatos.theories.account import (
     ClauseWording,
     account_of,
@@ -14,7 +15,6 @@ from lakatos.theories.account import (
     tell_clause,
 )
 from lakatos.theories.errors import TheorySourceError
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.prior import Prior, parse_prior
 from lakatos.theories.theory import TheoryProgram, read_program

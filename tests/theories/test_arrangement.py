@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains.risky import RiskyDomain
+from lakatos.domains.risky.task import RiskyDomain
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.scoring.arrangement import (
     COST_OF_A_PART,

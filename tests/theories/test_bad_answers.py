@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.attention import SCALE, conflict_trials
-from lakatos.experiments.domains.estimation import SCALE as HEIGHTS
-from lakatos.experiments.domains.estimation import asked
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.domains.attention.task import SCALE, conflict_trials
+from lakatos.domains.estimation.task import SCALE as HEIGHTS
+from lakatos.domains.estimation.task import asked
+from lakatos.domains.kit.outcomes import HEAPED, TRUNCATED_NORMAL, outcome_helpers
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.errors import TheoryProbabilityError
-from lakatos.theories.families import FAMILIES
-from lakatos.theories.families.outcomes import HEAPED, TRUNCATED_NORMAL, outcome_helpers
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.sandbox.client import Sandbox
 from lakatos.theories.scoring.score import paired_difference

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.experiments.participants.simulated import draw_options
 from lakatos.theories.errors import TheoryProbabilityError
 from lakatos.theories.running import behave as module

@@ -6,14 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.domains import FAMILIES
+from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories import errors
 from lakatos.theories.checks.check import check_theory
 from lakatos.theories.checks.claim_exam import choice_test
 from lakatos.theories.checks.exam import FALSE_ALARM_RATE
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.points import check_points
 from lakatos.theories.prior import parse_prior
 from lakatos.theories.sandbox.client import Sandbox
@@ -141,7 +141,7 @@ class TestHonestTheories:
         [("multiattribute", "take_the_best"), ("risky", "cumulative_prospect_theory")],
     )
     def test_from_the_families_pass(self, sandbox, domain, name):
-        from lakatos.experiments.domains import DOMAINS
+        from lakatos.domains import DOMAINS
 
         report = check_theory(FAMILIES[domain].program(name), DOMAINS[domain], sandbox)
         assert report.passed, report.to_text()

@@ -5,12 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.variation import HasVariations
 from lakatos.theories.checks.claim import check_claim
 from lakatos.theories.checks.prediction import PROPERTIES, ClaimPrediction, read_predictions
 from lakatos.theories.errors import ClaimContradictedError, TheorySourceError
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.theory import TheoryProgram, read_program
 
 MULTIATTRIBUTE, RISKY = DOMAINS["multiattribute"], DOMAINS["risky"]
@@ -422,7 +421,7 @@ class TestPasts:
 
 def two_options():
     """The learning domain with the probes of two options, of which alone these theories can choose."""
-    from lakatos.experiments.domains.learning import LearningDomain
+    from lakatos.domains.learning.task import LearningDomain
 
     class TwoOptions(LearningDomain):
         def probes(self, rng):

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.theories.checks.check import check_theory
 from lakatos.theories.checks.claim_exam import check_clauses
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.prior import parse_prior
 from lakatos.theories.rewrite import with_literal

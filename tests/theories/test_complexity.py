@@ -2,13 +2,13 @@
 
 import pytest
 
+from lakatos.domains import FAMILIES
 from lakatos.theories.checks.complexity import (
     code_length,
     decision_rank,
     form_of_source,
     why_unreadable,
 )
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.theory import TheoryProgram, read_program
 
 HEAD = '"""{}: {}."""\nPARAMETERS = {{"k": {{"prior": "uniform", "low": {}, "high": 2.0}}}}\n'

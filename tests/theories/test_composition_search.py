@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.subset import some_people
 from lakatos.experiments.task import Trials
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.grammar_search import composition_search
 from lakatos.theories.grammar_search.composition_search import search_compositions

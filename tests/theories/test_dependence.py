@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import truncnorm
 
 import lakatos
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.complexity import code_length, form_of_source
 from lakatos.theories.dependence import Dependence, OwnCenter, parse_dependences

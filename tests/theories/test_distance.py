@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
-from lakatos.experiments.domains.estimation import EstimationDomain
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
-from lakatos.theories.families import FAMILIES
+from lakatos.domains import FAMILIES
+from lakatos.domains.estimation.task import EstimationDomain
+from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.theories.scoring.distance import (
     DUPLICATE,
     distances,

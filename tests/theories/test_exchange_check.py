@@ -6,10 +6,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.checks.exchange_check import exchanges, try_exchanges
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import read_program
 

@@ -5,20 +5,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.risky import RiskyDomain
-from lakatos.experiments.domains.risky_space import pairs
+from lakatos.domains import DOMAINS
+from lakatos.domains.multiattribute import vocabulary as multiattribute
+from lakatos.domains.risky import vocabulary as risky
+from lakatos.domains.risky.space import pairs
+from lakatos.domains.risky.task import RiskyDomain
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
-from lakatos.theories.families.terms import multiattribute, risky
-from lakatos.theories.families.terms.option_score import (
-    FIRST_WHERE,
-    HIGHEST_WHERE,
-    LONGEST_RUN,
-    REACHED,
-    UNMATCHED,
-    OptionScore,
-)
 from lakatos.theories.induction import expression
 from lakatos.theories.induction.combination import (
     MOST_CELLS,
@@ -38,6 +31,14 @@ from lakatos.theories.induction.terms import (
     read_answers,
     signs,
     without_twins,
+)
+from lakatos.theories.option_score import (
+    FIRST_WHERE,
+    HIGHEST_WHERE,
+    LONGEST_RUN,
+    REACHED,
+    UNMATCHED,
+    OptionScore,
 )
 from lakatos.theories.running.sequence import follow
 from lakatos.theories.theory import TheoryProgram

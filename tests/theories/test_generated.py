@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.errors import TheoryError, TheorySourceError

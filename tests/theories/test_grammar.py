@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from lakatos.domains import FAMILIES
 from lakatos.theories.checks.complexity import form_of_source
 from lakatos.theories.errors import GrammarError
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, composition_of
 from lakatos.theories.grammar_search.search_tree import combined
 from lakatos.theories.theory import TheoryProgram, read_program

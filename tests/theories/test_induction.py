@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.intertemporal import IntertemporalDomain
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
-from lakatos.experiments.domains.risky import RiskyDomain
-from lakatos.experiments.domains.risky_space import pairs
+from lakatos.domains import DOMAINS
+from lakatos.domains.intertemporal.task import IntertemporalDomain
+from lakatos.domains.multiattribute.task import MultiattributeDomain
+from lakatos.domains.risky.space import pairs
+from lakatos.domains.risky.task import RiskyDomain
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.account import tell_clause
 from lakatos.theories.checks.check import load_theory

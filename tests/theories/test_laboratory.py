@@ -4,10 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.fitted_compositions import FittedCompositions
 from lakatos.theories.fitting.evaluate import evaluate
 from lakatos.theories.grammar import Composition, composition_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.generic_learners.learners import (
     PEOPLE,

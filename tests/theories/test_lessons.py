@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "experiments" / "domains"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "domains" / "declared"))
 
 from feedback_tasks import BANDIT, WEATHER
 from feedback_tasks import changed as changed_text
 
-from lakatos.experiments.domains.declared_feedback import FeedbackDomain
-from lakatos.experiments.domains.learning import LearningDomain
+from lakatos.domains.declared.feedback_task import FeedbackDomain
+from lakatos.domains.learning.task import LearningDomain
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.checks.complexity import why_unreadable

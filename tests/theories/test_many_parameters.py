@@ -5,8 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from benchmarks.theories.planted import PlantedAnswers, planted, truth_of
-from lakatos.experiments.domains import DOMAINS
-from lakatos.theories.families import FAMILIES
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.theories.fitting.fit import learn_people
 from lakatos.theories.grammar import Composition
 from lakatos.theories.laboratory import Laboratory

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lakatos.domains import FAMILIES
 from lakatos.theories.account import MOST_WORDS
 from lakatos.theories.checks.naming import name_in_company, names_after_learning
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.topic import topic_of

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lakatos.theories.families import FAMILIES
+from lakatos.domains import FAMILIES
 from lakatos.theories.theory import read_program
 
 

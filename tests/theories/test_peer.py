@@ -3,12 +3,12 @@ import json
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.domains.multiattribute.task import MultiattributeDomain
+from lakatos.domains.multiattribute.theories import FAMILY
 from lakatos.experiments.task import Trials
 from lakatos.theories.checks.check import load_theory
 from lakatos.theories.errors import TheoryLintError, TheorySourceError
 from lakatos.theories.exchange.autocog import import_autocog
-from lakatos.theories.families.multiattribute import FAMILY
 from lakatos.theories.running.behave import behave
 from lakatos.theories.running.sequence import follow
 from lakatos.theories.sandbox.client import Sandbox

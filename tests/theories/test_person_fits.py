@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.families import find_family
+from lakatos.theories.family import find_family
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.person_fits import fit_each_person
 from lakatos.theories.theory import read_program

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import beta, kstest, norm
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.errors import PosteriorError, TheoryError, TheoryTimeoutError
 from lakatos.theories.fitting.metropolis import sample as metropolis

@@ -6,8 +6,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
-from lakatos.theories.families import FAMILIES
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.theories.grammar import Composition, Grammar
 from lakatos.theories.prepared_writing import helpers_for, prepared, write_prepared
 from lakatos.theories.sandbox.evaluator import NamedArrays, TheoryEvaluator, load

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Trials
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.fitting.screen import score_before_fit, worth_fitting
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.roles.answer import SeveralSuccessors

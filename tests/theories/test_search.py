@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakatos.theories.families import FAMILIES
+from lakatos.domains import FAMILIES
 from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 from lakatos.theories.grammar_search.search_tree import (
     ArchiveMap,

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains.learning import LearningDomain
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.domains import FAMILIES
+from lakatos.domains.learning.task import LearningDomain
+from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.checks.check import load_theory
@@ -12,7 +13,6 @@ from lakatos.theories.errors import (
     TheoryShapeError,
     TheorySourceError,
 )
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.running import sequence
 from lakatos.theories.running.behave import behave

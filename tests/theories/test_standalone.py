@@ -6,11 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Trials
 from lakatos.flows.notebook.theory import shapes_of
 from lakatos.theories.exchange.standalone import write_function
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.running.sequence import follow
 from lakatos.theories.theory import read_program

@@ -5,9 +5,9 @@ import builtins
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains.learning import LearningDomain
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
-from lakatos.experiments.domains.risky import RiskyDomain
+from lakatos.domains.learning.task import LearningDomain
+from lakatos.domains.multiattribute.task import MultiattributeDomain
+from lakatos.domains.risky.task import RiskyDomain
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.induction.lesson_terms import (
     BEST,

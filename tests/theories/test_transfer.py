@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.scoring.score import log_predictive, paired_difference

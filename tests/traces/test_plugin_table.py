@@ -5,28 +5,26 @@ import sys
 
 import pytest
 
-from lakatos.experiments.archives import ARCHIVES
-from lakatos.experiments.archives.archive import ArchiveReader
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.task_program import NEEDED
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
+from lakatos.domains.declared.program import NEEDED
+from lakatos.domains.kit.archive import ArchiveReader
 from lakatos.experiments.participants import SOURCES
 from lakatos.language_models.clients import CLIENTS
-from lakatos.theories.families import FAMILIES
-from lakatos.theories.families.family import Family
+from lakatos.theories.family import Family
 from lakatos.traces.plugin_table import PluginTable
 from lakatos.traces.stores import STORES
 
 LOADED = """
 import sys
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 before = set(sys.modules)
 assert "risky" in DOMAINS and list(DOMAINS)[0] == "multiattribute" and len(DOMAINS) > 8
 assert set(sys.modules) == before
 DOMAINS["risky"]
 new = set(sys.modules) - before
-assert "lakatos.experiments.domains.risky" in new
+assert "lakatos.domains.risky.task" in new
 others = set(DOMAINS) - {"risky", "learning"}  # declared tasks with feedback are made of the domain of learning
-assert not {f"lakatos.experiments.domains.{name}" for name in others} & set(sys.modules)
+assert not {f"lakatos.domains.{name}.task" for name in others} & set(sys.modules)
 """
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import uvicorn
 from fastapi.testclient import TestClient
 
-from lakatos.experiments.domains import open_domain
+from lakatos.domains import open_domain
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.source import WebParticipants

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "experiments" / "domains"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "domains" / "declared"))
 
 from feedback_tasks import BANDIT
 from taking_part import KEY, SPACES, asked, in_inbox, open_experiment

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from taking_part import SPACES, in_inbox, open_experiment
 
-from lakatos.experiments.domains import DOMAINS, open_domain
+from lakatos.domains import DOMAINS, open_domain
 from lakatos.experiments.participants.web.session import RecruitmentService
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.texts import texts_for, texts_for_domain, words_of

@@ -20,7 +20,7 @@ from test_browser import (  # noqa: F401 (the browser is a fixture)
 )
 from test_store import begin as begin_session
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import SourceError, TrialsError
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.table import check_answers

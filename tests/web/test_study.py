@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from taking_part import SPACES, open_experiment
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import PageStep, available, follows, plan_of
 

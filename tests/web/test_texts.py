@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lakatos.experiments.participants.web as web
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.web.texts import (
     consent_digest,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from taking_part import KEY, asked, in_inbox, open_experiment
 
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.attention import EDGES
+from lakatos.domains import DOMAINS
+from lakatos.domains.attention.task import EDGES
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.table import check_answers
 from lakatos.experiments.participants.web.app import create_app
@@ -269,7 +269,7 @@ def test_what_a_timed_task_cannot_be_given_with_is_refused(tmp_path, space, page
 
 @pytest.mark.parametrize("sides", [[-1, 1], [-1, -1], [1, -1]])
 def test_keys_that_tell_the_condition_are_refused(tmp_path, sides):
-    from lakatos.experiments.domains.attention import conflict_trials
+    from lakatos.domains.attention.task import conflict_trials
 
     stimuli = conflict_trials({"congruence": [-1, 1], "side": sides, "level": [-1, -1]})
     with pytest.raises(SourceError, match="so that keys tell conditions"):

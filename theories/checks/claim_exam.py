@@ -26,7 +26,7 @@ from lakatos.theories.checks.clause_check import (
 )
 from lakatos.theories.checks.tested_theory import Array, TestedTheory, TheoryAsker, TrialSheet
 from lakatos.theories.errors import GrammarError
-from lakatos.theories.families import find_family
+from lakatos.theories.family import find_family
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.running.sequence import simulate
 from lakatos.theories.sandbox.client import Sandbox

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.theories.families.terms.option_score import OptionScore
 from lakatos.theories.induction import expression
 from lakatos.theories.induction.expression import ExpressionPool
 from lakatos.theories.induction.library import values_of_all
@@ -32,6 +31,7 @@ from lakatos.theories.induction.terms import (
     side,
     without_twins,
 )
+from lakatos.theories.option_score import OptionScore
 
 Array = NDArray[Any]
 WEIGHTS = (0.1, 0.15, 0.2, 0.25, 1 / 3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.theories.families.terms.option_score import OptionNumbers, OptionScore, filled
+from lakatos.theories.option_score import OptionNumbers, OptionScore, filled
 
 Array = NDArray[Any]
 STEP = float(np.log(2))

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.families.terms.option_score import OptionScore
 from lakatos.theories.induction.expression import normalized
 from lakatos.theories.induction.term_text import carry_out
 from lakatos.theories.induction.terms import ChoiceTerm, TermTable
+from lakatos.theories.option_score import OptionScore
 
 Array = NDArray[Any]
 SMALLEST = 1e-4

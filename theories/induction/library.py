@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from lakatos.experiments.task import Domain, Stimuli
-from lakatos.theories.families import family_of
-from lakatos.theories.families.terms.option_score import (
+from lakatos.theories.family import family_of
+from lakatos.theories.induction.term_text import carry_out, compute
+from lakatos.theories.option_score import (
     LEAD,
     SIDE,
     TINY,
@@ -24,7 +25,6 @@ from lakatos.theories.families.terms.option_score import (
     TermVocabulary,
     filled,
 )
-from lakatos.theories.induction.term_text import carry_out, compute
 
 
 def vocabulary(domain: Domain, stimuli: Sequence[Stimuli]) -> TermVocabulary:

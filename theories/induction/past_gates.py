@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lakatos.theories.families.terms.option_score import TINY, OptionScore
 from lakatos.theories.induction.past_terms import (
     AGREED,
     BALANCE,
@@ -41,6 +40,7 @@ from lakatos.theories.induction.terms import (
     side,
     thresholds,
 )
+from lakatos.theories.option_score import TINY, OptionScore
 
 
 def past_gates(answers: InductionAnswers, of: TermTable) -> TermTable:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.families.terms.option_score import TINY, OptionScore, PricedExpression, filled
 from lakatos.theories.induction.library import namespace
 from lakatos.theories.induction.term_text import compute, read_expression
 from lakatos.theories.induction.terms import (
@@ -22,6 +21,7 @@ from lakatos.theories.induction.terms import (
     side,
     thresholds,
 )
+from lakatos.theories.option_score import TINY, OptionScore, PricedExpression, filled
 
 LAST = StateMemory("last", "response[..., 1] - response[..., 0]")
 BEFORE = StateMemory("before", 'state["last"]')

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from lakatos.theories.account import ClauseWording
-from lakatos.theories.families.terms.option_score import OptionScore, TermVocabulary
 from lakatos.theories.induction.additive import AdditiveRule
 from lakatos.theories.induction.library import shortest_prelude
 from lakatos.theories.induction.mixture import MixtureRule
 from lakatos.theories.induction.terms import ChoiceTerm, StateMemory, TermTable
 from lakatos.theories.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode, log_likelihood
+from lakatos.theories.option_score import OptionScore, TermVocabulary
 
 Array = NDArray[np.float64]
 LAPSE = {

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials, identities
-from lakatos.theories.families.terms.option_score import TINY, OptionScore, TermVocabulary
 from lakatos.theories.induction.library import values_of_all, vocabulary
+from lakatos.theories.option_score import TINY, OptionScore, TermVocabulary
 
 Array = NDArray[Any]
 

@@ -16,7 +16,7 @@ from lakatos.theories.checks.exchange_check import try_exchanges
 from lakatos.theories.checks.naming import names_after_learning
 from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.evidence import TheoryEvidence
-from lakatos.theories.families.family import Family
+from lakatos.theories.family import Family
 from lakatos.theories.grammar import composition_of
 from lakatos.theories.record import TheoriesTold
 from lakatos.theories.theory import Theory

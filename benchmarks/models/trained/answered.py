@@ -15,9 +15,8 @@ from benchmarks.models.trained.worlds import (
     contract_source,
     trial_features,
 )
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Trials, with_random_sides
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.fitted_compositions import FittedCompositions
 from lakatos.theories.grammar import Composition
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate

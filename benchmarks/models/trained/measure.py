@@ -57,11 +57,10 @@ from benchmarks.models.trained.worlds import (  # noqa: E402
 )
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.explanations import wilson  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.families import FAMILIES  # noqa: E402
 from lakatos.theories.grammar import Composition  # noqa: E402
 from lakatos.theories.grammar_search.proposal import AdvocateBrief, CompositionAttempt, SearchStart  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402

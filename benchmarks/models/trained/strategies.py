@@ -45,7 +45,7 @@ from benchmarks.models.trained.measure import (  # noqa: E402
 from benchmarks.models.trained.serve import TEMPERATURE  # noqa: E402
 from benchmarks.models.trained.worlds import TASKS, ShownAnswers, composition_in  # noqa: E402
 from benchmarks.theories.explanations import wilson  # noqa: E402
-from lakatos.experiments.domains import DOMAINS  # noqa: E402
+from lakatos.domains import DOMAINS  # noqa: E402
 from lakatos.theories.grammar_search.proposal import CompositionAttempt  # noqa: E402
 from lakatos.theories.laboratory import Laboratory  # noqa: E402
 

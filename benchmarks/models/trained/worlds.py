@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Stimuli, with_random_sides
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition, Grammar, Mechanism
 from lakatos.theories.prior import Prior, draw_population, parse_prior
 from lakatos.theories.roles.exhibit import essential_source

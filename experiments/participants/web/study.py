@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.design import design_from_json, design_to_json
-from lakatos.experiments.domains import find_domain
-from lakatos.experiments.domains.task_file import TaskFile, task_file_of
+from lakatos.experiments.domain_lookup import find_domain
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.source import rng_of
 from lakatos.experiments.participants.timed_answer import n_choices, timed_task
@@ -28,6 +27,7 @@ from lakatos.experiments.participants.web.timed import (
     figures_of,
 )
 from lakatos.experiments.task import Design, Domain, Stimuli
+from lakatos.experiments.task_file import TaskFile, task_file_of
 from lakatos.traces.digest import Digest
 
 Array = NDArray[Any]

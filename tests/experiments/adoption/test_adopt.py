@@ -12,21 +12,21 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "domains"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "domains" / "declared"))
 
 from feedback_tasks import BANDIT, WEATHER
 from tasks import gifts
 
+from lakatos.domains import DOMAINS
+from lakatos.domains.declared.feedback_task import FeedbackDomain
+from lakatos.domains.declared.task import DeclaredDomain
+from lakatos.domains.published_data import load_archive
 from lakatos.experiments.adoption.adopt import MOST_ANSWERS, adopt, check_fits
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.packing import pack_answers, unpack_answers
 from lakatos.experiments.adoption.study_text import study_text
 from lakatos.experiments.adoption.tables import AnswerTable, n_lines, read_answers
-from lakatos.experiments.archives.fetch import load_archive
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.declared import DeclaredDomain
-from lakatos.experiments.domains.declared_feedback import FeedbackDomain
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 

@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 import lakatos
-from lakatos.experiments.adoption.describe import describe_table
-from lakatos.experiments.adoption.tables import table_of_frame
-from lakatos.experiments.archives.attention_busch2024 import (
+from lakatos.domains import DOMAINS
+from lakatos.domains.attention.archives.busch2024 import (
     FILE,
     NAVON,
     NAVON_READER,
@@ -20,10 +19,11 @@ from lakatos.experiments.archives.attention_busch2024 import (
     STROOP_READER,
     read_record,
 )
-from lakatos.experiments.archives.fetch import load_archive
-from lakatos.experiments.archives.packed import gzip_lines
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.attention import SCALE
+from lakatos.domains.attention.task import SCALE
+from lakatos.domains.kit.packed import gzip_lines
+from lakatos.domains.published_data import load_archive
+from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import TrialsError
 
 SAID = {

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.answer_scale import heaping_in_words
-from lakatos.experiments.domains import DOMAINS
 
 RNG = np.random.default_rng(1)
 WHOLE = RNG.integers(0, 101, 500)

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lakatos.domains import DOMAINS
+from lakatos.domains.kit.packed import gzip_lines
+from lakatos.domains.public_goods.archives.alsobay2025 import FILE, READER, read_record
+from lakatos.domains.public_goods.task import NUMBERS
 from lakatos.experiments.adoption.adopt import adopt, stimuli_of_table
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import table_of_frame
-from lakatos.experiments.archives.packed import gzip_lines
-from lakatos.experiments.archives.publicgoods_alsobay2025 import FILE, READER, read_record
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.public_goods import NUMBERS
 from lakatos.experiments.errors import TrialsError
 
 DOMAIN = DOMAINS["public_goods"]

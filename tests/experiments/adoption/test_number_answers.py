@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 import lakatos
-from lakatos.experiments.archives.estimation_little2024 import (
+from lakatos.domains.estimation.archives.little2024 import (
     EXPERIMENTS,
     FILE,
     READER,
     read_record,
 )
-from lakatos.experiments.archives.fetch import load_archive
-from lakatos.experiments.archives.packed import gzip_lines
-from lakatos.experiments.domains.estimation import MOST_POINTS, SCALE
+from lakatos.domains.estimation.task import MOST_POINTS, SCALE
+from lakatos.domains.kit.packed import gzip_lines
+from lakatos.domains.published_data import load_archive
 from lakatos.experiments.errors import TrialsError
 
 NAMES = {size: name for name, size in EXPERIMENTS.items()}

@@ -4,7 +4,7 @@ import io
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.file import (
     FileParticipants,

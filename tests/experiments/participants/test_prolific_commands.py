@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.participants.answers import PersonAnswers, pseudonym
 from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import SourceError, StimuliError
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.simulated import SimulatedParticipants, independent

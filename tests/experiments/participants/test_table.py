@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lakatos.domains import DOMAINS
 from lakatos.experiments.design import design_to_json
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.table import (

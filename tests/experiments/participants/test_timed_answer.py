@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks.clocks import clock_agreement
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.attention import EDGES, conflict_trials
+from lakatos.domains import DOMAINS
+from lakatos.domains.attention.task import EDGES, conflict_trials
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import LeftOutPress, PersonAnswers
 from lakatos.experiments.participants.simulated import SimulatedParticipants, independent

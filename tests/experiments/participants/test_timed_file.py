@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.attention import SCALE
+from lakatos.domains import DOMAINS
+from lakatos.domains.attention.task import SCALE
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.file import read_answers, read_table

@@ -5,14 +5,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.information import information_of_batch
 from lakatos.experiments.planning.offers import most_informative_first
 from lakatos.experiments.planning.question import DesignQuestion
 from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.task import StimulusOffer
 from lakatos.theories.design_rivals import RivalTheories
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import read_program
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Trials
 from lakatos.flows.branches.process import STAGES, evaluate, shown_in, stage_of
 from lakatos.flows.branches.situations import (
@@ -29,7 +29,6 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.language_models.client import ChatMessage, ModelRequest
 from lakatos.language_models.clients.scripted import ScriptedModel
 from lakatos.language_models.fence import fence
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.traces.step import Trace
 

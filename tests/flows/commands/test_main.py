@@ -279,7 +279,7 @@ def test_watching_means_every_run_of_the_folder_unless_said_otherwise() -> None:
 def test_names_of_data_sets_are_whole_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     from typer.testing import CliRunner
 
-    from lakatos.experiments.archives import ARCHIVES
+    from lakatos.domains import ARCHIVES
     from lakatos.flows.commands.main import app
 
     monkeypatch.setenv("COLUMNS", "80")

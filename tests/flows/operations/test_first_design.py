@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from lakatos.domains import DOMAINS
 from lakatos.experiments.design import design_from_json
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, identities
 from lakatos.flows.commands.main import app
 from lakatos.flows.errors import StudyError

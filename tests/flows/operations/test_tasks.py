@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "experiments" / "domains"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "domains" / "declared"))
 
 from tasks import EXAMPLES, GIFTS, STUDIES, WITH_FEEDBACK, gifts
 
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.declared_task import kinds
+from lakatos.domains import DOMAINS
+from lakatos.domains.declared.declaration import kinds
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError, TaskFileError
 from lakatos.flows.commands.domain import app
 from lakatos.flows.operations.tasks import (
@@ -78,7 +78,7 @@ def test_spaces_that_are_too_large_or_empty_are_refused(tmp_path: Path) -> None:
 def test_a_program_whose_parts_contradict_each_other_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "gifts.py"
     file.write_text(
-        "from lakatos.experiments.domains.declared import DeclaredDomain\n"
+        "from lakatos.domains.declared.task import DeclaredDomain\n"
         "class Gifts(DeclaredDomain):\n"
         "    def describe(self, stimuli, row):\n        return 'a trial'\n"
         f"DOMAIN = Gifts({GIFTS!r})\n"

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.design import design_to_json
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import DesignChosen, PairPower, SealedOpened, TrialsCollected
 from lakatos.experiments.task import Design, Stimuli, Trials
@@ -43,7 +43,6 @@ from lakatos.flows.run.study_sections import OWN
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.judge import Verdict, resolve
 from lakatos.memory.library import pitfall_from_overturned
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import (
     Diagnosis,
     DiagnosisClaim,

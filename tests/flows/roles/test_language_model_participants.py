@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import SourceError, TrialsError
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.record import (

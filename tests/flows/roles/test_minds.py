@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.theories.errors import ClaimContradictedError
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.roles.answer import Successor

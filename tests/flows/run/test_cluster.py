@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.run.cluster import (
@@ -24,7 +24,6 @@ from lakatos.flows.run.cluster import (
 )
 from lakatos.flows.run.run import create_run, has_run, open_run
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import read_program
 from lakatos.traces.errors import TraceError
@@ -146,7 +145,7 @@ def test_no_cluster_is_the_default_and_needs_no_dask(monkeypatch):
     monkeypatch.delenv("LAKATOS_CLUSTER", raising=False)
     script = (
         "import sys\nsys.modules['distributed'] = sys.modules['dask'] = None\n"
-        "from lakatos.experiments.domains import DOMAINS\n"
+        "from lakatos.domains import DOMAINS\n"
         "from lakatos.flows.run.cluster import ClusterError, laboratory_of\n"
         "print(type(laboratory_of(DOMAINS['multiattribute'], 1)).__name__)\n"
         "try:\n    laboratory_of(DOMAINS['multiattribute'], 1, 'local:2')\n"

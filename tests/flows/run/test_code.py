@@ -28,13 +28,13 @@ from rewinding import tiny_run, tiny_study
 from small import records
 
 FILES = {
-    "experiments/domains/__init__.py": "from lakatos.experiments.domains import risky, learning\n",
-    "experiments/domains/risky.py": "a = 1\n",
-    "experiments/domains/learning.py": "b = 1\n",
+    "domains/__init__.py": "from lakatos.domains import risky, learning\n",
+    "domains/risky/task.py": "a = 1\n",
+    "domains/learning/task.py": "b = 1\n",
     "experiments/participants/web/app.py": "page = 1\n",
-    "experiments/archives/risky_old.py": "c = 1\n",
-    "theories/families/learning_past.py": "d = 1\n",
-    "theories/families/offers.py": "from lakatos.theories.families.learning_past import d\n",
+    "domains/risky/archives/old.py": "c = 1\n",
+    "domains/learning/mechanisms/past.py": "d = 1\n",
+    "domains/offers/theories.py": "from lakatos.domains.learning.mechanisms.past import d\n",
     "theories/scoring/score.py": "e = 1  # a number\n\n# a line of its own\ntext = '''\n# no comment\n'''\n",
     "judges/prompt.md": "Judge.\n",
 }
@@ -42,7 +42,7 @@ FILES = {
 
 @pytest.fixture
 def packages(tmp_path: Path) -> Path:
-    for name, text in {**FILES, "experiments/domains/offers.py": "f = 1\n"}.items():
+    for name, text in {**FILES, "domains/offers/task.py": "f = 1\n"}.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -77,10 +77,10 @@ def changed(packages: Path, name: str, text: str, domain: str = "risky") -> bool
             FILES["theories/scoring/score.py"].replace("text =", "\n    \n\ntext ="),
         ),
         ("experiments/participants/web/app.py", "page = 2\n"),
-        ("experiments/domains/learning.py", "b = 2\n"),
-        ("theories/families/learning_past.py", "d = 2\n"),
-        ("experiments/domains/fairness.py", "new = 1\n"),
-        ("experiments/domains/__init__.py", "from lakatos.experiments.domains import fairness\n"),
+        ("domains/learning/task.py", "b = 2\n"),
+        ("domains/learning/mechanisms/past.py", "d = 2\n"),
+        ("domains/fairness/task.py", "new = 1\n"),
+        ("domains/__init__.py", "from lakatos.domains import fairness\n"),
     ],
 )
 def test_what_a_run_does_not_use_does_not_strand_it(packages: Path, name: str, text: str) -> None:
@@ -105,12 +105,12 @@ def test_what_a_run_does_not_use_does_not_strand_it(packages: Path, name: str, t
             FILES["theories/scoring/score.py"].replace("# no comment", "\n# no comment"),
             "risky",
         ),
-        ("experiments/domains/risky.py", "a = 2\n", "risky"),
-        ("experiments/archives/risky_old.py", "c = 2\n", "risky"),
+        ("domains/risky/task.py", "a = 2\n", "risky"),
+        ("domains/risky/archives/old.py", "c = 2\n", "risky"),
         ("judges/prompt.md", "Judge well.\n", "risky"),
         ("theories/new.py", "g = 1\n", "risky"),
-        ("theories/families/learning_past.py", "d = 2\n", "offers"),
-        ("experiments/domains/learning.py", "b = 2\n", ""),
+        ("domains/learning/mechanisms/past.py", "d = 2\n", "offers"),
+        ("domains/learning/task.py", "b = 2\n", ""),
     ],
 )
 def test_what_a_run_uses_is_in_its_fingerprint(

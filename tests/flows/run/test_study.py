@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakatos.experiments.archives import ARCHIVES
+from lakatos.domains import ARCHIVES, FAMILIES
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig, json_schema, load_study, parse_study
-from lakatos.theories.families import FAMILIES
 
 STUDY = """
 name = "demo"

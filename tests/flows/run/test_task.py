@@ -9,15 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "experiments" / "domains"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "domains" / "declared"))
 
 from feedback_tasks import BANDIT
 from tasks import gifts
 
-from lakatos.experiments.domains import find_domain, open_domain, task_program, task_watch
-from lakatos.experiments.domains.declared import DeclaredDomain
-from lakatos.experiments.domains.task_file import TaskFile, task_file_of
+from lakatos.domains import find_domain, open_domain
+from lakatos.domains.declared import program as task_program
+from lakatos.domains.declared import watch as task_watch
+from lakatos.domains.declared.task import DeclaredDomain
 from lakatos.experiments.errors import TaskFileError
+from lakatos.experiments.task_file import TaskFile, task_file_of
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.code import used_by
 from lakatos.flows.run.run import create_run, open_run, read_state
@@ -60,8 +62,8 @@ TWO_NUMBERS = gifts(
 PROGRAM = f'''
 """Gifts of which people see the worth in words."""
 
-from lakatos.experiments.domains.declared import DeclaredDomain
-from lakatos.theories.families.declared import declared_family
+from lakatos.domains.declared.task import DeclaredDomain
+from lakatos.domains.declared.theories import declared_family
 
 
 class GiftsDomain(DeclaredDomain):
@@ -99,15 +101,15 @@ def test_the_fingerprint_of_a_declared_domain_is_part_of_its_studies_only(tmp_pa
     program = value | {"domain_file": {"file": "gifts.py", "text": ""}}
     assert code_part(program) == ""  # it may use anything
     texts = {
-        "experiments/domains/declared.py": b"from lakatos.experiments.domains import declared_task",
-        "experiments/domains/declared_task.py": b"",
-        "experiments/domains/risky.py": b"",
-        "theories/families/declared.py": b"",
-        "theories/checks/check.py": b"from lakatos.theories.families import find_family",
+        "domains/declared/task.py": b"from lakatos.domains.declared import declaration",
+        "domains/declared/declaration.py": b"",
+        "domains/risky/task.py": b"",
+        "domains/declared/theories.py": b"",
+        "theories/checks/check.py": b"from lakatos.theories.family import find_family",
     }
-    risky = {"experiments/domains/risky.py", "theories/checks/check.py"}
+    risky = {"domains/risky/task.py", "theories/checks/check.py"}
     assert set(used_by(texts, "risky")) == risky
-    assert set(used_by(texts, "declared")) == set(texts) - {"experiments/domains/risky.py"}
+    assert set(used_by(texts, "declared")) == set(texts) - {"domains/risky/task.py"}
     plain = CampaignConfig.model_validate(
         {key: item for key, item in value.items() if key != "domain_file"}
         | {"domain": "risky", "theories": {"seeds": ["expected_value", "expected_utility"]},

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from lakatos.domains import DOMAINS
 from lakatos.experiments.design import design_from_json
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import PersonAnswers, pseudonym
 from lakatos.experiments.participants.prolific.books import LEDGER_FILE

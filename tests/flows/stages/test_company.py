@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from small import QUICK, small_study
 
+from lakatos.domains import FAMILIES
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import run_study
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import CompletenessMeasured, TheoryCompleteness
 from lakatos.theories.verdicts.company import describe
 

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lakatos.experiments.archives.fetch import load_archive
+from lakatos.domains import FAMILIES
+from lakatos.domains.published_data import load_archive
 from lakatos.flows.operations.adopt import new_study
 from lakatos.flows.roles.remember import (
     answers_of,
@@ -31,7 +32,6 @@ from lakatos.flows.start import run_study
 from lakatos.memory.library import Library
 from lakatos.memory.recall import RecallSituation
 from lakatos.memory.winner import TheoryWon
-from lakatos.theories.families import FAMILIES
 from lakatos.traces.digest import digest_of
 from lakatos.traces.step import Trace
 from tests.flows.operations.test_adopt import answers

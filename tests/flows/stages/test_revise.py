@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from lakatos.domains import FAMILIES
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import create_run, started
 from lakatos.flows.stages.check import seed_pool
-from lakatos.theories.families import FAMILIES
 from lakatos.traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent.parent))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lakatos.domains import FAMILIES
 from lakatos.experiments.design import Design, design_to_json
 from lakatos.experiments.record import DesignChosen
 from lakatos.flows.run.progress import SilentProgress
@@ -28,7 +29,6 @@ from lakatos.flows.stages.score import (
     too_few_draws,
 )
 from lakatos.judges.judge import Verdict, VerdictResolved
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import ENGINE, TheoryAdmitted, TheoryChecked, TheoryScored
 from lakatos.theories.scoreboard import Scoreboard, TheoryStanding
 from lakatos.theories.scoring.score import ScoreEstimate, log_predictive, proportion_error

@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lakatos.experiments.archives import ARCHIVES
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
 from lakatos.experiments.data_sets import data_set_of, data_sets_of
-from lakatos.experiments.domains import DOMAINS
 from lakatos.experiments.errors import DataMissingError, TrialsError
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import StudyError, TransferError
@@ -19,7 +18,6 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import parse_study
 from lakatos.flows.start import run_study
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.scoring.score import log_predictive
 from lakatos.theories.theory import read_program

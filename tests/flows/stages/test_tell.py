@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.account import ClauseWording, tell_clause
 from lakatos.theories.checks.clause_check import telling_numbers
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.grammar import Composition
 from lakatos.theories.prior import Prior
 from lakatos.theories.record import TheoriesTold, TheoryChecked

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from lakatos.domains import DOMAINS
+from lakatos.domains.attention.task import EDGES
 from lakatos.experiments.design import design_from_json
-from lakatos.experiments.domains import DOMAINS
-from lakatos.experiments.domains.attention import EDGES
 from lakatos.experiments.participants.timed_answer import draw_presses
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import plan_of

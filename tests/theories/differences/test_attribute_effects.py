@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, norm, truncnorm
 
+from lakatos.domains import FAMILIES
 from lakatos.experiments.errors import TrialsError
 from lakatos.theories.differences.attribute_effects import (
     LearnedEffect,
@@ -15,7 +16,6 @@ from lakatos.theories.differences.attribute_effects import (
     predicted_by_others,
     said_of_effects,
 )
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.fitting.effects import (
     CenterRegression,
     PeopleOnDraws,

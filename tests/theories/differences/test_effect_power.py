@@ -10,7 +10,7 @@ from lakatos.theories.differences.effect_power import (
     power_of_effects,
     text_of_effect_powers,
 )
-from lakatos.theories.families import find_family
+from lakatos.theories.family import find_family
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.theory import Theory, TheoryProgram, read_program
 from tests.theories.differences.conftest import DOMAIN, STIMULI

@@ -18,7 +18,7 @@ from lakatos.theories.differences.group_power import (
     text_of_powers,
 )
 from lakatos.theories.differences.groups import compare_groups
-from lakatos.theories.families import find_family
+from lakatos.theories.family import find_family
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
 from lakatos.theories.theory import Theory, read_program

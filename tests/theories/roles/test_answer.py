@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.proposal import check_proposal
 from lakatos.experiments.task import Stimuli

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains.multiattribute import MultiattributeDomain
+from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.record import TheoryScored, UnitLogPredictives
 from lakatos.theories.roles.overview import (

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.language_models.client import ChatMessage, TokenSampling
 from lakatos.language_models.context import count_tokens
 from lakatos.language_models.errors import ContextTooLongError, PinsAlteredError
 from lakatos.language_models.pins import CLOSE, OPEN, active, render
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.record import Diagnosis, DiagnosisClaim
 from lakatos.theories.roles.answer import CaseReading
 from lakatos.theories.roles.exhibit import (

@@ -5,10 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from lakatos.experiments.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.theories.checks.check import check_theory
-from lakatos.theories.families import FAMILIES
 from lakatos.theories.fitting.evaluate import evaluate, evaluate_program, n_statements
 from lakatos.theories.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.laboratory import Laboratory

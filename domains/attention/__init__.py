@@ -1,0 +1,1 @@
+"""Timed responses under conflict."""

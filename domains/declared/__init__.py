@@ -1,0 +1,1 @@
+"""Tasks that a researcher defines in a file."""

@@ -1,0 +1,274 @@
+"""What people see after a choice in a declared task, and how it is drawn.
+
+A declaration says it in its section ``feedback``::
+
+    [feedback]
+    shows = "chosen"
+    unit = "points"
+    steps = 60
+
+    [feedback.outcomes.Red]
+    amounts = [10, 0]
+    chances = [0.7, 0.3]
+
+    [feedback.outcomes.Blue]
+    amounts = [10, 0]
+    chances = [0.3, 0.7]
+
+Outcomes belong to the labels of options, which come again and again; or they follow from the attributes, by
+``weights``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from lakatos.domains.kit.settings import TaskSection
+from lakatos.domains.learning.task import (
+    HIDDEN,
+    MOST_OPTIONS,
+    MOST_STEPS,
+    SHOWN,
+    steps_to_reversal,
+)
+
+Array = NDArray[Any]
+MOST_AMOUNTS = 20
+SCHEDULE_ARRAYS = (*SHOWN, *HIDDEN, "reward", "value")
+"""Names that mean something in schedules and in theories that learn."""
+N_SPREADS = 2.0
+"""Standard deviations of noise that the range of outcomes covers."""
+
+
+class OptionOutcome(TaskSection):
+    """What an option pays: one of some amounts by chance, or a list of amounts, step by step."""
+
+    amounts: tuple[float, ...] = ()
+    """What it can pay."""
+    chances: tuple[float, ...] = ()
+    """Probability of each amount; 1 in all."""
+    sequence: tuple[float, ...] = ()
+    """In place of both: what it pays at each step of a session."""
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> OptionOutcome:
+        if bool(self.amounts) == bool(self.sequence):
+            raise ValueError("give either amounts with their chances, or a sequence")
+        if len(self.amounts) > MOST_AMOUNTS:
+            raise ValueError(f"{len(self.amounts)} amounts; give {MOST_AMOUNTS} at most")
+        if len(self.chances) != len(self.amounts):
+            raise ValueError(
+                f"{len(self.amounts)} amounts have {len(self.chances)} chances; give one for each"
+            )
+        if any(not 0 <= chance <= 1 for chance in self.chances):
+            wrong = next(chance for chance in self.chances if not 0 <= chance <= 1)
+            raise ValueError(f"the chance {wrong:g} is no probability; give numbers from 0 to 1")
+        if self.chances and abs(sum(self.chances) - 1) > 1e-6:
+            raise ValueError(f"chances add up to {sum(self.chances):g}, not to 1")
+        return self
+
+    @property
+    def possible(self) -> tuple[float, ...]:
+        """Amounts that can come."""
+        if self.sequence:
+            return self.sequence
+        return tuple(a for a, p in zip(self.amounts, self.chances, strict=True) if p > 0)
+
+    def draw(self, n_steps: int, rng: np.random.Generator) -> Array:
+        """``(n_steps,)`` amounts."""
+        if self.sequence:
+            return np.resize(self.sequence, n_steps)
+        chances = np.array(self.chances)
+        return rng.choice(self.amounts, size=n_steps, p=chances / chances.sum())
+
+
+class TaskFeedback(TaskSection):
+    """What follows a choice, how long a session is, and what stays the same in it."""
+
+    shows: Literal["chosen", "all"] = "chosen"
+    """Whose outcomes people see: that of the option that they chose, or of all."""
+    unit: str = Field(min_length=1, max_length=20)
+    """What outcomes count, such as ``points`` or ``€``."""
+    steps: int = Field(ge=2, le=MOST_STEPS)
+    """Choices of each person."""
+    blocks: int = Field(1, ge=1)
+    """Parts of a session, each of which begins a new game: what was learned before does not count there."""
+    offered: int = Field(0, ge=0)
+    """Options that are there at each step, all sets of so many equally often; 0 for all."""
+    mixed: bool = False
+    """Whether lot decides, in each block anew, which option has which outcomes."""
+    reversal_every: int = Field(0, ge=0, le=MOST_STEPS)
+    """Steps, about, after which outcomes pass on to other options; 0 for never."""
+    outcomes: dict[str, OptionOutcome] = Field(default_factory=dict)
+    """By the label of the option."""
+    weights: dict[str, float | dict[str, float]] = Field(default_factory=dict)
+    """In place of outcomes: what each attribute adds for each unit, or each of its words."""
+    base: float = 0.0
+    """With weights: what is paid besides."""
+    noise: float = Field(0.0, ge=0)
+    """With weights: standard deviation of chance."""
+    decimals: int = Field(0, ge=0, le=4)
+    """With weights: digits behind the point of what people see."""
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> TaskFeedback:
+        if bool(self.outcomes) == bool(self.weights):
+            raise ValueError(
+                "give either outcomes, of each option, or weights, of attributes that foretell what comes"
+            )
+        if self.blocks > self.steps // 2:
+            raise ValueError(f"blocks: {self.steps} steps have {self.steps // 2} blocks at most")
+        if self.outcomes:
+            self._check_outcomes()
+        elif self.mixed or self.reversal_every or self.offered:
+            raise ValueError("mixed, reversal_every and offered belong to outcomes, not to weights")
+        return self
+
+    def _check_outcomes(self) -> None:
+        """Refuse outcomes of options that teach nothing, or do not last as long as the task."""
+        if self.base or self.noise or self.decimals:
+            raise ValueError("base, noise and decimals belong to weights, not to outcomes")
+        for label, item in self.outcomes.items():
+            if item.sequence and len(item.sequence) != self.steps:
+                raise ValueError(
+                    f"outcomes.{label}.sequence: {len(item.sequence)} amounts for {self.steps} steps; give one for each"
+                )
+        if len(set(self._amounts)) < 2:
+            raise ValueError("outcomes: all options always pay the same; nothing could be learned")
+
+    @property
+    def _amounts(self) -> list[float]:
+        return [amount for item in self.outcomes.values() for amount in item.possible]
+
+    def check_for(self, options: Sequence[str], attributes: Mapping[str, Sequence[str]]) -> None:
+        """Refuse what does not fit a task.
+
+        Args:
+            options: Their labels.
+            attributes: The words of each; none where it is a number.
+
+        Raises:
+            ValueError: The message says the key and what to write.
+        """
+        if len(options) > MOST_OPTIONS:
+            raise ValueError(
+                f"feedback: {len(options)} options; people learn about {MOST_OPTIONS} at most"
+            )
+        if self.outcomes:
+            _check_names("feedback.outcomes", self.outcomes, options, all_of_them=True)
+        if self.offered and not 2 <= self.offered <= len(options):
+            raise ValueError(
+                f"feedback.offered: {self.offered} of {len(options)} options; give 2 to {len(options)}"
+            )
+        if 0 < self.offered < len(options) and (attributes or self.shows == "all"):
+            raise ValueError(
+                "feedback.offered: some options at a time have neither attributes, nor outcomes that are shown of all"
+            )
+        _check_names("feedback.weights", self.weights, list(attributes))
+        for name, weight in self.weights.items():
+            words = attributes[name]
+            if isinstance(weight, dict) != bool(words):
+                what = "a number for each of its words" if words else "one number"
+                raise ValueError(f"feedback.weights.{name}: give {what}")
+            if isinstance(weight, dict):
+                _check_names(f"feedback.weights.{name}", weight, words, all_of_them=True)
+        if self.weights and not any(
+            self._numbers(weight).any() for weight in self.weights.values()
+        ):
+            raise ValueError("feedback.weights: all are 0; nothing could be learned")
+
+    @staticmethod
+    def _numbers(weight: float | Mapping[str, float]) -> Array:
+        return np.atleast_1d(list(weight.values()) if isinstance(weight, Mapping) else weight)
+
+    def block_start(self) -> Array:
+        """``(n_steps,)`` whether a block begins."""
+        block = np.arange(self.steps) * self.blocks // self.steps
+        return np.diff(block, prepend=-1) > 0
+
+    def draw_available(self, n_options: int, rng: np.random.Generator) -> Array:
+        """``(n_steps, n_options)`` 1 where an option is there: all sets in an order by lot, again and again."""
+        if self.offered in (0, n_options):
+            return np.ones((self.steps, n_options))
+        sets = [list(item) for item in combinations(range(n_options), self.offered)]
+        n_rounds = -(-self.steps // len(sets))
+        order = np.concatenate([rng.permutation(len(sets)) for _ in range(n_rounds)])[: self.steps]
+        there = np.zeros((self.steps, n_options))
+        for row, number in enumerate(order):
+            there[row, sets[number]] = 1
+        return there
+
+    def draw_by_option(self, options: Sequence[str], rng: np.random.Generator) -> Array:
+        """``(n_steps, n_options)`` what each option would pay."""
+        drawn = np.stack([self.outcomes[label].draw(self.steps, rng) for label in options], axis=1)
+        return np.take_along_axis(drawn, self._holders(len(options), rng), axis=1)
+
+    def _holders(self, n_options: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """``(n_steps, n_options)`` whose outcomes each option has: its own, until lot or a reversal changes that."""
+        starts, held = self.block_start(), np.arange(n_options)
+        found, until = np.zeros((self.steps, n_options), dtype=np.intp), 0
+        for step in range(self.steps):
+            if starts[step]:
+                held = rng.permutation(n_options) if self.mixed else np.arange(n_options)
+                until = step + steps_to_reversal(self.reversal_every, rng)
+            elif self.reversal_every and step >= until:
+                held = np.roll(held, 1 + int(rng.integers(n_options - 1)))
+                until = step + max(steps_to_reversal(self.reversal_every, rng), 1)
+            found[step] = held
+        return found
+
+    def draw_by_attribute(
+        self,
+        values: Mapping[str, Array],
+        words: Mapping[str, Sequence[str]],
+        rng: np.random.Generator,
+    ) -> Array:
+        """``(n_steps, n_options)`` what options pay by their attributes, each ``(n_steps, n_options)``."""
+        shape = next(iter(values.values())).shape
+        total = self.base + self.noise * rng.standard_normal(shape)
+        for name, weight in self.weights.items():
+            if isinstance(weight, dict):
+                by_word = np.array([weight[word] for word in words[name]])
+                total = total + by_word[values[name].astype(np.intp)]
+            else:
+                total = total + weight * values[name]
+        return np.round(total, self.decimals) + 0.0
+
+    def outcome_range(self, ends: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+        """Lowest and highest outcome; of what attributes foretell within two standard deviations of chance.
+
+        Args:
+            ends: Lowest and highest level of each attribute.
+        """
+        if self.outcomes:
+            return min(self._amounts), max(self._amounts)
+        low = high = self.base
+        for name, weight in self.weights.items():
+            possible = (
+                self._numbers(weight) if isinstance(weight, dict) else weight * np.array(ends[name])
+            )
+            low, high = low + float(possible.min()), high + float(possible.max())
+        return low - N_SPREADS * self.noise, high + N_SPREADS * self.noise
+
+
+def _check_names(
+    where: str, given: Mapping[str, Any], known: Sequence[str], *, all_of_them: bool = False
+) -> None:
+    """Refuse names that nobody knows, and where all are wanted those that lack."""
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            words = (
+                f"did you mean {near[0]!r}" if near else f"there are: {', '.join(known) or 'none'}"
+            )
+            raise ValueError(f"{where}: there is no {name!r}; {words}")
+    missing = [name for name in known if name not in given]
+    if all_of_them and missing:
+        raise ValueError(f"{where}: {', '.join(missing)} is missing; give one for each")

@@ -1,0 +1,287 @@
+"""Theories of declared tasks with feedback: general accounts of learning, beside those of the attributes at hand.
+
+The skeleton: people begin with an *expectation* of every option, outcomes move it at a certain *rate*, and what became
+of the *other* options may change, too. The value that was learned is one reason to choose among others: a *bonus* for
+the unknown, *habits*, what the attributes say and *lessons* about them. Mechanisms of learning are those of
+`domains.learning.theories`, those of attributes of `domains.declared.theories`; here they add to one ``evidence`` in
+log odds. Outcomes enter as shares of the range that the declaration allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from lakatos.domains.declared.feedback_task import FeedbackDomain
+from lakatos.domains.declared.mechanisms import can_eliminate
+from lakatos.domains.declared.task import TaskCue
+from lakatos.domains.declared.theories import declared_family, with_known_breaks
+from lakatos.domains.kit.among_several import ELIMINATE
+from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.domains.learning.theories import BEFORE, BEFORE_LEARN, GRAMMAR, HELPERS, SEEDS
+from lakatos.domains.learning.wording import HEADS
+from lakatos.theories.family import Family
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
+
+LEARNING_SLOTS = ("expectation", "bonus", "habit", "rate", "credit", "others")
+STAGES = "eligibility"
+"""Mechanism of learning that wants two stages."""
+IMAGINED = "what would have been"
+"""Mechanism of learning that takes the place of outcomes which are not shown."""
+Slots = dict[str, str | tuple[str, ...]]
+"""Mechanisms of each slot, one of them by its name alone."""
+NOTHING_LEARNED: Slots = {
+    "expectation": "even",
+    "rate": "none",
+    "credit": "direct",
+}
+VALUE = 'evidence = evidence + parameters["value_weight"][..., None] * value'
+VALUE_WEIGHT = log_uniform(
+    0.3, 50.0, "log odds over the range of outcomes", "how strongly a learned value counts"
+)
+LAPSE = (
+    'lapse = parameters["lapse"][..., None]\n'
+    "p = lapse * available / available.sum(axis=-1)[..., None] + (1 - lapse) * p"
+)
+"""Among the options that are there."""
+CURIOSITY = normal(0.0, 1.0, 8.0, "log odds", "pull of an option that nothing is known of")
+BOORMAN = (
+    "Boorman, Behrens & Rushworth (2011), PLoS Biology 9(6), e1001093 (counterfactual learning)"
+)
+WIDROW = "Widrow & Hoff (1960); Gluck & Bower (1988), Journal of Experimental Psychology: General 117, 227-247"
+
+
+@lru_cache(maxsize=16)
+def feedback_family(domain: FeedbackDomain) -> Family:
+    """The grammar of a declared task with feedback, and the published accounts that it starts from."""
+    still = declared_family(domain.described)
+    attributes = [
+        replace(
+            item,
+            predictions=_of_single_trials(item),
+            code=LAPSE if item.slot == "lapse" else item.code,
+        )
+        for item in still.grammar.mechanisms
+    ]
+    lessons = [_attribute_weights(domain.cues)] if domain.cues else []
+    mechanisms = [*_learning(domain), *lessons, *attributes]
+    stated = tuple(_predictions(domain))
+    unpacked = [f"x_{cue.name} = {cue.code}" for cue in domain.cues]
+    before = BEFORE.replace("evidence = value\n", "evidence = 0.0 * value\n")
+    grammar = Grammar(
+        domain=domain.name,
+        slots=(
+            SkeletonSlot("expectation"),
+            SkeletonSlot("bonus", 0, 1),
+            SkeletonSlot("habit", 0, 2),
+            SkeletonSlot("rate"),
+            SkeletonSlot("credit"),
+            SkeletonSlot("others", 0, 1),
+            *((SkeletonSlot("lessons", 0, 1),) if lessons else ()),
+            *still.grammar.slots,
+        ),
+        mechanisms=with_known_breaks(tuple(mechanisms), stated),
+        heads=_heads(still.grammar),
+        sentences={"others": 1, "bonus": 2, "habit": 2} | dict(still.grammar.sentences),
+        before="\n".join([before.strip(), *unpacked, "kept = available + evidence"]),
+        before_learn=_before_learn(domain),
+        after="return p",
+        helpers=HELPERS + (ELIMINATE if can_eliminate(domain.cues) else ""),
+        predictions=stated,
+    )
+    return Family(domain.name, grammar, _seeds(domain, still))
+
+
+def _before_learn(domain: FeedbackDomain) -> str:
+    """How an outcome is read: as a share of the range, and whether it is a gain."""
+    low, high = domain.outcome_range
+    shifted = f'(feedback["reward"] - {low:.10g})' if low else 'feedback["reward"]'
+    read = (
+        f"reward = {shifted} / {high - low:.10g}\n"
+        f'won = (feedback["reward"] > {domain.win_above:.10g}) * 1.0'
+    )
+    return BEFORE_LEARN.replace('reward = feedback["reward"]', read)
+
+
+def _predictions(domain: FeedbackDomain) -> Iterator[Mapping[str, Any]]:
+    """What theories predict that only learn by outcomes: an outcome of 0, which claims are about, is bad news."""
+    low, high = domain.outcome_range
+    yield {"property": "non_decreasing", "in": "last_reward"}
+    if (0 - low) / (high - low) <= 0.5:
+        yield {"property": "non_increasing", "in": "last_choice"}
+
+
+def _of_single_trials(item: Mechanism) -> tuple[Mapping[str, Any], ...]:
+    """Predictions that do not compare two trials: attributes of a step belong to its schedule."""
+    return tuple(prediction for prediction in item.predictions if "in" not in prediction)
+
+
+# Mechanisms -----------------------------------------------------------------------------------
+
+
+def _learning(domain: FeedbackDomain) -> Iterator[Mechanism]:
+    """Mechanisms of learning, which add to the evidence in log odds."""
+    unfit = _unfit(domain)
+    for item in GRAMMAR.mechanisms:
+        if item.slot in LEARNING_SLOTS and item.name not in unfit:
+            yield _adapted(item)
+    if domain.told.shows == "all":
+        yield from _counterfactual(domain)
+
+
+def _unfit(domain: FeedbackDomain) -> tuple[str, ...]:
+    """Mechanisms of learning that mean nothing in this task."""
+    return (STAGES, IMAGINED) if domain.told.shows == "all" else (STAGES,)
+
+
+def _adapted(item: Mechanism) -> Mechanism:
+    """A mechanism of the domain of learning, with values, habits and curiosity as reasons in log odds."""
+    learn = item.learn.replace("reward > 0", "won > 0").replace("reward <= 0", "won <= 0")
+    item = replace(
+        item, learn=learn, code=item.code.replace("habit = habit +", "evidence = evidence +")
+    )
+    if item.slot == "rate" and item.name != "none":
+        parameters = {"value_weight": VALUE_WEIGHT} | dict(item.parameters)
+        return replace(
+            item, code="\n".join(filter(None, [item.code, VALUE])), parameters=parameters
+        )
+    if item.slot == "bonus":
+        return replace(item, parameters={"curiosity": CURIOSITY})
+    if item.slot == "expectation":
+        return replace(item, **_EXPECTED[item.name])
+    return item
+
+
+_EXPECTED: Mapping[str, dict[str, Any]] = {
+    "even": {
+        "claim": "expect of every option, at first, the middle of what there is to be had",
+        "words": (
+            {"says": "expect of every option, at first, the middle of what there is to be had", "plain": True},
+        ),
+    },
+    "prior belief": {
+        "parameters": {
+            "first_value": uniform(0.0, 1.0, "share of the range", "value of an option that was never tried")
+        },
+        "words": (
+            {"says": "begin with expectations of their own ({first_value%} of the way from worst to best)",
+             "label": "prior beliefs"},
+        ),
+    },
+}  # fmt: skip
+OUTCOMES = """
+seen = (xp.stack([{outcomes}], axis=-1) - {low:.10g}) / {span:.10g}
+left = here[..., None] * ((1 - response) * trials["available"])[..., None, :]
+missed = seen[..., None, :] - state["value"]
+state["value"] = state["value"] + left * {rate}[..., None, None] * missed
+"""
+
+
+def _counterfactual(domain: FeedbackDomain) -> Iterator[Mechanism]:
+    """What people learn from outcomes of options that they did not choose."""
+    low, high = domain.outcome_range
+    outcomes = ", ".join(f'feedback["{name}"]' for name in domain.outcome_names[1:])
+
+    def code(rate: str) -> str:
+        return OUTCOMES.format(outcomes=outcomes, low=low, span=high - low, rate=rate)
+
+    yield Mechanism(
+        "others", "forgone outcomes",
+        "learn from what the options that they left would have paid, too, at a rate of its own",
+        "", {"forgone_rate": uniform(0.0, 1.0, "share", "share of a surprise about another option that is learned")},
+        ("last_outcome",), BOORMAN, learn=code('parameters["forgone_rate"]'),
+        breaks=("last_choice", "ignores last_choice"),
+        words=(
+            {"says": "learn from what options they left would have paid, too ({forgone_rate%} of each surprise)",
+             "by": "forgone_rate", "unit": 0.1, "label": "forgone outcomes"},
+        ),
+    )  # fmt: skip
+    yield Mechanism(
+        "others", "outcomes alike",
+        "learn from what the options that they left would have paid as from what they got",
+        "", {}, ("last_outcome",), BOORMAN, learn=code("(rate + 0.0 * reward)"),
+        breaks=("last_choice", "ignores last_choice", "last_reward"),
+        words=(
+            {"says": "learn from what the options that they left would have paid as from what they got",
+             "label": "all outcomes alike"},
+        ),
+    )  # fmt: skip
+
+
+def _attribute_weights(cues: tuple[TaskCue, ...]) -> Mechanism:
+    """What attributes are worth is learned by the delta rule; steps do not grow with the number of attributes."""
+    n = len(cues)
+    worth = " + ".join(
+        f'state["weights"][..., {place}, None] * ({cue.code})' for place, cue in enumerate(cues)
+    )
+    held = ", ".join(f"(response * ({cue.code})).sum(axis=-1) + 0.0 * reward" for cue in cues)
+    return Mechanism(
+        "lessons", "weights of attributes",
+        "learn what each attribute is worth from what the chosen option paid",
+        f'evidence = evidence + parameters["lesson_weight"][..., None] * ({worth})',
+        {
+            "lesson_weight": log_uniform(
+                0.3, 100.0, "log odds over the range of outcomes", "how strongly learned worths count"
+            ),
+            "lesson_rate": uniform(0.0, 1.0, "share", "share of a surprise that is learned"),
+        },
+        ("last_outcome", "steps_since_start"), WIDROW,
+        start=f'state["weights"] = 0.5 * (xp.arange({n + 1}) == {n}) + xp.zeros((1, 1, {n + 1}))',
+        learn=f"held = xp.stack([{held}, 1.0 + 0.0 * reward], axis=-1)\n"
+        'missed = reward - (held * state["weights"]).sum(axis=-1)\n'
+        f'step = (parameters["lesson_rate"] * missed / {n + 1})[..., None]\n'
+        'state["weights"] = state["weights"] + step * held',
+        breaks=("last_reward", "last_choice"),
+        words=(
+            {"says": "learn what each attribute is worth from what the chosen option paid ({lesson_rate%} of each "
+             "surprise)", "label": "learned attributes"},
+        ),
+    )  # fmt: skip
+
+
+# Published accounts ---------------------------------------------------------------------------
+
+
+def _heads(still: Grammar) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Names of forms: of lessons and of learning first, and where nothing is learned those of the attributes."""
+    learned = [
+        (needed, name)
+        for needed, name in HEADS
+        if needed and needed != ("rate:none",) and not _is_elsewhere(needed)
+    ]
+    first = (("lessons", "rate:none"), "Learned attributes")
+    return (first, *learned, *still.heads)
+
+
+def _is_elsewhere(needed: tuple[str, ...]) -> bool:
+    """Whether a form has mechanisms that declared tasks lack."""
+    return any(word.startswith(("planning", "choice")) for word in needed)
+
+
+def _seeds(domain: FeedbackDomain, still: Family) -> dict[str, tuple[str, Composition]]:
+    """Accounts of learning, of learned values beside attributes, and of attributes alone."""
+    plain: Slots = {"choice": "logistic", "lapse": "random"}
+    unfit = _unfit(domain)
+    found: dict[str, tuple[str, Composition]] = {}
+    for name, (title, form) in SEEDS.items():
+        used: Slots = {slot: names for slot, names in form.slots.items() if slot != "choice"}
+        fits = all(slot in LEARNING_SLOTS and not set(unfit) & set(used[slot]) for slot in used)
+        if fits and form.slots["choice"] == ("softmax",):
+            found[name] = (title, Composition.of(used | plain))
+    delta = NOTHING_LEARNED | {"rate": "constant"} | plain
+    if domain.told.shows == "all":
+        title = "Counterfactual learning"
+        found["counterfactual"] = (title, Composition.of(delta | {"others": "forgone outcomes"}))
+        title = "Learning from all outcomes alike"
+        found["all_outcomes"] = (title, Composition.of(delta | {"others": "outcomes alike"}))
+    if domain.cues:
+        lessons = NOTHING_LEARNED | plain | {"lessons": "weights of attributes"}
+        found["learned_attributes"] = ("Learned attributes", Composition.of(lessons))
+        base = "weighted adding" if len(domain.cues) > 1 else f"{domain.cues[0].name} alone"
+        both = Composition.of(delta | {"evaluation": base})
+        found["value_and_attributes"] = ("Learned value and attributes", both)
+    for name, (title, form) in still.seeds.items():
+        found[name] = (title, Composition.of(NOTHING_LEARNED | dict(form.slots)))
+    return found

@@ -1,0 +1,1 @@
+"""Estimation of a function from its points."""

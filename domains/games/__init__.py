@@ -1,0 +1,1 @@
+"""One-shot games of two players."""

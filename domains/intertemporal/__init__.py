@@ -1,0 +1,1 @@
+"""Choice between amounts of money at different times."""

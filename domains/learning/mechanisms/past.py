@@ -1,0 +1,204 @@
+"""Mechanisms of learning that look further back than the last pick, at picks and outcomes one by one.
+
+They add to the slots of `domains.learning.theories`, and use the variables that are set there.
+"""
+
+from __future__ import annotations
+
+from lakatos.domains.kit.parameter import normal, uniform
+from lakatos.theories.grammar import Mechanism
+
+N_OUTCOMES = 6
+"""Outcomes of an option that can be remembered."""
+N_PICKS = 3
+"""Picks ago that can matter by themselves."""
+LAGS = tuple(range(1, N_PICKS + 1))
+TABLE = "xp.zeros((1, 1, 3, trials['available'].shape[-1]))"
+FEW_LAST = Mechanism(
+    "rate",
+    "few last outcomes",
+    "remember of each option the last few outcomes, and weigh these alike",
+    "",
+    {
+        "window": uniform(
+            1.0, float(N_OUTCOMES), "outcomes", "how many outcomes of an option are remembered"
+        )
+    },
+    answers=("last_outcome", "times_tried"),
+    citation="Erev & Barron (2005), Psychological Review 112(4), 912-931; Plonsky, Teodorescu & Erev (2015).",
+    start=f'state["outcomes"] = state["value"][..., None] + xp.zeros({N_OUTCOMES})',
+    learn=f"""
+outcomes = state["outcomes"] + 0.0 * reward[..., None, None, None]
+newest = reward[..., None, None, None] + 0.0 * outcomes[..., :1]
+moved = xp.concatenate([newest, outcomes[..., :-1]], axis=-1)
+state["outcomes"] = xp.where((picked * paid[..., None, None])[..., None] > 0, moved, outcomes)
+counted = xp.clip(parameters["window"][..., None] - xp.arange({N_OUTCOMES}), 0.0, 1.0)
+remembered = (picked[..., None] * state["outcomes"]).sum(axis=(-3, -2))
+mean = (counted * remembered).sum(axis=-1) / counted.sum(axis=-1)
+# one step of this rate leads from what was expected to the mean
+rate = paid / parameters["window"]
+surprise = (mean - (picked * state["value"]).sum(axis=(-2, -1))) * paid * parameters["window"]
+""",
+)
+
+
+def _run(
+    name: str,
+    claim: str,
+    counted: str,
+    unit: str,
+    names: tuple[str, str, str],
+    citation: str,
+    breaks: tuple[str, ...] = ("last_reward", "last_choice"),
+) -> Mechanism:
+    """Staying with an option until something has happened on it so many times in a row.
+
+    Args:
+        name, claim, citation, breaks: Of the mechanism.
+        counted: Truth value that a pick counts, from ``reward``; the others end the run, as does another pick.
+        unit: What is counted.
+        names: Of the parameters: the number, the pull until then, and the push away then.
+    """
+    most, pull, push = names
+    return Mechanism(
+        "habit",
+        name,
+        claim,
+        f'before = (at(here, state["{name}"]) < parameters["{most}"][..., None]) * 1.0\n'
+        f'pull = parameters["{pull}"][..., None] * before - parameters["{push}"][..., None] * (1 - before)\n'
+        f'habit = habit + at(here, state["{name}, held"]) * pull',
+        {
+            most: uniform(0.5, 5.5, unit, f"{unit} in a row after which an option is left"),
+            pull: normal(0.0, 2.0, 10.0, "log odds", "pull of the last pick until then"),
+            push: normal(0.0, 2.0, 10.0, "log odds", "push away from it then"),
+        },
+        answers=("last_outcome", "last_choice"),
+        citation=citation,
+        start=f'state["{name}, held"] = {TABLE}\nstate["{name}"] = {TABLE}',
+        learn=f"counts = ({counted}) * 1.0 * paid\n"
+        f'run = picked * ((state["{name}"] + 1.0) * counts[..., None, None])\n'
+        f'state["{name}"] = run + (1 - here)[..., None] * state["{name}"]\n'
+        f'state["{name}, held"] = picked + (1 - here)[..., None] * state["{name}, held"]',
+        breaks=breaks,
+    )
+
+
+RUNS = (
+    _run(
+        "giving up",
+        "stay with an option until it has failed a number of times in a row, and then leave it",
+        "reward <= 0",
+        "failures",
+        ("patience", "loyalty", "giving_up"),
+        "Lima (1984), Ecology 65(1), 166-174 (giving up after a run of failures); Charnov (1976).",
+    ),
+    _run(
+        "cashing in",
+        "stay with an option until it has paid a number of times in a row, and then leave it",
+        "reward > 0",
+        "successes",
+        ("streak", "streak_loyalty", "streak_end"),
+        "Croson & Sundali (2005), Journal of Risk and Uncertainty 30(3), 195-209 (gambler's fallacy after streaks).",
+    ),
+    _run(
+        "growing tired",
+        "stay with an option until they have picked it a number of times in a row, and then leave it",
+        "reward == reward",
+        "picks",
+        ("stamina", "stamina_loyalty", "weariness"),
+        "McAlister (1982), Journal of Consumer Research 9(2), 141-150 (satiation and variety seeking).",
+        breaks=("last_choice",),
+    ),
+)
+
+
+def _kept(name: str, newest: str) -> str:
+    """Statements that move a table of what happened one pick on, for the state that each person is in."""
+    return (
+        f'past = state["{name}"] + 0.0 * picked[..., None]\n'
+        f"newest = ({newest})[..., None] + 0.0 * past[..., :1]\n"
+        "moved = xp.concatenate([newest, past[..., :-1]], axis=-1)\n"
+        f'state["{name}"] = xp.where(here[..., None, None] > 0, moved, past)'
+    )
+
+
+def _pull(name: str, parameter: str) -> str:
+    """Statements that add the pull of each of a table's lags."""
+    terms = [f'parameters["{parameter}_{lag}"][..., None] * past[..., {lag - 1}]' for lag in LAGS]
+    return (
+        f'past = (here[..., None, None] * state["{name}"]).sum(axis=-3)\n'
+        + f"habit = habit + {' + '.join(terms)}"
+    )
+
+
+def _ago(lag: int) -> str:
+    return "the last pick" if lag == 1 else f"the pick {lag} ago"
+
+
+LAST_PICKS = Mechanism(
+    "habit",
+    "last picks",
+    "are drawn to what they picked once, twice and three times ago, or away from it, each with a pull of its own",
+    _pull("picks", "pull"),
+    {f"pull_{lag}": normal(0.0, 1.5, 8.0, "log odds", f"pull of {_ago(lag)}") for lag in LAGS},
+    answers=("last_choice",),
+    citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
+    start=f'state["picks"] = {TABLE}[..., None] + xp.zeros({N_PICKS})',
+    learn=_kept("picks", "picked"),
+    breaks=("last_choice",),
+)
+LAST_OUTCOMES = Mechanism(
+    "habit",
+    "last outcomes",
+    "are drawn to what paid, and away from what did not, once, twice and three times ago, each with a pull of its own",
+    _pull("results", "result"),
+    {
+        f"result_{lag}": normal(0.0, 1.5, 8.0, "log odds", f"pull of {_ago(lag)} if it paid")
+        for lag in LAGS
+    },
+    answers=("last_outcome", "last_choice"),
+    citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
+    start=f'state["results"] = {TABLE}[..., None] + xp.zeros({N_PICKS})',
+    learn=_kept("results", "picked * (xp.where(reward > 0, 1.0, -1.0) * paid)[..., None, None]"),
+    breaks=("last_reward", "last_choice"),
+)
+MEMORIES = [
+    f"{last}_{place}_{before}"
+    for last in ("lost", "won")
+    for place in ("other", "same")
+    for before in ("lost", "won")
+]
+
+
+def _words(memory: str) -> str:
+    last, place, before = memory.split("_")
+    return f"pull of a pick that {last}, after the {place} option {before}"
+
+
+LAST_TWO = Mechanism(
+    "habit",
+    "memory of two",
+    "stay or leave by what became of their last two picks, and whether these were of one option",
+    'after = (here[..., None] * state["memory"]).sum(axis=-2)\n'
+    + "pull = "
+    + " + ".join(
+        f'parameters["{memory}"] * after[..., {place}]' for place, memory in enumerate(MEMORIES)
+    )
+    + '\nhabit = habit + at(here, state["remembered"]) * pull[..., None]',
+    {memory: normal(0.0, 2.0, 10.0, "log odds", _words(memory)) for memory in MEMORIES},
+    answers=("last_outcome", "last_choice"),
+    citation="Hauert & Schuster (1997), Proceedings of the Royal Society B 264, 513-519; Hilbe et al. (2017), PNAS.",
+    start=f'state["memory"] = xp.zeros((1, 1, 3, {len(MEMORIES)}))\nstate["remembered"] = {TABLE}',
+    learn=f"""
+after = (here[..., None] * state["memory"]).sum(axis=-2)
+won_before = after[..., {len(MEMORIES) // 2}:].sum(axis=-1)
+same = (picked * state["remembered"]).sum(axis=(-2, -1))
+number = 4.0 * (reward > 0) + 2.0 * same + won_before
+now = (number[..., None] == xp.arange({len(MEMORIES)})) * 1.0
+state["memory"] = here[..., None] * now[..., None, :] + (1 - here)[..., None] * state["memory"]
+state["remembered"] = picked + (1 - here)[..., None] * state["remembered"]
+""",
+    breaks=("last_reward", "last_choice"),
+)
+RATES = (FEW_LAST,)
+HABITS = (*RUNS, LAST_PICKS, LAST_OUTCOMES, LAST_TWO)

@@ -1,0 +1,397 @@
+"""Learning from feedback: bandits, reversals and the two-step task, as schedules of steps.
+
+At each step a person picks one of the options that are *available* and sees a *reward* and, in the two-step task, the
+*state* that the choice led to, in which the next pick is made. A schedule fixes beforehand what would follow every
+choice; that is never shown. Everybody goes through the same steps in the same order.
+
+Theories see, besides the arrays of the step, ``state``: 0 where there is only one, or at the first stage; 1 or 2 at
+the second stage. It has an axis of draws first, ``(n_draws or 1, n_sequences)``, as it depends on what was done.
+What follows a response is ``reward`` and ``next_state``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.domains.kit.settings import check_limits
+from lakatos.experiments.errors import StimuliError
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.family import Family
+
+Array = NDArray[Any]
+Task = Literal["bandit", "reversal", "two_step"]
+N_STATES = 3
+"""The first stage and the two states of the second; tasks with one stage use the first only."""
+MOST_OPTIONS = 6
+MOST_STEPS = 2000
+SHOWN = ("available", "stage", "block_start", "position")
+"""Arrays that people see; the others are what would follow."""
+HIDDEN = ("payoff", "next_state")
+TwoStepTrial = tuple[int, int, int, int]
+"""First pick, state it led to (1 or 2), second pick, reward."""
+
+
+@dataclass(frozen=True)
+class LearningSettings:
+    """A study's task after the checks."""
+
+    task: Task = "bandit"
+    n_steps: int = 100
+    """Choices of each person; in the two-step task two for each trial."""
+    n_options: int = 2
+    n_blocks: int = 1
+    """Games with new options; what was learned in one says nothing about the next."""
+    best: float = 0.7
+    """Bandit and reversal: probability of reward of the best option."""
+    others: float = 0.3
+    """Likewise of the other options."""
+    reversal_every: int = 20
+    """Reversal: steps, about, after which another option is the best."""
+    drift: float = 0.025
+    """Two-step: standard deviation of the steps by which probabilities of reward wander between 0.25 and 0.75."""
+    common: float = 0.7
+    """Two-step: probability with which a first choice leads to its common state."""
+
+
+def read_settings(settings: Mapping[str, Any]) -> LearningSettings:
+    """Read a study's settings of the space, and refuse those that make no sense.
+
+    Raises:
+        StimuliError: A setting is unknown or out of range; the message names it.
+    """
+    known = LearningSettings.__dataclass_fields__
+    unknown = sorted(set(settings) - set(known))
+    if unknown:
+        raise StimuliError(
+            f"unknown settings of the learning domain: {', '.join(unknown)}; it has {', '.join(known)}."
+        )
+    if settings.get("task", "bandit") not in get_args(Task):
+        raise StimuliError(
+            f"setting task is {settings['task']!r}; give one of {', '.join(get_args(Task))}."
+        )
+    for name, value in settings.items():
+        whole = known[name].type == "int"
+        if name != "task" and (
+            isinstance(value, bool) or not isinstance(value, int if whole else int | float)
+        ):
+            raise StimuliError(f"setting {name!r} of the learning domain cannot be {value!r}.")
+    read = LearningSettings(**settings)
+    limits = {
+        "n_steps": (1, MOST_STEPS),
+        "n_options": (2, MOST_OPTIONS),
+        "n_blocks": (1, read.n_steps),
+        "best": (0, 1),
+        "others": (0, 1),
+        "reversal_every": (1, MOST_STEPS),
+        "drift": (0, 1),
+        "common": (0, 1),
+    }
+    check_limits(read, limits)
+    if read.task == "two_step" and (
+        read.n_options != 2 or read.n_steps % 2 or (read.n_steps // 2) % read.n_blocks
+    ):
+        raise StimuliError(
+            "the two-step task has 2 options, an even number of steps, and equal blocks."
+        )
+    return read
+
+
+def steps(
+    n_steps: int,
+    n_options: int,
+    *,
+    stage: Array | None = None,
+    block_start: Array | None = None,
+    payoff: Array | None = None,
+    next_state: Array | None = None,
+) -> Stimuli:
+    """A schedule; what would follow is 0 where it is not known, as in archives.
+
+    Args:
+        n_steps: Rows.
+        n_options: Options of each step.
+        stage: ``(n_steps,)`` 0 for a first or only stage, 1 for the second.
+        block_start: ``(n_steps,)`` 1 where a new game begins; by default at the first step alone.
+        payoff: ``(n_steps, 3, n_options)`` reward by state and option.
+        next_state: ``(n_steps, 3, n_options)`` where each choice leads.
+    """
+    first = (np.arange(n_steps) == 0).astype(np.float64)
+    shape = (n_steps, N_STATES, n_options)
+    return Stimuli(
+        {
+            "available": np.ones((n_steps, n_options)),
+            "stage": np.zeros(n_steps) if stage is None else np.asarray(stage, dtype=np.float64),
+            "block_start": first
+            if block_start is None
+            else np.asarray(block_start, dtype=np.float64),
+            "position": np.arange(n_steps, dtype=np.float64),
+            "payoff": np.zeros(shape) if payoff is None else np.asarray(payoff, dtype=np.float64),
+            "next_state": np.zeros(shape)
+            if next_state is None
+            else np.asarray(next_state, dtype=np.float64),
+        }
+    )
+
+
+def schedule(settings: LearningSettings, rng: np.random.Generator) -> Stimuli:
+    """One schedule drawn at random."""
+    n_steps, n_options = settings.n_steps, settings.n_options
+    if settings.task == "two_step":
+        return _two_step(settings, rng)
+    block = np.arange(n_steps) * settings.n_blocks // n_steps
+    block_start = np.diff(block, prepend=-1) > 0
+    best = np.zeros(n_steps, dtype=int)
+    until = 0
+    for step in range(n_steps):
+        if block_start[step]:
+            best[step:] = rng.integers(n_options)
+            until = step + steps_to_reversal(settings.reversal_every, rng)
+        elif settings.task == "reversal" and step >= until:
+            best[step:] = (best[step] + 1 + rng.integers(n_options - 1)) % n_options
+            until = step + steps_to_reversal(settings.reversal_every, rng)
+    chance = np.where(np.arange(n_options) == best[:, None], settings.best, settings.others)
+    payoff = np.zeros((n_steps, N_STATES, n_options))
+    payoff[:, 0] = rng.random((n_steps, n_options)) < chance
+    return steps(n_steps, n_options, block_start=block_start, payoff=payoff)
+
+
+def steps_to_reversal(mean: int, rng: np.random.Generator) -> int:
+    """Steps to the next reversal: within a fifth of the mean, so that it cannot be counted out."""
+    around = mean // 5
+    return int(rng.integers(mean - around, mean + around + 1))
+
+
+def _two_step(settings: LearningSettings, rng: np.random.Generator) -> Stimuli:
+    """Alternating stages; second-stage probabilities wander between reflecting walls.
+
+    References:
+        Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.
+    """
+    n_trials = settings.n_steps // 2
+    per_block = n_trials // settings.n_blocks
+    payoff = np.zeros((settings.n_steps, N_STATES, 2))
+    next_state = np.zeros((settings.n_steps, N_STATES, 2))
+    chance = np.zeros((2, 2))
+    for trial in range(n_trials):
+        if trial % per_block == 0:
+            chance = rng.uniform(0.25, 0.75, (2, 2))
+        payoff[2 * trial + 1, 1:] = rng.random((2, 2)) < chance
+        is_common = rng.random() < settings.common
+        next_state[2 * trial, 0] = (1, 2) if is_common else (2, 1)
+        wandered = np.abs(chance + rng.normal(0, settings.drift, (2, 2)) - 0.25) + 0.25
+        chance = np.clip(np.where(wandered > 0.75, 1.5 - wandered, wandered), 0.0, 1.0)
+    row = np.arange(settings.n_steps)
+    return steps(
+        settings.n_steps,
+        2,
+        stage=row % 2,
+        block_start=(row % (2 * per_block) == 0),
+        payoff=payoff,
+        next_state=next_state,
+    )
+
+
+def two_step_trials(
+    experiment: str,
+    people: Sequence[Sequence[TwoStepTrial]],
+    attributes: Mapping[str, Array] | None = None,
+) -> Trials:
+    """Published answers to the two-step task, person by person; what other picks would have done is not known."""
+    n_steps = 2 * max(map(len, people))
+    lengths = [2 * len(own) for own in people]
+    table = np.array([trial for own in people for trial in own])
+    response = table[:, [0, 2]].ravel()
+    nothing = np.zeros(len(table))
+    return Trials(
+        experiment=experiment,
+        stimuli=steps(n_steps, 2, stage=np.arange(n_steps) % 2),
+        participant=np.repeat(np.arange(len(people)), lengths),
+        trial=np.concatenate([np.arange(length) for length in lengths]),
+        response=response,
+        count=np.ones(len(response), dtype=np.int64),
+        n_people=len(people),
+        feedback={
+            "reward": np.stack([nothing, table[:, 3]], axis=1).ravel(),
+            "next_state": np.stack([table[:, 1], nothing], axis=1).ravel(),
+        },
+        attributes=attributes or {},
+    )
+
+
+class LearningDomain:
+    """Choices whose consequences are seen."""
+
+    name: str = "learning"
+    options: tuple[str, ...] = ("A", "B")
+    sequential: bool = True
+
+    def family(self) -> Family:
+        """The theories about this task."""
+        from lakatos.domains.learning.theories import FAMILY
+
+        return FAMILY
+
+    def n_options(self, stimuli: Stimuli) -> int:
+        """Number of options that a step can have; the schedule says which of them are there."""
+        return int(stimuli["available"].shape[-1])
+
+    def sizes(self, stimuli: Stimuli) -> NDArray[np.intp]:
+        """Steps of a schedule are asked one by one; see `experiments.task.Domain.sizes`."""
+        return np.ones(len(stimuli), dtype=np.intp)
+
+    def shown(
+        self, arrays: Mapping[str, Array], before: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
+        """The arrays that people see, and the state that they are in."""
+        here = np.zeros((1, len(arrays["stage"])))
+        if "next_state" in before:
+            here = before["next_state"] * (arrays["stage"] > 0)
+        return {name: arrays[name] for name in SHOWN} | {"state": here}
+
+    def feedback(
+        self, arrays: Mapping[str, Array], shown: Mapping[str, Array], response: Array
+    ) -> dict[str, Array]:
+        """``reward`` and ``next_state``, as the schedule has fixed them for each state and option."""
+        state = np.broadcast_to(shown["state"], response.shape).astype(np.intp)
+        sequence = np.arange(response.shape[1])
+        return {
+            "reward": arrays["payoff"][sequence, state, response],
+            "next_state": arrays["next_state"][sequence, state, response],
+        }
+
+    def candidates(
+        self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int
+    ) -> Stimuli:
+        """One schedule drawn at random, whole, whatever ``n_most``: its steps mean nothing without one another.
+
+        Raises:
+            StimuliError: A setting is wrong.
+        """
+        return schedule(read_settings(settings), rng)
+
+    def space(self, settings: Mapping[str, Any]) -> Stimuli:
+        """One schedule that stands for all: they are too many to list.
+
+        Raises:
+            StimuliError: A setting is wrong.
+        """
+        return schedule(read_settings(settings), np.random.default_rng(0))
+
+    def check(self, stimuli: Stimuli) -> None:
+        """Raise `StimuliError` naming the first step that no schedule can have."""
+        names = (*SHOWN, *HIDDEN)
+        if set(stimuli.arrays) != set(names):
+            raise StimuliError(
+                f"schedules have the arrays {', '.join(names)}, not {', '.join(sorted(stimuli.arrays))}."
+            )
+        n_steps, n_options = len(stimuli), stimuli["available"].shape[-1]
+        shapes = {"available": (n_steps, n_options), "payoff": (n_steps, N_STATES, n_options)}
+        shapes |= {"next_state": shapes["payoff"]}
+        for name in names:
+            if stimuli[name].shape != shapes.get(name, (n_steps,)):
+                raise StimuliError(
+                    f"array {name!r} has shape {stimuli[name].shape}, not {shapes.get(name, (n_steps,))}."
+                )
+        flat = {
+            name: np.asarray(stimuli[name], dtype=np.float64).reshape(n_steps, -1) for name in names
+        }
+        rules = (
+            (
+                np.isfinite(np.concatenate(list(flat.values()), axis=1)),
+                "all numbers must be finite",
+            ),
+            (np.isin(flat["available"], (0, 1)), "available is 0 or 1"),
+            (
+                flat["available"].sum(axis=1, keepdims=True) >= 1,
+                "at least one option must be available",
+            ),
+            (np.isin(flat["stage"], (0, 1)), "stage is 0 or 1"),
+            (np.isin(flat["block_start"], (0, 1)), "block_start is 0 or 1"),
+            (np.isin(flat["next_state"], range(N_STATES)), f"next_state is 0 to {N_STATES - 1}"),
+        )
+        for holds, words in rules:
+            if not holds.all():
+                raise StimuliError(
+                    f"step {int(np.flatnonzero(~holds.all(axis=1))[0])} of the schedule: {words}."
+                )
+
+    def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
+        """See `experiments.task.Domain.admits`: schedules of the study's length and number of options, whole."""
+        read = read_settings(settings)
+        fits = stimuli["available"].shape == (read.n_steps, read.n_options)
+        return np.full(len(stimuli), fits)
+
+    def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
+        """Short schedules of every task, with two and three options, one block and several, gains and losses."""
+        plans = (
+            {"task": "bandit", "n_steps": 12},
+            {"task": "bandit", "n_steps": 12, "n_options": 3, "n_blocks": 3},
+            {
+                "task": "reversal",
+                "n_steps": 15,
+                "n_options": 3,
+                "reversal_every": 5,
+                "best": 1.0,
+                "others": 0.0,
+            },
+            {"task": "two_step", "n_steps": 16, "n_blocks": 2},
+        )
+        sets = [schedule(read_settings(plan), rng) for plan in plans]
+        losses = dict(sets[0].arrays) | {
+            "payoff": sets[0]["payoff"] * rng.uniform(-1, 1, sets[0]["payoff"].shape)
+        }
+        return [*sets, Stimuli(losses)]
+
+    def features(self, stimuli: Stimuli) -> Mapping[str, Array]:
+        """Properties of steps that are known beforehand."""
+        starts = np.flatnonzero(np.asarray(stimuli["block_start"]) > 0)
+        position = np.arange(len(stimuli), dtype=np.float64)
+        places = np.searchsorted(starts, position, side="right") - 1
+        since = position - np.where(
+            places >= 0, starts[np.maximum(places, 0)] if len(starts) else 0, 0
+        )
+        return {
+            "position": np.asarray(stimuli["position"], dtype=np.float64),
+            "steps_since_start": since,
+            "stage": np.asarray(stimuli["stage"], dtype=np.float64),
+            "block_start": np.asarray(stimuli["block_start"], dtype=np.float64),
+            "n_available": np.asarray(stimuli["available"], dtype=np.float64).sum(axis=-1),
+        }
+
+    def swap_sides(self, stimuli: Stimuli) -> Stimuli:
+        """The same schedule with the options in the opposite order."""
+        turned = ("available", *HIDDEN)
+        return Stimuli(
+            {
+                name: array[..., ::-1] if name in turned else array
+                for name, array in stimuli.arrays.items()
+            }
+        )
+
+    def picture(self, stimuli: Stimuli, row: int) -> str:
+        """The options of one step as a row of boxes."""
+        cell = "border:1px solid #bbb;border-radius:6px;padding:12px 20px;display:inline-block;margin:4px"
+        boxes = "".join(
+            f'<span style="{cell};{"" if free else "opacity:.3"}">{escape(chr(65 + option))}</span>'
+            for option, free in enumerate(stimuli["available"][row])
+        )
+        text = f"Step {int(stimuli['position'][row]) + 1}" + (
+            ", second stage" if stimuli["stage"][row] else ""
+        )
+        return f'<div style="font-family:system-ui,sans-serif;color:#222"><p>{text}. Pick one.</p>{boxes}</div>'
+
+    def describe(self, stimuli: Stimuli, row: int) -> str:
+        """Number, stage and options of a step, in a line."""
+        names = [chr(65 + option) for option, free in enumerate(stimuli["available"][row]) if free]
+        stage = ", second stage" if stimuli["stage"][row] else ""
+        start = ", a new game begins" if stimuli["block_start"][row] else ""
+        return f"step {int(stimuli['position'][row]) + 1}{stage}{start}: {' or '.join(names)}"
+
+
+DOMAIN = LearningDomain()

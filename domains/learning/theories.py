@@ -1,0 +1,516 @@
+"""Theories of learning from feedback: values that move with rewards, and what else guides the next pick.
+
+The skeleton: people begin with an *expectation* of every option, a reward moves it at a certain *rate*, and *credit*
+goes to earlier picks as well; what became of the *other* options may change, too. In the two-step task they may *plan*
+with what they know of where picks lead. A *bonus* for the unknown and *habits* add to the values, a *choice* rule turns
+the sum into probabilities, and some choices are *lapses*.
+
+Values are kept for each state and option, ``(n_draws, n_sequences, 3, n_options)``. A new game starts everything anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.domains.learning.mechanisms.one_state import in_one_state
+from lakatos.domains.learning.mechanisms.past import HABITS, RATES
+from lakatos.domains.learning.wording import HEADS, SENTENCES, WORDS
+from lakatos.theories.family import Family
+from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+
+HELPERS = '''
+def current(state, parameters, trials, xp):
+    """What is remembered, and nothing of earlier games."""
+    fresh, new = start(parameters, trials, xp), trials["block_start"]
+    return {
+        name: xp.where(new.reshape(new.shape + (1,) * (value.ndim - 2)) > 0, fresh[name], value)
+        for name, value in state.items()
+    }
+
+
+def at(here, table):
+    """Rows of (..., 3, n_options) tables for the state that each person is in."""
+    return (here[..., None] * table).sum(axis=-2)
+
+
+def normal_cdf(x, xp):
+    x = xp.clip(x, -12.0, 12.0)
+    return 0.5 * (1 + xp.tanh(0.7978846 * (x + 0.044715 * x**3)))
+'''
+BEFORE = """
+state = current(state, parameters, trials, xp)
+available = trials["available"]
+here = (trials["state"][..., None] == xp.arange(3)) * 1.0
+value = at(here, state["value"])
+evidence = value
+"""
+BEFORE_LEARN = """
+state = current(state, parameters, trials, xp)
+here = (trials["state"][..., None] == xp.arange(3)) * 1.0
+picked = here[..., None] * response[..., None, :]
+reward = feedback["reward"]
+# the first stage of two pays nothing; it leads on
+paid = (feedback["next_state"] == 0) * 1.0
+surprise = (reward - (picked * state["value"]).sum(axis=(-2, -1))) * paid
+"""
+
+
+def _rate(low: float, high: float, meaning: str) -> Mapping[str, Any]:
+    return uniform(low, high, "share", meaning)
+
+
+TABLE = "xp.zeros((1, 1, 3, trials['available'].shape[-1]))"
+EXPECTATION = (
+    Mechanism(
+        "expectation",
+        "even",
+        "expect of every option, at first, that it pays half of the time",
+        "",
+        citation="Rescorla & Wagner (1972), in Classical Conditioning II, 64-99; Sutton & Barto (2018).",
+        start=f'state["value"] = 0.5 + {TABLE}',
+    ),
+    Mechanism(
+        "expectation",
+        "prior belief",
+        "expect of every option, at first, what they have come to expect elsewhere",
+        "",
+        {"first_value": _rate(-1.0, 2.0, "value of an option that was never tried")},
+        answers=("steps_since_start", "position"),
+        citation="Sutton & Barto (2018), Reinforcement Learning, section 2.6 (optimistic initial values).",
+        start=f'state["value"] = parameters["first_value"][..., None, None] + {TABLE}',
+        breaks=("last_choice",),
+    ),
+)
+RATE = (
+    Mechanism(
+        "rate",
+        "constant",
+        "move what they expect of an option by a constant share of each surprise",
+        "",
+        {"rate": _rate(0.0, 1.0, "share of a surprise that is learned")},
+        citation="Rescorla & Wagner (1972), in Classical Conditioning II, 64-99.",
+        learn='rate = parameters["rate"]',
+    ),
+    Mechanism(
+        "rate",
+        "two rates",
+        "learn from good surprises at another rate than from bad ones",
+        "",
+        {
+            "rate_up": _rate(0.0, 1.0, "share of a good surprise that is learned"),
+            "rate_down": _rate(0.0, 1.0, "share of a bad surprise that is learned"),
+        },
+        answers=("last_outcome",),
+        citation="Frank, Moustafa, Haughey, Curran & Hutchison (2007), PNAS 104(41), 16311-16316; Niv et al. (2012).",
+        learn='rate = xp.where(surprise > 0, parameters["rate_up"], parameters["rate_down"])',
+    ),
+    Mechanism(
+        "rate",
+        "averaging",
+        "average all that an option has paid, so that each further reward counts for less",
+        "",
+        answers=("steps_since_start",),
+        citation="Sutton & Barto (2018), Reinforcement Learning, section 2.4.",
+        start=f'state["times"] = {TABLE}',
+        learn='state["times"] = state["times"] + picked * paid[..., None, None]\n'
+        'rate = 1 / (1 + (picked * state["times"]).sum(axis=(-2, -1)))',
+    ),
+    Mechanism(
+        "rate",
+        "surprise-driven",
+        "learn faster after surprises, and more slowly when all went as expected",
+        "",
+        {
+            "rate": _rate(0.0, 1.0, "share of a surprise that is learned when all is surprising"),
+            "attention_rate": _rate(0.0, 1.0, "how fast attention follows the size of surprises"),
+        },
+        answers=("steps_since_start", "last_outcome"),
+        citation="Pearce & Hall (1980), Psychological Review 87(6), 532-552; Li et al. (2011).",
+        start=f'state["attention"] = 1.0 + {TABLE}',
+        learn='attention = (picked * state["attention"]).sum(axis=(-2, -1))\n'
+        'rate = parameters["rate"] * attention\n'
+        'change = parameters["attention_rate"] * (xp.abs(surprise) - attention) * paid\n'
+        'state["attention"] = state["attention"] + picked * change[..., None, None]',
+    ),
+    Mechanism(
+        "rate",
+        "Kalman",
+        "learn the faster, the less certain they are of an option, whose worth may drift meanwhile",
+        "",
+        {
+            "drift": log_uniform(
+                0.001, 2.0, "ratio", "variance of the drift in a step, relative to that of rewards"
+            ),
+            "first_uncertainty": log_uniform(
+                0.1, 20.0, "ratio", "variance at first, relative to that of rewards"
+            ),
+        },
+        answers=("steps_since_start", "times_tried"),
+        citation="Kalman (1960); Daw, O'Doherty, Dayan, Seymour & Dolan (2006), Nature 441, 876-879.",
+        start=f'state["variance"] = parameters["first_uncertainty"][..., None, None] + {TABLE}',
+        learn='variance = (picked * state["variance"]).sum(axis=(-2, -1))\n'
+        "rate = variance / (variance + 1.0)\n"
+        'state["variance"] = state["variance"] * (1 - picked * (rate * paid)[..., None, None])'
+        ' + (parameters["drift"] * paid)[..., None, None]',
+    ),
+    Mechanism(
+        "rate",
+        "last outcome",
+        "remember of each option only what it paid the last time",
+        "",
+        answers=("last_outcome",),
+        citation="Estes (1950), Psychological Review 57(2), 94-107; Worthy & Maddox (2014).",
+        learn="rate = paid",
+    ),
+    Mechanism(
+        "rate",
+        "none",
+        "do not learn what options pay",
+        "",
+        learn="rate = 0.0 * paid",
+        citation="Baseline.",
+        predictions=({"property": "ignores", "in": "last_reward"},),
+    ),
+)
+CREDIT = (
+    Mechanism(
+        "credit",
+        "direct",
+        "",
+        "",
+        citation="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
+        start="state['first'] = xp.zeros((1, 1, trials['available'].shape[-1]))",
+        learn="""
+# a reward at the second stage goes to the first pick in full
+second = (trials["stage"] > 0) * paid
+first = state["first"][..., None, :] * (xp.arange(3) == 0)[:, None]
+gap = (reward - (first * state["value"]).sum(axis=(-2, -1))) * second
+step = picked * (rate * surprise)[..., None, None] + first * (rate * gap)[..., None, None]
+state["value"] = state["value"] + step
+state["first"] = response * (trials["stage"] == 0)[..., None] * (1 - paid)[..., None]
+""",
+    ),
+    Mechanism(
+        "credit",
+        "eligibility",
+        "credit a first pick with where it led, and only in part with what that paid",
+        "",
+        {
+            "eligibility": _rate(
+                0.0, 1.0, "share of a second-stage surprise that reaches the first pick"
+            )
+        },
+        answers=("stage", "transition"),
+        citation="Sutton (1988), Machine Learning 3, 9-44; Daw et al. (2011), Neuron 69(6), 1204-1215.",
+        start="state['first'] = xp.zeros((1, 1, trials['available'].shape[-1]))",
+        learn="""
+second = (trials["stage"] > 0) * paid
+first = state["first"][..., None, :] * (xp.arange(3) == 0)[:, None]
+led = ((picked - first) * state["value"]).sum(axis=(-2, -1))
+gap = (led + parameters["eligibility"] * surprise) * second
+step = picked * (rate * surprise)[..., None, None] + first * (rate * gap)[..., None, None]
+state["value"] = state["value"] + step
+state["first"] = response * (trials["stage"] == 0)[..., None] * (1 - paid)[..., None]
+""",
+    ),
+)
+OTHERS = (
+    Mechanism(
+        "others",
+        "forgetting",
+        "forget bit by bit what the options that they leave alone have paid",
+        "",
+        {"forgetting": _rate(0.0, 1.0, "share of what is known that is lost in a step")},
+        answers=("times_tried", "position"),
+        citation="Barraclough, Conroy & Lee (2004), Nature Neuroscience 7, 404-410; Ito & Doya (2009).",
+        learn="""
+left = here[..., None] * (1 - response)[..., None, :]
+fade = left * parameters["forgetting"][..., None, None]
+state["value"] = state["value"] + fade * (start(parameters, trials, xp)["value"] - state["value"])
+""",
+    ),
+    Mechanism(
+        "others",
+        "what would have been",
+        "believe that an option which they left would have paid the opposite",
+        "",
+        {"fictive_rate": _rate(0.0, 1.0, "share of the imagined surprise that is learned")},
+        answers=("last_outcome",),
+        citation="Hampton, Bossaerts & O'Doherty (2006), Journal of Neuroscience 26(32), 8360-8367; Lohrenz (2007).",
+        learn="""
+left = here[..., None] * ((1 - response) * trials["available"])[..., None, :]
+imagined = ((1 - reward) * paid)[..., None, None] - state["value"] * paid[..., None, None]
+state["value"] = state["value"] + left * parameters["fictive_rate"][..., None, None] * imagined
+""",
+        breaks=("ignores last_reward",),
+    ),
+)
+AHEAD = """
+chance = state["led_to"] / state["led_to"].sum(axis=-1)[..., None]
+best = state["value"].max(axis=-1)[..., 1:]
+ahead = (chance * best[..., None, :]).sum(axis=-1)
+first_of_two = (trials["stage"] == 0) * (state["led_to"].sum(axis=(-2, -1)) > 2.0 * trials["available"].shape[-1] + 0.5)
+"""
+LED_TO = 'state["led_to"] = 1.0 + xp.zeros((1, 1, trials["available"].shape[-1], 2))'
+LEARN_LED_TO = (
+    'to = (feedback["next_state"][..., None] == xp.arange(1, 3)) * 1.0\n'
+    'state["led_to"] = state["led_to"] + response[..., None] * to[..., None, :]'
+)
+PLANNING = (
+    Mechanism(
+        "planning",
+        "model-based",
+        "choose a first pick by where it mostly leads and by the best that is to be had there",
+        AHEAD + "evidence = evidence + (1.0 * first_of_two)[..., None] * (ahead - value)",
+        answers=("stage", "transition"),
+        citation="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
+        start=LED_TO,
+        learn=LEARN_LED_TO,
+    ),
+    Mechanism(
+        "planning",
+        "hybrid",
+        "weigh a first pick by where it mostly leads and by the best that is to be had there",
+        AHEAD
+        + 'evidence = evidence + (parameters["planning"] * first_of_two)[..., None] * (ahead - value)',
+        {"planning": _rate(0.0, 1.0, "weight of planning against what first picks have paid")},
+        answers=("stage", "transition"),
+        citation="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
+        start=LED_TO,
+        learn=LEARN_LED_TO,
+    ),
+)
+TRIED = Mechanism(
+    "bonus",
+    "for the untried",
+    "are drawn to options that they have tried less often",
+    'tried = at(here, state["tried"])\n'
+    "total = tried.sum(axis=-1)[..., None]\n"
+    'evidence = evidence + parameters["curiosity"][..., None] * xp.sqrt(xp.log(total + 1.0) / (tried + 1.0))',
+    {"curiosity": normal(0.0, 0.5, 3.0, "reward", "worth of an option that nothing is known of")},
+    answers=("times_tried", "steps_since_start"),
+    citation="Auer, Cesa-Bianchi & Fischer (2002), Machine Learning 47, 235-256 (UCB1).",
+    start=f'state["tried"] = {TABLE}',
+    learn='state["tried"] = state["tried"] + picked',
+    breaks=("last_choice",),
+)
+HABIT = (
+    Mechanism(
+        "habit",
+        "perseveration",
+        "tend to do again what they did last, whatever came of it",
+        'habit = habit + parameters["stickiness"][..., None] * at(here, state["last"])',
+        {
+            "stickiness": normal(
+                0.0, 1.0, 6.0, "log odds", "pull of the last pick; below 0 towards change"
+            )
+        },
+        answers=("last_choice",),
+        citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
+        start=f'state["last"] = {TABLE}',
+        learn='state["last"] = picked + (1 - here)[..., None] * state["last"]',
+        breaks=("last_choice",),
+    ),
+    Mechanism(
+        "habit",
+        "choice trace",
+        "grow into habits: what was picked often of late is picked again",
+        'habit = habit + parameters["habit"][..., None] * at(here, state["trace"])',
+        {
+            "habit": normal(0.0, 2.0, 10.0, "log odds", "pull of a full habit"),
+            "habit_rate": _rate(0.01, 1.0, "how fast habits follow picks"),
+        },
+        answers=("last_choice", "position"),
+        citation="Wilson & Collins (2019), eLife 8, e49547; Miller, Shenhav & Ludvig (2019).",
+        start=f'state["trace"] = {TABLE}',
+        learn='share = parameters["habit_rate"][..., None, None] * here[..., None]\n'
+        'state["trace"] = state["trace"] + share * (picked - state["trace"])',
+        breaks=("last_choice",),
+    ),
+    Mechanism(
+        "habit",
+        "win-stay lose-shift",
+        "stay with what was just rewarded and leave what was not",
+        'habit = habit + at(here, state["outcome"])',
+        {
+            "win_stay": normal(0.0, 2.0, 10.0, "log odds", "pull of a pick that was just rewarded"),
+            "lose_shift": normal(
+                0.0, 2.0, 10.0, "log odds", "push away from a pick that was just not rewarded"
+            ),
+        },
+        answers=("last_outcome", "last_choice"),
+        citation="Robbins (1952); Worthy & Maddox (2014), Journal of Mathematical Psychology 59, 41-49.",
+        start=f'state["outcome"] = {TABLE}',
+        learn='won = xp.where(reward > 0, parameters["win_stay"], -parameters["lose_shift"]) * paid\n'
+        'state["outcome"] = picked * won[..., None, None] + (1 - here)[..., None] * state["outcome"]',
+        breaks=("last_reward", "last_choice"),
+    ),
+)
+SENSITIVITY = log_uniform(0.3, 50.0, "log odds per reward", "how strictly picks follow values")
+CHOICE = (
+    Mechanism(
+        "choice",
+        "softmax",
+        "pick an option the more often, the better it seems",
+        'strength = parameters["sensitivity"][..., None] * evidence + habit\n'
+        "strength = xp.where(available > 0, strength, -1e9)\n"
+        "strength = xp.exp(strength - strength.max(axis=-1)[..., None])\n"
+        "p = strength / strength.sum(axis=-1)[..., None]",
+        {"sensitivity": SENSITIVITY},
+        citation="Luce (1959), Individual Choice Behavior; Daw et al. (2006), Nature 441, 876-879.",
+    ),
+    Mechanism(
+        "choice",
+        "greedy",
+        "pick the option that seems best, and now and then any",
+        "strength = xp.where(available > 0, evidence + 0.02 * habit, -1e9)\n"
+        "best = (strength >= strength.max(axis=-1)[..., None] - 1e-9) * 1.0\n"
+        "random = available / available.sum(axis=-1)[..., None]\n"
+        'p = best / best.sum(axis=-1)[..., None] * (1 - parameters["exploration"][..., None])\n'
+        'p = p + parameters["exploration"][..., None] * random',
+        {"exploration": _rate(0.0, 1.0, "share of picks made to try something")},
+        citation="Sutton & Barto (2018), Reinforcement Learning, section 2.2 (epsilon-greedy).",
+    ),
+    Mechanism(
+        "choice",
+        "Thompson sampling",
+        "pick each option as often as it may be the best, for all they know",
+        """
+doubt = parameters["doubt"][..., None] ** 2 / (1 + at(here, state["seen"]))
+score = evidence + 0.1 * habit
+gap = score[..., :, None] - score[..., None, :]
+ahead = normal_cdf(gap / xp.sqrt(doubt[..., :, None] + doubt[..., None, :]), xp)
+strength = xp.exp(xp.log(xp.maximum(ahead, 1e-12)).sum(axis=-1)) * available
+p = strength / xp.maximum(strength.sum(axis=-1), 1e-300)[..., None]
+""",
+        {
+            "doubt": log_uniform(
+                0.02, 5.0, "reward", "uncertainty about an option that was never tried"
+            )
+        },
+        answers=("times_tried", "steps_since_start"),
+        citation="Thompson (1933), Biometrika 25, 285-294; Gershman (2018), Cognition 173, 34-42.",
+        breaks=("last_choice",),  # whatever was picked is known better
+        start=f'state["seen"] = {TABLE}',
+        learn='state["seen"] = state["seen"] + picked',
+    ),
+    Mechanism(
+        "choice",
+        "guessing",
+        "but guess",
+        "p = available / available.sum(axis=-1)[..., None] + 0.0 * evidence + 0.0 * habit",
+        citation="Baseline.",
+        predictions=(
+            {"property": "ignores", "in": "last_reward"},
+            {"property": "ignores", "in": "last_choice"},
+        ),
+    ),
+)
+LEAN = Mechanism(
+    "bias",
+    "first option",
+    "lean to one end of the row of options",
+    "place = xp.arange(available.shape[-1]) - 0.5 * (available.shape[-1] - 1)\n"
+    'habit = habit + parameters["lean"][..., None] * place',
+    {
+        "lean": normal(
+            0.0, 0.3, 2.0, "log odds per place", "preference for later options whatever they paid"
+        )
+    },
+    answers=("constant",),
+    citation="Nicholls, Bradshaw & Mattingley (1999), Neuropsychologia 37(3), 307-314.",
+)
+LAPSE = Mechanism(
+    "lapse",
+    "random",
+    "sometimes press any key",
+    'lapse = parameters["lapse"][..., None]\n'
+    "p = (1 - lapse) * p + lapse * available / available.sum(axis=-1)[..., None]",
+    {"lapse": _rate(0.0, 1.0, "share of choices made without looking")},
+    answers=("extremeness",),
+    citation="Zorowitz, Solis, Niv & Bennett (2023), Nature Human Behaviour.",
+    is_null=True,
+)
+
+MECHANISMS = worded(
+    (
+        *EXPECTATION,
+        *RATE,
+        *RATES,
+        *CREDIT,
+        *OTHERS,
+        *PLANNING,
+        TRIED,
+        *HABIT,
+        *HABITS,
+        LEAN,
+        *CHOICE,
+        LAPSE,
+    ),
+    WORDS,
+)
+GRAMMAR = Grammar(
+    domain="learning",
+    slots=(
+        SkeletonSlot("expectation"),
+        SkeletonSlot("rate"),
+        SkeletonSlot("credit"),
+        SkeletonSlot("others", 0, 1),
+        SkeletonSlot("planning", 0, 1),
+        SkeletonSlot("bonus", 0, 1),
+        SkeletonSlot("habit", 0, 2),
+        SkeletonSlot("bias", 0, 1),
+        SkeletonSlot("choice"),
+        SkeletonSlot("lapse", 0, 1),
+    ),
+    mechanisms=MECHANISMS,
+    heads=HEADS,
+    sentences=SENTENCES,
+    before=BEFORE + "habit = 0.0 * value\n",
+    after="return p",
+    helpers=HELPERS,
+    before_learn=BEFORE_LEARN,
+    predictions=(
+        {"property": "non_decreasing", "in": "last_reward"},
+        {"property": "non_increasing", "in": "last_choice"},
+    ),
+    quicker=in_one_state(MECHANISMS, BEFORE + "habit = 0.0 * value\n", HELPERS, BEFORE_LEARN),
+)
+
+
+def _composition(rate: str = "constant", choice: str = "softmax", **slots: str) -> Composition:
+    names = {"expectation": "even", "rate": rate, "credit": "direct", "choice": choice} | slots
+    return Composition({slot: (name,) for slot, name in names.items() if name})
+
+
+SEEDS = {
+    "rescorla_wagner": ("Rescorla-Wagner", _composition()),
+    "two_rates": ("Two learning rates", _composition("two rates")),
+    "forgetting": ("Learning with forgetting", _composition(others="forgetting")),
+    "fictive_learning": ("Fictive learning", _composition(others="what would have been")),
+    "perseveration": ("Learning with perseveration", _composition(habit="perseveration")),
+    "choice_kernel": ("Choice kernel", _composition("none", habit="choice trace")),
+    "averaging": ("Sample averages", _composition("averaging")),
+    "pearce_hall": ("Pearce-Hall", _composition("surprise-driven")),
+    "kalman": ("Kalman filter", _composition("Kalman")),
+    "upper_confidence_bound": (
+        "Upper confidence bound",
+        _composition("averaging", bonus="for the untried"),
+    ),
+    "thompson_sampling": ("Thompson sampling", _composition("averaging", "Thompson sampling")),
+    "epsilon_greedy": ("Epsilon-greedy", _composition("constant", "greedy")),
+    "win_stay_lose_shift": (
+        "Win-stay lose-shift",
+        _composition("none", habit="win-stay lose-shift"),
+    ),
+    "model_free": ("Model-free SARSA(lambda)", _composition(credit="eligibility")),
+    "model_based": ("Model-based planning", _composition(planning="model-based")),
+    "hybrid": (
+        "Model-based/model-free hybrid",
+        _composition(credit="eligibility", planning="hybrid", habit="perseveration"),
+    ),
+    "random": ("Guessing", _composition("none", "guessing")),
+}
+FAMILY = Family("learning", GRAMMAR, SEEDS)

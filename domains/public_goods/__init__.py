@@ -1,0 +1,1 @@
+"""Public goods games with punishment and reward."""

@@ -1,0 +1,1 @@
+"""Mechanisms that theories of this kind of task are made of."""
