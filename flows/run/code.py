@@ -64,7 +64,9 @@ def _files(root: Path) -> Iterator[Path]:
             if any(Path(folder).is_relative_to(place) for place in aside):
                 continue
             yield from (
-                Path(folder) / name for name in sorted(names) if name.endswith((".py", ".md"))
+                Path(folder) / name
+                for name in sorted(names)
+                if name.endswith((".py", ".md")) and name != "README.md"
             )
 
 

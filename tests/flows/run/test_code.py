@@ -80,6 +80,7 @@ def changed(packages: Path, name: str, text: str, domain: str = "risky") -> bool
         ("domains/learning/task.py", "b = 2\n"),
         ("domains/learning/mechanisms/past.py", "d = 2\n"),
         ("domains/fairness/task.py", "new = 1\n"),
+        ("domains/risky/README.md", "# Gambles\n"),
         ("domains/__init__.py", "from lakatos.domains import fairness\n"),
     ],
 )

@@ -1,0 +1,116 @@
+"""The README of each kind of task, made from its folder so that it cannot become wrong.
+
+`python -m lakatos.domains.kit.readme` writes all of them; a test compares them with what they should be.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from lakatos.domains import ARCHIVES, DOMAINS
+from lakatos.experiments.task import Domain
+from lakatos.theories.family import Family, find_family
+
+FOLDER = Path(__file__).resolve().parent.parent
+"""Folder of the kinds of tasks."""
+SHARED_BY = 0.5
+"""Share of the published theories beyond which a common part, such as the choice rule, is not cited for each."""
+
+
+def readme_of(name: str) -> str:
+    """The README of a kind of task: the task, a trial, the theories with their sources, the data and the files."""
+    domain = DOMAINS[name]
+    package = import_module(f"lakatos.domains.{name}")
+    task = inspect.getdoc(sys.modules[type(domain).__module__]) or ""
+    family = find_family(domain)
+    parts = [
+        f"# {(package.__doc__ or '').strip().rstrip('.')}",
+        f"The domain is called `{name}` in study files and commands.",
+        task,
+        _example(domain),
+        "## Published theories",
+        _table(("name", "theory", "sources"), _theories(family)),
+        "## Mechanisms",
+        'Theories are composed of these; each adds its clause to the claim of a theory ("people ...").',
+        _table(("slot", "mechanism", "clause", "source"), _mechanisms(family)),
+        "## Published data",
+        _table(("name", "title", "source", "licence"), _data_sets(name)) or "None.",
+        "## Files",
+        _table(("file", "subject"), _files(FOLDER / name)),
+    ]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _example(domain: Domain) -> str:
+    """One trial in words."""
+    stimuli = domain.probes(np.random.default_rng(1))[0]
+    return f"A trial in words: {domain.describe(stimuli, 0)}"
+
+
+def _theories(family: Family) -> Iterable[Sequence[str]]:
+    """Published theories with the sources of those parts that not nearly all of them share."""
+    sources = {(item.slot, item.name): item.citation for item in family.grammar.mechanisms}
+    used = {
+        name: [
+            sources.get((slot, mechanism), "")
+            for slot, mechanisms in composition.slots.items()
+            for mechanism in mechanisms
+        ]
+        for name, (_, composition) in family.seeds.items()
+    }
+    n_users = Counter(source for own in used.values() for source in set(own))
+    for name, (title, _) in family.seeds.items():
+        own = [item for item in used[name] if item and n_users[item] <= SHARED_BY * len(used)]
+        yield f"`{name}`", title, "; ".join(dict.fromkeys(own))
+
+
+def _mechanisms(family: Family) -> Iterable[Sequence[str]]:
+    for item in family.grammar.mechanisms:
+        yield item.slot, item.name, item.claim, item.citation
+
+
+def _data_sets(name: str) -> Iterable[Sequence[str]]:
+    for data_set, reader in ARCHIVES.items():
+        if reader.domain == name:
+            source = reader.source
+            yield (
+                f"`{data_set}`",
+                reader.title,
+                source.cite if source else "typed in; no files are needed",
+                source.licence if source else "",
+            )
+
+
+def _files(folder: Path) -> Iterable[Sequence[str]]:
+    for path in sorted(folder.rglob("*.py")):
+        if path.name != "__init__.py":
+            documented = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            yield f"`{path.relative_to(folder).as_posix()}`", documented.partition("\n")[0]
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; empty where there are no rows."""
+    lines = [" | ".join(_cell(cell) for cell in row) for row in rows]
+    if not lines:
+        return ""
+    return "\n".join(
+        f"| {line} |" for line in (" | ".join(heads), " | ".join("---" for _ in heads), *lines)
+    )
+
+
+def _cell(text: str) -> str:
+    """A cell's text on one line, with its bars escaped."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for domain_name in DOMAINS:
+        (FOLDER / domain_name / "README.md").write_text(readme_of(domain_name), encoding="utf-8")
