@@ -11,7 +11,10 @@ from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.task import identities
 from lakatos.flows.cycle import run_cycle
+from lakatos.flows.roles.ask import check_models
+from lakatos.flows.roles.interview import check_participant
 from lakatos.flows.roles.models import roles_of
+from lakatos.flows.roles.remember import take_library
 from lakatos.flows.run.parts import flow, task
 from lakatos.flows.run.progress import CampaignProgress
 from lakatos.flows.run.run import Run, begin, create_run, has_run, open_run
@@ -19,20 +22,14 @@ from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.flows.stages.check import seed_pool
-from lakatos.flows.stages.later import (
-    admit_winners,
-    check_models,
-    check_participant,
-    compare_by_group,
-    compare_exclusions,
-    conclude,
-    confirm,
-    crystallise,
-    learn_effects_of_people,
-    open_sealed,
-    seat_judges,
-    take_library,
-)
+from lakatos.flows.stages.consolidate import crystallise
+from lakatos.flows.stages.inherit import admit_winners
+from lakatos.flows.stages.judging.seats import seat_judges
+from lakatos.flows.stages.verdict.conclude import conclude, open_sealed
+from lakatos.flows.stages.verdict.confirm import confirm
+from lakatos.flows.stages.verdict.effects import learn_effects_of_people
+from lakatos.flows.stages.verdict.groups import compare_by_group
+from lakatos.flows.stages.verdict.sensitivity import compare_exclusions
 from lakatos.theories.scoring.score import telling
 from lakatos.theories.verdicts.record import CampaignConcluded, FoldFinished
 from lakatos.traces.digest import Digest

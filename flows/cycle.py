@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from lakatos.flows.roles.remember import look_at_library
 from lakatos.flows.run.parts import flow
 from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.run.run import Run
+from lakatos.flows.stages.arbitrate import arbitrate
 from lakatos.flows.stages.asked import AnswersAwaited, AskedPeople
 from lakatos.flows.stages.close import close_cycle
 from lakatos.flows.stages.collect import collect, recruit, standing
+from lakatos.flows.stages.consolidate import consolidate, reflect
 from lakatos.flows.stages.design import design
-from lakatos.flows.stages.later import (
-    arbitrate,
-    consolidate,
-    examine_leader,
-    judge,
-    look_at_library,
-    propose,
-    propose_trials,
-    reflect,
-    revise,
-    sound_out,
-    weigh_exactness,
-)
+from lakatos.flows.stages.exactness import weigh_exactness
+from lakatos.flows.stages.inquire import examine_leader, sound_out
+from lakatos.flows.stages.judging.judge import judge
 from lakatos.flows.stages.preregister import preregister
+from lakatos.flows.stages.propose import propose
+from lakatos.flows.stages.propose_trials import propose_trials
+from lakatos.flows.stages.revise import revise
 from lakatos.flows.stages.score import score, settle
 from lakatos.traces.step import Recorded
 

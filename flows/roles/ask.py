@@ -69,6 +69,8 @@ async def check_models(run: Run) -> None:
     Raises:
         FlowError: One cannot, and the study does not say to go on without.
     """
+    if not run.config.roles.used:
+        return
     settings = run.config.roles
     if settings.used and next(run.trace.records(ModelsChosen), None) is None:
         await _look(roles_of(run), settings, run.folder, run.progress.note)

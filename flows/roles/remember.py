@@ -172,6 +172,8 @@ def recorded_calls(runs: Path, plans: Sequence[Plan]) -> dict[Digest, tuple[str,
 
 async def take_library(run: Run) -> None:
     """Take what the other runs of the folder have learned, once: all of it where the study shares, else winners."""
+    if not run.config.memory.takes_library:
+        return
     settings = run.config.memory
 
     def work(context: StepContext) -> LibraryTaken:

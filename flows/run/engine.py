@@ -37,12 +37,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
 from pathlib import Path
-from pkgutil import resolve_name
 from types import FrameType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from lakatos.flows.errors import EngineError, TerminatedError
-from lakatos.flows.run.parts import CALL, CARRIER, DECLARED, LATE, TITLE, EngineName, PartKind
+from lakatos.flows.run.parts import CALL, CARRIER, DECLARED, TITLE, EngineName, PartKind
 from lakatos.flows.run.prefect_server import (
     PRIVATE,
     QUIET,
@@ -409,8 +408,6 @@ class _PrefectSession:
             changed[settings.PREFECT_LOCAL_STORAGE_PATH] = self._home / "storage"
         with settings.temporary_settings(changed), self._quiet():
             # Here, because Prefect parses sources and CPython 3.11 does so in one thread only.
-            for place in LATE:
-                resolve_name(place)
             for kind, name in DECLARED:
                 _prefect_object(kind, name)
             yield

@@ -21,8 +21,6 @@ Carrier = Callable[[PartKind, str], Callable[[], Awaitable[None]]]
 
 DECLARED: list[tuple[PartKind, str]] = []
 """Every flow and task that was loaded, by name."""
-LATE: list[str] = []
-"""Places of what is loaded when a run comes to it, or before it begins where Prefect carries it."""
 CARRIER: ContextVar[Carrier | None] = ContextVar("carrier", default=None)
 """Makes what carries a part of a kind and name, which then runs `CALL`; None where a marked function is what it was."""
 CALL: ContextVar[EngineCall] = ContextVar("call")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.diagnosis import diagnose
 from lakatos.theories.diagnosis.case_predictions import features_of_trials, predictions_of
@@ -13,6 +14,7 @@ OTHERS = 2
 """Theories beside the leader that a share of the people might follow."""
 
 
+@task(name="arbitrate")
 async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
     """Diagnose the best theory that lost to the leader; every claim cites the scores and the answers behind it."""
     board = run.state.board()

@@ -36,6 +36,7 @@ from lakatos.experiments.record import (
 )
 from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.flows.errors import FlowError
+from lakatos.flows.roles.interview import interview
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
@@ -56,7 +57,6 @@ from lakatos.flows.stages.enough import (
     stop_early,
     wanted_in,
 )
-from lakatos.flows.stages.later import interview
 from lakatos.theories.scoring.score import noise_ceiling
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.record import Tombstone

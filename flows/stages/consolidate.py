@@ -15,6 +15,7 @@ from lakatos.flows.roles.remember import (
     validity_in,
 )
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.inherit import leave_winners
@@ -44,6 +45,7 @@ FAILED = re.compile(r"([\w-]+): failed: .*?the tool [\w-]+ failed \((\w+)\)", re
 """How a conversation tells of a learned tool that failed; see `memory.use.LearnedTool`."""
 
 
+@task(name="consolidate")
 async def consolidate(
     run: Run, cycle: int, settled: list[Recorded[VerdictResolved]]
 ) -> list[Recorded[Pitfall]]:
@@ -97,6 +99,7 @@ async def consolidate(
     return learned
 
 
+@task(name="reflect")
 async def reflect(run: Run, cycle: int) -> None:
     """What a cycle leaves behind: plans that were followed, designs that were refused, checks that failed."""
     domain, state = run.config.domain, run.state
@@ -290,6 +293,7 @@ MOST_DRAFTS = 2
 """In a campaign."""
 
 
+@task(name="crystallise")
 async def crystallise(run: Run) -> None:
     """At the end of a campaign: keep what it learned, and have plans that recur often enough become tools."""
     assert run.state.campaign.concluded is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.rivals import holds
 from lakatos.theories.verdicts import exactness
@@ -10,12 +11,15 @@ from lakatos.theories.verdicts.record import ExactnessWeighed
 from lakatos.traces.step import Recorded, StepContext
 
 
+@task(name="weigh")
 async def weigh_exactness(run: Run, cycle: int) -> Recorded[ExactnessWeighed] | None:
     """Hold the leader's frozen predictions, and its simulated people, against the answers that came after them.
 
     Returns:
         What was found; None where nothing was frozen, or a rival was not beaten yet.
     """
+    if not run.config.stop.exact:
+        return None
     board, allowed = run.state.board(), run.config.stop.exact
     leader = board.leader.theory
     error = error_of_all_frozen(run.evidence, leader)

@@ -12,6 +12,7 @@ from lakatos.flows.roles.remember import (
     validity_in,
     winners_in,
 )
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.check import check_program
@@ -39,8 +40,11 @@ MOST_LEFT = 3
 SEALED = "sealed answers"
 
 
+@task(name="admit winners")
 async def admit_winners(run: Run) -> None:
     """Check the best theories of earlier campaigns like any stranger's; those that pass compete from the beginning."""
+    if not run.config.memory.takes_winners:
+        return
     taken = run.state.memory.taken
     if taken is None:
         return

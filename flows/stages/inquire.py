@@ -15,6 +15,7 @@ from lakatos.experiments.task import Stimuli, with_random_sides
 from lakatos.flows.roles.remember import library_in, offers_in, recall_in, study_of, validity_in
 from lakatos.flows.roles.tools import bench_of
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.errors import ToolError
@@ -102,8 +103,11 @@ def examining(evidence: RunEvidence, leader: Digest) -> list[PlanStep]:
     ]
 
 
+@task(name="sound out")
 async def sound_out(run: Run, cycle: int, number: int) -> None:
     """Propose trials for the experiment, where simulation bears them out; see `lakatos.flows.stages.propose_trials`."""
+    if not run.config.memory.inquiries:
+        return
     archival = run.config.participants.source == "archival"
     if run.domain.sequential or archival:
         return
@@ -160,10 +164,13 @@ async def _propose(
     )
 
 
+@task(name="examine")
 async def examine_leader(
     run: Run, cycle: int, diagnosis: Recorded[Diagnosis]
 ) -> Recorded[InquiryMade] | None:
     """Mechanisms that answer what the leader gets wrong, though its own simulated people do not show it."""
+    if not run.config.memory.inquiries:
+        return None
     run.progress.stage(cycle, "examine", run.state.theories.name(diagnosis.record.leader))
     inputs = [diagnosis.digest, *(item.digest for item in run.state.experiments.collected.values())]
     found = await inquire(

@@ -19,6 +19,7 @@ from lakatos.flows.roles.brief import (
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.remember import recall_about
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.draft import write_drafts
 from lakatos.flows.stages.inquire import InquiryCalls
@@ -62,14 +63,17 @@ MOST_FINDINGS = 6
 """Of what the leader gets wrong."""
 
 
+@task(name="propose")
 async def propose(
     run: Run, cycle: int, diagnosis: Recorded[Diagnosis]
-) -> Recorded[SuccessorsProposed]:
+) -> Recorded[SuccessorsProposed] | None:
     """Arbiter and rival's advocate, then revisers under their lenses, one repair each, and the claims' audit.
 
     Returns:
         What is submitted.
     """
+    if not (run.config.roles.arbiter or run.config.roles.reviser):
+        return None
     roles = run.config.roles
     run.progress.stage(
         cycle,

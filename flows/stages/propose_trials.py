@@ -15,6 +15,7 @@ from lakatos.experiments.power import PowerTable, power_of_people, recovery_powe
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.theories.design_rivals import DESIGN_DRAWS
@@ -59,8 +60,13 @@ class AdvocateTurn:
     """What it has had a repair for."""
 
 
-async def propose_trials(run: Run, cycle: int, number: int) -> list[Recorded[TrialsProposed]]:
+@task(name="propose trials")
+async def propose_trials(
+    run: Run, cycle: int, number: int
+) -> list[Recorded[TrialsProposed]] | None:
     """The advocates of the two leading rivals propose an experiment each, and mend it where it fails."""
+    if not run.config.roles.advocate:
+        return None
     names = leading_rivals(run.evidence)
     first, second = names[:2]
     run.progress.stage(

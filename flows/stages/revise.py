@@ -11,6 +11,7 @@ from lakatos.experiments.subset import some_people
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.roles.remember import advice_on
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.progress import CampaignProgress, duration
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.judging.strategy import choose_strategy, preferring
@@ -46,6 +47,7 @@ MOST_INDUCED_TRIALS = 1_500
 grows with them, and so does the memory that it takes."""
 
 
+@task(name="revise")
 async def revise(
     run: Run,
     cycle: int,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lakatos.flows.roles.read_pairs import read_pairs
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.check import check_program
@@ -34,6 +35,7 @@ COMPARED = 400
 """Trials of the space on which possible duplicates are compared."""
 
 
+@task(name="judge")
 async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[Recorded[Verdict]]:
     """Check, score and judge the successors; admit those about which it is worth asking people."""
     run.progress.stage(cycle, "judge", plural(len(found.record.submissions), "successor"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakatos.flows.roles.read_pairs import model_judge
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.judging.anchor import (
     anchor_of,
@@ -40,12 +41,15 @@ if TYPE_CHECKING:
 PROGRAM = "program"
 
 
+@task(name="seat judges")
 async def seat_judges(run: Run) -> None:
     """Take the anchor set, make the first judges on its dev part and seat the panel.
 
     Raises:
         AnchorError: The anchor file cannot be read, or too little of it shares nothing with the campaign.
     """
+    if not run.config.judges.seated:
+        return
     assert run.state.campaign.started is not None
     run.progress.stage(0, "seat the judges", "an anchor set of settled comparisons")
     taken = await take_anchor(run)

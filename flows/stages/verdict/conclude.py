@@ -24,6 +24,7 @@ from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
 
+@task(name="open_sealed")
 async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
     """Open the sealed answers of an archive, once the loop has ended."""
     source = run.source
@@ -82,6 +83,7 @@ async def score_sealed(run: Run) -> None:
         await run.step("score_sealed", partial(score, name), returns=SealedScored, inputs=inputs)
 
 
+@task(name="conclude")
 async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     """Say which theory leads, on what evidence, and by how much."""
     run.progress.stage(len(run.state.campaign.cycles), "verdict", "")

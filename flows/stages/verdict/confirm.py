@@ -16,6 +16,7 @@ from lakatos.experiments.power import power_of_people, recovery_power
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, identities
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited, AskedPeople
@@ -35,12 +36,15 @@ SIMULATED = 64
 """People per theory where answers depend on earlier ones."""
 
 
-async def confirm(run: Run) -> Recorded[ConfirmationFinished] | AnswersAwaited:
+@task(name="confirm")
+async def confirm(run: Run) -> Recorded[ConfirmationFinished] | AnswersAwaited | None:
     """Ask new people the trials on which the winner and its best rival differ most, and say what came out.
 
     Returns:
         The outcome, or what is waited for.
     """
+    if not run.config.confirmation.participants:
+        return None
     cycle = len(run.state.campaign.cycles) + 1
     asked = standing(run, cycle, experiment=CONFIRMATION)
     if asked is None:

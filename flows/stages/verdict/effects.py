@@ -8,6 +8,7 @@ import numpy as np
 
 from lakatos.experiments.errors import TrialsError
 from lakatos.flows.run.evidence import RunEvidence, counted_again
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.verdict.groups import MOST_THEORIES, labels_of
 from lakatos.theories.differences.attribute_effects import (
@@ -26,8 +27,11 @@ from lakatos.traces.step import Recorded, StepContext
 HALF = np.array([0.5])
 
 
-async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned]:
+@task(name="learn_effects")
+async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
     """Learn how the leading theories' numbers depend on what the study names, and predict people by others."""
+    if not run.config.validation.effects:
+        return None
     by, prior_sd = run.config.validation.effects, run.config.validation.effect_sd
     names = [line.theory for line in run.state.board().standings][:MOST_THEORIES]
     inputs = [item.digest for item in run.state.experiments.collected.values()]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.table import attributes_of
 from lakatos.flows.run.evidence import RunEvidence, counted_again
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.theories.differences.group_difference import (
     ParameterDifference,
@@ -34,8 +35,11 @@ QUANTILES = np.array([0.1, 0.5, 0.9])
 """Of people, for each parameter."""
 
 
-async def compare_by_group(run: Run) -> Recorded[GroupsCompared]:
+@task(name="compare_groups")
+async def compare_by_group(run: Run) -> Recorded[GroupsCompared] | None:
     """Fit the leading theories to each group of people that the study names, and predict people by others."""
+    if not run.config.validation.groups:
+        return None
     by = run.config.validation.groups
     names = [line.theory for line in run.state.board().standings][:MOST_THEORIES]
     inputs = [item.digest for item in run.state.experiments.collected.values()]

@@ -6,6 +6,7 @@ from lakatos.experiments.participants.table import get_trials, put_table
 from lakatos.experiments.quality import REVOKED
 from lakatos.experiments.record import AnswersArrived, PersonExcluded
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.asked import answers_of, erased
 from lakatos.flows.stages.enough import before_stop
@@ -17,8 +18,11 @@ NECESSARY = frozenset({"duplicate"})
 """Rules that hold in any case: the same person twice is not two people."""
 
 
+@task(name="sensitivity")
 async def compare_exclusions(run: Run) -> Recorded[ExclusionSensitivity] | None:
     """Score the pool on everybody's answers, and compare the leader's advantage with that on the people kept."""
+    if not run.config.by_person:
+        return None
     everybody = {
         name: people_of(run.evidence, run.trace, name) for name in run.state.experiments.collected
     }

@@ -20,14 +20,14 @@ from lakatos.flows.roles.remember import (
     look_at_library,
     rebuild_library,
     recall_in,
+    take_library,
     winners_in,
 )
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, begin, create_run, read_state
 from lakatos.flows.run.study import load_study, parse_study
 from lakatos.flows.run.study_sections import ParticipantsConfig
-from lakatos.flows.stages.inherit import MOST_RIVALS, SEALED, say_of_library
-from lakatos.flows.stages.later import admit_winners, take_library
+from lakatos.flows.stages.inherit import MOST_RIVALS, SEALED, admit_winners, say_of_library
 from lakatos.flows.start import run_study
 from lakatos.memory.library import Library
 from lakatos.memory.recall import RecallSituation
