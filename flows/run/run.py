@@ -379,24 +379,38 @@ def read_state(folder: Path, until: Digest | None = None) -> tuple[RunState, Tra
     return replace(state, experiments=state.experiments.in_order_of_asking()), trace
 
 
+def check_code(run: Run) -> None:
+    """Refuse to go on with a run that other code computed so far, unless somebody accepted this code; writes nothing.
+
+    Raises:
+        FlowError: Nobody has accepted this code.
+    """
+    before = run.trace.recorded("start")
+    if before is None:
+        return
+    assert isinstance(before.record, CampaignStarted)
+    computed_by = code_in_force(run.trace, before.record.science)
+    science = started(run.config).science
+    if computed_by != science:
+        raise FlowError(
+            f"the run {run.folder} was begun by other code for theories, experiments, judges or memory "
+            f"({computed_by[:8]}, now {science[:8]}). Go on with that code, or with this one, on record: "
+            f'`lakatos resume {run.folder} --accept-code {science[:8]} --because "..."`.'
+        )
+
+
 def begin(run: Run) -> Recorded[CampaignStarted]:
     """Write down that a campaign began, or find it written down.
 
     Raises:
         FlowError: Other code than this one computed the run so far, and nobody said that it may go on with this one.
     """
+    check_code(run)
     now = started(run.config)
     before = run.trace.recorded("start")
     if before is None:
         return run.record(now, name="start")
     assert isinstance(before.record, CampaignStarted)
-    computed_by = code_in_force(run.trace, before.record.science)
-    if computed_by != now.science:
-        raise FlowError(
-            f"the run {run.folder} was begun by other code for theories, experiments, judges or memory "
-            f"({computed_by[:8]}, now {now.science[:8]}). Go on with that code, or with this one, on record: "
-            f'`lakatos resume {run.folder} --accept-code {now.science[:8]} --because "..."`.'
-        )
     changed = [
         name for name, value in now.versions.items() if before.record.versions.get(name) != value
     ]
