@@ -41,6 +41,8 @@ class RoleModels:
         """Held while a tool works."""
         self.looked = False
         """Whether the models were looked for in this pass."""
+        self.noted: set[tuple[str, str]] = set()
+        """Models with the fields without which they are asked, as far as this pass has shown them."""
         self.contexts = {
             name: item.context_tokens or CONTEXT_TOKENS for name, item in self.settings.items()
         }
